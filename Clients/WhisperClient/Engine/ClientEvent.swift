@@ -1,0 +1,61 @@
+package import Contract
+
+/// What an application is told. The store has said it first: nothing here is lost with an event.
+package enum ClientEvent: Sendable, Equatable {
+    case connection(ConnectionStatus)
+    /// The waiting mail has all been fetched.
+    case caughtUp
+    case received(Message)
+    /// A message of ours moved on.
+    case changed(Message)
+    /// A stranger wrote first; the keys fit the id and are pinned.
+    case newContact(Contact)
+    /// Something that must be shown loudly: somebody on the way is lying.
+    case alarm(Alarm)
+}
+
+package enum ConnectionStatus: Sendable, Equatable {
+    case connecting
+    case online
+    /// The next attempt is due after `retryIn`. The text is for people.
+    case away(why: String, retryIn: Duration)
+    /// `run` has returned, or is about to.
+    case stopped(StopReason)
+}
+
+package enum Alarm: Sendable, Equatable {
+    /// Mail in the name of this id whose signature is not of the pinned keys. It was dropped.
+    case forgedMail(from: WhisperID)
+    /// The server gave out keys that do not belong to this id. They were not used.
+    case foreignKeys(of: WhisperID)
+    /// The server gave out other keys than the pinned ones. The pinned ones stay.
+    case changedKeys(of: WhisperID)
+}
+
+/// Why a message was not taken for sending. Nothing was stored.
+package enum SendError: Error, Equatable {
+    case empty
+    /// More than `ClientLimits.textBytesMax` bytes.
+    case tooLong(bytes: Int)
+    case toSelf
+    /// Add the contact first: without keys there is nothing to encrypt for.
+    case unknownContact
+    case bannedContact
+    case store(ClientStoreError)
+}
+
+/// Why a contact was not added.
+package enum ContactError: Error, Equatable {
+    case isSelf
+    case noSuchPerson
+    /// Keys can be asked for with a session only.
+    case offline
+    /// The server's keys are not those of the id, or not the pinned ones. Refused, and an `Alarm` was raised.
+    case foreignKeys
+    case changedKeys
+    case nameTaken
+    /// The server answered something else. The number is the HTTP status, 0 for an unreadable body.
+    case server(status: Int)
+    case unreachable(LinkError)
+    case store(ClientStoreError)
+}

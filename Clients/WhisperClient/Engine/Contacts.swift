@@ -1,0 +1,58 @@
+package import Contract
+
+/// People and their pinned keys.
+extension WhisperClient {
+    /// Asks for somebody's keys, checks that they belong to the id, and pins them. For a known contact it checks that
+    /// the keys are still those, and takes the new name.
+    package func addContact(_ id: WhisperID, name: String?) async throws(ContactError) -> Contact {
+        guard id != self.id else { throw .isSelf }
+        return try await self.fetchAndPin(id, name: name)
+    }
+
+    package func contacts() throws(ClientStoreError) -> [Contact] {
+        try self.store.contacts()
+    }
+
+    package func messages(with peer: WhisperID, limit: Int) throws(ClientStoreError) -> [Message] {
+        try self.store.messages(with: peer, limit: limit)
+    }
+
+    func fetchAndPin(_ id: WhisperID, name: String?) async throws(ContactError) -> Contact {
+        let answer = try await self.fetchKeys(of: id)
+        guard answer.id == id, answer.keys.belong(to: id) else {
+            self.alarm(.foreignKeys(of: id), once: "foreign \(id)")
+            throw .foreignKeys
+        }
+        let pinning: Pinning
+        do {
+            pinning = try self.store.pin(answer.keys, of: id, name: name, isBanned: answer.isBanned, at: self.serverNow)
+        } catch {
+            throw .store(error)
+        }
+        switch pinning {
+        case .pinned(let contact): return contact
+        case .nameTaken: throw .nameTaken
+        case .changedKeys:
+            self.alarm(.changedKeys(of: id), once: "changed \(id)")
+            throw .changedKeys
+        }
+    }
+
+    private func fetchKeys(of id: WhisperID) async throws(ContactError) -> KeyAnswer {
+        guard let token else { throw .offline }
+        let answer: HTTPAnswer
+        do {
+            answer = try await self.server.get("/users/\(id)/keys", bearer: token.token)
+        } catch {
+            throw .unreachable(error)
+        }
+        switch answer.status {
+        case 200:
+            guard let keys = KeyAnswer(body: answer.body) else { throw .server(status: 0) }
+            return keys
+        case 404: throw .noSuchPerson
+        case 401: throw .offline
+        default: throw .server(status: answer.status)
+        }
+    }
+}

@@ -1,0 +1,189 @@
+package import Contract
+import FoundationEssentials
+package import Logging
+
+/// One identity on one device: keeps the conversation with the server going and the store true.
+///
+/// `run` is the client's life; everything else may be called at any time, with or without a connection.
+/// The machines decide, this actor acts. It runs on an executor of its own because the store blocks; between a decision
+/// and its record in the store nothing suspends.
+package actor WhisperClient {
+    private nonisolated let executor = QueueExecutor(label: "whisper-client")
+    package nonisolated var unownedExecutor: UnownedSerialExecutor { self.executor.asUnownedSerialExecutor() }
+
+    /// The contract knows two platforms; everything that is not iOS calls itself the other.
+    package enum Platform: String, Sendable { case ios, android }
+
+    let keys: IdentityKeys
+    nonisolated let store: ClientStore
+    let server: any ServerLink
+    let platform: Platform
+    let deviceID: UUIDText
+    let logger: Logger
+    private let profile: Profile
+
+    var session: SessionMachine
+    var outbox = OutboxMachine()
+    var random = SystemRandomNumberGenerator()
+
+    /// Known since the first login.
+    package internal(set) var id: WhisperID?
+    var token: StoredSession?
+    var connection: (any OpenLink)?
+    /// The challenge that `sendProof` answers, and whether the login names our id.
+    var challenge: RegisterChallenge?
+    var loginNamesID = false
+    /// The server's clock less ours.
+    var clockOffset = Duration.zero
+    /// The time in the latest ping; grows with each, so that pongs can be told apart.
+    var lastPing: Int64 = 0
+    /// What went wrong last, for people.
+    var trouble = ""
+
+    /// Read marks written to this connection, and the ping whose pong proves that they arrived.
+    var receiptsUnderWay: (receipts: Set<OwedReceipt>, ping: Int64) = ([], 0)
+    var receiptsQuietUntil: ContinuousClock.Instant?
+    /// Mail of strangers whose keys are being asked for.
+    var strangers: [WhisperID: [ReceivedMessage]] = [:]
+    /// The last page has come, and has not been announced.
+    var owesCaughtUp = false
+    var lookups: AsyncStream<WhisperID>.Continuation?
+    /// Ids and messages that raised an alarm already.
+    var alarmed: Set<String> = []
+
+    private var subscribers: [Int: AsyncStream<ClientEvent>.Continuation] = [:]
+    private var subscriberCount = 0
+    private var status: ConnectionStatus?
+    /// Ends the current `pause` early.
+    private var nudge: AsyncStream<Void>.Continuation?
+    private var armedFor: ContinuousClock.Instant?
+
+    /// - Parameter server: the network, or a script in tests.
+    package init(
+        profile: Profile, server: any ServerLink, platform: Platform = .android, logger: Logger
+    ) throws(ClientStoreError) {
+        self.profile = profile
+        self.keys = profile.keys
+        self.store = profile.store
+        self.server = server
+        self.platform = platform
+        self.logger = logger
+        self.deviceID = try profile.store.deviceID()
+        self.id = try profile.store.whisperID()
+        self.token = try profile.store.session()
+        self.session = SessionMachine(knowsID: self.id != nil, at: .now)
+        for message in try profile.store.unsettled() {
+            self.outbox.queued(message.id, to: message.to, attempts: message.attempts)
+        }
+    }
+
+    // MARK: Life
+
+    /// Connects, and stays connected until told otherwise. Cancelling the task closes the client.
+    package func run() async -> StopReason {
+        while true {
+            if Task.isCancelled { self.session.leave() }
+            switch self.session.nextStep(at: .now) {
+            case .connect:
+                self.publish(.connection(.connecting))
+                await self.converse()
+            case .wait(let until):
+                self.publish(.connection(.away(why: self.trouble, retryIn: until - .now)))
+                await self.pause { until }
+            case .stop(let reason):
+                self.publish(.connection(.stopped(reason)))
+                self.logger.debug("client stopped")
+                for subscriber in self.subscribers.values { subscriber.finish() }
+                return reason
+            }
+        }
+    }
+
+    /// Ends `run`. What is queued stays queued.
+    package func close() {
+        self.session.leave()
+        self.hangUp()
+        self.nudge?.yield()
+    }
+
+    /// What happens from now on, starting with the state of the connection. Ends when `run` returns.
+    /// A subscriber that falls behind loses the oldest events; the store has everything.
+    package func events() -> AsyncStream<ClientEvent> {
+        let (events, continuation) = AsyncStream.makeStream(
+            of: ClientEvent.self, bufferingPolicy: .bufferingNewest(ClientLimits.eventsWaitingMax))
+        self.subscriberCount += 1
+        let number = self.subscriberCount
+        self.subscribers[number] = continuation
+        if let status { continuation.yield(.connection(status)) }
+        continuation.onTermination = { [weak self] _ in
+            // The stream ends outside the actor, and nobody waits for the subscription to be forgotten.
+            Task { await self?.unsubscribe(number) }
+        }
+        return events
+    }
+
+    private func unsubscribe(_ number: Int) {
+        self.subscribers[number] = nil
+    }
+
+    func publish(_ event: ClientEvent) {
+        if case .connection(let status) = event { self.status = status }
+        for subscriber in self.subscribers.values { subscriber.yield(event) }
+    }
+
+    package var isOnline: Bool { self.session.isBound }
+
+    // MARK: Time
+
+    /// Milliseconds by the server's clock, as far as we know it.
+    var serverNow: Timestamp {
+        Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1_000)) + self.clockOffset
+    }
+
+    func learn(serverTime: Int64) {
+        let here = Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1_000))
+        self.clockOffset = .milliseconds(serverTime - here.milliseconds)
+    }
+
+    /// Wakes the machines when they asked for it. Lives as long as a connection.
+    func keepTime() async {
+        while !Task.isCancelled {
+            await self.pause { self.nextWake }
+            self.tick()
+        }
+    }
+
+    /// To be called after anything that may have brought a deadline nearer.
+    func rearm() {
+        guard let wake = self.nextWake, wake < self.armedFor ?? .now + .seconds(3_600) else { return }
+        self.nudge?.yield()
+    }
+
+    private var nextWake: ContinuousClock.Instant? {
+        [self.session.nextWake, self.outbox.nextWake, self.receiptsQuietUntil].compactMap { $0 }.min()
+    }
+
+    private func tick() {
+        if let quiet = self.receiptsQuietUntil, quiet <= .now { self.receiptsQuietUntil = nil }
+        self.perform(self.session.timerFired(at: .now, using: &self.random))
+        for verdict in self.outbox.timerFired(at: .now, using: &self.random) { self.apply(verdict) }
+        self.pump()
+    }
+
+    /// Sleeps until the deadline, a nudge or cancellation.
+    private func pause(until deadline: () -> ContinuousClock.Instant?) async {
+        let (nudges, nudge) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        let deadline = deadline()
+        self.nudge = nudge
+        self.armedFor = deadline
+        await withTaskGroup(of: Void.self) { group in
+            if let deadline {
+                group.addTask { try? await Task.sleep(until: deadline, clock: .continuous) }
+            }
+            group.addTask { for await _ in nudges { return } }
+            await group.next()
+            group.cancelAll()
+        }
+        self.armedFor = nil
+    }
+}

@@ -1,0 +1,20 @@
+/// The two key derivations of the protocol (spec §3.4), over libsodium's HMAC.
+package enum KeyDerivation {
+    /// PBKDF2 with HMAC-SHA512, one block: 64 bytes (RFC 8018 §5.2).
+    package static func pbkdf2SHA512(password: [UInt8], salt: [UInt8], rounds: Int) -> [UInt8] {
+        let keyed = Sodium.KeyedSHA512(key: password)
+        var round = keyed(salt + [0, 0, 0, 1])
+        var block = round
+        for _ in 1..<rounds {
+            round = keyed(round)
+            for index in block.indices { block[index] ^= round[index] }
+        }
+        return block
+    }
+
+    /// HKDF with SHA-256, one block: 32 bytes (RFC 5869).
+    package static func hkdfSHA256(_ secret: [UInt8], salt: String, info: String) -> [UInt8] {
+        let extracted = Sodium.hmacSHA256(key: Array(salt.utf8), secret)
+        return Sodium.hmacSHA256(key: extracted, Array(info.utf8) + [1])
+    }
+}

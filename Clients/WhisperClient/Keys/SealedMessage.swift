@@ -1,0 +1,73 @@
+package import Contract
+
+/// One message as it travels: encrypted for its reader and signed by its writer.
+package struct SealedMessage: Sendable, Equatable {
+    package var messageID: String
+    package var from: String
+    package var to: String
+    /// Set for group mail: the signature then names the group instead of the reader.
+    package var groupID: String?
+    package var timestamp: Int64
+    package var nonce: String
+    package var ciphertext: String
+    package var signature: String
+
+    package init(
+        messageID: String, from: String, to: String, groupID: String?, timestamp: Int64, nonce: String,
+        ciphertext: String, signature: String
+    ) {
+        self.messageID = messageID
+        self.from = from
+        self.to = to
+        self.groupID = groupID
+        self.timestamp = timestamp
+        self.nonce = nonce
+        self.ciphertext = ciphertext
+        self.signature = signature
+    }
+
+    /// Encrypts and signs.
+    /// - Parameter nonce: 24 fresh random bytes.
+    package init(
+        text: String, messageID: String, from: WhisperID, to: WhisperID, reader: PublicKeys, timestamp: Timestamp,
+        nonce: [UInt8], keys: IdentityKeys
+    ) throws(KeyError) {
+        let ciphertext = try keys.box(Array(text.utf8), nonce: nonce, to: reader)
+        self.init(
+            messageID: messageID, from: "\(from)", to: "\(to)", groupID: nil, timestamp: timestamp.milliseconds,
+            nonce: String(decoding: Base64.encode(nonce), as: UTF8.self),
+            ciphertext: String(decoding: Base64.encode(ciphertext), as: UTF8.self), signature: "")
+        self.signature = String(decoding: Base64.encode(keys.sign(self.canonical)), as: UTF8.self)
+    }
+
+    /// What the signature covers, in the spelling received.
+    package var canonical: CanonicalMessage {
+        CanonicalMessage(
+            type: self.groupID == nil ? "send_message" : "group_send_message", messageID: self.messageID,
+            from: self.from, toOrGroupID: self.groupID ?? self.to, timestamp: self.timestamp, nonce: self.nonce,
+            ciphertext: self.ciphertext)
+    }
+
+    /// Checks the signature with the writer's pinned keys, then decrypts.
+    /// - Throws: `.forged` if the writer did not sign this; `.unreadable` if the writer did, but for other keys.
+    package func open(writer: PublicKeys, keys: IdentityKeys) throws(SealError) -> [UInt8] {
+        guard let signature = Base64.decode(self.signature),
+            Sodium.verify(signature, of: Sodium.sha256(self.canonical.bytes), publicKey: writer.sign.bytes)
+        else { throw .forged }
+        guard let nonce = Base64.decode(self.nonce), let ciphertext = Base64.decode(self.ciphertext) else {
+            throw .unreadable
+        }
+        do {
+            return try keys.openBox(ciphertext, nonce: nonce, from: writer)
+        } catch {
+            throw .unreadable
+        }
+    }
+}
+
+package enum SealError: Error, Equatable {
+    /// Nobody but the server can have made this up: it verifies every signature. Never acknowledged, always shown.
+    case forged
+    /// Truly from the writer, but not for our keys. Kept as unreadable and acknowledged: it will never get better.
+    case unreadable
+}

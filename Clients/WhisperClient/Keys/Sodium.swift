@@ -1,0 +1,132 @@
+import CSodium
+
+/// libsodium behind Swift types: the only file that imports it. Every function checks the sizes it is given.
+package enum Sodium {
+    /// Must be touched before anything else; every entry below does so.
+    private static let started: Void = {
+        precondition(sodium_init() >= 0, "libsodium cannot start")
+    }()
+
+    package static func random(_ count: Int) -> [UInt8] {
+        Self.started
+        return [UInt8](unsafeUninitializedCapacity: count) { buffer, written in
+            if count > 0 { randombytes_buf(buffer.baseAddress!, count) }
+            written = count
+        }
+    }
+
+    package static func sha256(_ bytes: [UInt8]) -> [UInt8] {
+        var digest = [UInt8](repeating: 0, count: Int(crypto_hash_sha256_BYTES))
+        crypto_hash_sha256(&digest, bytes, UInt64(bytes.count))
+        return digest
+    }
+
+    static func hmacSHA256(key: [UInt8], _ bytes: [UInt8]) -> [UInt8] {
+        var state = crypto_auth_hmacsha256_state()
+        var digest = [UInt8](repeating: 0, count: Int(crypto_auth_hmacsha256_BYTES))
+        crypto_auth_hmacsha256_init(&state, key, key.count)
+        crypto_auth_hmacsha256_update(&state, bytes, UInt64(bytes.count))
+        crypto_auth_hmacsha256_final(&state, &digest)
+        return digest
+    }
+
+    /// HMAC-SHA512 with one key for many messages: hashing the key is paid once.
+    struct KeyedSHA512 {
+        private var keyed = crypto_auth_hmacsha512_state()
+
+        init(key: [UInt8]) {
+            crypto_auth_hmacsha512_init(&self.keyed, key, key.count)
+        }
+
+        func callAsFunction(_ bytes: [UInt8]) -> [UInt8] {
+            var state = self.keyed
+            var digest = [UInt8](repeating: 0, count: Int(crypto_auth_hmacsha512_BYTES))
+            crypto_auth_hmacsha512_update(&state, bytes, UInt64(bytes.count))
+            crypto_auth_hmacsha512_final(&state, &digest)
+            return digest
+        }
+    }
+
+    /// An Ed25519 key pair from its 32-byte seed. The secret is libsodium's 64-byte form: seed and public key.
+    static func signingKeys(seed: [UInt8]) -> (publicKey: [UInt8], secretKey: [UInt8]) {
+        precondition(seed.count == Int(crypto_sign_SEEDBYTES))
+        Self.started
+        var publicKey = [UInt8](repeating: 0, count: Int(crypto_sign_PUBLICKEYBYTES))
+        var secretKey = [UInt8](repeating: 0, count: Int(crypto_sign_SECRETKEYBYTES))
+        crypto_sign_seed_keypair(&publicKey, &secretKey, seed)
+        return (publicKey, secretKey)
+    }
+
+    /// The X25519 public key of a 32-byte private key.
+    static func boxPublicKey(of privateKey: [UInt8]) -> [UInt8] {
+        precondition(privateKey.count == Int(crypto_box_SECRETKEYBYTES))
+        Self.started
+        var publicKey = [UInt8](repeating: 0, count: Int(crypto_box_PUBLICKEYBYTES))
+        crypto_scalarmult_base(&publicKey, privateKey)
+        return publicKey
+    }
+
+    static func sign(_ bytes: [UInt8], secretKey: [UInt8]) -> [UInt8] {
+        precondition(secretKey.count == Int(crypto_sign_SECRETKEYBYTES))
+        var signature = [UInt8](repeating: 0, count: Int(crypto_sign_BYTES))
+        crypto_sign_detached(&signature, nil, bytes, UInt64(bytes.count), secretKey)
+        return signature
+    }
+
+    /// Strict: small-order keys and S not below L are refused.
+    package static func verify(_ signature: [UInt8], of bytes: [UInt8], publicKey: [UInt8]) -> Bool {
+        guard signature.count == Int(crypto_sign_BYTES), publicKey.count == Int(crypto_sign_PUBLICKEYBYTES) else {
+            return false
+        }
+        Self.started
+        return crypto_sign_verify_detached(signature, bytes, UInt64(bytes.count), publicKey) == 0
+    }
+
+    /// - Returns: `nil` for a low-order public key.
+    static func box(_ plain: [UInt8], nonce: [UInt8], to publicKey: [UInt8], from privateKey: [UInt8]) -> [UInt8]? {
+        guard Self.boxSizes(nonce, publicKey, privateKey) else { return nil }
+        var sealed = [UInt8](repeating: 0, count: plain.count + Int(crypto_box_MACBYTES))
+        guard crypto_box_easy(&sealed, plain, UInt64(plain.count), nonce, publicKey, privateKey) == 0 else {
+            return nil
+        }
+        return sealed
+    }
+
+    /// - Returns: `nil` if the bytes were not boxed by that key for this one.
+    static func openBox(_ sealed: [UInt8], nonce: [UInt8], from publicKey: [UInt8], to privateKey: [UInt8]) -> [UInt8]? {
+        guard Self.boxSizes(nonce, publicKey, privateKey), sealed.count >= Int(crypto_box_MACBYTES) else { return nil }
+        var plain = [UInt8](repeating: 0, count: sealed.count - Int(crypto_box_MACBYTES))
+        guard crypto_box_open_easy(&plain, sealed, UInt64(sealed.count), nonce, publicKey, privateKey) == 0 else {
+            return nil
+        }
+        return plain
+    }
+
+    /// Authenticated encryption with a shared key of 32 bytes and a nonce of 24.
+    package static func secretbox(_ plain: [UInt8], nonce: [UInt8], key: [UInt8]) -> [UInt8] {
+        precondition(nonce.count == Int(crypto_secretbox_NONCEBYTES) && key.count == Int(crypto_secretbox_KEYBYTES))
+        var sealed = [UInt8](repeating: 0, count: plain.count + Int(crypto_secretbox_MACBYTES))
+        crypto_secretbox_easy(&sealed, plain, UInt64(plain.count), nonce, key)
+        return sealed
+    }
+
+    /// - Returns: `nil` if the bytes were not sealed with this key and nonce.
+    package static func openSecretbox(_ sealed: [UInt8], nonce: [UInt8], key: [UInt8]) -> [UInt8]? {
+        guard nonce.count == Int(crypto_secretbox_NONCEBYTES), key.count == Int(crypto_secretbox_KEYBYTES),
+            sealed.count >= Int(crypto_secretbox_MACBYTES)
+        else { return nil }
+        var plain = [UInt8](repeating: 0, count: sealed.count - Int(crypto_secretbox_MACBYTES))
+        guard crypto_secretbox_open_easy(&plain, sealed, UInt64(sealed.count), nonce, key) == 0 else { return nil }
+        return plain
+    }
+
+    static func erase(_ bytes: inout [UInt8]) {
+        bytes.withUnsafeMutableBytes { sodium_memzero($0.baseAddress, $0.count) }
+    }
+
+    private static func boxSizes(_ nonce: [UInt8], _ publicKey: [UInt8], _ privateKey: [UInt8]) -> Bool {
+        Self.started
+        return nonce.count == Int(crypto_box_NONCEBYTES) && publicKey.count == Int(crypto_box_PUBLICKEYBYTES)
+            && privateKey.count == Int(crypto_box_SECRETKEYBYTES)
+    }
+}

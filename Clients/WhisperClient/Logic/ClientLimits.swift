@@ -1,0 +1,35 @@
+/// Bounds and times of the client.
+package enum ClientLimits {
+    /// Plain text of one message, in bytes (spec §11).
+    package static let textBytesMax = 8_000
+    /// Attempts to get one message accepted (spec §5.4).
+    package static let attemptsMax = 10
+    /// Messages under way at once, over all conversations. Within one conversation there is one, for order.
+    package static let messagesUnderWayMax = 32
+    /// Ids remembered per conversation against duplicates (spec §5.5).
+    package static let rememberedIDsMax = 10_000
+    /// Messages of one unknown sender that wait for its keys. More are left to the server, which sends again.
+    package static let parkedPerSenderMax = 100
+    /// Unknown senders whose keys are being asked for.
+    package static let parkedSendersMax = 64
+    /// Events a subscriber may leave waiting; beyond it the oldest go, because the store has the truth.
+    package static let eventsWaitingMax = 1_024
+
+    /// An answer to a frame later than this is no answer.
+    package static let answerTimeout = Duration.seconds(15)
+    /// The whole login, from the open socket on.
+    package static let loginTimeout = Duration.seconds(20)
+    /// A ping goes out this long after the one before; the client draws a time in between.
+    package static let pingInterval = Duration.seconds(25)...Duration.seconds(30)
+    /// Nothing heard for this long after a ping: the peer is dead.
+    package static let pongTimeout = Duration.seconds(10)
+    /// A session is renewed when it has less than this left (spec §3.3).
+    package static let refreshAhead = Duration.seconds(24 * 3_600)
+    /// Logins refused in a row before the client gives up.
+    package static let loginsRefusedMax = 3
+    /// The longest reconnect delay a server can ask for (1001).
+    package static let drainDelayMax = Duration.seconds(60)
+
+    package static let reconnect = Backoff(first: .milliseconds(300), longest: .seconds(15))
+    package static let resend = Backoff(first: .milliseconds(500), longest: .seconds(60))
+}

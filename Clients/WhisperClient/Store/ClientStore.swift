@@ -1,0 +1,66 @@
+import FoundationEssentials
+import GRDB
+
+/// Everything a client must not forget, in one SQLite file. Each call is one transaction and is on disk when it returns.
+///
+/// The calls block; the engine makes them on an executor of its own.
+package struct ClientStore: Sendable {
+    let database: DatabaseQueue
+
+    /// Opens or creates the file.
+    package init(path: String) throws(ClientStoreError) {
+        var configuration = Configuration()
+        configuration.journalMode = .wal
+        configuration.busyMode = .timeout(5)
+        // A receipt promises that the message is kept: a commit that the disk has not seen is no commit.
+        configuration.prepareDatabase { try $0.execute(sql: "PRAGMA synchronous = FULL") }
+        do {
+            self.database = try DatabaseQueue(path: path, configuration: configuration)
+            try Self.migrator.migrate(self.database)
+        } catch {
+            throw .failed("\(error)")
+        }
+    }
+
+    func read<T>(_ body: (Database) throws -> T) throws(ClientStoreError) -> T {
+        do { return try self.database.read(body) } catch { throw .failed("\(error)") }
+    }
+
+    func write<T>(_ body: (Database) throws -> T) throws(ClientStoreError) -> T {
+        do { return try self.database.write(body) } catch { throw .failed("\(error)") }
+    }
+
+    private static var migrator: DatabaseMigrator {
+        var migrator = DatabaseMigrator()
+        migrator.registerMigration("1") { database in
+            try database.execute(
+                sql: """
+                    CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+                    CREATE TABLE contacts (
+                        id TEXT PRIMARY KEY, name TEXT COLLATE NOCASE UNIQUE, sign_key BLOB NOT NULL, box_key BLOB NOT NULL,
+                        is_banned INTEGER NOT NULL, added_at INTEGER NOT NULL);
+                    CREATE TABLE messages (
+                        number INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL, id_key TEXT NOT NULL,
+                        peer TEXT NOT NULL, group_id TEXT, is_outgoing INTEGER NOT NULL,
+                        kind TEXT NOT NULL, body TEXT, time INTEGER NOT NULL,
+                        state TEXT, attempts INTEGER NOT NULL DEFAULT 0,
+                        is_read INTEGER NOT NULL DEFAULT 0, owes_read INTEGER NOT NULL DEFAULT 0,
+                        UNIQUE (peer, is_outgoing, id_key));
+                    CREATE INDEX messages_outgoing ON messages (id_key) WHERE is_outgoing;
+                    CREATE INDEX messages_unsettled ON messages (number) WHERE state IN ('queued', 'sending');
+                    CREATE INDEX messages_unread ON messages (peer) WHERE NOT is_outgoing AND NOT is_read;
+                    CREATE INDEX messages_owing ON messages (number) WHERE owes_read;
+                    CREATE TABLE remembered_ids (
+                        number INTEGER PRIMARY KEY AUTOINCREMENT, conversation TEXT NOT NULL, id_key TEXT NOT NULL,
+                        UNIQUE (conversation, id_key));
+                    CREATE INDEX remembered_ids_order ON remembered_ids (conversation, number);
+                    """)
+        }
+        return migrator
+    }
+}
+
+package enum ClientStoreError: Error, Equatable {
+    /// The disk is full, the file is damaged, or no database. Nothing was changed. The text is SQLite's.
+    case failed(String)
+}

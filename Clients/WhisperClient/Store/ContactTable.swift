@@ -1,0 +1,64 @@
+package import Contract
+import FoundationEssentials
+import GRDB
+
+/// What became of keys that were offered for pinning.
+package enum Pinning: Equatable, Sendable {
+    case pinned(Contact)
+    /// Other keys are pinned for this id already. Nothing was changed.
+    case changedKeys(Contact)
+    /// Another contact has this name. Nothing was changed.
+    case nameTaken
+}
+
+/// The only code that reads or writes `contacts`.
+extension ClientStore {
+    package func contact(_ id: WhisperID) throws(ClientStoreError) -> Contact? {
+        try self.read { try Self.contact(id, in: $0) }
+    }
+
+    /// Known people, by name, strangers last.
+    package func contacts() throws(ClientStoreError) -> [Contact] {
+        try self.read { database in
+            try Row.fetchAll(database, sql: "SELECT * FROM contacts ORDER BY name IS NULL, name, id")
+                .compactMap(Self.contact)
+        }
+    }
+
+    /// Keeps the keys of an id for ever, or finds that they are the ones kept. A name given later is taken over.
+    /// The keys must belong to the id: checking is the caller's.
+    package func pin(
+        _ keys: PublicKeys, of id: WhisperID, name: String?, isBanned: Bool, at now: Timestamp
+    ) throws(ClientStoreError) -> Pinning {
+        try self.write { database in
+            if let known = try Self.contact(id, in: database), known.keys != keys { return .changedKeys(known) }
+            if let name {
+                let owner = try String.fetchOne(database, sql: "SELECT id FROM contacts WHERE name = ?", arguments: [name])
+                if let owner, owner != "\(id)" { return .nameTaken }
+            }
+            try database.execute(
+                sql: """
+                    INSERT INTO contacts VALUES (?, ?, ?, ?, ?, ?)
+                    ON CONFLICT (id) DO UPDATE SET name = coalesce(excluded.name, name), is_banned = excluded.is_banned
+                    """,
+                arguments: [
+                    "\(id)", name, Data(keys.sign.bytes), Data(keys.box.bytes), isBanned, now.milliseconds,
+                ])
+            return .pinned(try Self.contact(id, in: database)!)
+        }
+    }
+
+    private static func contact(_ id: WhisperID, in database: Database) throws -> Contact? {
+        try Row.fetchOne(database, sql: "SELECT * FROM contacts WHERE id = ?", arguments: ["\(id)"])
+            .flatMap(Self.contact)
+    }
+
+    private static func contact(_ row: Row) -> Contact? {
+        guard let id = WhisperID(row["id"] as String), let sign = Bytes32(row["sign_key"] as Data),
+            let box = Bytes32(row["box_key"] as Data)
+        else { return nil }
+        return Contact(
+            id: id, name: row["name"], keys: PublicKeys(sign: sign, box: box), isBanned: row["is_banned"],
+            addedAt: Timestamp(milliseconds: row["added_at"]))
+    }
+}

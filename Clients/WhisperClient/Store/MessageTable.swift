@@ -1,0 +1,240 @@
+package import Contract
+import GRDB
+
+/// A message that is not settled, as the outbox starts with it.
+package struct UnsettledMessage: Sendable, Equatable {
+    package var id: UUIDText
+    package var to: WhisperID
+    package var attempts: Int
+}
+
+/// A read mark that the sender has perhaps not been told.
+package struct OwedReceipt: Hashable, Sendable {
+    package var id: UUIDText
+    package var to: WhisperID
+}
+
+/// The only code that reads or writes `messages` and `remembered_ids`.
+///
+/// A UUID is compared without regard to case but kept as it was spelled, because receipts repeat the spelling:
+/// `id_key` is the lower-case form.
+extension ClientStore {
+    // MARK: Ours
+
+    /// Keeps a new message of ours, before anything is sent.
+    package func queue(_ message: Message) throws(ClientStoreError) {
+        _ = try self.write { try Self.insert(message, in: $0) }
+    }
+
+    package func unsettled() throws(ClientStoreError) -> [UnsettledMessage] {
+        try self.read { database in
+            let sql = "SELECT id, peer, attempts FROM messages WHERE state IN ('queued', 'sending') ORDER BY number"
+            return try Row.fetchAll(database, sql: sql).compactMap { row in
+                guard let id = UUIDText(row["id"] as String), let to = WhisperID(row["peer"] as String) else { return nil }
+                return UnsettledMessage(id: id, to: to, attempts: row["attempts"])
+            }
+        }
+    }
+
+    /// One of our own messages.
+    package func outgoing(_ id: UUIDText) throws(ClientStoreError) -> Message? {
+        try self.read { try Self.outgoing(id, in: $0) }
+    }
+
+    /// - Parameter attempts: `nil` leaves the count.
+    package func set(_ state: MessageState, of id: UUIDText, attempts: Int? = nil) throws(ClientStoreError) {
+        try self.write { try Self.set(state, of: id, attempts: attempts, in: $0) }
+    }
+
+    /// Takes news about one of our messages.
+    /// - Returns: the message if its state changed.
+    package func advance(_ id: UUIDText, _ progress: MessageState.Progress) throws(ClientStoreError) -> Message? {
+        try self.write { database in
+            guard var message = try Self.outgoing(id, in: database), var state = message.state,
+                state.advance(progress)
+            else { return nil }
+            try Self.set(state, of: id, attempts: nil, in: database)
+            message.direction = .outgoing(state)
+            return message
+        }
+    }
+
+    // MARK: Theirs
+
+    /// Keeps a message that came, once.
+    /// - Returns: whether it was new. Either way it is safe here, and a receipt may go out.
+    package func keep(_ message: Message) throws(ClientStoreError) -> Bool {
+        let conversation = message.groupID ?? "\(message.peer)"
+        return try self.write { database in
+            try database.execute(
+                sql: "INSERT INTO remembered_ids (conversation, id_key) VALUES (?, ?) ON CONFLICT DO NOTHING",
+                arguments: [conversation, Self.key(message.id)])
+            guard database.changesCount == 1 else { return false }
+            try database.execute(
+                sql: """
+                    DELETE FROM remembered_ids WHERE conversation = ?1 AND number <= (
+                        SELECT number FROM remembered_ids WHERE conversation = ?1
+                        ORDER BY number DESC LIMIT 1 OFFSET ?2)
+                    """,
+                arguments: [conversation, ClientLimits.rememberedIDsMax])
+            return try Self.insert(message, in: database)
+        }
+    }
+
+    package func isRemembered(_ id: UUIDText, in conversation: String) throws(ClientStoreError) -> Bool {
+        try self.read {
+            try Bool.fetchOne(
+                $0, sql: "SELECT EXISTS (SELECT 1 FROM remembered_ids WHERE conversation = ? AND id_key = ?)",
+                arguments: [conversation, Self.key(id)]) ?? false
+        }
+    }
+
+    /// Marks all messages of a peer as read here, and as owing the sender a mark.
+    package func markRead(_ peer: WhisperID) throws(ClientStoreError) {
+        try self.write {
+            try $0.execute(
+                sql: "UPDATE messages SET is_read = 1, owes_read = 1 WHERE peer = ? AND NOT is_outgoing AND NOT is_read",
+                arguments: ["\(peer)"])
+        }
+    }
+
+    /// The oldest read marks that the server may not know.
+    package func owedReceipts(limit: Int) throws(ClientStoreError) -> [OwedReceipt] {
+        try self.read { database in
+            let sql = "SELECT id, peer FROM messages WHERE owes_read ORDER BY number LIMIT ?"
+            return try Row.fetchAll(database, sql: sql, arguments: [limit]).compactMap { row in
+                guard let id = UUIDText(row["id"] as String), let to = WhisperID(row["peer"] as String) else { return nil }
+                return OwedReceipt(id: id, to: to)
+            }
+        }
+    }
+
+    /// The server has these read marks.
+    package func receiptsArrived(_ receipts: some Sequence<OwedReceipt>) throws(ClientStoreError) {
+        try self.write { database in
+            for receipt in receipts {
+                try database.execute(
+                    sql: "UPDATE messages SET owes_read = 0 WHERE peer = ? AND NOT is_outgoing AND id_key = ?",
+                    arguments: ["\(receipt.to)", Self.key(receipt.id)])
+            }
+        }
+    }
+
+    /// A read mark did not arrive after all.
+    package func owesRead(_ id: UUIDText) throws(ClientStoreError) {
+        try self.write {
+            try $0.execute(
+                sql: "UPDATE messages SET owes_read = 1 WHERE NOT is_outgoing AND is_read AND id_key = ?",
+                arguments: [Self.key(id)])
+        }
+    }
+
+    // MARK: Both
+
+    /// The latest messages with a peer, oldest first.
+    package func messages(with peer: WhisperID, limit: Int) throws(ClientStoreError) -> [Message] {
+        try self.read { database in
+            let sql = "SELECT * FROM messages WHERE peer = ? ORDER BY number DESC LIMIT ?"
+            return try Row.fetchAll(database, sql: sql, arguments: ["\(peer)", limit]).compactMap(Self.message).reversed()
+        }
+    }
+
+    /// Everything that came and was not read, oldest first.
+    package func unread(limit: Int) throws(ClientStoreError) -> [Message] {
+        try self.read { database in
+            let sql = "SELECT * FROM messages WHERE NOT is_outgoing AND NOT is_read ORDER BY number LIMIT ?"
+            return try Row.fetchAll(database, sql: sql, arguments: [limit]).compactMap(Self.message)
+        }
+    }
+
+    package func unreadCounts() throws(ClientStoreError) -> [WhisperID: Int] {
+        try self.read { database in
+            let sql = "SELECT peer, count(*) AS count FROM messages WHERE NOT is_outgoing AND NOT is_read GROUP BY peer"
+            return try Row.fetchAll(database, sql: sql).reduce(into: [:]) { counts, row in
+                if let peer = WhisperID(row["peer"] as String) { counts[peer] = row["count"] }
+            }
+        }
+    }
+
+    // MARK: Rows
+
+    private static func key(_ id: UUIDText) -> String { "\(id)".lowercased() }
+
+    /// - Returns: whether a row was added.
+    @discardableResult
+    private static func insert(_ message: Message, in database: Database) throws -> Bool {
+        let kind: String
+        var body: String?
+        switch message.content {
+        case .text(let text): (kind, body) = ("text", text)
+        case .other(let other): kind = other
+        case .unreadable: kind = "unreadable"
+        }
+        let isRead = message.direction == .incoming(isRead: true)
+        try database.execute(
+            sql: """
+                INSERT INTO messages (id, id_key, peer, group_id, is_outgoing, kind, body, time, state, is_read)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING
+                """,
+            arguments: [
+                "\(message.id)", Self.key(message.id), "\(message.peer)", message.groupID, message.state != nil, kind, body,
+                message.time.milliseconds, message.state.map(Self.text), isRead,
+            ])
+        return database.changesCount == 1
+    }
+
+    private static func outgoing(_ id: UUIDText, in database: Database) throws -> Message? {
+        try Row.fetchOne(database, sql: "SELECT * FROM messages WHERE is_outgoing AND id_key = ?", arguments: [Self.key(id)])
+            .flatMap(Self.message)
+    }
+
+    private static func set(_ state: MessageState, of id: UUIDText, attempts: Int?, in database: Database) throws {
+        try database.execute(
+            sql: "UPDATE messages SET state = ?, attempts = coalesce(?, attempts) WHERE is_outgoing AND id_key = ?",
+            arguments: [Self.text(state), attempts, Self.key(id)])
+    }
+
+    private static func message(_ row: Row) -> Message? {
+        guard let id = UUIDText(row["id"] as String), let peer = WhisperID(row["peer"] as String) else { return nil }
+        let content: Message.Content
+        switch row["kind"] as String {
+        case "text": content = .text(row["body"] ?? "")
+        case "unreadable": content = .unreadable
+        case let other: content = .other(kind: other)
+        }
+        let direction: Message.Direction =
+            if row["is_outgoing"] as Bool {
+                .outgoing(Self.state(row["state"] ?? "queued"))
+            } else {
+                .incoming(isRead: row["is_read"])
+            }
+        return Message(
+            id: id, peer: peer, groupID: row["group_id"], direction: direction, content: content,
+            time: Timestamp(milliseconds: row["time"]))
+    }
+
+    private static func text(_ state: MessageState) -> String {
+        switch state {
+        case .queued: "queued"
+        case .sending: "sending"
+        case .sent: "sent"
+        case .delivered: "delivered"
+        case .read: "read"
+        case .expired: "expired"
+        case .failed(let reason): "failed:\(reason.rawValue)"
+        }
+    }
+
+    private static func state(_ text: String) -> MessageState {
+        switch text {
+        case "queued": .queued
+        // The process died with it under way: it is to be sent again.
+        case "sending": .queued
+        case "sent": .sent
+        case "delivered": .delivered
+        case "read": .read
+        case "expired": .expired
+        default: .failed(FailureReason(rawValue: String(text.dropFirst("failed:".count))) ?? .rejected)
+        }
+    }
+}

@@ -1,0 +1,85 @@
+package import Contract
+import GRDB
+
+/// A session as it is kept between runs.
+package struct StoredSession: Sendable, Equatable {
+    package var token: String
+    /// By the server's clock.
+    package var expiresAt: Timestamp
+}
+
+/// The only code that reads or writes `settings`.
+extension ClientStore {
+    package func server() throws(ClientStoreError) -> ServerAddress? {
+        try self.setting("server").flatMap { ServerAddress($0) }
+    }
+
+    package func set(server: ServerAddress) throws(ClientStoreError) {
+        try self.set("server", to: "\(server)")
+    }
+
+    /// PEM file with certificates trusted beside those of the system.
+    package func authorityFile() throws(ClientStoreError) -> String? {
+        try self.setting("authorityFile")
+    }
+
+    package func set(authorityFile: String?) throws(ClientStoreError) {
+        try self.set("authorityFile", to: authorityFile)
+    }
+
+    package func whisperID() throws(ClientStoreError) -> WhisperID? {
+        try self.setting("whisperId").flatMap { WhisperID($0) }
+    }
+
+    /// Keeps who we are and the session that says so, together.
+    package func set(whisperID: WhisperID, session: StoredSession) throws(ClientStoreError) {
+        try self.write { database in
+            try Self.set("whisperId", to: "\(whisperID)", in: database)
+            try Self.set(session, in: database)
+        }
+    }
+
+    package func session() throws(ClientStoreError) -> StoredSession? {
+        guard let token = try self.setting("sessionToken"),
+            let expiresAt = try self.setting("sessionExpiresAt").flatMap({ Int64($0) })
+        else { return nil }
+        return StoredSession(token: token, expiresAt: Timestamp(milliseconds: expiresAt))
+    }
+
+    package func set(session: StoredSession?) throws(ClientStoreError) {
+        try self.write { try Self.set(session, in: $0) }
+    }
+
+    /// The id of this installation, a UUIDv4 drawn the first time it is asked for.
+    package func deviceID() throws(ClientStoreError) -> UUIDText {
+        try self.write { database in
+            let kept = try String.fetchOne(database, sql: "SELECT value FROM settings WHERE name = 'deviceId'")
+            if let id = kept.flatMap({ UUIDText($0) }) { return id }
+            let id = UUIDText.random()
+            try Self.set("deviceId", to: "\(id)", in: database)
+            return id
+        }
+    }
+
+    private func setting(_ name: String) throws(ClientStoreError) -> String? {
+        try self.read { try String.fetchOne($0, sql: "SELECT value FROM settings WHERE name = ?", arguments: [name]) }
+    }
+
+    private func set(_ name: String, to value: String?) throws(ClientStoreError) {
+        try self.write { try Self.set(name, to: value, in: $0) }
+    }
+
+    private static func set(_ session: StoredSession?, in database: Database) throws {
+        try Self.set("sessionToken", to: session?.token, in: database)
+        try Self.set("sessionExpiresAt", to: session.map { "\($0.expiresAt.milliseconds)" }, in: database)
+    }
+
+    private static func set(_ name: String, to value: String?, in database: Database) throws {
+        guard let value else {
+            return try database.execute(sql: "DELETE FROM settings WHERE name = ?", arguments: [name])
+        }
+        try database.execute(
+            sql: "INSERT INTO settings VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+            arguments: [name, value])
+    }
+}

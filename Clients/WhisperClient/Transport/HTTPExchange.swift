@@ -1,0 +1,56 @@
+import NIOCore
+import NIOHTTP1
+
+/// One request, one answer, and the connection is gone.
+final class HTTPExchange: ChannelInboundHandler {
+    typealias InboundIn = HTTPClientResponsePart
+    typealias OutboundOut = HTTPClientRequestPart
+
+    private let request: HTTPRequestHead
+    private let answer: EventLoopPromise<HTTPAnswer>
+    private var status = 0
+    private var body: [UInt8] = []
+    private var overdue: Scheduled<Void>?
+
+    init(request: HTTPRequestHead, answer: EventLoopPromise<HTTPAnswer>) {
+        self.request = request
+        self.answer = answer
+    }
+
+    func channelActive(context: ChannelHandlerContext) {
+        self.overdue = context.eventLoop.assumeIsolated().scheduleTask(in: LinkLimits.answerTimeout) {
+            self.fail(.timeout, context)
+        }
+        context.write(self.wrapOutboundOut(.head(self.request)), promise: nil)
+        context.writeAndFlush(self.wrapOutboundOut(.end(nil)), promise: nil)
+        context.fireChannelActive()
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        switch self.unwrapInboundIn(data) {
+        case .head(let head): self.status = Int(head.status.code)
+        case .body(let part):
+            self.body += part.readableBytesView
+            if self.body.count > LinkLimits.httpBodyBytesMax { self.fail(.unreachable("the answer is too long"), context) }
+        case .end:
+            self.overdue?.cancel()
+            self.answer.succeed(HTTPAnswer(status: self.status, body: self.body))
+            context.close(promise: nil)
+        }
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        self.fail(.unreachable("\(error)"), context)
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        self.fail(.unreachable("the connection broke"), context)
+    }
+
+    /// Later calls find the promise kept already and change nothing.
+    private func fail(_ error: LinkError, _ context: ChannelHandlerContext) {
+        self.overdue?.cancel()
+        self.answer.fail(error)
+        context.close(promise: nil)
+    }
+}

@@ -1,0 +1,42 @@
+/// Where a server listens: `ws://host:port` or `wss://host:port`.
+package struct ServerAddress: Hashable, Sendable {
+    package let host: String
+    package let port: Int
+    package let isSecure: Bool
+
+    package static let local = ServerAddress("ws://127.0.0.1:8080")!
+
+    /// Takes `ws`, `wss`, `http` and `https`, with or without port; a path is ignored, because the contract fixes it.
+    package init?(_ text: String) {
+        guard let schemeEnd = text.firstRange(of: "://") else { return nil }
+        switch text[..<schemeEnd.lowerBound].lowercased() {
+        case "ws", "http": self.isSecure = false
+        case "wss", "https": self.isSecure = true
+        default: return nil
+        }
+        let authority = text[schemeEnd.upperBound...].prefix { $0 != "/" && $0 != "?" }
+        var host = authority
+        var port = self.isSecure ? 443 : 80
+        if let colon = authority.lastIndex(of: ":"), !authority.hasSuffix("]") {
+            guard let number = Int(authority[authority.index(after: colon)...]), (1...65_535).contains(number) else {
+                return nil
+            }
+            port = number
+            host = authority[..<colon]
+        }
+        if host.hasPrefix("[") && host.hasSuffix("]") { host = host.dropFirst().dropLast() }
+        guard !host.isEmpty, !host.contains("@"), host.allSatisfy({ !$0.isWhitespace }) else { return nil }
+        self.host = String(host)
+        self.port = port
+    }
+
+    /// The `Host` header.
+    package var authority: String {
+        let host = self.host.contains(":") ? "[\(self.host)]" : self.host
+        return self.port == (self.isSecure ? 443 : 80) ? host : "\(host):\(self.port)"
+    }
+}
+
+extension ServerAddress: CustomStringConvertible {
+    package var description: String { "\(self.isSecure ? "wss" : "ws")://\(self.authority)" }
+}

@@ -1,0 +1,58 @@
+package import NIOCore
+
+/// The way to the server, as the engine needs it. Tests script it; `NetworkLink` is the real one.
+package protocol ServerLink: Sendable {
+    /// Opens a WebSocket.
+    func open() async throws(LinkError) -> any OpenLink
+    /// One HTTP request with `Authorization: Bearer`.
+    func get(_ path: String, bearer: String) async throws(LinkError) -> HTTPAnswer
+}
+
+/// One open WebSocket.
+package protocol OpenLink: Sendable {
+    /// What arrives, in order. The last element is `.closed`. For one reader.
+    var events: AsyncStream<LinkEvent> { get }
+    /// Writes a text message without waiting. What is lost shows as `.closed`.
+    func send(_ text: [UInt8])
+    /// Says goodbye and closes. Doing it twice is harmless.
+    func close()
+}
+
+package enum LinkEvent: Sendable, Equatable {
+    case text([UInt8])
+    /// A ping or pong of the WebSocket itself: the peer lives.
+    case alive
+    /// The end. No code when the connection just broke.
+    case closed(code: UInt16?, reason: String)
+}
+
+package struct HTTPAnswer: Sendable, Equatable {
+    package var status: Int
+    package var body: [UInt8]
+
+    package init(status: Int, body: [UInt8]) {
+        self.status = status
+        self.body = body
+    }
+}
+
+package enum LinkError: Error, Equatable {
+    /// Nobody answers there, or TLS failed. The text is for people.
+    case unreachable(String)
+    /// Somebody answers, but does not speak WebSocket on `/ws`, or refuses the upgrade.
+    case noUpgrade
+    /// No answer in time.
+    case timeout
+}
+
+package enum LinkLimits {
+    /// Largest message taken from the server, in bytes: a full page and some air.
+    package static let messageBytesMax = 1_048_576
+    /// Frames of one fragmented message.
+    package static let fragmentsMax = 256
+    /// Messages waiting for the engine. Past it the link closes: unacknowledged mail is still at the server.
+    package static let eventsWaitingMax = 4_096
+    package static let httpBodyBytesMax = 2_097_152
+    package static let connectTimeout = TimeAmount.seconds(5)
+    package static let answerTimeout = TimeAmount.seconds(10)
+}

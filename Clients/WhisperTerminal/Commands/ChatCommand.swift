@@ -1,0 +1,31 @@
+import ArgumentParser
+import Contract
+import WhisperClient
+
+struct ChatCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "chat", abstract: "Talk to somebody, live.",
+        discussion: """
+            Marks: ◌ queued here, … on its way, ✓ at the server, ✓✓ on their device, coloured ✓✓ read, ✗ not sent, ∅ expired.
+            Works offline: what you write is kept and goes out when the server is back.
+            Without a terminal it reads messages line by line and prints what happens line by line.
+            """)
+
+    @OptionGroup var options: ProfileOptions
+    @Option(help: "Without a terminal: seconds to wait for answers after the input ends.") var linger = 2
+    @Argument(help: "A contact's name or Whisper ID.") var person: String
+
+    func run() async throws {
+        let profile = try self.options.open()
+        let contact = try find(self.person, in: try profile.store.contacts())
+        let client = try self.options.client(profile)
+        let reason = try await running(client) {
+            if let terminal = RawTerminal() {
+                defer { terminal.restore() }
+                return try await LiveChat(client: client, peer: contact).run()
+            }
+            return try await LineChat(client: client, peer: contact, linger: .seconds(self.linger)).run()
+        }
+        if let reason, reason != .closed { throw Problem(describe(reason)) }
+    }
+}

@@ -1,0 +1,91 @@
+import ArgumentParser
+import Foundation
+import WhisperClient
+
+struct InitCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(commandName: "init", abstract: "Make a new identity.")
+
+    @OptionGroup var options: ProfileOptions
+    @OptionGroup var server: ServerOptions
+
+    func run() async throws {
+        let mnemonic = Mnemonic.random()
+        let profile = try create(mnemonic, self.options, self.server)
+        let style = Style.output
+        print("\nThese twelve words are your identity. " + style.bold("Write them down; they are not shown again."))
+        print("Whoever has them is you. Without them a lost device is a lost identity.\n")
+        for row in 0..<4 {
+            let cells = (0..<3).map { column in
+                let number = column * 4 + row
+                let word = mnemonic.words[number].padding(toLength: 12, withPad: " ", startingAt: 0)
+                return style.dim(number < 9 ? " \(number + 1) " : "\(number + 1) ") + style.bold(word)
+            }
+            print("    " + cells.joined(separator: "  "))
+        }
+        print("")
+        try await introduce(profile, self.options)
+    }
+}
+
+struct RestoreCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "restore", abstract: "Bring an identity back with its twelve words.",
+        discussion: "The words are asked for, or read from standard input. Messages and contacts do not come back with them.")
+
+    @OptionGroup var options: ProfileOptions
+    @OptionGroup var server: ServerOptions
+
+    func run() async throws {
+        guard !Profile.exists(at: self.options.folder) else { throw self.options.problem(.exists) }
+        let profile = try create(try self.ask(), self.options, self.server)
+        print("")
+        try await introduce(profile, self.options)
+    }
+
+    private func ask() throws -> Mnemonic {
+        let isPerson = isatty(STDIN_FILENO) == 1
+        while true {
+            if isPerson { print("Your twelve words: ", terminator: "") }
+            fflush(nil)
+            guard let line = readLine() else { throw Problem("No words were given.") }
+            do throws(MnemonicError) {
+                return try Mnemonic(phrase: line)
+            } catch {
+                guard isPerson else { throw Problem(Self.describe(error)) }
+                print(Self.describe(error))
+            }
+        }
+    }
+
+    private static func describe(_ error: MnemonicError) -> String {
+        switch error {
+        case .wordCount(let count): "That is \(count == 1 ? "one word" : "\(count) words"); a phrase has twelve."
+        case .unknownWord(let word): "\"\(TextWidth.harmless(word))\" is not one of the words. Is it spelled right?"
+        case .checksum: "All are good words, but not together: one is wrong, or two are swapped."
+        }
+    }
+}
+
+private func create(_ mnemonic: Mnemonic, _ options: ProfileOptions, _ server: ServerOptions) throws -> Profile {
+    let address = try server.address()
+    do throws(ProfileError) {
+        return try Profile.create(
+            at: options.folder, mnemonic: mnemonic, server: address, authorityFile: server.authorityFile)
+    } catch {
+        throw options.problem(error)
+    }
+}
+
+/// First contact with the server, which gives the identity its id.
+private func introduce(_ profile: Profile, _ options: ProfileOptions) async throws {
+    let style = Style.output
+    let client = try options.client(profile)
+    do {
+        try await running(client) { try await waitUntilOnline(client, within: .seconds(10)) }
+        print("Your Whisper ID is " + style.bold("\(try profile.store.whisperID()!)") + ". Give it to your friends.")
+    } catch let problem as Problem {
+        let id = profile.keys.publicKeys.id(counter: 0)
+        print(style.yellow("\(problem) Your identity is made all the same;"))
+        print("it signs in with the next command that finds the server. Its Whisper ID will most likely be \(id).")
+    }
+}

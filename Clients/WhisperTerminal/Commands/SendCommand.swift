@@ -1,0 +1,70 @@
+import ArgumentParser
+import Contract
+import Foundation
+import WhisperClient
+
+struct SendCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "send", abstract: "Send one message.",
+        discussion: "Ends with 0 when the server has it, with 75 when it stays queued here, with 1 when it was refused.")
+
+    enum Goal: String, ExpressibleByArgument, CaseIterable { case sent, delivered, read }
+
+    @OptionGroup var options: ProfileOptions
+    @Option(help: "What to wait for.") var until = Goal.sent
+    @Option(help: "Seconds to wait.") var wait = 10
+    @Argument(help: "A contact's name or Whisper ID.") var person: String
+    @Argument(help: "The message. Read from standard input if absent.") var text: [String] = []
+
+    func run() async throws {
+        let profile = try self.options.open()
+        let contact = try find(self.person, in: try profile.store.contacts())
+        let text = self.text.isEmpty ? Self.input() : self.text.joined(separator: " ")
+        let client = try self.options.client(profile)
+        let events = await client.events()
+        let goal = self.until
+        let state: MessageState = try await running(client) {
+            let message: Message
+            do throws(SendError) {
+                message = try await client.send(text, to: contact.id)
+            } catch {
+                throw Problem(describe(error))
+            }
+            let end = await first(in: events, within: .seconds(self.wait)) { event -> MessageState? in
+                switch event {
+                case .changed(let changed) where changed.id == message.id:
+                    changed.state.flatMap { Self.isReached(goal, $0) ? $0 : nil }
+                case .connection(.away), .connection(.stopped): .queued
+                default: nil
+                }
+            }
+            return try end ?? profile.store.outgoing(message.id)?.state ?? .queued
+        }
+        let style = Style.output
+        switch state {
+        case .queued, .sending:
+            print(mark(.queued, style) + " The server is away. The message is queued and goes out with the next command that connects.")
+            throw ExitCode(75)
+        case .sent: print(mark(state, style) + " sent")
+        case .delivered: print(mark(state, style) + " delivered")
+        case .read: print(mark(state, style) + " read")
+        case .failed(let reason): throw Problem("Not sent: \(describe(reason)).")
+        case .expired: throw Problem("Nobody came for the message in time.")
+        }
+    }
+
+    /// Also a state from which the goal cannot be reached any more.
+    private static func isReached(_ goal: Goal, _ state: MessageState) -> Bool {
+        switch (goal, state) {
+        case (_, .failed), (_, .expired), (_, .read): true
+        case (.sent, .sent), (.sent, .delivered), (.delivered, .delivered): true
+        default: false
+        }
+    }
+
+    private static func input() -> String {
+        var text = ""
+        while let line = readLine(strippingNewline: false) { text += line }
+        return text.hasSuffix("\n") ? String(text.dropLast()) : text
+    }
+}

@@ -1,0 +1,131 @@
+import Contract
+import WhisperClient
+
+/// Runs a client while `body` talks to it, and closes it afterwards.
+func running<T: Sendable>(_ client: WhisperClient, _ body: () async throws -> T) async throws -> T {
+    try await withThrowingTaskGroup(of: Void.self) { group in
+        group.addTask { _ = await client.run() }
+        do {
+            let value = try await body()
+            await client.close()
+            return value
+        } catch {
+            await client.close()
+            throw error
+        }
+    }
+}
+
+/// The first event that fits, or `nil` when the time is up or the client has stopped.
+func first<T: Sendable>(
+    in events: AsyncStream<ClientEvent>, within patience: Duration, _ match: @escaping @Sendable (ClientEvent) -> T?
+) async -> T? {
+    await withTaskGroup(of: T?.self) { group in
+        group.addTask {
+            for await event in events { if let value = match(event) { return value } }
+            return nil
+        }
+        group.addTask {
+            try? await Task.sleep(for: patience)
+            return nil
+        }
+        let value = await group.next() ?? nil
+        group.cancelAll()
+        return value
+    }
+}
+
+/// Waits for a session.
+/// - Throws: a `Problem` that says why there is none.
+func waitUntilOnline(_ client: WhisperClient, within patience: Duration) async throws {
+    enum End: Sendable { case online, away(String), stopped(StopReason) }
+    let end = await first(in: await client.events(), within: patience) { event -> End? in
+        switch event {
+        case .connection(.online): .online
+        case .connection(.away(let why, _)): .away(why)
+        case .connection(.stopped(let reason)): .stopped(reason)
+        default: nil
+        }
+    }
+    switch end {
+    case .online: return
+    case .away(let why): throw Problem("The server is away: \(why).")
+    case .stopped(let reason): throw Problem(describe(reason))
+    case nil: throw Problem("The server does not answer.")
+    }
+}
+
+/// Finds somebody by name or Whisper ID.
+func find(_ person: String, in contacts: [Contact]) throws -> Contact {
+    let wanted = person.lowercased()
+    if let contact = contacts.first(where: { $0.name?.lowercased() == wanted || "\($0.id)".lowercased() == wanted }) {
+        return contact
+    }
+    let near = contacts.filter { $0.shownName.lowercased().hasPrefix(wanted) }
+    if near.count == 1 { return near[0] }
+    if near.count > 1 {
+        throw Problem("\"\(person)\" could be \(near.map(\.shownName).joined(separator: " or ")).")
+    }
+    if let id = WhisperID(person.uppercased()) {
+        throw Problem("\(id) is not among your contacts. Add them with `whisper add \(id) NAME`.")
+    }
+    throw Problem("Nobody called \"\(person)\" is among your contacts. `whisper contacts` lists them.")
+}
+
+func describe(_ reason: StopReason) -> String {
+    switch reason {
+    case .closed: "Closed."
+    case .replaced: "This identity was opened on another device, so it was signed out here."
+    case .banned: "This identity is banned from the server."
+    case .loginRefused: "The server refuses this identity."
+    case .foreignChallenge:
+        "DANGER: the server asked for a signature that is not for signing in. Nothing was signed; do not trust this server."
+    case .foreignIdentity:
+        "DANGER: the server calls this identity by an id that is not its own. Nothing was sent; do not trust this server."
+    case .storeFailed: "The local store cannot be written (is the disk full?). Nothing is confirmed to anybody until it can."
+    }
+}
+
+func describe(_ alarm: Alarm, name: (WhisperID) -> String) -> String {
+    switch alarm {
+    case .forgedMail(let from): "WARNING: a message in the name of \(name(from)) was not signed by them. It was refused."
+    case .foreignKeys(let id): "WARNING: the server gave out keys for \(name(id)) that are not theirs. They were refused."
+    case .changedKeys(let id): "WARNING: the server gave out changed keys for \(name(id)). The known ones are kept."
+    }
+}
+
+func describe(_ reason: FailureReason) -> String {
+    switch reason {
+    case .noSuchPerson: "nobody has this Whisper ID"
+    case .forbidden: "this person cannot be written to"
+    case .banned: "your identity is banned"
+    case .rejected: "the server did not take it"
+    case .triedTooOften: "tried too often without success"
+    case .badKey: "their key cannot be used"
+    }
+}
+
+func describe(_ error: SendError) -> String {
+    switch error {
+    case .empty: "There is nothing to send."
+    case .tooLong(let bytes): "That is too long: \(bytes) bytes, and \(ClientLimits.textBytesMax) is the most."
+    case .toSelf: "You cannot write to yourself."
+    case .unknownContact: "Add this person first: `whisper add ID NAME`."
+    case .bannedContact: "This person is banned from the server."
+    case .store: "The local store cannot be written (is the disk full?). The message was not kept."
+    }
+}
+
+func describe(_ error: ContactError, _ id: WhisperID) -> String {
+    switch error {
+    case .isSelf: "That is your own Whisper ID."
+    case .noSuchPerson: "Nobody has the Whisper ID \(id). Check it letter by letter."
+    case .offline: "The server does not know this session; try again."
+    case .foreignKeys: "DANGER: the keys that the server gives out for \(id) are not those of that id. Nobody was added."
+    case .changedKeys: "DANGER: the server now gives out other keys for \(id). The known ones are kept."
+    case .nameTaken: "Another contact has this name already."
+    case .server(let status): "The server answered strangely (\(status)); try again later."
+    case .unreachable: "The server is away; try again later."
+    case .store: "The local store cannot be written (is the disk full?)."
+    }
+}

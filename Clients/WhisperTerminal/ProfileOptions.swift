@@ -1,0 +1,84 @@
+import ArgumentParser
+import Foundation
+import Logging
+import WhisperClient
+
+/// Which identity a command speaks for.
+struct ProfileOptions: ParsableArguments {
+    @Option(name: .shortAndLong, help: "The identity to use; a name of your choice.")
+    var profile = "default"
+
+    @Option(help: ArgumentHelp("Folder of all profiles.", discussion: "Default: $WHISPER_HOME, else ~/.whisper."))
+    var home: String?
+
+    func validate() throws {
+        guard !self.profile.isEmpty, !self.profile.hasPrefix("."), !self.profile.contains("/") else {
+            throw ValidationError("A profile name has no slash and does not start with a dot.")
+        }
+    }
+
+    var folder: String {
+        let environment = ProcessInfo.processInfo.environment
+        let home = self.home ?? environment["WHISPER_HOME"] ?? NSHomeDirectory() + "/.whisper"
+        return home + "/" + self.profile
+    }
+
+    func open() throws -> Profile {
+        do throws(ProfileError) {
+            return try Profile.open(at: self.folder)
+        } catch {
+            throw self.problem(error)
+        }
+    }
+
+    /// A client on the profile's server, not running yet.
+    func client(_ profile: Profile) throws -> WhisperClient {
+        let server = try profile.store.server() ?? .local
+        let link: NetworkLink
+        do throws(LinkError) {
+            link = try NetworkLink(server, authorityFile: try? profile.store.authorityFile())
+        } catch {
+            throw Problem("Cannot use \(server): \(error).")
+        }
+        return try WhisperClient(profile: profile, server: link, logger: Self.logger)
+    }
+
+    func problem(_ error: ProfileError) -> Problem {
+        let flag = self.profile == "default" ? "" : " --profile \(self.profile)"
+        return switch error {
+        case .missing: Problem("There is no identity here yet. Make one with `whisper init\(flag)`.")
+        case .exists: Problem("The profile \"\(self.profile)\" exists already. Choose another with --profile NAME.")
+        case .inUse: Problem("Another whisper is running with the profile \"\(self.profile)\". Leave it first.")
+        case .unusable(let why): Problem("The profile cannot be used: \(why).")
+        }
+    }
+
+    /// Silent unless asked: log lines would tear the screen.
+    private static var logger: Logger {
+        var logger = Logger(label: "whisper") { StreamLogHandler.standardError(label: $0) }
+        logger.logLevel = ProcessInfo.processInfo.environment["WHISPER_LOG"].flatMap { .init(rawValue: $0) } ?? .critical
+        return logger
+    }
+}
+
+/// Where the server is; kept in the profile.
+struct ServerOptions: ParsableArguments {
+    @Option(help: "Address of the server, ws:// or wss://.")
+    var server = "\(ServerAddress.local)"
+
+    @Option(name: .customLong("ca"), help: "PEM file with certificates to trust beside the system's, for wss://.")
+    var authorityFile: String?
+
+    func address() throws -> ServerAddress {
+        guard let address = ServerAddress(self.server) else {
+            throw Problem("\"\(self.server)\" is no server address. It looks like wss://chat.example or ws://127.0.0.1:8080.")
+        }
+        return address
+    }
+}
+
+/// Something the person should know, in a sentence.
+struct Problem: Error, CustomStringConvertible {
+    let description: String
+    init(_ text: String) { self.description = text }
+}

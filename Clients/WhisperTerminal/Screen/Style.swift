@@ -1,0 +1,21 @@
+import Glibc
+
+/// ANSI colours, or nothing where they would be noise.
+struct Style: Sendable {
+    let isOn: Bool
+
+    /// For standard output: a terminal, and nobody said NO_COLOR.
+    static let output = Style(isOn: isatty(STDOUT_FILENO) == 1 && getenv("NO_COLOR") == nil)
+
+    func bold(_ text: String) -> String { self.wrap("1", text) }
+    func dim(_ text: String) -> String { self.wrap("2", text) }
+    func green(_ text: String) -> String { self.wrap("32", text) }
+    func blue(_ text: String) -> String { self.wrap("34", text) }
+    func cyan(_ text: String) -> String { self.wrap("36", text) }
+    func yellow(_ text: String) -> String { self.wrap("33", text) }
+    func red(_ text: String) -> String { self.wrap("1;31", text) }
+
+    private func wrap(_ code: String, _ text: String) -> String {
+        self.isOn ? "\u{1B}[\(code)m\(text)\u{1B}[0m" : text
+    }
+}

@@ -1,0 +1,18 @@
+import ArgumentParser
+import WhisperClient
+
+/// `whisper`: an end-to-end-encrypted conversation in a terminal.
+@main
+struct WhisperCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "whisper",
+        abstract: "Talk to people, end-to-end encrypted.",
+        discussion: """
+            Start with `whisper init`, give your Whisper ID to a friend, `whisper add` theirs, and `whisper chat`.
+            Each profile is one identity on this machine; try two with --profile.
+            """,
+        subcommands: [
+            InitCommand.self, RestoreCommand.self, IDCommand.self, AddCommand.self, ContactsCommand.self,
+            ChatCommand.self, SendCommand.self, InboxCommand.self,
+        ])
+}

@@ -1,0 +1,155 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// Who may import whom. Data goes one way: client, gateway, bus, service, store.
+// Tests/HouseTests checks that the sources keep to it.
+
+let strict: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+]
+
+let log = Target.Dependency.product(name: "Logging", package: "swift-log")
+let metrics = Target.Dependency.product(name: "Metrics", package: "swift-metrics")
+let collections = Target.Dependency.product(name: "DequeModule", package: "swift-collections")
+let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
+let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
+let nioHTTP = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio")
+let nioWebSocket = Target.Dependency.product(name: "NIOWebSocket", package: "swift-nio")
+let nioSSL = Target.Dependency.product(name: "NIOSSL", package: "swift-nio-ssl")
+let lifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
+let configuration = Target.Dependency.product(name: "Configuration", package: "swift-configuration")
+let hummingbird = Target.Dependency.product(name: "Hummingbird", package: "hummingbird")
+let arguments = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
+let histogram = Target.Dependency.product(name: "Histogram", package: "hdrhistogram-swift")
+
+/// A library under `Shared/`.
+func shared(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
+    .target(name: name, dependencies: dependencies, path: "Shared/\(name)", swiftSettings: strict)
+}
+
+/// A C library of the system, under `Shared/CLibraries/`.
+func system(_ name: String, pkgConfig: String?, apt: String) -> Target {
+    .systemLibrary(
+        name: name, path: "Shared/CLibraries/\(name)", pkgConfig: pkgConfig, providers: [.apt([apt])])
+}
+
+/// The core of a service: its logic, edge and tables.
+func core(_ service: String, _ name: String, _ dependencies: [Target.Dependency], migrations: Bool = false) -> Target {
+    .target(
+        name: name, dependencies: dependencies, path: "Services/\(service)/\(name)",
+        resources: migrations ? [.embedInCode("Migrations")] : [], swiftSettings: strict)
+}
+
+/// The executable of a service: one sentence that wires its core to adapters.
+func executable(_ service: String, _ core: Target.Dependency, _ adapters: [Target.Dependency]) -> Target {
+    .executableTarget(
+        name: service, dependencies: [core, "ServiceRuntime"] + adapters,
+        path: "Services/\(service)/main", swiftSettings: strict)
+}
+
+func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+    .testTarget(name: name, dependencies: dependencies, path: "Tests/\(name)", swiftSettings: strict)
+}
+
+let package = Package(
+    name: "whisper",
+    products: [
+        .executable(name: "whisper-gateway", targets: ["gateway"]),
+        .executable(name: "whisper-auth", targets: ["auth"]),
+        .executable(name: "whisper-router", targets: ["router"]),
+        .executable(name: "whisper-push", targets: ["push"]),
+        .executable(name: "whisper-attachments", targets: ["attachments"]),
+        .executable(name: "whisper-calls", targets: ["calls"]),
+        .executable(name: "whisper", targets: ["WhisperTerminal"]),
+        .executable(name: "whisper-local", targets: ["LocalCluster"]),
+        .executable(name: "whisper-load", targets: ["LoadTool"]),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+        .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
+        .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
+        // Without their default traits, which would load all of Foundation into every process (9 MiB of memory each).
+        .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0", traits: []),
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1", traits: []),
+        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+        .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", from: "0.2.0"),
+    ],
+    targets: [
+        // Shared
+        system("CLibPQ", pkgConfig: "libpq", apt: "libpq-dev"),
+        // hiredis' pkg-config file sets a flag that SwiftPM refuses; its headers stand where every compiler looks.
+        system("CHiredis", pkgConfig: nil, apt: "libhiredis-dev"),
+        system("COpenSSL", pkgConfig: "libcrypto", apt: "libssl-dev"),
+        system("CSodium", pkgConfig: "libsodium", apt: "libsodium-dev"),
+        shared("Contract"),
+        shared("Telemetry", ["Contract", log, metrics]),
+        shared("Bus", ["Contract"]),
+        shared("RedisBus", ["Bus", "Contract", "Telemetry", "CHiredis", log, collections, nioCore, nioPosix]),
+        shared("Store", ["Contract", "Telemetry", "CLibPQ", log]),
+        shared("ServerCrypto", ["Contract", "COpenSSL", "CSodium"]),
+        shared(
+            "ServiceRuntime",
+            ["Contract", "Telemetry", log, metrics, lifecycle, configuration, hummingbird, nioCore, nioHTTP, nioPosix]),
+
+        // Services
+        core(
+            "gateway", "GatewayCore",
+            ["Contract", "Bus", "Telemetry", "ServerCrypto", log, collections, nioCore, nioPosix]),
+        executable("gateway", "GatewayCore", ["RedisBus"]),
+        core(
+            "auth", "AuthCore",
+            ["Contract", "Bus", "Store", "Telemetry", "ServerCrypto", log, hummingbird], migrations: true),
+        executable("auth", "AuthCore", ["RedisBus", "Store"]),
+        core("router", "RouterCore", ["Contract", "Bus", "Store", "Telemetry", "ServerCrypto", log], migrations: true),
+        executable("router", "RouterCore", ["RedisBus", "Store"]),
+        core("push", "PushCore", ["Contract", "Bus", "Store", "Telemetry", "ServerCrypto", log]),
+        executable("push", "PushCore", ["RedisBus", "Store"]),
+        core("attachments", "AttachmentsCore", ["Contract", "Telemetry", log, hummingbird]),
+        executable("attachments", "AttachmentsCore", []),
+        core("calls", "CallsCore", ["Contract", "Telemetry", log, hummingbird]),
+        executable("calls", "CallsCore", []),
+
+        // The other end of the wire
+        .target(
+            name: "WhisperClient",
+            dependencies: [
+                "Contract", "CSodium", log, nioCore, nioPosix, nioHTTP, nioWebSocket, nioSSL,
+                .product(name: "GRDB", package: "GRDB.swift"),
+            ],
+            path: "Clients/WhisperClient", swiftSettings: strict),
+        .executableTarget(
+            name: "WhisperTerminal", dependencies: ["WhisperClient", arguments],
+            path: "Clients/WhisperTerminal", swiftSettings: strict),
+
+        // Tests and what starts real servers for them
+        .target(name: "LocalStack", dependencies: [], path: "Tests/LocalStack", swiftSettings: strict),
+        .executableTarget(
+            name: "LocalCluster", dependencies: ["LocalStack", "WhisperClient"],
+            path: "Tests/LocalCluster", swiftSettings: strict),
+        .target(
+            name: "TestKit",
+            dependencies: ["Contract", "Bus", "LocalStack", nioCore, nioPosix],
+            path: "Tests/TestKit", swiftSettings: strict),
+        .executableTarget(
+            name: "LoadTool",
+            dependencies: ["Contract", "LocalStack", "CSodium", "WhisperClient", nioCore, nioPosix, arguments, histogram],
+            path: "Tests/LoadTool", swiftSettings: strict),
+        tests("HouseTests", []),
+        tests("ContractTests", ["Contract", "ServerCrypto"]),
+        tests("BusTests", ["Bus", "RedisBus", "Contract", "TestKit", "LocalStack", "Telemetry", log, nioCore, nioPosix]),
+        tests("StoreTests", ["Store", "Contract", "LocalStack", log]),
+        tests("ServiceRuntimeTests", ["ServiceRuntime", "Telemetry", log, metrics, configuration, hummingbird]),
+        tests("GatewayTests", ["GatewayCore", "Contract", "TestKit"]),
+        tests("RouterTests", ["RouterCore", "Contract", "TestKit"]),
+        tests("AuthTests", ["AuthCore", "Contract", "Store", "ServerCrypto", "TestKit", "LocalStack"]),
+        tests("PushTests", ["PushCore", "Bus", "Contract", "TestKit", log]),
+        tests("ClientTests", ["WhisperClient", "WhisperTerminal", "Contract"]),
+        tests("ClusterTests", ["LocalStack", "TestKit", "WhisperClient", "Contract"]),
+    ]
+)

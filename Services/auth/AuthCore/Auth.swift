@@ -1,0 +1,70 @@
+package import Bus
+package import Contract
+package import Hummingbird
+package import Logging
+package import Store
+package import Telemetry
+
+/// The owner of identities, devices and sessions, put together from its ports.
+package struct Auth: Sendable {
+    private let consumer: RequestConsumer
+    private let sweep: SessionSweep
+    private let routes: PublicRoutes
+    private let pool: PostgresPool
+
+    /// - Parameter instance: the number of this process among those of its service, from 1.
+    package init(
+        pool: PostgresPool, bus: any Bus, instance: Int, clock: @escaping WallClock = { .now }, logger: Logger
+    ) {
+        let sessions = SessionTable(pool)
+        let directory = SessionDirectory(sessions, keys: bus, clock: clock, logger: logger)
+        let handler = RequestHandler(
+            registration: Registration(pool: pool, directory: directory, bus: bus, clock: clock, logger: logger),
+            sessions: SessionService(pool: pool, directory: directory, clock: clock), directory: directory,
+            logger: logger)
+        self.consumer = RequestConsumer(bus: bus, handler: handler, instance: instance, logger: logger)
+        self.sweep = SessionSweep(sessions, clock: clock, logger: logger)
+        self.routes = PublicRoutes(
+            directory: directory, identities: IdentityTable(pool), backups: ContactBackupTable(pool), clock: clock,
+            logger: logger)
+        self.pool = pool
+    }
+
+    /// Works until its task is cancelled, or until `drain`.
+    package func run() async {
+        await withTaskGroup { group in
+            group.addTask { await self.sweep.run() }
+            await self.consumer.run()
+            group.cancelAll()
+        }
+    }
+
+    /// Takes no further Jobs, and returns when those taken are done.
+    package func drain() async { await self.consumer.drain() }
+
+    /// The public HTTP of this service.
+    package func addRoutes(to router: Router<BasicRequestContext>) { self.routes.add(to: router) }
+
+    /// Whether Postgres answers.
+    package func canReachStore() async -> Bool {
+        (try? await self.pool.query("SELECT 1")) != nil
+    }
+
+    package var gauges: [ObservedGauge] {
+        [
+            ObservedGauge(.jobsInFlight) { [consumer] in Double(consumer.jobsInFlight) },
+            ObservedGauge(.storeConnectionsBusy) { [pool] in Double(pool.status.busy) },
+        ]
+    }
+
+    package static func pool(url: Secret, instance: Int, logger: Logger) -> PostgresPool {
+        PostgresPool(
+            PostgresConfiguration(url: url.revealed, applicationName: "whisper-auth-\(instance)"),
+            connections: AuthLimits.connectionsMax, logger: logger)
+    }
+
+    /// The schema `auth`.
+    package static let migrator = Migrator(
+        schema: "auth",
+        migrations: [Migration(version: 1, name: "auth", sql: PackageResources._01_auth_sql)])
+}

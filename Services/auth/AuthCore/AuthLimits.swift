@@ -1,0 +1,33 @@
+package import Contract
+
+/// The bounds of this service. Those that clients can see are `Limits`.
+package enum AuthLimits {
+    /// Jobs that one process handles at a time. Most of their time is waiting for Postgres.
+    package static let jobsInFlightMax = 64
+    /// Connections of the pool. Fewer than Jobs: a Job holds one only while it is at the database.
+    package static let connectionsMax = 8
+    /// How long one read of the stream waits for a Job, and so how long a drain waits for that read.
+    package static let takePatience = Duration.seconds(1)
+    /// A Job taken this long ago and not acknowledged lost its process, or its answer. Longer than a Job takes.
+    package static let claimIdle = Duration.seconds(15)
+    /// Time between two looks for such Jobs.
+    package static let claimEvery = Duration.seconds(5)
+    /// Pause after the bus failed, before asking it again.
+    package static let busPause = Duration.milliseconds(200)
+
+    /// Transactions tried for one question while others get in its way, before INTERNAL_ERROR.
+    package static let attemptsMax = 5
+    /// Longest life of a session in the cache; what Redis was not told in time ends with it.
+    package static let cacheLifeMax = Duration.seconds(3_600)
+    /// Readings of one session while it changes under the cache, before it is left out of the cache.
+    package static let cacheFillsMax = 3
+
+    /// Time between two sweeps of ended sessions, and sessions removed by one statement.
+    package static let sweepEvery = Duration.seconds(60)
+    package static let sweepBatch = 1_000
+
+    /// Ciphertext of a contact backup, in bytes (contract §8).
+    package static let backupBytesMax = 1_024 * 1_024
+    /// The body that carries one: its base64, and room for the other fields, in bytes.
+    package static let backupBodyBytesMax = (backupBytesMax + 2) / 3 * 4 + 4_096
+}

@@ -1,0 +1,78 @@
+import Contract
+import Hummingbird
+import Store
+
+// The contact backup: one encrypted blob for each identity, which the server cannot read (spec §14).
+extension PublicRoutes {
+    func readBackup(_ request: Request) async throws(HTTPRefusal) -> Response {
+        let session = try await self.session(of: request)
+        let reading = try await self.stored { () async throws(StoreError) in
+            try await self.backups.read(for: session.caller)
+        }
+        switch reading {
+        case .refused(let standing): throw HTTPRefusal(standing) ?? .internalError
+        case .none: throw .noBackup
+        case .found(let backup):
+            var json = JSONWriter(capacity: backup.ciphertext.count / 3 * 4 + 160)
+            json.add("nonce", base64: backup.nonce)
+            json.add("ciphertext", base64: backup.ciphertext)
+            json.add("updatedAt", backup.updatedAt)
+            return .json(json.finished(), headers: [.eTag: EntityTag.text(backup.revision)])
+        }
+    }
+
+    func writeBackup(_ request: Request) async throws(HTTPRefusal) -> Response {
+        let session = try await self.session(of: request)
+        let frame = try await Self.backup(in: request)
+        let condition: ContactBackupTable.Condition =
+            switch request.headers[.ifMatch].map(EntityTag.expectation) {
+            case nil: .anything
+            case .any: .exists
+            case .oneOf(let revisions): .revision(revisions)
+            }
+        let now = self.clock()
+        let writing = try await self.stored { () async throws(StoreError) in
+            try await self.backups.write(
+                nonce: frame.nonce, ciphertext: frame.ciphertext, if: condition, for: session.caller, at: now)
+        }
+        switch writing {
+        case .refused(let standing): throw HTTPRefusal(standing) ?? .internalError
+        case .lostRace: throw .lostRace
+        case .written(let revision):
+            var json = JSONWriter()
+            json.add("success", true)
+            json.add("updatedAt", now)
+            return .json(json.finished(), headers: [.eTag: EntityTag.text(revision)])
+        }
+    }
+
+    func removeBackup(_ request: Request) async throws(HTTPRefusal) -> Response {
+        let session = try await self.session(of: request)
+        let standing = try await self.stored { () async throws(StoreError) in
+            try await self.backups.remove(for: session.caller)
+        }
+        if let refusal = HTTPRefusal(standing) { throw refusal }
+        var json = JSONWriter(capacity: 16)
+        json.add("success", true)
+        return .json(json.finished())
+    }
+
+    private static func backup(in request: Request) async throws(HTTPRefusal) -> ContactBackupFrame {
+        let body: ByteBuffer
+        do {
+            body = try await request.body.collect(upTo: AuthLimits.backupBodyBytesMax)
+        } catch let error as any HTTPResponseError where error.status == .contentTooLarge {
+            throw .backupTooLarge
+        } catch {
+            throw .invalid(PayloadViolation("", "the body ended early"))
+        }
+        let frame: ContactBackupFrame
+        do throws(PayloadViolation) {
+            frame = try ContactBackupFrame(Array(body.readableBytesView))
+        } catch {
+            throw .invalid(error)
+        }
+        guard !frame.isTooLarge else { throw .backupTooLarge }
+        return frame
+    }
+}

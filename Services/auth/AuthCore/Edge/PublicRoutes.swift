@@ -1,0 +1,105 @@
+package import Contract
+package import Hummingbird
+package import Logging
+package import Store
+import Telemetry
+
+/// What auth serves to clients over HTTP: keys of other identities, and the contact backup (contract §8).
+package struct PublicRoutes: Sendable {
+    let directory: SessionDirectory
+    let identities: IdentityTable
+    let backups: ContactBackupTable
+    let clock: WallClock
+    private let logger: Logger
+    private let errors = ErrorMetrics()
+
+    package init(
+        directory: SessionDirectory, identities: IdentityTable, backups: ContactBackupTable,
+        clock: @escaping WallClock, logger: Logger
+    ) {
+        self.directory = directory
+        self.identities = identities
+        self.backups = backups
+        self.clock = clock
+        self.logger = logger
+    }
+
+    package func add(to router: Router<some RequestContext>) {
+        router.get("users/{whisperId}/keys") { request, context in
+            try await self.counted { () async throws(HTTPRefusal) in
+                try await self.keys(of: context.parameters.get("whisperId"), request)
+            }
+        }
+        router.get("backup/contacts") { request, _ in
+            try await self.counted { () async throws(HTTPRefusal) in try await self.readBackup(request) }
+        }
+        router.put("backup/contacts") { request, _ in
+            try await self.counted { () async throws(HTTPRefusal) in try await self.writeBackup(request) }
+        }
+        router.delete("backup/contacts") { request, _ in
+            try await self.counted { () async throws(HTTPRefusal) in try await self.removeBackup(request) }
+        }
+    }
+
+    private func counted(_ body: () async throws(HTTPRefusal) -> Response) async throws(HTTPRefusal) -> Response {
+        do throws(HTTPRefusal) {
+            return try await body()
+        } catch {
+            self.errors.answered(error.code)
+            throw error
+        }
+    }
+
+    /// `GET /users/{whisperId}/keys` (spec §3.6).
+    private func keys(of id: String?, _ request: Request) async throws(HTTPRefusal) -> Response {
+        let session = try await self.session(of: request)
+        guard let id, let identity = WhisperID(id) else { throw .notAnID }
+        let lookup = try await self.stored { () async throws(StoreError) in
+            try await self.identities.keys(of: identity, for: session.caller)
+        }
+        switch lookup {
+        case .refused(let standing): throw HTTPRefusal(standing) ?? .internalError
+        case .unknown: throw .unknownIdentity
+        case .found(let keys, let isBanned):
+            var json = JSONWriter(capacity: 224)
+            json.add("whisperId", keys.whisperID)
+            json.add("encPublicKey", base64: keys.encPublicKey.bytes)
+            json.add("signPublicKey", base64: keys.signPublicKey.bytes)
+            json.add("status", isBanned ? "banned" : "active")
+            return .json(json.finished())
+        }
+    }
+
+    /// The caller's session. What it may do is checked against the database by whoever does it.
+    func session(of request: Request) async throws(HTTPRefusal) -> Session {
+        guard let token = Self.token(in: request.headers) else { throw .notRegistered }
+        let session = try await self.stored { () async throws(StoreError) in
+            try await self.directory.session(token.hash)
+        }
+        guard let session else { throw .notRegistered }
+        guard !session.isBanned else { throw .banned }
+        return session
+    }
+
+    /// `Authorization: Bearer {token}`; the scheme's case does not matter (RFC 9110, 11.1).
+    static func token(in headers: HTTPFields) -> SessionToken? {
+        guard let value = headers[.authorization] else { return nil }
+        let parts = value.utf8.split(separator: UInt8(ascii: " "), maxSplits: 1)
+        guard parts.count == 2, String(Substring(parts[0])).lowercased() == "bearer" else { return nil }
+        return SessionToken(shown: parts[1].drop { $0 == UInt8(ascii: " ") })
+    }
+
+    func stored<T>(_ body: () async throws(StoreError) -> T) async throws(HTTPRefusal) -> T {
+        do throws(StoreError) {
+            return try await body()
+        } catch {
+            let failure = HandlingError.store(error)
+            if failure.isPassing {
+                self.logger.warning("request not answered", [.error: "\(failure)"])
+            } else {
+                self.logger.error("request not answered", [.error: "\(failure)"])
+            }
+            throw .internalError
+        }
+    }
+}

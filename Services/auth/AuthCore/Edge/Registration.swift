@@ -1,0 +1,132 @@
+package import Bus
+package import Contract
+package import Logging
+import ServerCrypto
+package import Store
+import Telemetry
+
+/// Logins: `register_begin` and `register_proof` (contract §4).
+package struct Registration: Sendable {
+    private let pool: PostgresPool
+    private let identities: IdentityTable
+    private let devices = DeviceTable()
+    private let sessions: SessionTable
+    private let directory: SessionDirectory
+    private let bus: any KeyBus & NoticeBus
+    private let clock: WallClock
+    private let logger: Logger
+
+    package init(
+        pool: PostgresPool, directory: SessionDirectory, bus: any KeyBus & NoticeBus, clock: @escaping WallClock,
+        logger: Logger
+    ) {
+        self.pool = pool
+        self.identities = IdentityTable(pool)
+        self.sessions = SessionTable(pool)
+        self.directory = directory
+        self.bus = bus
+        self.clock = clock
+        self.logger = logger
+    }
+
+    package func begin(
+        _ frame: RegisterBegin, node: NodeID, connection: ConnectionID
+    ) async throws(HandlingError) -> Answer {
+        if let identity = frame.whisperID {
+            let isBanned = try await atStore { () async throws(StoreError) in try await self.identities.isBanned(identity) }
+            guard let isBanned else { return Replies.unknownIdentity }
+            guard !isBanned else { return Replies.banned }
+        }
+        let id = UUIDText.random()
+        let challenge = LoginChallenge(
+            for: frame, node: node, connection: connection, random: randomBytes(LoginChallenge.randomBytes),
+            at: self.clock())
+        try await atBus { () async throws(BusError) in
+            try await self.bus.set(Keyspace.challenge(id), to: challenge.encoded(), for: Limits.challengeTTL)
+        }
+        return Replies.registerChallenge(challenge, id: id)
+    }
+
+    package func prove(
+        _ proof: RegisterProof, node: NodeID, connection: ConnectionID
+    ) async throws(HandlingError) -> Answer {
+        let now = self.clock()
+        let stored = try await atBus { () async throws(BusError) in
+            try await self.bus.take(Keyspace.challenge(proof.challengeID))
+        }
+        guard let stored, let challenge = try? LoginChallenge(decoding: stored) else { return self.refused("unknown challenge") }
+        do {
+            try challenge.check(proof, node: node, connection: connection, at: now)
+        } catch {
+            return self.refused(error.rawValue)
+        }
+        let token = SessionToken(random: Bytes32(randomBytes(SessionToken.randomBytes))!)
+        let login = try await atStore { () async throws(StoreError) in
+            try await self.pool.persistently { transaction throws(StoreError) in
+                try await self.login(proof, token: token, at: now, in: transaction)
+            }
+        }
+        switch login {
+        case .refused: return self.refused("other keys")
+        case .banned: return Replies.banned
+        case .done(let session, let ended):
+            await self.directory.forget(ended)
+            await self.directory.cache(session)
+            let caller = session.caller
+            self.bus.publish(
+                ClusterNotice.sessionsEnded(caller.identity, before: caller.epoch, why: .replaced), to: Keyspace.nodes)
+            return Replies.registerAck(session, token: token, at: now)
+        }
+    }
+
+    private func refused(_ reason: String) -> Answer {
+        self.logger.debug("login refused", [.reason: "\(reason)"])
+        return Replies.authFailed
+    }
+
+    private enum Login: Sendable {
+        case done(Session, ended: [Bytes32])
+        case banned
+        case refused
+    }
+
+    /// Everything that a login changes. Locks the identity first, so that two logins of one are done one after the other.
+    private func login(
+        _ proof: RegisterProof, token: SessionToken, at now: Timestamp, in transaction: borrowing Transaction
+    ) async throws(StoreError) -> Login {
+        let claim = IdentityClaim(
+            whisperID: proof.whisperID, signPublicKey: proof.signPublicKey, encPublicKey: proof.encPublicKey)
+        let identity: WhisperID
+        switch claim.verdict(known: try await self.identities.holders(of: claim, in: transaction)) {
+        case .refused: return .refused
+        case .existing(let known): identity = known
+        case .new:
+            guard let added = try await self.add(claim, in: transaction) else { return .refused }
+            identity = added
+        }
+        guard let epoch = try await self.identities.beginEpoch(of: identity, in: transaction) else { return .banned }
+        let session = Session(
+            caller: Caller(identity: identity, epoch: epoch), device: proof.deviceID, platform: proof.platform,
+            tokenHash: token.hash, expiresAt: SessionLife.end(ofNew: now), signPublicKey: proof.signPublicKey,
+            isBanned: false)
+        let ended = try await self.sessions.removeAll(of: identity, in: transaction)
+        let device = DeviceTable.Device(of: session)
+        try await self.devices.makeOnly(device, in: transaction)
+        try await self.devices.setTokens(
+            of: device, push: proof.pushToken.map { .set($0) } ?? .keep,
+            voip: proof.voipToken.map { .set($0) } ?? .keep, at: now, in: transaction)
+        try await self.sessions.add(session, in: transaction)
+        return .done(session, ended: ended)
+    }
+
+    /// - Returns: nil if every candidate is taken, which does not happen.
+    private func add(_ claim: IdentityClaim, in transaction: borrowing Transaction) async throws(StoreError) -> WhisperID? {
+        for candidate in claim.candidates {
+            let identity = IdentityKeys(
+                whisperID: candidate, signPublicKey: claim.signPublicKey, encPublicKey: claim.encPublicKey)
+            if try await self.identities.add(identity, in: transaction) { return candidate }
+        }
+        self.logger.error("no free id for a pair of keys", [:])
+        return nil
+    }
+}

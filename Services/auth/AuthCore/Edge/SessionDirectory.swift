@@ -1,0 +1,91 @@
+package import Bus
+package import Contract
+package import Logging
+package import Store
+import Telemetry
+
+/// Who a token belongs to: the cache in Redis, then Postgres, which alone decides. Without Redis everything is read from Postgres.
+package struct SessionDirectory: Sendable {
+    private let sessions: SessionTable
+    private let keys: any KeyBus
+    private let clock: WallClock
+    private let logger: Logger
+
+    package init(_ sessions: SessionTable, keys: any KeyBus, clock: @escaping WallClock, logger: Logger) {
+        self.sessions = sessions
+        self.keys = keys
+        self.clock = clock
+        self.logger = logger
+    }
+
+    /// The session of a token. The cache may be behind by a moment: fence what matters by the caller's epoch.
+    package func session(_ tokenHash: Bytes32) async throws(StoreError) -> Session? {
+        if let session = await self.cached(tokenHash) { return session }
+        return try await self.read(tokenHash)
+    }
+
+    /// The session of a token as Postgres has it now. Puts it into the cache.
+    package func read(_ tokenHash: Bytes32) async throws(StoreError) -> Session? {
+        guard let session = try await self.sessions.live(tokenHash, at: self.clock()) else {
+            await self.forget([tokenHash])
+            return nil
+        }
+        return try await self.settle(session)
+    }
+
+    /// Puts a session that has just been written into the cache. Costs nothing but the cache if it fails.
+    package func cache(_ session: Session) async {
+        do {
+            _ = try await self.settle(session)
+        } catch {
+            self.logger.warning("session not cached", [.error: "\(error)"])
+            await self.forget([session.tokenHash])
+        }
+    }
+
+    /// Caches what was read from Postgres, and reads it again: it may have ended in between, and whoever ends it clears the
+    /// cache once. So either this sees the end, or the end clears what this has cached.
+    private func settle(_ session: Session) async throws(StoreError) -> Session? {
+        var session = session
+        for _ in 0..<AuthLimits.cacheFillsMax {
+            guard await self.set(session) else { return session }
+            guard let again = try await self.sessions.live(session.tokenHash, at: self.clock()) else {
+                await self.forget([session.tokenHash])
+                return nil
+            }
+            if again == session { return session }
+            session = again
+        }
+        await self.forget([session.tokenHash])
+        return session
+    }
+
+    /// - Returns: whether the cache has it now.
+    private func set(_ session: Session) async -> Bool {
+        guard let life = SessionLife.cacheLife(of: session, at: self.clock()) else { return false }
+        do {
+            try await self.keys.set(Keyspace.session(session.tokenHash), to: session.encoded(), for: life)
+            return true
+        } catch {
+            self.logger.warning("session not cached", [.error: "\(error)"])
+            return false
+        }
+    }
+
+    /// Called after these sessions have ended in Postgres. If Redis is away they stay cached for at most
+    /// `AuthLimits.cacheLifeMax`; what they write meanwhile is refused by its epoch.
+    package func forget(_ tokenHashes: [Bytes32]) async {
+        do {
+            try await self.keys.delete(tokenHashes.map { Keyspace.session($0) })
+        } catch {
+            self.logger.warning("ended sessions left in the cache", [.error: "\(error)", .count: .number(tokenHashes.count)])
+        }
+    }
+
+    private func cached(_ tokenHash: Bytes32) async -> Session? {
+        guard let bytes = try? await self.keys.get(Keyspace.session(tokenHash)),
+            let session = try? Session(decoding: bytes), session.expiresAt > self.clock()
+        else { return nil }
+        return session
+    }
+}

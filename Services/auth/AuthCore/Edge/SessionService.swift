@@ -1,0 +1,92 @@
+package import Contract
+import ServerCrypto
+package import Store
+
+/// What happens to a session after its login: refresh, logout, push tokens (contract §4).
+package struct SessionService: Sendable {
+    private let pool: PostgresPool
+    private let identities: IdentityTable
+    private let devices = DeviceTable()
+    private let sessions: SessionTable
+    private let directory: SessionDirectory
+    private let clock: WallClock
+
+    package init(pool: PostgresPool, directory: SessionDirectory, clock: @escaping WallClock) {
+        self.pool = pool
+        self.identities = IdentityTable(pool)
+        self.sessions = SessionTable(pool)
+        self.directory = directory
+        self.clock = clock
+    }
+
+    /// - Parameter presented: the token that is to be replaced.
+    package func refresh(_ presented: SessionToken) async throws(HandlingError) -> Answer {
+        let now = self.clock()
+        let nonce = Bytes32(randomBytes(32))!
+        let refreshed = try await atStore { () async throws(StoreError) in
+            try await self.pool.persistently { transaction throws(StoreError) -> Refreshed? in
+                guard let (old, nonce) = try await self.sessions.retire(presented.hash, nonce: nonce, at: now, in: transaction)
+                else { return nil }
+                let token = presented.successor(nonce: nonce)
+                var new = old
+                new.tokenHash = token.hash
+                new.expiresAt = try await self.sessions.addSuccessor(
+                    token.hash, of: old, expiresAt: SessionLife.end(ofNew: now), in: transaction)
+                return Refreshed(old: old, new: new, token: token)
+            }
+        }
+        guard let refreshed else { return Replies.notRegistered }
+        guard !refreshed.old.isBanned else { return Replies.banned }
+        await self.directory.cache(refreshed.old)
+        await self.directory.cache(refreshed.new)
+        return Replies.sessionRefreshAck(refreshed.new, token: refreshed.token, at: now)
+    }
+
+    private struct Refreshed: Sendable {
+        var old: Session
+        var new: Session
+        var token: SessionToken
+    }
+
+    /// The successor of a refreshed token has been used.
+    package func used(_ tokenHash: Bytes32) async throws(HandlingError) {
+        let predecessor = try await atStore { () async throws(StoreError) in
+            try await self.sessions.removePredecessor(of: tokenHash)
+        }
+        if let predecessor { await self.directory.forget([predecessor]) }
+    }
+
+    /// - Returns: the epoch that begins now; nil if the session was over already.
+    package func logout(_ session: Session) async throws(HandlingError) -> Epoch? {
+        let logout = try await atStore { () async throws(StoreError) in
+            try await self.pool.persistently { transaction throws(StoreError) -> (epoch: Epoch, ended: [Bytes32])? in
+                guard let epoch = try await self.identities.endEpoch(of: session.caller, in: transaction) else { return nil }
+                try await self.devices.remove(DeviceTable.Device(of: session), in: transaction)
+                return (epoch, try await self.sessions.removeAll(of: session.caller.identity, in: transaction))
+            }
+        }
+        guard let logout else { return nil }
+        await self.directory.forget(logout.ended)
+        return logout.epoch
+    }
+
+    package func update(_ tokens: UpdateTokens, of session: Session) async throws(HandlingError) -> Answer {
+        let now = self.clock()
+        let standing = try await atStore { () async throws(StoreError) in
+            try await self.pool.persistently { transaction throws(StoreError) in
+                let standing = try await self.identities.hold(session.caller, in: transaction)
+                if standing == .live {
+                    try await self.devices.setTokens(
+                        of: DeviceTable.Device(of: session), push: tokens.pushToken, voip: tokens.voipToken, at: now,
+                        in: transaction)
+                }
+                return standing
+            }
+        }
+        switch standing {
+        case .live: return Replies.tokensUpdated
+        case .banned: return Replies.banned
+        case .stale: return .stale
+        }
+    }
+}

@@ -1,0 +1,100 @@
+package import Contract
+package import Store
+
+/// The only code that reads or writes `auth.contact_backups`. Each call is fenced by the caller's epoch.
+package struct ContactBackupTable: Sendable {
+    package struct Backup: Equatable, Sendable {
+        package var nonce: [UInt8]
+        package var ciphertext: [UInt8]
+        package var revision: Int64
+        package var updatedAt: Timestamp
+    }
+
+    package enum Reading: Equatable, Sendable {
+        /// The caller is not `live`.
+        case refused(CallerStanding)
+        case none
+        case found(Backup)
+    }
+
+    package enum Writing: Equatable, Sendable {
+        case refused(CallerStanding)
+        /// The backup is not the one that the caller thought it was.
+        case lostRace
+        case written(revision: Int64)
+    }
+
+    /// What must be stored for a write to be done (RFC 9110, 13.1.1).
+    package enum Condition: Equatable, Sendable {
+        case anything
+        /// It is one of these.
+        case revision([Int64])
+        /// There is a backup.
+        case exists
+    }
+
+    private let pool: PostgresPool
+    private let identities: IdentityTable
+
+    package init(_ pool: PostgresPool) {
+        self.pool = pool
+        self.identities = IdentityTable(pool)
+    }
+
+    package func read(for caller: Caller) async throws(StoreError) -> Reading {
+        let rows = try await self.pool.query(
+            """
+            SELECT i.is_banned, b.nonce, b.ciphertext, b.revision, b.updated_at
+            FROM auth.identities i LEFT JOIN auth.contact_backups b ON b.whisper_id = i.whisper_id
+            WHERE i.whisper_id = \(caller.identity) AND i.epoch = \(caller.epoch.value)
+            """)
+        guard var row = rows.first else { return .refused(.stale) }
+        if try row.next(Bool.self) { return .refused(.banned) }
+        guard let nonce = try row.next([UInt8]?.self), let ciphertext = try row.next([UInt8]?.self) else { return .none }
+        return .found(
+            Backup(nonce: nonce, ciphertext: ciphertext, revision: try row.next(), updatedAt: try row.next()))
+    }
+
+    package func write(
+        nonce: [UInt8], ciphertext: [UInt8], if condition: Condition, for caller: Caller, at now: Timestamp
+    ) async throws(StoreError) -> Writing {
+        try await self.pool.withTransaction { transaction throws(StoreError) in
+            let standing = try await self.identities.hold(caller, in: transaction)
+            guard standing == .live else { return .refused(standing) }
+            let rows: Rows
+            switch condition {
+            case .anything:
+                rows = try await transaction.query(
+                    """
+                    INSERT INTO auth.contact_backups (whisper_id, nonce, ciphertext, revision, updated_at)
+                    VALUES (\(caller.identity), \(nonce), \(ciphertext), nextval('auth.backup_revisions'), \(now))
+                    ON CONFLICT (whisper_id) DO UPDATE SET nonce = excluded.nonce, ciphertext = excluded.ciphertext,
+                        revision = excluded.revision, updated_at = excluded.updated_at
+                    RETURNING revision
+                    """)
+            case .exists, .revision:
+                let revisions: [Int64] = if case .revision(let wanted) = condition { wanted } else { [] }
+                rows = try await transaction.query(
+                    """
+                    UPDATE auth.contact_backups SET nonce = \(nonce), ciphertext = \(ciphertext),
+                        revision = nextval('auth.backup_revisions'), updated_at = \(now)
+                    WHERE whisper_id = \(caller.identity) AND (\(condition == .exists) OR revision = ANY (\(revisions)))
+                    RETURNING revision
+                    """)
+            }
+            guard let row = rows.first else { return .lostRace }
+            return .written(revision: try row.decode(0))
+        }
+    }
+
+    /// Removing it twice changes nothing.
+    /// - Returns: `live` when there is no backup any more; otherwise nothing was done.
+    package func remove(for caller: Caller) async throws(StoreError) -> CallerStanding {
+        try await self.pool.withTransaction { transaction throws(StoreError) in
+            let standing = try await self.identities.hold(caller, in: transaction)
+            guard standing == .live else { return standing }
+            try await transaction.execute("DELETE FROM auth.contact_backups WHERE whisper_id = \(caller.identity)")
+            return .live
+        }
+    }
+}

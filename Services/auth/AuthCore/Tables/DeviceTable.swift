@@ -1,0 +1,86 @@
+package import Contract
+package import Store
+
+/// The only code that reads or writes `auth.devices`.
+package struct DeviceTable: Sendable {
+    /// A device as its session names it.
+    package struct Device: Sendable {
+        package var identity: WhisperID
+        package var id: UUIDText
+        package var platform: Platform
+
+        package init(identity: WhisperID, id: UUIDText, platform: Platform) {
+            self.identity = identity
+            self.id = id
+            self.platform = platform
+        }
+
+        fileprivate var storedID: PostgresUUID { PostgresUUID(high: self.id.high, low: self.id.low) }
+    }
+
+    package init() {}
+
+    /// Makes `device` the identity's only one; the push tokens of the others go with them.
+    package func makeOnly(_ device: Device, in transaction: borrowing Transaction) async throws(StoreError) {
+        try await transaction.execute(
+            """
+            DELETE FROM auth.devices WHERE whisper_id = \(device.identity) AND device_id <> \(device.storedID)
+            """)
+    }
+
+    /// Changes push tokens. A token that is set is taken from whoever had it.
+    /// - Throws: `.unique` if somebody else was given one of the tokens meanwhile: run the transaction again.
+    package func setTokens(
+        of device: Device, push: UpdateTokens.Change, voip: UpdateTokens.Change, at now: Timestamp,
+        in transaction: borrowing Transaction
+    ) async throws(StoreError) {
+        let (push, voip) = (StoredChange(push), StoredChange(voip))
+        _ = try await transaction.pipeline([
+            """
+            UPDATE auth.devices
+            SET push_token = CASE WHEN push_token = \(push.token) THEN NULL ELSE push_token END,
+                voip_token = CASE WHEN voip_token = \(voip.token) THEN NULL ELSE voip_token END,
+                updated_at = \(now)
+            WHERE (push_token = \(push.token) OR voip_token = \(voip.token))
+                AND (whisper_id <> \(device.identity) OR device_id <> \(device.storedID))
+            """,
+            """
+            INSERT INTO auth.devices AS mine (whisper_id, device_id, platform, push_token, voip_token, updated_at)
+            VALUES (\(device.identity), \(device.storedID), \(device.platform.rawValue),
+                \(push.token), \(voip.token), \(now))
+            ON CONFLICT (whisper_id, device_id) DO UPDATE SET
+                platform = excluded.platform,
+                push_token = CASE WHEN \(push.keeps) THEN mine.push_token ELSE excluded.push_token END,
+                voip_token = CASE WHEN \(voip.keeps) THEN mine.voip_token ELSE excluded.voip_token END,
+                updated_at = excluded.updated_at
+            """,
+        ])
+    }
+
+    package func remove(_ device: Device, in transaction: borrowing Transaction) async throws(StoreError) {
+        try await transaction.execute(
+            """
+            DELETE FROM auth.devices WHERE whisper_id = \(device.identity) AND device_id = \(device.storedID)
+            """)
+    }
+
+    /// A change as parameters: the new token, and whether the old one stays instead.
+    private struct StoredChange {
+        var token: String?
+        var keeps = false
+
+        init(_ change: UpdateTokens.Change) {
+            switch change {
+            case .keep: self.keeps = true
+            case .clear: break
+            case .set(let token): self.token = token
+            }
+        }
+    }
+}
+
+extension DeviceTable.Device {
+    package init(of session: Session) {
+        self.init(identity: session.caller.identity, id: session.device, platform: session.platform)
+    }
+}

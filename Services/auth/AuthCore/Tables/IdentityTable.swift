@@ -1,0 +1,115 @@
+package import Contract
+package import Store
+
+/// How a caller stands now. Its session may have come from a cache.
+package enum CallerStanding: Equatable, Sendable {
+    case live
+    case banned
+    /// A newer login or a logout has ended the session.
+    case stale
+}
+
+/// The only code that writes `auth.identities`. The other tables join it by primary key.
+package struct IdentityTable: Sendable {
+    private let pool: PostgresPool
+
+    package init(_ pool: PostgresPool) { self.pool = pool }
+
+    /// - Returns: nil if there is no such identity.
+    package func isBanned(_ identity: WhisperID) async throws(StoreError) -> Bool? {
+        let rows = try await self.pool.query("SELECT is_banned FROM auth.identities WHERE whisper_id = \(identity)")
+        return try rows.first?.decode(0)
+    }
+
+    /// What a caller learns of another identity.
+    package enum Lookup: Equatable, Sendable {
+        /// The caller is not `live`.
+        case refused(CallerStanding)
+        case unknown
+        case found(IdentityKeys, isBanned: Bool)
+    }
+
+    /// Reads the caller with the keys it asks for: the session may come from a cache.
+    package func keys(of identity: WhisperID, for caller: Caller) async throws(StoreError) -> Lookup {
+        let rows = try await self.pool.query(
+            """
+            SELECT me.is_banned, they.sign_key, they.enc_key, they.is_banned
+            FROM auth.identities me LEFT JOIN auth.identities they ON they.whisper_id = \(identity)
+            WHERE me.whisper_id = \(caller.identity) AND me.epoch = \(caller.epoch.value)
+            """)
+        guard var row = rows.first else { return .refused(.stale) }
+        if try row.next(Bool.self) { return .refused(.banned) }
+        guard let signKey = try row.next(Bytes32?.self), let encKey = try row.next(Bytes32?.self),
+            let isBanned = try row.next(Bool?.self)
+        else { return .unknown }
+        let keys = IdentityKeys(whisperID: identity, signPublicKey: signKey, encPublicKey: encKey)
+        return .found(keys, isBanned: isBanned)
+    }
+
+    /// Every identity that has one of the two keys. Needs no lock: keys never change.
+    package func holders(
+        of claim: IdentityClaim, in transaction: borrowing Transaction
+    ) async throws(StoreError) -> [IdentityKeys] {
+        let rows = try await transaction.query(
+            """
+            SELECT whisper_id, sign_key, enc_key FROM auth.identities
+            WHERE sign_key = \(claim.signPublicKey) OR enc_key = \(claim.encPublicKey)
+            """)
+        var holders: [IdentityKeys] = []
+        for var row in rows {
+            holders.append(
+                IdentityKeys(
+                    whisperID: try row.next(), signPublicKey: try row.next(), encPublicKey: try row.next()))
+        }
+        return holders
+    }
+
+    /// - Returns: whether the id was free.
+    /// - Throws: `.unique` if another transaction has registered one of the keys meanwhile: look again.
+    package func add(_ identity: IdentityKeys, in transaction: borrowing Transaction) async throws(StoreError) -> Bool {
+        try await transaction.execute(
+            """
+            INSERT INTO auth.identities (whisper_id, sign_key, enc_key, epoch)
+            VALUES (\(identity.whisperID), \(identity.signPublicKey), \(identity.encPublicKey), 0)
+            ON CONFLICT (whisper_id) DO NOTHING
+            """) == 1
+    }
+
+    /// Begins the next epoch: every session there is ends with the transaction's commit. Locks the identity until then.
+    /// - Returns: nil if the identity is banned.
+    package func beginEpoch(
+        of identity: WhisperID, in transaction: borrowing Transaction
+    ) async throws(StoreError) -> Epoch? {
+        let rows = try await transaction.query(
+            """
+            UPDATE auth.identities SET epoch = epoch + 1 WHERE whisper_id = \(identity) AND NOT is_banned
+            RETURNING epoch
+            """)
+        return try rows.first.map { row throws(StoreError) in Epoch(value: try row.decode(0)) }
+    }
+
+    /// Ends the caller's epoch, if it is still the identity's.
+    /// - Returns: the next one; nil if the caller's was over.
+    package func endEpoch(of caller: Caller, in transaction: borrowing Transaction) async throws(StoreError) -> Epoch? {
+        let rows = try await transaction.query(
+            """
+            UPDATE auth.identities SET epoch = epoch + 1
+            WHERE whisper_id = \(caller.identity) AND epoch = \(caller.epoch.value)
+            RETURNING epoch
+            """)
+        return try rows.first.map { row throws(StoreError) in Epoch(value: try row.decode(0)) }
+    }
+
+    /// Reads how the caller stands, and keeps its epoch from ending before the transaction does.
+    package func hold(
+        _ caller: Caller, in transaction: borrowing Transaction
+    ) async throws(StoreError) -> CallerStanding {
+        let rows = try await transaction.query(
+            """
+            SELECT is_banned FROM auth.identities
+            WHERE whisper_id = \(caller.identity) AND epoch = \(caller.epoch.value) FOR SHARE
+            """)
+        guard let row = rows.first else { return .stale }
+        return try row.decode(0, as: Bool.self) ? .banned : .live
+    }
+}

@@ -1,0 +1,121 @@
+package import Contract
+package import Store
+
+/// The only code that reads or writes `auth.sessions`.
+package struct SessionTable: Sendable {
+    private let pool: PostgresPool
+
+    package init(_ pool: PostgresPool) { self.pool = pool }
+
+    /// What a session looks like to `session(_:)`, with `s` the session and `i` its identity.
+    private static let columns: StaticString = """
+        s.token_hash, s.whisper_id, s.epoch, s.device_id, s.platform, LEAST(s.expires_at, s.dies_at), i.sign_key, i.is_banned
+        """
+
+    /// The session of this token, if it lives. Its end is that of the overlap if it was refreshed.
+    package func live(_ tokenHash: Bytes32, at now: Timestamp) async throws(StoreError) -> Session? {
+        let rows = try await self.pool.query(
+            """
+            SELECT \(unsafeText: Self.columns)
+            FROM auth.sessions s JOIN auth.identities i ON i.whisper_id = s.whisper_id AND i.epoch = s.epoch
+            WHERE s.token_hash = \(tokenHash) AND LEAST(s.expires_at, s.dies_at) > \(now)
+            """)
+        guard var row = rows.first else { return nil }
+        return try Self.session(&row)
+    }
+
+    /// Adds the first session of an epoch.
+    package func add(_ session: Session, in transaction: borrowing Transaction) async throws(StoreError) {
+        try await transaction.execute(
+            """
+            INSERT INTO auth.sessions (token_hash, whisper_id, device_id, platform, epoch, expires_at)
+            VALUES (\(session.tokenHash), \(session.caller.identity), \(Self.stored(session.device)),
+                \(session.platform.rawValue), \(session.caller.epoch.value), \(session.expiresAt))
+            """)
+    }
+
+    /// - Returns: the hashes of the tokens that are worth nothing from the commit on.
+    package func removeAll(
+        of identity: WhisperID, in transaction: borrowing Transaction
+    ) async throws(StoreError) -> [Bytes32] {
+        let rows = try await transaction.query(
+            "DELETE FROM auth.sessions WHERE whisper_id = \(identity) RETURNING token_hash")
+        return try rows.map { row throws(StoreError) in try row.decode(0) }
+    }
+
+    /// Lets a session end soon, and gives it the nonce that its successor's token is made with; both only once.
+    /// Locks the session until the commit.
+    /// - Parameter nonce: used if the session has none yet.
+    /// - Returns: the session with its new end, and its nonce; nil if it does not live.
+    package func retire(
+        _ tokenHash: Bytes32, nonce: Bytes32, at now: Timestamp, in transaction: borrowing Transaction
+    ) async throws(StoreError) -> (session: Session, nonce: Bytes32)? {
+        let rows = try await transaction.query(
+            """
+            UPDATE auth.sessions s
+            SET refresh_nonce = COALESCE(s.refresh_nonce, \(nonce)),
+                dies_at = COALESCE(s.dies_at, LEAST(s.expires_at, \(SessionLife.overlapEnd(at: now))))
+            FROM auth.identities i
+            WHERE s.token_hash = \(tokenHash) AND LEAST(s.expires_at, s.dies_at) > \(now)
+                AND i.whisper_id = s.whisper_id AND i.epoch = s.epoch
+            RETURNING \(unsafeText: Self.columns), s.refresh_nonce
+            """)
+        guard var row = rows.first else { return nil }
+        return (try Self.session(&row), try row.next())
+    }
+
+    /// Adds the session that `old` is refreshed to, unless that has been done before.
+    /// - Returns: when the new session expires.
+    package func addSuccessor(
+        _ new: Bytes32, of old: Session, expiresAt: Timestamp, in transaction: borrowing Transaction
+    ) async throws(StoreError) -> Timestamp {
+        let rows = try await transaction.pipeline([
+            """
+            INSERT INTO auth.sessions (token_hash, whisper_id, device_id, platform, epoch, expires_at, predecessor)
+            VALUES (\(new), \(old.caller.identity), \(Self.stored(old.device)), \(old.platform.rawValue),
+                \(old.caller.epoch.value), \(expiresAt), \(old.tokenHash))
+            ON CONFLICT (token_hash) DO NOTHING
+            """,
+            "SELECT LEAST(expires_at, dies_at) FROM auth.sessions WHERE token_hash = \(new)",
+        ])
+        return try rows[1][0].decode(0)
+    }
+
+    /// Ends the session that this one was refreshed from. Doing it twice changes nothing.
+    /// - Returns: that session's token hash, also if it had ended before; nil if there never was one.
+    package func removePredecessor(of tokenHash: Bytes32) async throws(StoreError) -> Bytes32? {
+        let rows = try await self.pool.pipeline([
+            "SELECT predecessor FROM auth.sessions WHERE token_hash = \(tokenHash)",
+            """
+            DELETE FROM auth.sessions
+            WHERE token_hash = (SELECT predecessor FROM auth.sessions WHERE token_hash = \(tokenHash))
+            """,
+        ])
+        return try rows[0].first?.decode(0, as: Bytes32?.self) ?? nil
+    }
+
+    /// Removes sessions that have ended, up to a bound; those that another sweep is at are left to it.
+    /// - Returns: how many.
+    package func sweep(at now: Timestamp, limit: Int) async throws(StoreError) -> Int {
+        try await self.pool.execute(
+            """
+            DELETE FROM auth.sessions WHERE token_hash IN (
+                SELECT token_hash FROM auth.sessions WHERE LEAST(expires_at, dies_at) <= \(now)
+                LIMIT \(Int64(limit)) FOR UPDATE SKIP LOCKED)
+            """)
+    }
+
+    private static func session(_ row: inout Row) throws(StoreError) -> Session {
+        let tokenHash: Bytes32 = try row.next()
+        let identity: WhisperID = try row.next()
+        let epoch: Int64 = try row.next()
+        let device: PostgresUUID = try row.next()
+        guard let platform = Platform(rawValue: try row.next()) else { throw .undecodable(column: 4) }
+        return Session(
+            caller: Caller(identity: identity, epoch: Epoch(value: epoch)),
+            device: UUIDText(high: device.high, low: device.low), platform: platform, tokenHash: tokenHash,
+            expiresAt: try row.next(), signPublicKey: try row.next(), isBanned: try row.next())
+    }
+
+    private static func stored(_ device: UUIDText) -> PostgresUUID { PostgresUUID(high: device.high, low: device.low) }
+}

@@ -1,0 +1,107 @@
+import Contract
+import NIOCore
+
+/// One client's socket and what the gateway knows about it. Owned by the `Gateway` actor.
+final class Connection {
+    let id: ConnectionID
+    let channel: any Channel
+    let address: ClientAddress
+    let openedAt: Int64
+
+    enum Phase {
+        /// TCP only; becomes `open` with the upgrade, or `closing`.
+        case handshake
+        /// A WebSocket. Becomes `closing`.
+        case open
+        /// A close frame is on its way; nothing is read any more. Terminal.
+        case closing(since: Int64)
+    }
+
+    var phase = Phase.handshake
+    /// Counted among the open connections of its address.
+    var isCounted = false
+    /// Milliseconds of the gateway's clock at the last sign of life.
+    var heardAt: Int64
+    var bucket: TokenBucket
+    /// Frames answered with INVALID_PAYLOAD since `invalidSince`.
+    var invalidFrames: UInt8 = 0
+    var invalidSince: Int64 = 0
+
+    /// Whom the connection belongs to, once bound.
+    var session: Session?
+    /// Present while a refreshed session has two tokens, or a session is being looked up.
+    var transition: Transition?
+    /// What the mailbox's router knows; see `BoundConnection.Progress`.
+    var mailbox = MailboxProgress()
+    /// Outcomes on their way; absent while there are none.
+    var confirmation: Confirmation?
+
+    /// Frames to be written at the end of this turn.
+    var outgoing: ByteBuffer?
+
+    init(id: ConnectionID, channel: any Channel, address: ClientAddress, bucket: TokenBucket, at now: Int64) {
+        self.id = id
+        self.channel = channel
+        self.address = address
+        self.openedAt = now
+        self.heardAt = now
+        self.bucket = bucket
+    }
+
+    var isOpen: Bool {
+        if case .open = self.phase { true } else { false }
+    }
+}
+
+/// Rare and short-lived state of a connection's session, out of line to keep idle connections small.
+final class Transition {
+    /// The session under its next token, until that token is used or the old one's time is up.
+    var successor: Session?
+    /// When the old token dies, on the gateway's clock.
+    var oldTokenDiesAt: Int64 = .max
+    /// A token is being looked up; frames wait.
+    var isResolving = false
+    var waiting: [ReceivedFrame] = []
+
+    var isOver: Bool { self.successor == nil && !self.isResolving && self.waiting.isEmpty }
+}
+
+/// A frame that has passed schema and bucket.
+struct ReceivedFrame {
+    var definition: FrameDefinition
+    var payload: Payload
+    var requestID: String?
+}
+
+/// What the gateway and the mailbox's router agree on for one connection.
+struct MailboxProgress {
+    /// A router has confirmed the connection; until then it is announced again and again.
+    var isConfirmed = false
+    var announcedAt: Int64 = 0
+    /// All that waited has been written: mail goes live.
+    var isCaughtUp = false
+    /// No router has answered yet since the bind.
+    var isFresh = true
+    /// The highest number written.
+    var sentThrough: Int64 = 0
+
+    var progress: BoundConnection.Progress {
+        if self.isFresh { return .fresh }
+        return self.isCaughtUp ? .live(through: self.sentThrough) : .paging
+    }
+}
+
+/// Outcomes leave the database when the client's own WebSocket layer has answered a ping sent behind them: a socket
+/// that took the bytes proves nothing about a phone in a tunnel.
+final class Confirmation {
+    /// Written, and not yet covered by a ping.
+    var written: [Int64] = []
+    /// Covered by the ping under way.
+    var awaitingPong: [Int64] = []
+    var pingNumber: UInt64 = 0
+    /// The last page of outcomes was full: ask for more when it is confirmed.
+    var hasMore = false
+
+    func holds(_ number: Int64) -> Bool { self.written.contains(number) || self.awaitingPong.contains(number) }
+    var isEmpty: Bool { self.written.isEmpty && self.awaitingPong.isEmpty }
+}

@@ -1,0 +1,166 @@
+import Contract
+import NIOCore
+import ServerCrypto
+import Telemetry
+
+/// Connections come and go.
+extension Gateway {
+    /// What a connection does after an event.
+    enum Flow { case goOn, stop }
+
+    func connected(_ id: ConnectionID, channel: any Channel) {
+        // A socket without a peer address is gone already.
+        guard let peer = channel.remoteAddress.flatMap({ ClientAddress($0) }), !self.isDraining else {
+            return channel.close(promise: nil)
+        }
+        let now = self.now
+        self.connections[id] = Connection(
+            id: id, channel: channel, address: peer, bucket: TokenBucket(self.limits.frames, at: now), at: now)
+    }
+
+    /// - Returns: whether the connection is a WebSocket from here on.
+    func requested(_ request: UpgradeRequest, by id: ConnectionID) -> Bool {
+        guard let connection = self.connections[id] else { return false }
+        switch request.purpose {
+        case .webSocket(let key): return self.upgrade(connection, request, key: key)
+        case .health: self.respond(to: connection, "200 OK", #"{"status":"alive"}"#)
+        case .ready:
+            self.isReady
+                ? self.respond(to: connection, "200 OK", #"{"status":"ready"}"#)
+                : self.respond(to: connection, "503 Service Unavailable", #"{"status":"unready"}"#)
+        case .badUpgrade:
+            self.respond(
+                to: connection, "400 Bad Request",
+                #"{"error":"INVALID_PAYLOAD","message":"/ws takes a WebSocket upgrade, version 13"}"#)
+        case .unknown:
+            self.respond(to: connection, "404 Not Found", #"{"error":"NOT_FOUND","message":"no such resource"}"#)
+        }
+        return false
+    }
+
+    func refuseRequest(_ id: ConnectionID) {
+        guard let connection = self.connections[id] else { return }
+        self.respond(
+            to: connection, "400 Bad Request", #"{"error":"INVALID_PAYLOAD","message":"not an HTTP request"}"#)
+    }
+
+    private func upgrade(_ connection: Connection, _ request: UpgradeRequest, key: String) -> Bool {
+        let now = self.now
+        let address = ClientAddress.resolve(
+            peer: connection.address, forwardedFor: request.headers["x-forwarded-for"], trusted: self.trustedProxies)
+        var state = self.addresses[address] ?? AddressState(self.limits, at: now)
+        if let retryAfter = state.newConnections.take(self.limits.newConnections, at: now) {
+            self.addresses[address] = state
+            self.metrics.errors.answered(.rateLimited)
+            self.respond(
+                to: connection, "429 Too Many Requests",
+                #"{"error":"RATE_LIMITED","message":"too many new connections from this address"}"#,
+                headers: "Retry-After: \((retryAfter + 999) / 1_000)\r\n")
+            return false
+        }
+        state.open += 1
+        let isTooMany = state.open > self.limits.openConnectionsMax
+        self.addresses[address] = state
+
+        // The address may be another than the socket's peer: start over with it.
+        let open = Connection(
+            id: connection.id, channel: connection.channel, address: address, bucket: connection.bucket, at: now)
+        open.phase = .open
+        open.isCounted = true
+        self.connections[connection.id] = open
+        self.metrics.connections.increment()
+        let accept = String(
+            decoding: Base64.encode(sha1(Array("\(key)258EAFA5-E914-47DA-95CA-C5AB0DC85B11".utf8))), as: UTF8.self)
+        self.write(to: open) {
+            $0.writeString(
+                "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+                    + "Sec-WebSocket-Accept: \(accept)\r\n\r\n")
+        }
+        if isTooMany { self.close(open, .tooManyConnections) }
+        return !isTooMany
+    }
+
+    /// Answers a plain HTTP request, and ends the connection.
+    private func respond(to connection: Connection, _ status: String, _ body: String, headers: String = "") {
+        connection.phase = .closing(since: self.now)
+        var buffer = connection.channel.allocator.buffer(capacity: 256)
+        buffer.writeString(
+            "HTTP/1.1 \(status)\r\nContent-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\n"
+                + "\(headers)Connection: close\r\n\r\n\(body)")
+        let channel = connection.channel
+        channel.writeAndFlush(buffer).whenComplete { _ in channel.close(promise: nil) }
+    }
+
+    func disconnected(_ id: ConnectionID) {
+        guard let connection = self.connections.removeValue(forKey: id) else { return }
+        connection.outgoing = nil
+        self.unbind(connection)
+        connection.phase = .closing(since: self.now)
+        guard connection.isCounted else { return }
+        self.metrics.connections.decrement()
+        self.addresses[connection.address]?.open -= 1
+    }
+
+    /// The client broke the WebSocket protocol.
+    func violated(_ violation: WebSocketParser.Violation, on id: ConnectionID) {
+        guard let connection = self.connections[id] else { return }
+        switch violation {
+        case .protocolError: self.close(connection, .protocolError)
+        case .binary: self.close(connection, .unsupportedData)
+        case .tooBig: self.close(connection, .tooBig)
+        }
+    }
+
+    func received(_ event: WebSocketParser.Event, on id: ConnectionID) -> Flow {
+        guard let connection = self.connections[id] else { return .stop }
+        guard connection.isOpen else {
+            // We said goodbye; only the client's own goodbye still matters.
+            guard event == .close else { return .goOn }
+            connection.channel.close(promise: nil)
+            return .stop
+        }
+        connection.heardAt = self.now
+        switch event {
+        case .text(let message):
+            self.metrics.framesIn.increment()
+            self.metrics.bytesIn.increment(by: message.count)
+            self.receive(message, on: connection)
+        case .ping(let payload): self.write(to: connection) { WebSocketWriter.pong(payload, to: &$0) }
+        case .pong(let payload): self.receivedPong(payload, on: connection)
+        case .close:
+            self.close(connection, .normal)
+            let channel = connection.channel
+            // Behind the flush of our own close frame.
+            self.eventLoop.execute { channel.close(promise: nil) }
+            return .stop
+        }
+        return connection.isOpen ? .goOn : .stop
+    }
+
+    // MARK: Binding
+
+    /// The connection belongs to this session from here on; an older connection of the identity here ends.
+    func bind(_ connection: Connection, to session: Session) {
+        let identity = session.caller.identity
+        if let older = self.bound[identity], older !== connection { self.endSession(of: older) }
+        connection.session = session
+        connection.mailbox = MailboxProgress()
+        self.bound[identity] = connection
+        self.bus.setSoon(
+            Keyspace.presence(identity), to: self.presence(of: connection, session), for: GatewayLimits.presenceTTL)
+        // At once: what this very frame asks of the mailbox must come behind it.
+        self.announce(connection, now: true)
+    }
+
+    /// A newer login or connection has taken over (contract §4).
+    func endSession(of connection: Connection, why: ClusterNotice.EndReason = .replaced) {
+        switch why {
+        case .replaced:
+            self.refuse(connection, Refusal(.authFailed, "the session was replaced by another one"), requestID: nil)
+            self.close(connection, .sessionReplaced)
+        case .banned:
+            self.refuse(connection, Refusal(.userBanned, "the identity is banned"), requestID: nil)
+            self.close(connection, .banned)
+        }
+    }
+}

@@ -1,0 +1,377 @@
+import Bus
+import Contract
+import NIOCore
+import ServerCrypto
+import Telemetry
+
+/// What clients say. The order of the checks is that of contract §3.
+extension Gateway {
+    func receive(_ message: [UInt8], on connection: Connection) {
+        guard isValidUTF8(message) else { return self.close(connection, .invalidText) }
+        let envelope: FrameDecoder.Envelope
+        let definition: FrameDefinition
+        let payload: Payload
+        do throws(FrameDecoder.Failure) {
+            envelope = try FrameDecoder.envelope(of: message)
+            (definition, payload) = try Self.decode(envelope, of: message)
+        } catch {
+            self.refuse(connection, Refusal(.invalidPayload, "\(error.violation)"), requestID: error.requestID)
+            return self.countInvalid(on: connection)
+        }
+        let frame = ReceivedFrame(definition: definition, payload: payload, requestID: envelope.requestID)
+        if let retryAfter = connection.bucket.take(self.limits.frames, at: self.now) {
+            return self.refuse(
+                connection, Refusal(.rateLimited, "too many frames", retryAfterMilliseconds: retryAfter),
+                requestID: frame.requestID)
+        }
+        self.handle(frame, on: connection)
+    }
+
+    private static func decode(
+        _ envelope: FrameDecoder.Envelope, of message: [UInt8]
+    ) throws(FrameDecoder.Failure) -> (FrameDefinition, Payload) {
+        do throws(PayloadViolation) {
+            guard let definition = FrameCatalogue.definition(of: envelope.type) else {
+                throw PayloadViolation("type", "is not a frame of this protocol")
+            }
+            let payload = try FrameDecoder.payload(envelope, of: message, schema: definition.schema)
+            if let violation = definition.rule(payload) { throw violation }
+            return (definition, payload)
+        } catch {
+            throw FrameDecoder.Failure(violation: error, requestID: envelope.requestID)
+        }
+    }
+
+    private func countInvalid(on connection: Connection) {
+        let now = self.now
+        if now - connection.invalidSince > 60_000 {
+            connection.invalidSince = now
+            connection.invalidFrames = 0
+        }
+        connection.invalidFrames += 1
+        if Int(connection.invalidFrames) > Limits.invalidFramesPerMinuteMax { self.close(connection, .abuse) }
+    }
+
+    private func handle(_ frame: ReceivedFrame, on connection: Connection) {
+        guard frame.definition.isPrivileged else { return self.handleUnprivileged(frame, on: connection) }
+        if let transition = connection.transition, transition.isResolving {
+            return self.wait(frame, in: transition, on: connection)
+        }
+        switch self.authenticate(frame, on: connection) {
+        case .session(let session): self.dispatch(frame, of: session, on: connection)
+        case .resolve(let hash):
+            let transition = connection.transition ?? Transition()
+            transition.isResolving = true
+            connection.transition = transition
+            self.wait(frame, in: transition, on: connection)
+            self.resolve(hash, for: connection)
+        case .refused(let refusal): self.refuse(connection, refusal, requestID: frame.requestID)
+        }
+    }
+
+    private func wait(_ frame: ReceivedFrame, in transition: Transition, on connection: Connection) {
+        guard transition.waiting.count < GatewayLimits.framesWaitingMax else {
+            return self.refuse(
+                connection, Refusal(.internalError, "too many frames wait for the session; safe to retry"),
+                requestID: frame.requestID)
+        }
+        transition.waiting.append(frame)
+    }
+
+    // MARK: Frames without a session
+
+    private func handleUnprivileged(_ frame: ReceivedFrame, on connection: Connection) {
+        switch frame.definition.route {
+        case .gateway: self.pong(frame, on: connection)
+        case .service(let service):
+            if frame.definition.type == RegisterBegin.definition.type {
+                let retryAfter = self.addresses[connection.address]?.register.take(self.limits.register, at: self.now)
+                if let retryAfter = retryAfter ?? nil {
+                    return self.refuse(
+                        connection,
+                        Refusal(.rateLimited, "too many logins from this address", retryAfterMilliseconds: retryAfter),
+                        requestID: frame.requestID)
+                }
+            }
+            self.ask(service, frame, session: nil, on: connection)
+        case .mailbox, .ownMailbox: break  // Privileged, all of them: a mailbox is somebody's.
+        }
+    }
+
+    private func pong(_ frame: ReceivedFrame, on connection: Connection) {
+        var payload = JSONWriter()
+        let timestamp = frame.definition.field("timestamp")
+        if frame.payload.has(timestamp) { payload.add("timestamp", frame.payload.integer(timestamp)) }
+        payload.add("serverTime", Timestamp.now)
+        self.reply(connection, type: "pong", payload: payload.finished(), requestID: frame.requestID)
+    }
+
+    // MARK: Sessions
+
+    private enum Authentication {
+        case session(Session)
+        case resolve(Bytes32)
+        case refused(Refusal)
+    }
+
+    private func authenticate(_ frame: ReceivedFrame, on connection: Connection) -> Authentication {
+        let field = frame.definition.sessionField!
+        let hash: Bytes32? = frame.payload.has(field)
+            ? frame.payload.withText(field) {
+                Limits.sessionTokenCharacters.contains($0.count) ? SHA256.hash($0) : nil
+            } : nil
+        guard let hash else { return .refused(.notRegistered) }
+        guard let session = connection.session else { return .resolve(hash) }
+        if let transition = connection.transition, let successor = transition.successor {
+            if constantTimeEqual(successor.tokenHash, hash) {
+                // First use of the refreshed token: the old one ends.
+                connection.session = successor
+                transition.successor = nil
+                self.endTransitionIfOver(of: connection)
+                self.tell(.auth, .sessionUsed(tokenHash: hash), on: connection)
+                return self.checked(successor)
+            }
+            if self.now >= transition.oldTokenDiesAt, constantTimeEqual(session.tokenHash, hash) {
+                return .refused(.notRegistered)
+            }
+        }
+        if constantTimeEqual(session.tokenHash, hash) { return self.checked(session) }
+        return .resolve(hash)
+    }
+
+    private func checked(_ session: Session) -> Authentication {
+        if session.expiresAt <= .now { return .refused(.notRegistered) }
+        if session.isBanned { return .refused(.banned) }
+        return .session(session)
+    }
+
+    func endTransitionIfOver(of connection: Connection) {
+        if connection.transition?.isOver == true { connection.transition = nil }
+    }
+
+    /// Asks the cache, then auth, whose token it is.
+    private func resolve(_ hash: Bytes32, for connection: Connection) {
+        // Bare: it lasts no longer than one answer of the bus, which has a limit of its own.
+        Task {
+            // A cache that is away, empty or from another release is no answer: auth has one.
+            let cached = try? await self.bus.get(Keyspace.session(hash))
+            if let cached, let session = try? Session(decoding: cached) {
+                self.resolved(session, on: connection.id)
+            } else {
+                self.askWhose(hash, for: connection.id)
+            }
+        }
+    }
+
+    private func askWhose(_ hash: Bytes32, for id: ConnectionID) {
+        guard let connection = self.connections[id], connection.isOpen else { return }
+        let number = self.questions.ask(
+            .init(connection: id, requestID: nil, kind: .session(tokenHash: hash)), at: self.now)
+        self.send(
+            .init(
+                answer: AnswerAddress(node: self.node, question: number), connection: id, session: nil,
+                body: .session(tokenHash: hash)),
+            to: .auth, question: number)
+    }
+
+    /// - Parameter session: `nil` if the token is nobody's.
+    func resolved(_ session: Session?, on id: ConnectionID) {
+        guard let connection = self.connections[id], connection.isOpen, let transition = connection.transition,
+            transition.isResolving
+        else { return }
+        transition.isResolving = false
+        let waiting = transition.waiting
+        transition.waiting = []
+        self.endTransitionIfOver(of: connection)
+        guard let session, session.expiresAt > .now else {
+            for frame in waiting { self.refuse(connection, .notRegistered, requestID: frame.requestID) }
+            return
+        }
+        if let own = connection.session, own.caller.identity != session.caller.identity {
+            self.refuse(
+                connection, Refusal(.authFailed, "the connection belongs to another identity"),
+                requestID: waiting.first?.requestID)
+            return self.close(connection, .sessionReplaced)
+        }
+        if session.isBanned {
+            self.refuse(connection, .banned, requestID: waiting.first?.requestID)
+            return self.close(connection, .banned)
+        }
+        if connection.session == nil {
+            self.bind(connection, to: session)
+        } else {
+            connection.session = session
+        }
+        // Each is checked again: it need not carry the token that was looked up.
+        for frame in waiting { self.handle(frame, on: connection) }
+    }
+
+    /// The lookup failed; nothing is known about the token.
+    func resolveFailed(on id: ConnectionID) {
+        guard let connection = self.connections[id], let transition = connection.transition else { return }
+        transition.isResolving = false
+        let waiting = transition.waiting
+        transition.waiting = []
+        self.endTransitionIfOver(of: connection)
+        for frame in waiting { self.refuse(connection, .unavailable, requestID: frame.requestID) }
+    }
+
+    // MARK: Dispatch
+
+    private func dispatch(_ frame: ReceivedFrame, of session: Session, on connection: Connection) {
+        if let from = frame.definition.schema.index(of: "from"),
+            frame.payload.whisperID(from) != session.caller.identity
+        {
+            return self.refuse(
+                connection, Refusal(.forbidden, "from must be the session's own id"), requestID: frame.requestID)
+        }
+        switch frame.definition.route {
+        case .gateway: self.pong(frame, on: connection)
+        case .service(let service): self.ask(service, frame, session: session, on: connection)
+        case .mailbox, .ownMailbox: self.mail(frame, of: session, on: connection)
+        }
+    }
+
+    /// Frames that change or read a mailbox become Jobs of its partition.
+    private func mail(_ frame: ReceivedFrame, of session: Session, on connection: Connection) {
+        switch frame.definition.type {
+        case SendMessage.definition.type:
+            let message = SendMessage(frame.payload)
+            let partition = Partition(of: message.to)
+            guard let number = self.ask(
+                .accept(messageID: message.messageID), partition, requestID: frame.requestID, on: connection)
+            else { return }
+            let digest = SHA256()
+            message.canonicalBytes { digest.update($0) }
+            let envelope = AcceptEnvelope(
+                answer: AnswerAddress(node: self.node, question: number), sender: session.caller,
+                senderKey: session.signPublicKey, messageID: message.messageID, to: message.to,
+                timestamp: message.timestamp, signature: message.signature, digest: digest.finish(),
+                payload: message.relayed(), receivedAt: .now)
+            self.append(.accept(envelope), to: partition, question: number)
+        case FetchPending.definition.type:
+            let fetch = FetchPending(frame.payload)
+            let partition = Partition(of: session.caller.identity)
+            guard let number = self.ask(.fetch, partition, requestID: frame.requestID, on: connection) else { return }
+            let request = FetchRequest(
+                answer: AnswerAddress(node: self.node, question: number), connection: connection.id,
+                caller: session.caller, after: fetch.cursor?.after ?? 0, limit: fetch.limit)
+            self.append(.fetch(request), to: partition, question: number)
+        case DeliveryReceipt.definition.type:
+            let receipt = DeliveryReceipt(frame.payload)
+            let report = ReceiptReport(
+                recipient: session.caller, sender: receipt.to, messageID: receipt.messageID, status: receipt.status,
+                timestamp: receipt.timestamp)
+            // A receipt that gets lost heals: the message is still pending, comes again, and is acknowledged again.
+            self.append(.receipt(report), to: Partition(of: session.caller.identity), question: nil)
+        default:
+            // A frame with a mailbox route and no Job is our own mistake.
+            self.logger.error("frame without a job", [.frame: "\(frame.definition.type)"])
+            self.refuse(connection, .unavailable, requestID: frame.requestID)
+        }
+    }
+
+    /// - Returns: `nil` if the partition or the node has too much waiting; the client has been told.
+    private func ask(
+        _ kind: Questions.Kind, _ partition: Partition, requestID: String?, on connection: Connection
+    ) -> UInt64? {
+        guard self.questions.count < GatewayLimits.questionsMax,
+            self.partitionDepth[partition.index] < GatewayLimits.partitionDepthMax
+        else {
+            self.refuse(connection, .unavailable, requestID: requestID)
+            return nil
+        }
+        return self.questions.ask(.init(connection: connection.id, requestID: requestID, kind: kind), at: self.now)
+    }
+
+    private func append(_ job: MailboxJob, to partition: Partition, question: UInt64?) {
+        self.hasAppendedSinceDepth = true
+        self.bus.append(job, to: Keyspace.mailbox(partition)) { _ in
+            guard let question else { return }
+            self.assumeIsolated { $0.failed(question) }
+        }
+    }
+
+    private func ask(_ service: ServiceName, _ frame: ReceivedFrame, session: Session?, on connection: Connection) {
+        guard self.questions.count < GatewayLimits.questionsMax else {
+            return self.refuse(connection, .unavailable, requestID: frame.requestID)
+        }
+        let number = self.questions.ask(
+            .init(connection: connection.id, requestID: frame.requestID, kind: .frame), at: self.now)
+        let token: [UInt8] = frame.definition.passesToken
+            ? frame.payload.withText(frame.definition.sessionField!) { Array($0) } : []
+        self.send(
+            ServiceRequest(
+                answer: AnswerAddress(node: self.node, question: number), connection: connection.id, session: session,
+                presentedToken: token,
+                body: .frame(
+                    type: frame.definition.type,
+                    payload: frame.payload.json(without: [CommonFields.sessionToken.name]))),
+            to: service, question: number)
+    }
+
+    /// Says something to a service that needs no answer.
+    private func tell(_ service: ServiceName, _ body: ServiceRequest.Body, on connection: Connection) {
+        self.send(
+            ServiceRequest(
+                answer: AnswerAddress(node: self.node, question: 0), connection: connection.id,
+                session: connection.session, body: body),
+            to: service, question: nil)
+    }
+
+    private func send(_ request: ServiceRequest, to service: ServiceName, question: UInt64?) {
+        guard let stream = Keyspace.requests(to: service) else {
+            // A frame routed to a service that takes none is our own mistake.
+            self.logger.error("frame without a service", [.reason: "\(service.rawValue)"])
+            if let question { self.failed(question) }
+            return
+        }
+        self.bus.append(request, to: stream) { _ in
+            guard let question else { return }
+            self.assumeIsolated { $0.failed(question) }
+        }
+    }
+
+    /// The question did not reach the bus, or waited too long.
+    func failed(_ number: UInt64) {
+        guard let question = self.questions.answered(number) else { return }
+        self.failed(question)
+    }
+
+    func failed(_ question: Questions.Question) {
+        if case .session = question.kind { return self.resolveFailed(on: question.connection) }
+        guard let connection = self.connections[question.connection] else { return }
+        self.refuse(connection, .unavailable, requestID: question.requestID)
+    }
+
+    // MARK: Speaking
+
+    func reply(_ connection: Connection, type: String, payload: [UInt8], requestID: String?) {
+        var head = Array(#"{"type":""#.utf8)
+        head += type.utf8
+        head.append(UInt8(ascii: "\""))
+        if let requestID {
+            head += #","requestId":"#.utf8
+            JSONWriter.append(string: requestID, to: &head)
+        }
+        head += #","payload":"#.utf8
+        self.metrics.framesOut.increment()
+        self.write(to: connection) { WebSocketWriter.text(head, payload, [UInt8(ascii: "}")], to: &$0) }
+    }
+
+    func refuse(_ connection: Connection, _ refusal: Refusal, requestID: String?) {
+        self.metrics.errors.answered(refusal.code)
+        var payload = JSONWriter()
+        payload.add("code", refusal.code.rawValue)
+        payload.add("message", refusal.message)
+        payload.add("requestId", requestID)
+        if let retryAfter = refusal.retryAfterMilliseconds { payload.add("retryAfterMs", retryAfter) }
+        self.reply(connection, type: "error", payload: payload.finished(), requestID: requestID)
+    }
+}
+
+extension Refusal {
+    static let notRegistered = Refusal(.notRegistered, "no valid session; register first")
+    static let banned = Refusal(.userBanned, "the identity is banned")
+    static let unavailable = Refusal(.internalError, "not accepted; safe to retry with the same id")
+}

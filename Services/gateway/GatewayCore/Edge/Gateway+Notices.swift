@@ -1,0 +1,186 @@
+import Bus
+import Contract
+import NIOCore
+import Telemetry
+
+/// What other services say.
+extension Gateway {
+    func heard(_ event: SubscriptionEvent) {
+        switch event {
+        case .listening:
+            // Whatever was said while nobody listened is lost: the routers start over with every connection.
+            self.isListening = true
+            self.announceAll()
+        case .deaf: self.isListening = false
+        case .notice(let channel, let bytes):
+            do throws(WireError) {
+                if channel == Keyspace.nodes.name {
+                    self.handle(try ClusterNotice(decoding: bytes))
+                } else {
+                    for event in try NodeNotice(decoding: bytes).events { self.handle(event) }
+                }
+            } catch {
+                self.logger.error("notice not understood", [.error: "\(error)"])
+            }
+        }
+    }
+
+    /// Has every connection announced again. The next ticks do it in paced parts.
+    func announceAll() {
+        for connection in self.bound.values {
+            connection.mailbox.isConfirmed = false
+            connection.mailbox.announcedAt = 0
+        }
+    }
+
+    private func handle(_ notice: ClusterNotice) {
+        switch notice {
+        case .partitionAdopted(let partition):
+            for (identity, connection) in self.bound where Partition(of: identity) == partition {
+                self.announce(connection)
+            }
+        case .sessionsEnded(let identity, let epoch, let why):
+            guard let connection = self.bound[identity], let session = connection.session,
+                session.caller.epoch < epoch
+            else { return }
+            self.endSession(of: connection, why: why)
+        }
+    }
+
+    private func handle(_ event: NodeEvent) {
+        switch event {
+        case .answer(let number, let answer):
+            guard let question = self.questions.answered(number) else { return }
+            self.handle(answer, to: question)
+        case .bound(let id, let isCaughtUp):
+            guard let connection = self.connections[id] else { return }
+            connection.mailbox.isConfirmed = true
+            connection.mailbox.isFresh = false
+            connection.mailbox.isCaughtUp = isCaughtUp
+        case .replaced(let id):
+            guard let connection = self.connections[id], connection.isOpen else { return }
+            self.endSession(of: connection)
+        case .mail(let id, let mail, let again): self.deliver(mail, to: id, again: again)
+        case .outcomes(let id, let outcomes): self.deliver(outcomes, to: id)
+        }
+    }
+
+    private func handle(_ answer: Answer, to question: Questions.Question) {
+        guard let connection = self.connections[question.connection], connection.isOpen else { return }
+        let requestID = question.requestID
+        switch (answer, question.kind) {
+        case (.accepted, .accept(let messageID)):
+            var payload = JSONWriter()
+            payload.add("messageId", messageID)
+            payload.add("status", "sent")
+            self.reply(connection, type: "message_accepted", payload: payload.finished(), requestID: requestID)
+        case (.page(let mail, let next), .fetch):
+            self.deliver(page: mail, next: next, to: connection, requestID: requestID)
+        case (.session(let session), .session): self.resolved(session, on: connection.id)
+        case (.refused, .session): self.resolveFailed(on: connection.id)
+        case (.refused(let refusal), _):
+            self.refuse(connection, refusal, requestID: requestID)
+            if refusal.code == .userBanned { self.close(connection, .banned) }
+        case (.stale, _): self.endSession(of: connection)
+        case (.reply(let type, let payload), _):
+            self.reply(connection, type: type, payload: payload, requestID: requestID)
+        case (.loggedIn(let session, let type, let payload), _):
+            if let own = connection.session, own.caller.identity != session.caller.identity {
+                self.refuse(
+                    connection, Refusal(.authFailed, "the connection belongs to another identity"),
+                    requestID: requestID)
+                return self.close(connection, .sessionReplaced)
+            }
+            self.reply(connection, type: type, payload: payload, requestID: requestID)
+            self.bind(connection, to: session)
+        case (.refreshed(let successor, let type, let payload), _):
+            let transition = connection.transition ?? Transition()
+            transition.successor = successor
+            transition.oldTokenDiesAt = self.now + Limits.refreshOverlap.milliseconds
+            connection.transition = transition
+            self.reply(connection, type: type, payload: payload, requestID: requestID)
+        case (.loggedOut(let type, let payload), _):
+            self.reply(connection, type: type, payload: payload, requestID: requestID)
+            self.close(connection, .normal)
+        case (.accepted, _), (.page, _), (.session, _):
+            // An answer that does not fit its question is a bug of the service that gave it.
+            self.logger.error("answer does not fit", [:])
+            self.refuse(connection, .unavailable, requestID: requestID)
+        }
+    }
+
+    // MARK: Mail
+
+    private static let receivedHead = Array(#"{"type":"message_received","payload":"#.utf8)
+
+    private func deliver(_ mail: [Mail], to id: ConnectionID, again: Bool) {
+        guard let connection = self.connections[id], connection.isOpen else { return }
+        // The router sends mail only to connections that are through with what waited.
+        connection.mailbox.isCaughtUp = true
+        for letter in mail {
+            // A router that has just taken over does not know what its predecessor sent.
+            guard again || letter.number > connection.mailbox.sentThrough else { continue }
+            connection.mailbox.sentThrough = max(connection.mailbox.sentThrough, letter.number)
+            self.metrics.framesOut.increment()
+            self.write(to: connection) {
+                WebSocketWriter.text(Self.receivedHead, letter.payload, [UInt8(ascii: "}")], to: &$0)
+            }
+        }
+    }
+
+    private func deliver(page mail: [Mail], next: Cursor?, to connection: Connection, requestID: String?) {
+        var payload = Array(#"{"messages":["#.utf8)
+        payload.reserveCapacity(mail.reduce(64) { $0 + $1.payload.count + 1 })
+        for (index, letter) in mail.enumerated() {
+            if index > 0 { payload.append(UInt8(ascii: ",")) }
+            payload += letter.payload
+            connection.mailbox.sentThrough = max(connection.mailbox.sentThrough, letter.number)
+        }
+        payload.append(UInt8(ascii: "]"))
+        if let next {
+            payload += #","nextCursor":"#.utf8
+            JSONWriter.append(string: next.text, to: &payload)
+        } else {
+            connection.mailbox.isCaughtUp = true
+        }
+        payload.append(UInt8(ascii: "}"))
+        self.reply(connection, type: "pending_messages", payload: payload, requestID: requestID)
+    }
+
+    private func deliver(_ outcomes: [Outcome], to id: ConnectionID) {
+        guard let connection = self.connections[id], connection.isOpen, !outcomes.isEmpty else { return }
+        let confirmation = connection.confirmation ?? Confirmation()
+        connection.confirmation = confirmation
+        if outcomes.count >= GatewayLimits.outcomesPerBindMax { confirmation.hasMore = true }
+        for outcome in outcomes where !confirmation.holds(outcome.number) {
+            confirmation.written.append(outcome.number)
+            var payload = JSONWriter()
+            payload.add("messageId", outcome.messageID)
+            switch outcome.kind {
+            case .delivered, .read:
+                payload.add("status", outcome.kind == .read ? "read" : "delivered")
+                payload.add("timestamp", outcome.timestamp)
+                payload.add("from", outcome.peer)
+                self.reply(connection, type: "message_delivered", payload: payload.finished(), requestID: nil)
+            case .expired:
+                payload.add("to", outcome.peer)
+                self.reply(connection, type: "message_expired", payload: payload.finished(), requestID: nil)
+            }
+        }
+    }
+
+    func receivedPong(_ payload: [UInt8], on connection: Connection) {
+        guard let confirmation = connection.confirmation, !confirmation.awaitingPong.isEmpty,
+            payload == Self.pingPayload(confirmation.pingNumber)
+        else { return }
+        self.confirmed += confirmation.awaitingPong
+        confirmation.awaitingPong = []
+        guard confirmation.isEmpty else { return }
+        connection.confirmation = nil
+        if confirmation.hasMore { self.announce(connection) }
+    }
+
+    static func pingPayload(_ number: UInt64) -> [UInt8] {
+        withUnsafeBytes(of: number.bigEndian) { Array($0) }
+    }
+}

@@ -1,0 +1,235 @@
+package import Bus
+package import Contract
+package import Logging
+package import NIOCore
+import NIOPosix
+import ServerCrypto
+import Telemetry
+
+/// One gateway node: its clients' sockets, what it asked other services, and what they tell it.
+///
+/// The actor lives on one event loop, the sockets' and the bus's own: nothing in here waits for a lock or hops between
+/// threads. More cores are used by more gateways.
+package actor Gateway {
+    package nonisolated let node = NodeID.random()
+    nonisolated let eventLoop: any EventLoop
+    package nonisolated var unownedExecutor: UnownedSerialExecutor {
+        self.eventLoop.executor.asUnownedSerialExecutor()
+    }
+
+    let configuration: GatewayConfiguration
+    let bus: any Bus
+    let logger: Logger
+    let metrics = GatewayMetrics()
+    let limits: EdgeLimits
+    let trustedProxies: Set<ClientAddress>
+
+    var connections: [ConnectionID: Connection] = [:]
+    /// The live connection of each identity on this node.
+    var bound: [WhisperID: Connection] = [:]
+    var addresses: [ClientAddress: AddressState] = [:]
+    var questions = Questions()
+    /// Jobs standing in each partition's stream, as last seen.
+    var partitionDepth = [Int](repeating: 0, count: Partition.count)
+    var hasAppendedSinceDepth = false
+
+    /// Outcomes that clients have confirmed since the last look around.
+    var confirmed: [Int64] = []
+
+    private var nextConnection: UInt64 = 0
+    /// Connections with something to write at the end of this turn.
+    private var dirty: [Connection] = []
+    /// Announcements to send at the end of this turn, by partition.
+    private var announcements: [Int: [BoundConnection]] = [:]
+    private var isFlushScheduled = false
+    private var listener: (any Channel)?
+
+    /// Notices are heard: without them no answer would come back.
+    var isListening = false
+    var isDraining = false
+    var hasCanary = false
+    var second = 0
+
+    package init(
+        configuration: GatewayConfiguration, bus: any Bus, eventLoop: any EventLoop, logger: Logger
+    ) {
+        self.configuration = configuration
+        self.bus = bus
+        self.eventLoop = eventLoop
+        self.logger = logger
+        self.limits = EdgeLimits(scale: configuration.rateLimitScale)
+        self.trustedProxies = Set(configuration.trustedProxies.compactMap { ClientAddress($0) })
+    }
+
+    // MARK: Life
+
+    /// Listens and serves until cancelled.
+    package func run() async throws {
+        // Only with an ear for answers is there a point in taking questions: the listener opens after the subscription.
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask {
+                try await self.bus.subscribe(to: [Keyspace.node(self.node).name, Keyspace.nodes.name]) { event in
+                    self.assumeIsolated { $0.heard(event) }
+                }
+            }
+            group.addTask { try await self.listen() }
+            group.addTask { try await self.tick() }
+            try await group.next()
+            group.cancelAll()
+        }
+    }
+
+    private func listen() async throws {
+        let bootstrap = ServerBootstrap(group: self.eventLoop)
+            .serverChannelOption(.backlog, value: GatewayLimits.listenBacklog)
+            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+            // The accept loop must not starve the clients already there.
+            .serverChannelOption(.maxMessagesPerRead, value: 64)
+            .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
+            .childChannelOption(
+                .writeBufferWaterMark,
+                value: .init(low: GatewayLimits.outboundBytesMax / 2, high: GatewayLimits.outboundBytesMax)
+            )
+            .childChannelInitializer { channel in
+                self.assumeIsolated { gateway in
+                    gateway.nextConnection += 1
+                    let id = ConnectionID(value: gateway.nextConnection)
+                    return channel.eventLoop.makeCompletedFuture {
+                        try channel.pipeline.syncOperations.addHandler(SocketHandler(gateway: gateway, id: id))
+                    }
+                }
+            }
+        let listener = try await bootstrap.bind(host: self.configuration.host, port: self.configuration.port).get()
+        self.listener = listener
+        self.logger.notice("listening", [.port: .number(listener.localAddress?.port ?? 0), .node: "\(self.node)"])
+        try await withTaskCancellationHandler {
+            try await listener.closeFuture.get()
+            // Closed by the drain: stay, to the end of the answers under way.
+            while true { try await Task.sleep(for: .seconds(3_600)) }
+        } onCancel: {
+            listener.close(promise: nil)
+        }
+    }
+
+    /// The port that clients reach, once listening.
+    package var port: Int? { self.listener?.localAddress?.port }
+
+    /// Whether a load balancer should send clients here.
+    package var isReady: Bool { self.listener != nil && self.isListening && !self.isDraining }
+
+    /// Stops taking clients, moves those there are in paced batches (1001 with a jittered delay), and waits for
+    /// answers under way.
+    package func drain() async {
+        self.isDraining = true
+        self.listener?.close(promise: nil)
+        let deadline = ContinuousClock.now + GatewayLimits.drainAnswersMax
+        while self.questions.count > 0, ContinuousClock.now < deadline {
+            guard (try? await Task.sleep(for: GatewayLimits.drainPause)) != nil else { break }
+        }
+        while true {
+            let batch = self.connections.values.filter { $0.isOpen }.prefix(GatewayLimits.drainBatch)
+            if batch.isEmpty { break }
+            for connection in batch {
+                let delay = Int64.random(in: 0...GatewayLimits.drainJitterMilliseconds)
+                self.close(connection, .goingAway, reason: "\(delay)")
+            }
+            guard (try? await Task.sleep(for: GatewayLimits.drainPause)) != nil else { break }
+        }
+        for connection in self.connections.values { connection.channel.close(promise: nil) }
+    }
+
+    // MARK: Time
+
+    /// Milliseconds of a clock that only goes forward.
+    nonisolated var now: Int64 { Int64(NIODeadline.now().uptimeNanoseconds / 1_000_000) }
+
+    // MARK: Writing
+
+    /// Has `append` put frames at the end of what is written to the client in this turn.
+    func write(to connection: Connection, _ append: (inout ByteBuffer) -> Void) {
+        guard connection.isOpen else { return }
+        if connection.outgoing == nil {
+            connection.outgoing = connection.channel.allocator.buffer(capacity: 512)
+            self.dirty.append(connection)
+            self.scheduleFlush()
+        }
+        append(&connection.outgoing!)
+    }
+
+    /// Tells the router of the identity's mailbox about this connection: at once, or together with others at the end of
+    /// this turn. Lost on the way, it is told again, because nobody confirms it.
+    func announce(_ connection: Connection, now: Bool = false) {
+        guard let session = connection.session, connection.isOpen else { return }
+        connection.mailbox.isConfirmed = false
+        connection.mailbox.announcedAt = self.now
+        let announcement = BoundConnection(
+            caller: session.caller, node: self.node, connection: connection.id,
+            progress: connection.mailbox.progress)
+        let partition = Partition(of: session.caller.identity)
+        if now {
+            return self.bus.append(MailboxJob.bound([announcement]), to: Keyspace.mailbox(partition), failed: { _ in })
+        }
+        self.announcements[partition.index, default: []].append(announcement)
+        self.scheduleFlush()
+    }
+
+    private func scheduleFlush() {
+        guard !self.isFlushScheduled else { return }
+        self.isFlushScheduled = true
+        self.eventLoop.execute { self.assumeIsolated { $0.flush() } }
+    }
+
+    private func flush() {
+        self.isFlushScheduled = false
+        if !self.announcements.isEmpty {
+            for (index, list) in self.announcements {
+                let stream = Keyspace.mailbox(Partition(index)!)
+                for start in stride(from: 0, to: list.count, by: GatewayLimits.announcementsPerJobMax) {
+                    let part = Array(list[start..<min(start + GatewayLimits.announcementsPerJobMax, list.count)])
+                    self.bus.append(MailboxJob.bound(part), to: stream, failed: { _ in })
+                }
+            }
+            self.announcements.removeAll(keepingCapacity: true)
+        }
+        let dirty = self.dirty
+        self.dirty.removeAll(keepingCapacity: true)
+        for connection in dirty {
+            guard let outgoing = connection.outgoing else { continue }
+            connection.outgoing = nil
+            self.metrics.bytesOut.increment(by: outgoing.readableBytes)
+            connection.channel.writeAndFlush(outgoing, promise: nil)
+            if connection.isOpen, !connection.channel.isWritable {
+                self.metrics.slowConsumersClosed.increment()
+                self.close(connection, .slowConsumer)
+            }
+        }
+    }
+
+    // MARK: Closing
+
+    /// Says goodbye. The socket goes when the client has answered, or after `closeLinger`.
+    func close(_ connection: Connection, _ code: CloseCode, reason: String = "") {
+        guard connection.isOpen else { return }
+        self.write(to: connection) { WebSocketWriter.close(code.rawValue, reason: reason, to: &$0) }
+        connection.phase = .closing(since: self.now)
+        self.metrics.closed[code].increment()
+        self.unbind(connection)
+    }
+
+    /// The connection is no longer its identity's live one.
+    func unbind(_ connection: Connection) {
+        guard let session = connection.session else { return }
+        let identity = session.caller.identity
+        guard self.bound[identity] === connection else { return }
+        self.bound[identity] = nil
+        self.bus.deleteSoon(Keyspace.presence(identity), ifStill: self.presence(of: connection, session))
+        self.bus.append(
+            MailboxJob.unbound(identity: identity, node: self.node, connection: connection.id),
+            to: Keyspace.mailbox(Partition(of: identity)), failed: { _ in })
+    }
+
+    /// What stands under an identity's presence key.
+    func presence(of connection: Connection, _ session: Session) -> [UInt8] {
+        Presence(node: self.node, connection: connection.id, epoch: session.caller.epoch).encoded()
+    }
+}

@@ -1,0 +1,57 @@
+import Contract
+
+/// Everything a gateway is told from outside.
+package struct GatewayConfiguration: Sendable {
+    package var host: String
+    /// 0 lets the kernel choose.
+    package var port: Int
+    /// Multiplies every rate limit.
+    package var rateLimitScale: Double
+    /// Addresses whose `X-Forwarded-For` is believed.
+    package var trustedProxies: [String]
+
+    package init(host: String, port: Int, rateLimitScale: Double = 1, trustedProxies: [String] = []) {
+        self.host = host
+        self.port = port
+        self.rateLimitScale = rateLimitScale
+        self.trustedProxies = trustedProxies
+    }
+}
+
+/// Bounds of one gateway process.
+package enum GatewayLimits {
+    /// Bytes waiting for one client that does not read before it is closed (4010). Two full frames and a page.
+    package static let outboundBytesMax = 4 * Limits.frameBytesMax
+    /// How long a closed connection may take to say goodbye before its socket goes.
+    package static let closeLinger = Duration.seconds(5)
+    /// From the TCP connection to the complete upgrade request.
+    package static let handshakeMax = Duration.seconds(10)
+    /// Questions to other services without an answer; beyond it clients get INTERNAL_ERROR at once.
+    package static let questionsMax = 65_536
+    /// How long a question waits for its answer before the client gets INTERNAL_ERROR. Longer than a router's
+    /// partitions take to find a new owner, or Postgres to come back.
+    package static let answerMax = Duration.seconds(10)
+    /// Frames of one connection that wait until its session is known.
+    package static let framesWaitingMax = 256
+    /// Jobs standing in one partition's stream before the gateway takes no more for it.
+    package static let partitionDepthMax = 20_000
+    /// A bind that no router has confirmed is announced again after this.
+    package static let announceAgainAfter = Duration.seconds(3)
+    /// Connections announced in one Job, and in one turn after an outage.
+    package static let announcementsPerJobMax = 256
+    /// Outcomes that a client may have unconfirmed before more are asked for.
+    package static let outcomesPerBindMax = 1_000
+    /// How long presence outlives its last refresh, and how often it is refreshed.
+    package static let presenceTTL = Duration.seconds(180)
+    package static let presenceRefresh = Duration.seconds(60)
+    package static let canaryTTL = Duration.seconds(3_600)
+    /// Connections closed in one step of a drain, and the pause between steps.
+    package static let drainBatch = 200
+    package static let drainPause = Duration.milliseconds(50)
+    /// Spread of the reconnect delay that drained clients are told.
+    package static let drainJitterMilliseconds: Int64 = 5_000
+    /// How long a drain waits for answers under way.
+    package static let drainAnswersMax = Duration.seconds(5)
+    /// Pending TCP connections of the listener.
+    package static let listenBacklog: Int32 = 4_096
+}

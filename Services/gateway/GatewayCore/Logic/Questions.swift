@@ -1,0 +1,49 @@
+import Contract
+import DequeModule
+
+/// What this node asked other services and has no answer to yet.
+struct Questions {
+    struct Question {
+        var connection: ConnectionID
+        var requestID: String?
+        var kind: Kind
+    }
+
+    enum Kind {
+        /// A message waits for its commit.
+        case accept(messageID: UUIDText)
+        case fetch
+        /// Any frame that a service answers.
+        case frame
+        /// Whose token is this?
+        case session(tokenHash: Bytes32)
+    }
+
+    private var open: [UInt64: Question] = [:]
+    /// Every question waits equally long, so the oldest is always in front.
+    private var deadlines: Deque<(number: UInt64, at: Int64)> = []
+    private var next: UInt64 = 0
+
+    var count: Int { self.open.count }
+
+    mutating func ask(_ question: Question, at now: Int64) -> UInt64 {
+        self.next += 1
+        self.open[self.next] = question
+        self.deadlines.append((self.next, now + GatewayLimits.answerMax.milliseconds))
+        return self.next
+    }
+
+    /// - Returns: `nil` if the answer comes too late, or twice.
+    mutating func answered(_ number: UInt64) -> Question? {
+        self.open.removeValue(forKey: number)
+    }
+
+    /// Takes a question whose time is up; call until there is none.
+    mutating func popExpired(at now: Int64) -> Question? {
+        while let first = self.deadlines.first, first.at <= now {
+            self.deadlines.removeFirst()
+            if let question = self.open.removeValue(forKey: first.number) { return question }
+        }
+        return nil
+    }
+}

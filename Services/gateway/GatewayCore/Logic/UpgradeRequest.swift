@@ -1,0 +1,95 @@
+package import NIOCore
+
+/// The HTTP request that opens a connection: a WebSocket upgrade, or a question about health. No bodies, one request a
+/// connection; everything else of HTTP is the load balancer's business.
+package struct UpgradeRequest: Equatable, Sendable {
+    package var method: String
+    package var path: String
+    /// Names in lower case; a name given twice keeps both values, joined by a comma (RFC 9110 §5.3).
+    package var headers: [String: String]
+
+    /// The whole head, in bytes.
+    package static let bytesMax = 8_192
+
+    package enum Malformed: Error { case malformed, tooLong }
+
+    /// Takes a complete head off `buffer`; `nil` until it is complete.
+    package static func parse(_ buffer: inout ByteBuffer) throws(Malformed) -> UpgradeRequest? {
+        let view = buffer.readableBytesView
+        guard let end = Self.endOfHead(view) else {
+            if view.count > Self.bytesMax { throw .tooLong }
+            return nil
+        }
+        guard end <= Self.bytesMax else { throw .tooLong }
+        let text = String(decoding: view.prefix(end), as: UTF8.self)
+        buffer.moveReaderIndex(forwardBy: end)
+        var lines = text.split(separator: "\r\n", omittingEmptySubsequences: true)[...]
+        guard let start = lines.popFirst() else { throw .malformed }
+        let words = start.split(separator: " ", omittingEmptySubsequences: false)
+        guard words.count == 3, words[2] == "HTTP/1.1" || words[2] == "HTTP/1.0", words[1].hasPrefix("/") else {
+            throw .malformed
+        }
+        var headers: [String: String] = [:]
+        for line in lines {
+            guard let colon = line.firstIndex(of: ":"), colon != line.startIndex else { throw .malformed }
+            let name = line[..<colon].lowercased()
+            guard !name.contains(where: { $0 == " " || $0 == "\t" }) else { throw .malformed }
+            let value = line[line.index(after: colon)...].trimmed
+            headers[name] = headers[name].map { "\($0), \(value)" } ?? value
+        }
+        return UpgradeRequest(
+            method: String(words[0]), path: String(words[1].prefix { $0 != "?" }), headers: headers)
+    }
+
+    private static func endOfHead(_ view: ByteBufferView) -> Int? {
+        var matched = 0
+        let pattern: [UInt8] = [0x0D, 0x0A, 0x0D, 0x0A]
+        for (offset, byte) in view.enumerated() {
+            if byte == pattern[matched] {
+                matched += 1
+                if matched == 4 { return offset + 1 }
+            } else {
+                matched = byte == 0x0D ? 1 : 0
+            }
+        }
+        return nil
+    }
+
+    /// What the connection is to become.
+    package enum Purpose: Equatable, Sendable {
+        /// The value of `Sec-WebSocket-Key`.
+        case webSocket(key: String)
+        case health
+        case ready
+        /// A WebSocket was asked for at the right place in the wrong way.
+        case badUpgrade
+        case unknown
+    }
+
+    package var purpose: Purpose {
+        switch (self.method, self.path) {
+        case ("GET", "/ws"):
+            guard let key = self.headers["sec-websocket-key"], key.utf8.count == 24,
+                self.headers["sec-websocket-version"] == "13", self.has("websocket", in: "upgrade"),
+                self.has("upgrade", in: "connection")
+            else { return .badUpgrade }
+            return .webSocket(key: key)
+        case ("GET", "/health"): return .health
+        case ("GET", "/ready"): return .ready
+        default: return .unknown
+        }
+    }
+
+    private func has(_ word: String, in header: String) -> Bool {
+        self.headers[header]?.lowercased().split(separator: ",").contains { $0.trimmed == word } ?? false
+    }
+}
+
+extension Substring {
+    fileprivate var trimmed: String {
+        var text = self
+        while let first = text.first, first == " " || first == "\t" { text.removeFirst() }
+        while let last = text.last, last == " " || last == "\t" { text.removeLast() }
+        return String(text)
+    }
+}

@@ -1,0 +1,24 @@
+import GatewayCore
+import NIOPosix
+import RedisBus
+import ServiceRuntime
+
+await runService("gateway") { context in
+    // A loop for the clients alone: sockets, bus and the gateway's own state live on one thread.
+    let eventLoop = MultiThreadedEventLoopGroup(numberOfThreads: 1).next()
+    let redis = try context.settings.redis()
+    let bus = RedisBus(
+        configuration: RedisConfiguration(host: redis.host, port: redis.port, password: redis.password),
+        eventLoop: eventLoop, logger: context.logger)
+    let address = try context.settings.httpAddress()
+    let gateway = Gateway(
+        configuration: GatewayConfiguration(
+            host: address.host, port: address.port, rateLimitScale: try context.settings.rateLimitScale(),
+            trustedProxies: context.settings.trustedProxies()),
+        bus: bus, eventLoop: eventLoop, logger: context.logger)
+    return Composition(
+        parts: [Part("bus", close: bus.close), Part("gateway", run: gateway.run, drain: gateway.drain)],
+        readiness: [
+            ReadinessCheck("redis") { bus.isConnected }, ReadinessCheck("gateway") { await gateway.isReady },
+        ])
+}

@@ -1,0 +1,134 @@
+import Bus
+import Contract
+import Logging
+import Synchronization
+import Telemetry
+
+/// Takes wake Jobs from the bus and drives `WakeCoalescer`. A Job is acknowledged when the push that answers it has
+/// been sent.
+package final class PushService: Sendable {
+    private static let stream = Keyspace.wakes.name
+    private static let group = "push"
+
+    private let consumer: String
+    private let bus: any JobBus
+    private let provider: any PushProvider
+    private let logger: Logger
+    private let metrics: PushMetrics
+    private let claimIdle: Duration
+    private let isDraining = Atomic<Bool>(false)
+    private let ended: AsyncStream<Never>
+    private let end: AsyncStream<Never>.Continuation
+
+    init(
+        consumer: String, bus: any JobBus, provider: any PushProvider, logger: Logger,
+        claimIdle: Duration = PushLimits.claimIdle
+    ) {
+        self.consumer = consumer
+        self.bus = bus
+        self.provider = provider
+        self.logger = logger
+        self.metrics = PushMetrics(provider: provider.name)
+        self.claimIdle = claimIdle
+        (self.ended, self.end) = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(1))
+    }
+
+    /// Works until cancelled or drained.
+    package func run() async {
+        defer { self.end.finish() }
+        var coalescer = WakeCoalescer()
+        var nextClaim = ContinuousClock.now
+        while !Task.isCancelled, !self.isDraining.load(ordering: .relaxed) {
+            do throws(BusError) {
+                if .now >= nextClaim {
+                    nextClaim = .now + PushLimits.claimEvery
+                    await self.handle(try await self.abandoned(coalescer.room), with: &coalescer)
+                }
+                await self.handle(try await self.next(coalescer), with: &coalescer)
+            } catch {
+                // What was gathered still goes out on time below; the connection comes back by itself.
+                self.logger.debug("wakes cannot be read", [.error: "\(error)"])
+                try? await Task.sleep(for: PushLimits.retryDelay)
+            }
+            await self.send(coalescer.due(at: .now))
+            self.metrics.jobsInFlight.set(coalescer.jobsHeld)
+        }
+        await self.send(coalescer.flush())
+    }
+
+    /// Takes no more Jobs and answers those taken.
+    package func drain() async {
+        self.isDraining.store(true, ordering: .relaxed)
+        for await _ in self.ended {}
+    }
+
+    /// Jobs for this consumer: waits until one comes, or a window ends.
+    private func next(_ coalescer: WakeCoalescer) async throws(BusError) -> [StreamEntry] {
+        let untilEnd = coalescer.nextEnd.map { $0 - .now } ?? PushLimits.patience
+        let patience = max(.milliseconds(1), min(untilEnd, PushLimits.patience))
+        guard coalescer.room > 0 else {
+            try? await Task.sleep(for: patience)
+            return []
+        }
+        return try await self.bus.take(
+            from: Self.stream, group: Self.group, consumer: self.consumer,
+            limit: min(coalescer.room, PushLimits.takeMax), patience: patience)
+    }
+
+    /// Jobs that a consumer took and did not acknowledge: it died, or its provider failed.
+    private func abandoned(_ room: Int) async throws(BusError) -> [StreamEntry] {
+        guard room > 0 else { return [] }
+        return try await self.bus.claim(
+            from: Self.stream, group: Self.group, consumer: self.consumer, idle: self.claimIdle,
+            limit: min(room, PushLimits.takeMax))
+    }
+
+    private func handle(_ entries: [StreamEntry], with coalescer: inout WakeCoalescer) async {
+        var wakeups: [Wakeup] = []
+        var unreadable: [EntryID] = []
+        for entry in entries {
+            do throws(WireError) {
+                let wake = try Wake(decoding: entry.bytes)
+                if let wakeup = coalescer.received(wake, entry.id, at: .now) { wakeups.append(wakeup) }
+            } catch {
+                // It would come again forever. Losing it costs a wake-up, never a message.
+                self.logger.error("wake cannot be read", [.error: "\(error)"])
+                unreadable.append(entry.id)
+            }
+        }
+        self.acknowledge(unreadable)
+        await self.send(wakeups)
+    }
+
+    /// Sends side by side, so many at a time, and ends the Jobs of those that went out.
+    private func send(_ wakeups: [Wakeup]) async {
+        guard !wakeups.isEmpty else { return }
+        let sent = await withTaskGroup(of: Wakeup?.self) { group in
+            var sent: [Wakeup] = []
+            for (index, wakeup) in wakeups.enumerated() {
+                if index >= PushLimits.sendsInFlightMax, let done = await group.next() ?? nil { sent.append(done) }
+                group.addTask { await self.send(wakeup) ? wakeup : nil }
+            }
+            for await case let done? in group { sent.append(done) }
+            return sent
+        }
+        self.acknowledge(sent.flatMap(\.jobs))
+    }
+
+    private func send(_ wakeup: Wakeup) async -> Bool {
+        do throws(PushError) {
+            try await self.provider.send(wakeup)
+            self.metrics.byResult[.sent].increment()
+            self.metrics.coalesced.increment(by: wakeup.jobs.count - 1)
+            return true
+        } catch {
+            self.metrics.byResult[.failed].increment()
+            return false
+        }
+    }
+
+    private func acknowledge(_ jobs: [EntryID]) {
+        guard !jobs.isEmpty else { return }
+        self.bus.acknowledge(jobs, in: Self.stream, group: Self.group)
+    }
+}

@@ -1,0 +1,58 @@
+import Bus
+import Contract
+import Synchronization
+
+/// Gathers what a batch has to say to gateways, and says it in one Notice for each node.
+struct Outbox {
+    /// A Notice is sent when it has grown to this size; Redis passes it on whole.
+    private static let noticeBytesMax = 1_000_000
+
+    private var events: [NodeID: [NodeEvent]] = [:]
+    private var bytes: [NodeID: Int] = [:]
+    private let bus: any Bus
+    /// Called on the bus's thread when nobody heard a Notice: the node is gone, or the bus is.
+    private let unheard: @Sendable (NodeID, BusError?) -> Void
+
+    init(bus: any Bus, unheard: @escaping @Sendable (NodeID, BusError?) -> Void) {
+        self.bus = bus
+        self.unheard = unheard
+    }
+
+    mutating func add(_ event: NodeEvent, for node: NodeID) {
+        self.events[node, default: []].append(event)
+        self.bytes[node, default: 0] += event.roughBytes
+        if self.bytes[node]! > Self.noticeBytesMax { self.send(to: node) }
+    }
+
+    mutating func answer(_ address: AnswerAddress, _ answer: Answer) {
+        self.add(.answer(question: address.question, answer), for: address.node)
+    }
+
+    mutating func send() {
+        for node in self.events.keys { self.send(to: node) }
+    }
+
+    private mutating func send(to node: NodeID) {
+        guard let events = self.events.removeValue(forKey: node), !events.isEmpty else { return }
+        self.bytes[node] = nil
+        let unheard = self.unheard
+        self.bus.publish(NodeNotice(events: events).encoded(), to: Keyspace.node(node).name) { result in
+            switch result {
+            case .success(0): unheard(node, nil)
+            case .success: break
+            case .failure(let error): unheard(node, error)
+            }
+        }
+    }
+}
+
+extension NodeEvent {
+    fileprivate var roughBytes: Int {
+        switch self {
+        case .answer(_, .page(let mail, _)): mail.reduce(64) { $0 + $1.payload.count }
+        case .mail(_, let mail, _): mail.reduce(64) { $0 + $1.payload.count }
+        case .outcomes(_, let outcomes): 80 * outcomes.count
+        default: 64
+        }
+    }
+}

@@ -1,0 +1,318 @@
+import Bus
+import Contract
+import Store
+import Telemetry
+
+/// One batch: what is asked of the database, in one round trip, and what the gateways hear of the answer.
+extension Router {
+    func handle(_ batch: Batch) async throws {
+        guard !batch.isEmpty else { return }
+        var outbox = self.makeOutbox()
+        let accepts = self.sorted(batch, &outbox)
+        let rounds = Self.rounds(of: batch.receipts)
+        let questions = batch.fetches.map {
+            MailboxTable.Question(caller: $0.caller, after: $0.after, through: .max, limit: $0.limit)
+        }
+
+        // The order is part of the meaning. What a connection that binds finds waiting must not include what this very
+        // batch brings, or it would be held back for a client that sees no reason to fetch; a page must not show what
+        // this batch acknowledges.
+        var statements: [SQL] = []
+        let now = Timestamp.now
+        if !batch.bounds.isEmpty {
+            statements.append(MailboxTable.newest(batch.bounds.map(\.caller)))
+            statements.append(OutcomesTable.pending(of: batch.bounds.map(\.caller.identity)))
+        }
+        if !accepts.unique.isEmpty { statements.append(AcceptStatement.sql(accepts.unique, at: now)) }
+        for round in rounds { statements.append(ReceiptStatement.sql(round, at: now)) }
+        if !batch.confirmed.isEmpty { statements.append(OutcomesTable.remove(batch.confirmed)) }
+        if !questions.isEmpty { statements.append(MailboxTable.read(questions)) }
+
+        if !statements.isEmpty {
+            let clock = ContinuousClock.now
+            var results = try await self.commit(statements)[...]
+            self.metrics.commitSeconds.record(duration: ContinuousClock.now - clock)
+            self.metrics.batchJobs.record(batch.jobs)
+            if !batch.bounds.isEmpty {
+                let newest = try MailboxTable.newest(results.removeFirst())
+                let outcomes = try OutcomesTable.outcomes(results.removeFirst())
+                self.bound(batch.bounds, newest: newest, outcomes: outcomes, &outbox)
+            }
+            if !accepts.unique.isEmpty {
+                self.accepted(accepts, try AcceptStatement.results(results.removeFirst()), &outbox)
+            }
+            var told: [(sender: WhisperID, outcome: Outcome)] = []
+            for round in rounds {
+                told += self.received(round, try ReceiptStatement.results(results.removeFirst()))
+            }
+            await self.tell(told, &outbox)
+            if !batch.confirmed.isEmpty { results.removeFirst() }
+            if !questions.isEmpty {
+                let letters = try MailboxTable.letters(results.removeFirst(), for: questions)
+                self.fetched(batch.fetches, letters, &outbox)
+            }
+        }
+        for gone in batch.unbounds {
+            guard let session = self.sessions[gone.identity], session.node == gone.node,
+                session.connection == gone.connection
+            else { continue }
+            self.sessions[gone.identity] = nil
+            if session.unacknowledged > 0 { self.wake(gone.identity) }
+        }
+        outbox.send()
+        self.trim(batch)
+        try await self.catchUp(batch.bounds.map(\.caller.identity))
+    }
+
+    private func commit(_ statements: [SQL]) async throws(StoreError) -> [Rows] {
+        // A single statement is a transaction by itself and saves the words around it.
+        if statements.count == 1 { return [try await self.store.query(statements[0])] }
+        return try await self.store.pipeline(statements)
+    }
+
+    // MARK: Accepting
+
+    struct Accepts {
+        /// Well signed, each key once, in order.
+        var unique: [AcceptEnvelope] = []
+        /// For each of `unique`, who else sent the same in this batch and gets the same answer.
+        var repeats: [Int: [AnswerAddress]] = [:]
+    }
+
+    private func sorted(_ batch: Batch, _ outbox: inout Outbox) -> Accepts {
+        var accepts = Accepts()
+        var positions: [MessageKey: Int] = [:]
+        positions.reserveCapacity(batch.accepts.count)
+        for (envelope, isGenuine) in zip(batch.accepts, batch.verdicts) {
+            guard isGenuine else {
+                outbox.answer(
+                    envelope.answer, .refused(Refusal(.authFailed, "the signature does not fit message and key")))
+                continue
+            }
+            let key = MessageKey(sender: envelope.sender.identity, messageID: envelope.messageID, recipient: envelope.to)
+            if let position = positions[key] {
+                accepts.repeats[position, default: []].append(envelope.answer)
+            } else {
+                positions[key] = accepts.unique.count
+                accepts.unique.append(envelope)
+            }
+        }
+        return accepts
+    }
+
+    private func accepted(_ accepts: Accepts, _ results: [AcceptStatement.Result], _ outbox: inout Outbox) {
+        let now = self.now
+        for (position, result) in results.enumerated() {
+            let envelope = accepts.unique[position]
+            let answer = Self.answer(to: result.verdict)
+            outbox.answer(envelope.answer, answer)
+            for address in accepts.repeats[position] ?? [] { outbox.answer(address, answer) }
+            switch result.verdict {
+            case .accepted: self.metrics.accepted.increment()
+            case .repeated: self.metrics.repeated.increment()
+            default: continue
+            }
+            self.metrics.routingLatency.recordMilliseconds(max(0, now - envelope.receivedAt.milliseconds))
+            guard let number = result.number else { continue }
+            // `nil` is nobody's session: the recipient is away.
+            switch self.sessions[envelope.to]?.accepted(number, at: now) {
+            case .send:
+                let session = self.sessions[envelope.to]!
+                outbox.add(
+                    .mail(session.connection, [Mail(number: number, payload: envelope.payload)], again: false),
+                    for: session.node)
+            case .hold: break
+            case nil: self.wake(envelope.to)
+            }
+        }
+    }
+
+    private static func answer(to verdict: AcceptStatement.Verdict) -> Answer {
+        switch verdict {
+        case .accepted, .repeated: .accepted
+        case .stale: .stale
+        case .senderBanned: .refused(Refusal(.userBanned, "the identity is banned"))
+        case .untimely: .refused(Refusal(.invalidTimestamp, "timestamp is more than 10 minutes off the server's time"))
+        case .unknownRecipient: .refused(Refusal(.notFound, "no such recipient"))
+        case .recipientBanned: .refused(Refusal(.forbidden, "the recipient is banned"))
+        }
+    }
+
+    // MARK: Receipts
+
+    /// Receipts about the same message go into rounds one after the other: delivered before read.
+    private static func rounds(of receipts: [ReceiptReport]) -> [[ReceiptReport]] {
+        guard !receipts.isEmpty else { return [] }
+        var rounds: [[ReceiptReport]] = []
+        var seen: [MessageKey: Int] = [:]
+        for report in receipts {
+            let key = MessageKey(
+                sender: report.sender, messageID: report.messageID, recipient: report.recipient.identity)
+            let round = seen[key, default: 0]
+            seen[key] = round + 1
+            if round == rounds.count { rounds.append([]) }
+            rounds[round].append(report)
+        }
+        return rounds
+    }
+
+    private func received(
+        _ reports: [ReceiptReport], _ results: [ReceiptStatement.Result]
+    ) -> [(sender: WhisperID, outcome: Outcome)] {
+        self.metrics.receiptsIgnored.increment(by: reports.count - results.count)
+        return results.map { result in
+            let report = reports[result.position]
+            if result.wasPending { self.sessions[report.recipient.identity]?.acknowledged(result.number) }
+            return (
+                report.sender,
+                Outcome(
+                    number: result.outcome, kind: report.status == .read ? .read : .delivered,
+                    messageID: UUIDText(
+                        high: report.messageID.high, low: report.messageID.low, upperCase: result.idCase),
+                    peer: report.recipient.identity, timestamp: report.timestamp)
+            )
+        }
+    }
+
+    /// Tells senders what became of their messages, if they are connected. If not, it waits until they are.
+    func tell(_ outcomes: [(sender: WhisperID, outcome: Outcome)], _ outbox: inout Outbox) async {
+        guard !outcomes.isEmpty else { return }
+        var order: [WhisperID] = []
+        var bySender: [WhisperID: [Outcome]] = [:]
+        for (sender, outcome) in outcomes {
+            if bySender[sender] == nil { order.append(sender) }
+            bySender[sender, default: []].append(outcome)
+        }
+        // Senders in other routers' partitions are found by their presence.
+        let strangers = order.filter { self.owned[Partition(of: $0)] == nil }
+        var presences: [WhisperID: Presence] = [:]
+        if !strangers.isEmpty, let found = try? await self.bus.get(strangers.map { Keyspace.presence($0) }) {
+            for (sender, bytes) in zip(strangers, found) {
+                presences[sender] = bytes.flatMap { try? Presence(decoding: $0) }
+            }
+        }
+        for sender in order {
+            let outcomes = bySender[sender]!
+            if let session = self.sessions[sender] {
+                outbox.add(.outcomes(session.connection, outcomes), for: session.node)
+            } else if let presence = presences[sender] {
+                outbox.add(.outcomes(presence.connection, outcomes), for: presence.node)
+            }
+        }
+    }
+
+    // MARK: Binding
+
+    private func bound(
+        _ bounds: [BoundConnection], newest: [(epoch: Epoch?, newest: Int64?)],
+        outcomes: [(sender: WhisperID, outcome: Outcome)], _ outbox: inout Outbox
+    ) {
+        let waiting = Dictionary(grouping: outcomes, by: \.sender)
+        for (bound, found) in zip(bounds, newest) {
+            let identity = bound.caller.identity
+            guard self.owned[Partition(of: identity)] != nil else { continue }
+            guard found.epoch == bound.caller.epoch else {
+                outbox.add(.replaced(bound.connection), for: bound.node)
+                continue
+            }
+            if let known = self.sessions[identity],
+                known.connection != bound.connection || known.node != bound.node
+            {
+                // The same session on two connections: the one that has just been opened wins.
+                guard bound.progress == .fresh || known.caller.epoch < bound.caller.epoch else {
+                    outbox.add(.replaced(bound.connection), for: bound.node)
+                    continue
+                }
+                outbox.add(.replaced(known.connection), for: known.node)
+            }
+            let session = MailboxSession(bound, newest: found.newest)
+            self.sessions[identity] = session
+            outbox.add(.bound(bound.connection, isCaughtUp: session.isCaughtUp), for: bound.node)
+            if let list = waiting[identity] {
+                outbox.add(.outcomes(bound.connection, list.map(\.outcome)), for: bound.node)
+            }
+        }
+    }
+
+    // MARK: Reading
+
+    private func fetched(_ fetches: [FetchRequest], _ letters: [MailboxTable.Letters], _ outbox: inout Outbox) {
+        for (fetch, found) in zip(fetches, letters) {
+            guard !found.isStale else {
+                outbox.answer(fetch.answer, .stale)
+                continue
+            }
+            let last = found.letters.last?.mail.number
+            let next = found.hasMore ? last.map { Cursor(after: $0) } : nil
+            outbox.answer(fetch.answer, .page(found.letters.map(\.mail), next: next))
+            if let session = self.sessions[fetch.caller.identity], session.connection == fetch.connection,
+                session.node == fetch.answer.node
+            {
+                self.sessions[fetch.caller.identity]!.paged(last: last, isLast: !found.hasMore, at: self.now)
+            }
+        }
+    }
+
+    /// Reads mailboxes whose connections are behind, and sends what is in them.
+    func catchUp(_ identities: [WhisperID]) async throws {
+        var work: [(identity: WhisperID, question: MailboxTable.Question)] = []
+        for identity in identities {
+            guard let session = self.sessions[identity],
+                case .catchingUp(let through) = session.delivery
+            else { continue }
+            work.append(
+                (
+                    identity,
+                    .init(
+                        caller: session.caller, after: through, through: .max,
+                        limit: RouterLimits.lettersPerReadMax)
+                ))
+        }
+        guard !work.isEmpty else { return }
+        var outbox = self.makeOutbox()
+        let questions = work.map(\.question)
+        let found = try MailboxTable.letters(try await self.store.query(MailboxTable.read(questions)), for: questions)
+        for ((identity, _), letters) in zip(work, found) where !letters.isStale {
+            guard let session = self.sessions[identity] else { continue }
+            let mail = letters.letters.map(\.mail)
+            self.sessions[identity]!.caughtUp(mail.map(\.number), isAll: !letters.hasMore, at: self.now)
+            if !mail.isEmpty { outbox.add(.mail(session.connection, mail, again: false), for: session.node) }
+        }
+        outbox.send()
+    }
+
+    /// Mail that was held back too long, or not acknowledged.
+    func fireTimers(at now: Int64) async throws {
+        var behind: [WhisperID] = []
+        var late: [(identity: WhisperID, question: MailboxTable.Question)] = []
+        for identity in self.sessions.keys {
+            switch self.sessions[identity]!.timerFired(at: now, resendAfter: self.configuration.resendAfter.milliseconds) {
+            case .none: break
+            case .catchUp: behind.append(identity)
+            case .resend(let after, let through):
+                late.append(
+                    (
+                        identity,
+                        .init(
+                            caller: self.sessions[identity]!.caller, after: after, through: through,
+                            limit: RouterLimits.lettersPerReadMax)
+                    ))
+            }
+        }
+        self.wakes.forget(olderThan: now)
+        try await self.catchUp(behind)
+        guard !late.isEmpty else { return }
+        var outbox = self.makeOutbox()
+        let questions = late.map(\.question)
+        let found = try MailboxTable.letters(try await self.store.query(MailboxTable.read(questions)), for: questions)
+        for ((identity, _), letters) in zip(late, found) where !letters.isStale {
+            guard let session = self.sessions[identity] else { continue }
+            let mail = letters.letters.map(\.mail)
+            self.sessions[identity]!.resent(mail.map(\.number), at: now)
+            guard !mail.isEmpty else { continue }
+            self.metrics.redeliveries.increment(by: mail.count)
+            outbox.add(.mail(session.connection, mail, again: true), for: session.node)
+        }
+        outbox.send()
+    }
+}

@@ -1,0 +1,73 @@
+import Contract
+package import Store
+import Telemetry
+
+/// What time does to stored mail. Runs beside the batches, on a database connection of its own; doing it twice, or two
+/// routers doing it at once, does no harm.
+extension Router {
+    /// Sweeps until cancelled.
+    package func sweep(_ pool: PostgresPool) async throws {
+        while true {
+            try await Task.sleep(for: self.sweepPause)
+            do throws(StoreError) {
+                try await self.sweepOnce(pool)
+            } catch {
+                self.logger.warning("sweep interrupted", [.error: "\(error)"])
+            }
+        }
+    }
+
+    /// As often as the time to live asks for, if that is short.
+    private nonisolated var sweepPause: Duration { min(RouterLimits.sweepInterval, self.configuration.pendingTTL / 4) }
+
+    private func sweepOnce(_ pool: PostgresPool) async throws(StoreError) {
+        let now = Timestamp.now
+        let deadline = now - self.configuration.pendingTTL
+        var pending: Int64 = 0
+        var oldest: Timestamp?
+        for partition in self.owned.keys.sorted() {
+            let range = partition.identities
+            let expired = try OutcomesTable.outcomes(
+                try await pool.query(
+                    MailboxTable.expire(
+                        from: range.lowerBound, through: range.upperBound, acceptedBefore: deadline, at: now)))
+            if !expired.isEmpty {
+                self.metrics.expired.increment(by: expired.count)
+                var outbox = self.makeOutbox()
+                await self.tell(expired, &outbox)
+                outbox.send()
+            }
+            for var row in try await pool.query(
+                MailboxTable.statistics(from: range.lowerBound, through: range.upperBound))
+            {
+                pending += try row.next(Int64.self)
+                if let first = try row.next(Timestamp?.self) { oldest = min(oldest ?? first, first) }
+            }
+        }
+        self.metrics.pendingMessages.set(pending)
+        self.metrics.pendingOldestSeconds.set(oldest.map { Double(now.milliseconds - $0.milliseconds) / 1_000 } ?? 0)
+        _ = try await pool.execute(OutcomesTable.expire(createdBefore: deadline))
+        _ = try await pool.execute(OutcomesTable.forgetLedger(acceptedBefore: now - RouterLimits.ledgerTTL))
+        try await self.wakeWaiting(pool)
+    }
+
+    /// After a router or Redis died, wake-ups may have been lost with it: everybody who is away and has mail is woken.
+    private func wakeWaiting(_ pool: PostgresPool) async throws(StoreError) {
+        while let partition = self.toWake.popFirst() {
+            var next = partition.identities.lowerBound
+            repeat {
+                let rows = try await pool.query(
+                    MailboxTable.recipients(
+                        from: next, through: partition.identities.upperBound, limit: RouterLimits.sweepRowsMax))
+                var last: WhisperID?
+                for var row in rows {
+                    let identity: WhisperID = try row.next()
+                    last = identity
+                    if self.sessions[identity] == nil { self.wake(identity) }
+                }
+                guard Int64(rows.count) == RouterLimits.sweepRowsMax, let last else { break }
+                next = Int64(last.bits) + 1
+            } while true
+        }
+    }
+}

@@ -1,0 +1,265 @@
+package import Bus
+import Contract
+package import Logging
+package import Store
+import Telemetry
+
+/// One router: owns partitions, and does for their mailboxes what Jobs say, batch after batch.
+///
+/// A batch is everything that has arrived meanwhile; it is verified while the batch before it commits, and committed in
+/// one round trip. After the commit the gateways hear of it, and only then the Jobs leave their streams.
+package actor Router {
+    let configuration: RouterConfiguration
+    let bus: any Bus
+    let store: PostgresConnection
+    let logger: Logger
+    let metrics = RouterMetrics()
+    private let process = NodeID.random()
+
+    /// The partitions that are ours, and the last entry read of each.
+    var owned: [Partition: EntryID] = [:]
+    /// The live connections of the identities in them.
+    var sessions: [WhisperID: MailboxSession] = [:]
+    var wakes = WakeMemory()
+    /// Partitions whose gateways must be asked anew who is there.
+    private var toAnnounce: Set<Partition> = []
+    /// Partitions whose waiting recipients must be looked through for lost wake-ups.
+    var toWake: Set<Partition> = []
+    private var members = 1
+    private var leasesSeenAt: Int64 = 0
+    private var timersSeenAt: Int64 = 0
+    private var hasCanary = false
+    private var isDraining = false
+    private var isServing = false
+    private var drained: [CheckedContinuation<Void, Never>] = []
+
+    /// - Parameter store: a connection for this router alone; its locks say what the router owns.
+    package init(
+        configuration: RouterConfiguration, bus: any Bus, store: PostgresConnection, logger: Logger
+    ) {
+        self.configuration = configuration
+        self.bus = bus
+        self.store = store
+        self.logger = logger
+    }
+
+    /// How a router's own database session has to be set up.
+    package static let sessionSettings = [
+        // Every statement is prepared once and looks rows up by key, whatever the tables' size was when it was planned.
+        "plan_cache_mode": "force_generic_plan",
+        "enable_seqscan": "off",
+        "jit": "off",
+        "work_mem": "32MB",
+    ]
+
+    nonisolated var now: Int64 { Timestamp.now.milliseconds }
+
+    // MARK: Life
+
+    /// Works until cancelled, or until a drain has ended.
+    package func run() async throws {
+        while !Task.isCancelled, !self.isDraining {
+            do {
+                try await self.join()
+                self.isServing = true
+                try await self.serve()
+            } catch {
+                self.logger.warning("routing interrupted", [.error: "\(error)"])
+            }
+            self.isServing = false
+            await self.leave()
+            if !self.isDraining { try await Task.sleep(for: RouterLimits.retryPause) }
+        }
+        for continuation in self.drained { continuation.resume() }
+        self.drained = []
+        // Whoever drains ends the process; until then there is nothing more to do.
+        while true { try await Task.sleep(for: .seconds(3_600)) }
+    }
+
+    /// Finishes the batch under way, gives all partitions up and stops.
+    package func drain() async {
+        self.isDraining = true
+        guard self.isServing else { return }
+        await withCheckedContinuation { self.drained.append($0) }
+    }
+
+    /// Whether Jobs are being handled.
+    package var isReady: Bool { self.isServing && !self.isDraining }
+
+    private func join() async throws(StoreError) {
+        try await self.store.connect()
+        _ = try await self.store.query(LeaseStatements.join)
+        self.leasesSeenAt = 0
+    }
+
+    /// Everything that was known is void: somebody else may own the partitions by now.
+    private func leave() async {
+        self.owned = [:]
+        self.sessions = [:]
+        self.metrics.partitionsLeased.set(0)
+        await self.store.close()
+    }
+
+    private func serve() async throws {
+        var batch = Batch()
+        while !Task.isCancelled {
+            try await self.look()
+            if self.isDraining { return }
+            async let following = self.intake()
+            try await self.handle(batch)
+            batch = try await following
+        }
+    }
+
+    // MARK: Intake
+
+    /// Reads what has arrived and checks its signatures.
+    private func intake() async throws(BusError) -> Batch {
+        guard !self.owned.isEmpty else {
+            try? await Task.sleep(for: RouterLimits.readPatience)
+            return Batch()
+        }
+        let positions = self.owned.map { (stream: Keyspace.mailbox($0.key).name, after: $0.value) }
+        let read = try await self.bus.read(
+            positions, limit: RouterLimits.jobsPerPartitionMax, patience: RouterLimits.readPatience)
+        var batch = Batch()
+        for part in read {
+            // Given up while the read was waiting: the next owner will find these entries.
+            guard let partition = self.partition(ofStream: part.stream), self.owned[partition] != nil,
+                let last = part.entries.last
+            else { continue }
+            self.owned[partition] = last.id
+            batch.positions.append((partition, last.id))
+            for entry in part.entries {
+                do throws(WireError) {
+                    batch.add(try MailboxJob(decoding: entry.bytes))
+                } catch {
+                    self.logger.error("job not understood", [.error: "\(error)", .stream: "\(part.stream)"])
+                }
+            }
+        }
+        if !batch.accepts.isEmpty { batch.verdicts = await Verification.verify(batch.accepts) }
+        return batch
+    }
+
+    private let partitionsByStream = Dictionary(
+        uniqueKeysWithValues: Partition.all.map { (Keyspace.mailbox($0).name, $0) })
+
+    private func partition(ofStream name: String) -> Partition? { self.partitionsByStream[name] }
+
+    /// What is done leaves its stream.
+    func trim(_ batch: Batch) {
+        for (partition, through) in batch.positions {
+            self.bus.trim(Keyspace.mailbox(partition).name, through: through)
+        }
+    }
+
+    // MARK: Between batches
+
+    private func look() async throws {
+        let now = self.now
+        if now - self.leasesSeenAt >= RouterLimits.leaseInterval.milliseconds {
+            self.leasesSeenAt = now
+            try await self.lookAtLeases()
+            try await self.lookAtCanary()
+        }
+        for partition in self.toAnnounce {
+            self.bus.publish(ClusterNotice.partitionAdopted(partition), to: Keyspace.nodes)
+        }
+        self.toAnnounce = []
+        if now - self.timersSeenAt >= 1_000 {
+            self.timersSeenAt = now
+            try await self.fireTimers(at: now)
+        }
+    }
+
+    private func lookAtLeases() async throws {
+        let rows = try await self.store.query(LeaseStatements.all)
+        var members = 0
+        var taken: Set<Partition> = []
+        var mine: Set<Partition> = []
+        for var row in rows {
+            let isMember: Bool = try row.next()
+            let number: Int32 = try row.next()
+            let isMine: Bool = try row.next()
+            if isMember {
+                members += 1
+            } else if let partition = Partition(Int(number)) {
+                taken.insert(partition)
+                if isMine { mine.insert(partition) }
+            }
+        }
+        if members > 1 { _ = try await self.store.query(LeaseStatements.endFrozen) }
+        let decision = PartitionShare.decide(mine: mine, taken: taken, members: max(1, members))
+        if !decision.giveUp.isEmpty { try await self.giveUp(decision.giveUp) }
+        if !decision.take.isEmpty {
+            for var row in try await self.store.query(LeaseStatements.take(decision.take)) {
+                guard let partition = Partition(Int(try row.next(Int32.self))) else { continue }
+                self.owned[partition] = .start
+                self.toAnnounce.insert(partition)
+                self.toWake.insert(partition)
+            }
+            self.logger.notice("partitions taken", [.count: .number(self.owned.count)])
+        }
+        self.metrics.partitionsLeased.set(self.owned.count)
+    }
+
+    /// Called between batches: of what was read from these partitions, what is not committed stays in the streams.
+    private func giveUp(_ partitions: [Partition]) async throws {
+        for partition in partitions { self.owned[partition] = nil }
+        self.sessions = self.sessions.filter { self.owned[Partition(of: $0.key)] != nil }
+        _ = try await self.store.query(LeaseStatements.giveUp(partitions))
+        self.logger.notice("partitions given up", [.count: .number(partitions.count)])
+    }
+
+    /// Notices that Redis has lost everything. Positions start over, because its clock may have; wake-ups that were lost
+    /// with it are looked for.
+    private func lookAtCanary() async throws(BusError) {
+        let key = Keyspace.canary(self.process)
+        guard try await self.bus.get(key) == nil else { return }
+        try await self.bus.set(key, to: [1], for: .seconds(3_600))
+        guard self.hasCanary else {
+            self.hasCanary = true
+            return
+        }
+        self.logger.warning("bus was emptied", [.count: .number(self.owned.count)])
+        for partition in self.owned.keys {
+            self.owned[partition] = .start
+            self.toWake.insert(partition)
+        }
+    }
+
+    /// A node did not hear a Notice.
+    func unheard(by node: NodeID, _ error: BusError?) {
+        if error != nil {
+            // The bus was away: nobody knows what got through. Gateways tell anew who is there and how far they are.
+            self.toAnnounce.formUnion(self.owned.keys)
+            return
+        }
+        // The node is gone, and with it its connections. What they did not acknowledge waits, and its owners are woken.
+        for (identity, session) in self.sessions where session.node == node {
+            self.sessions[identity] = nil
+            if session.unacknowledged > 0 { self.wake(identity) }
+        }
+    }
+
+    func wake(_ identity: WhisperID) {
+        guard self.wakes.shouldWake(identity, at: self.now) else { return }
+        let wake = Wake(recipient: identity, reason: .message, wakeID: .random(), queuedAt: .now)
+        self.bus.append(wake, to: Keyspace.wakes) { [weak self] _ in
+            // Bare: it lasts one hop. The sweep makes up for what got lost.
+            Task { await self?.wakeAgain(identity) }
+        }
+    }
+
+    private func wakeAgain(_ identity: WhisperID) {
+        self.toWake.insert(Partition(of: identity))
+    }
+
+    func makeOutbox() -> Outbox {
+        Outbox(bus: self.bus) { [weak self] node, error in
+            // Bare: it lasts one hop, and happens only when a gateway or the bus has died.
+            Task { await self?.unheard(by: node, error) }
+        }
+    }
+}

@@ -1,0 +1,41 @@
+import Bus
+import Contract
+
+/// Jobs that are handled together: one signature check after the other on all cores, then one transaction.
+struct Batch {
+    var accepts: [AcceptEnvelope] = []
+    /// For each of `accepts` whether its signature is good.
+    var verdicts: [Bool] = []
+    var receipts: [ReceiptReport] = []
+    var fetches: [FetchRequest] = []
+    var bounds: [BoundConnection] = []
+    var unbounds: [(identity: WhisperID, node: NodeID, connection: ConnectionID)] = []
+    var confirmed: [Int64] = []
+    /// The last entry taken of each partition: everything up to it is done when the batch is.
+    var positions: [(partition: Partition, through: EntryID)] = []
+
+    var isEmpty: Bool { self.positions.isEmpty }
+
+    var jobs: Int {
+        self.accepts.count + self.receipts.count + self.fetches.count + self.bounds.count + self.unbounds.count
+            + self.confirmed.count
+    }
+
+    mutating func add(_ job: MailboxJob) {
+        switch job {
+        case .accept(let envelope): self.accepts.append(envelope)
+        case .receipt(let report): self.receipts.append(report)
+        case .fetch(let request): self.fetches.append(request)
+        case .bound(let connections): self.bounds += connections
+        case .unbound(let identity, let node, let connection): self.unbounds.append((identity, node, connection))
+        case .outcomesConfirmed(let numbers): self.confirmed += numbers
+        }
+    }
+}
+
+/// What makes a message one message (contract §6): sender, id without regard to case, recipient.
+struct MessageKey: Hashable {
+    var sender: WhisperID
+    var messageID: UUIDText
+    var recipient: WhisperID
+}

@@ -1,0 +1,141 @@
+package import Contract
+
+/// One recipient's live connection as its router sees it: decides what of the mailbox goes to it, and when.
+///
+/// Keeps one promise above all: mail reaches a connection in the order of its numbers, each number once, unless the client
+/// does not acknowledge. Holds no socket, clock or task; times are the caller's clock in milliseconds.
+package struct MailboxSession {
+    package let caller: Caller
+    package let node: NodeID
+    package let connection: ConnectionID
+
+    enum Delivery: Equatable {
+        /// Everything up to `through` has been sent; new mail goes out at once.
+        case live(through: Int64)
+        /// The client reads what waited, page by page, and has come to `through`. New mail is held back, since `heldSince`:
+        /// it will be in a later page. Becomes `live` with the last page, `catchingUp` if the client stops paging.
+        case paging(through: Int64, heldSince: Int64?)
+        /// The router sends what lies behind `through` by itself. Becomes `live` at the end.
+        case catchingUp(through: Int64)
+    }
+
+    private(set) var delivery: Delivery
+    /// Live mail without a receipt: how much, the lowest number, and since when.
+    private(set) var unacknowledged = 0
+    private var unacknowledgedFrom: Int64 = 0
+    private var unacknowledgedSince: Int64 = 0
+    private var resends: Int64 = 0
+
+    /// - Parameter newest: the highest number waiting in the mailbox, `nil` if it is empty.
+    package init(_ bound: BoundConnection, newest: Int64?) {
+        self.caller = bound.caller
+        self.node = bound.node
+        self.connection = bound.connection
+        switch bound.progress {
+        case .fresh:
+            // Waiting mail is the client's to fetch (contract §13).
+            self.delivery = newest == nil ? .live(through: 0) : .paging(through: 0, heldSince: nil)
+        case .paging: self.delivery = .paging(through: 0, heldSince: nil)
+        case .live(let through):
+            self.delivery = newest.map { $0 > through } == true ? .catchingUp(through: through) : .live(through: through)
+        }
+    }
+
+    package var isCaughtUp: Bool {
+        if case .paging = self.delivery { false } else { true }
+    }
+
+    /// The client has been given all there is up to this number, or pages up to it.
+    package var sentThrough: Int64 {
+        switch self.delivery {
+        case .live(let through), .paging(let through, _), .catchingUp(let through): through
+        }
+    }
+
+    package enum AcceptedAction: Equatable { case send, hold }
+
+    /// Mail was committed.
+    package mutating func accepted(_ number: Int64, at now: Int64) -> AcceptedAction {
+        switch self.delivery {
+        case .live(let through):
+            // A page read in the same transaction may have shown it already.
+            guard number > through else { return .hold }
+            self.delivery = .live(through: number)
+            self.sentLive(from: number, count: 1, at: now)
+            return .send
+        case .paging(let through, let heldSince):
+            self.delivery = .paging(through: through, heldSince: heldSince ?? now)
+            return .hold
+        case .catchingUp: return .hold
+        }
+    }
+
+    /// A page went to the client.
+    /// - Parameter last: its highest number, `nil` if it was empty.
+    package mutating func paged(last: Int64?, isLast: Bool, at now: Int64) {
+        switch self.delivery {
+        // Reading the mailbox again, from the beginning, takes nothing away from what is live.
+        case .live(let through): self.delivery = .live(through: max(through, last ?? 0))
+        case .catchingUp(let through): self.delivery = .catchingUp(through: max(through, last ?? 0))
+        case .paging(let through, let heldSince):
+            let through = max(through, last ?? 0)
+            self.delivery = isLast ? .live(through: through) : .paging(through: through, heldSince: heldSince.map { _ in now })
+        }
+    }
+
+    /// Letters were read and sent live, oldest first.
+    /// - Parameter isAll: nothing lies behind them.
+    package mutating func caughtUp(_ numbers: [Int64], isAll: Bool, at now: Int64) {
+        guard case .catchingUp(let through) = self.delivery else { return }
+        if let first = numbers.first { self.sentLive(from: first, count: numbers.count, at: now) }
+        let last = max(through, numbers.last ?? 0)
+        self.delivery = isAll ? .live(through: last) : .catchingUp(through: last)
+    }
+
+    private mutating func sentLive(from number: Int64, count: Int, at now: Int64) {
+        if self.unacknowledged == 0 {
+            self.unacknowledgedFrom = number
+            self.unacknowledgedSince = now
+            self.resends = 0
+        }
+        self.unacknowledged += count
+    }
+
+    /// A receipt removed mail with this number.
+    package mutating func acknowledged(_ number: Int64) {
+        guard self.unacknowledged > 0, number >= self.unacknowledgedFrom else { return }
+        self.unacknowledged -= 1
+        self.resends = 0
+    }
+
+    package enum TimerAction: Equatable {
+        case none
+        /// Read what lies behind this number and send it.
+        case catchUp(after: Int64)
+        /// Read what lies in this range and was accepted before `deadline`, and send it again.
+        case resend(after: Int64, through: Int64)
+    }
+
+    package mutating func timerFired(at now: Int64, resendAfter: Int64) -> TimerAction {
+        switch self.delivery {
+        case .catchingUp(let through): return .catchUp(after: through)
+        case .paging(let through, let heldSince?) where now - heldSince >= RouterLimits.holdMax.milliseconds:
+            self.delivery = .catchingUp(through: through)
+            return .catchUp(after: through)
+        case .paging: return .none
+        case .live(let through):
+            guard self.unacknowledged > 0 else { return .none }
+            let pause = min(resendAfter << min(self.resends, 10), RouterLimits.resendPauseMax.milliseconds)
+            guard now - self.unacknowledgedSince >= pause else { return .none }
+            return .resend(after: self.unacknowledgedFrom - 1, through: through)
+        }
+    }
+
+    /// These numbers still lay in the mailbox and were sent again.
+    package mutating func resent(_ numbers: [Int64], at now: Int64) {
+        self.unacknowledged = numbers.count
+        self.unacknowledgedFrom = numbers.first ?? 0
+        self.unacknowledgedSince = now
+        self.resends += 1
+    }
+}

@@ -1,0 +1,79 @@
+import Contract
+import Store
+
+/// Accepts messages: ledger and mailbox rows in one statement, in the order given (contract §3, steps 7 to 11).
+///
+/// Messages of one recipient are accepted by one router at a time, the owner of the partition; the statement relies on
+/// that. Two messages with the same key must not be given together.
+enum AcceptStatement {
+    /// What became of one message.
+    enum Verdict: Int16 {
+        case accepted = 0
+        /// The session is not the identity's live one.
+        case stale = 1
+        case senderBanned = 2
+        /// Accepted before; nothing was stored.
+        case repeated = 3
+        case untimely = 4
+        case unknownRecipient = 5
+        case recipientBanned = 6
+    }
+
+    struct Result {
+        var verdict: Verdict
+        /// Of the mail, if it was accepted now.
+        var number: Int64?
+    }
+
+    static func sql(_ envelopes: [AcceptEnvelope], at now: Timestamp) -> SQL {
+        let messageIDs = envelopes.map { PostgresUUID(high: $0.messageID.high, low: $0.messageID.low) }
+        let idCases = envelopes.map { Int32(bitPattern: $0.messageID.upperCase) }
+        let senders = envelopes.map(\.sender.identity)
+        let epochs = envelopes.map(\.sender.epoch.value)
+        let recipients = envelopes.map(\.to)
+        let payloads = envelopes.map(\.payload)
+        let timely = envelopes.map { $0.timestamp.isWithinSkew(of: $0.receivedAt) }
+        return """
+            WITH judged AS MATERIALIZED (
+                SELECT a.*, CASE WHEN a.verdict = 0 THEN nextval('router.mail_numbers') END AS number
+                FROM (
+                    SELECT g.*, CASE
+                        WHEN s.epoch IS DISTINCT FROM g.epoch THEN 1
+                        WHEN s.is_banned THEN 2
+                        WHEN l.number IS NOT NULL THEN 3
+                        WHEN NOT g.is_timely THEN 4
+                        WHEN r.whisper_id IS NULL THEN 5
+                        WHEN r.is_banned THEN 6
+                        ELSE 0 END AS verdict
+                    FROM unnest(\(messageIDs)::uuid[], \(idCases)::int4[], \(senders)::int8[], \(epochs)::int8[],
+                            \(recipients)::int8[], \(payloads)::bytea[], \(timely)::bool[])
+                        WITH ORDINALITY
+                        AS g (message_id, id_case, sender, epoch, recipient, payload, is_timely, position)
+                    LEFT JOIN auth.mail_identities s ON s.whisper_id = g.sender
+                    LEFT JOIN auth.mail_identities r ON r.whisper_id = g.recipient
+                    LEFT JOIN router.ledger l
+                        ON l.message_id = g.message_id AND l.sender = g.sender AND l.recipient = g.recipient
+                    ORDER BY g.position
+                ) a
+            ), entered AS (
+                INSERT INTO router.ledger (message_id, sender, recipient, number, accepted_at, id_case)
+                SELECT message_id, sender, recipient, number, \(now), id_case FROM judged WHERE verdict = 0
+            ), stored AS (
+                INSERT INTO router.mailbox (recipient, number, sender, message_id, accepted_at, id_case, payload)
+                SELECT recipient, number, sender, message_id, \(now), id_case, payload FROM judged WHERE verdict = 0
+            )
+            SELECT verdict::int2, number FROM judged ORDER BY position
+            """
+    }
+
+    static func results(_ rows: Rows) throws(StoreError) -> [Result] {
+        var results: [Result] = []
+        results.reserveCapacity(rows.count)
+        for var row in rows {
+            let verdict: Int16 = try row.next()
+            // The statement knows no other numbers.
+            results.append(Result(verdict: Verdict(rawValue: verdict)!, number: try row.next(Int64?.self)))
+        }
+        return results
+    }
+}

@@ -1,0 +1,64 @@
+import Contract
+import Store
+
+/// `router.outcomes`: what senders have yet to hear. `ReceiptStatement` and `MailboxTable.expire` add to it.
+enum OutcomesTable {
+    /// The oldest outcomes of each sender.
+    static func pending(of senders: [WhisperID]) -> SQL {
+        """
+        SELECT o.sender, o.number, o.kind, o.id_case, o.message_id, o.recipient, o.at
+        FROM unnest(\(senders)::int8[]) AS g (sender)
+        CROSS JOIN LATERAL (
+            SELECT * FROM router.outcomes WHERE sender = g.sender ORDER BY number
+            LIMIT \(Int64(RouterLimits.outcomesPerBindMax))
+        ) o
+        ORDER BY o.number
+        """
+    }
+
+    static func outcomes(_ rows: Rows) throws(StoreError) -> [(sender: WhisperID, outcome: Outcome)] {
+        var results: [(sender: WhisperID, outcome: Outcome)] = []
+        results.reserveCapacity(rows.count)
+        for var row in rows {
+            let sender: WhisperID = try row.next()
+            let number: Int64 = try row.next()
+            let kind = UInt8(truncatingIfNeeded: try row.next(Int16.self))
+            let idCase = UInt32(bitPattern: try row.next(Int32.self))
+            let messageID: PostgresUUID = try row.next()
+            let recipient: WhisperID = try row.next()
+            let at: Int64 = try row.next()
+            results.append(
+                (
+                    sender,
+                    Outcome(
+                        // The column holds nothing else.
+                        number: number, kind: Outcome.Kind(rawValue: kind)!,
+                        messageID: UUIDText(high: messageID.high, low: messageID.low, upperCase: idCase),
+                        peer: recipient, timestamp: Timestamp(milliseconds: at))
+                ))
+        }
+        return results
+    }
+
+    /// These have reached their client.
+    static func remove(_ numbers: [Int64]) -> SQL {
+        "DELETE FROM router.outcomes WHERE number = ANY (\(numbers)::int8[])"
+    }
+
+    static func expire(createdBefore deadline: Timestamp) -> SQL {
+        """
+        DELETE FROM router.outcomes WHERE number IN (
+            SELECT number FROM router.outcomes WHERE created_at < \(deadline) LIMIT \(RouterLimits.sweepRowsMax))
+        """
+    }
+
+    /// The ledger forgets what is long over.
+    static func forgetLedger(acceptedBefore deadline: Timestamp) -> SQL {
+        """
+        DELETE FROM router.ledger l USING (
+            SELECT message_id, sender, recipient FROM router.ledger
+            WHERE accepted_at < \(deadline) LIMIT \(RouterLimits.sweepRowsMax)) old
+        WHERE l.message_id = old.message_id AND l.sender = old.sender AND l.recipient = old.recipient
+        """
+    }
+}

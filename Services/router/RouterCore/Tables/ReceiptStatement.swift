@@ -1,0 +1,63 @@
+import Contract
+import Store
+
+/// Honours receipts: the ledger's status rises, delivered mail leaves the mailbox, and the sender's outcome is stored, all
+/// or nothing. Receipts about somebody else's message, of an older session, or that say nothing new change nothing.
+///
+/// Two receipts about the same message must not be given together.
+enum ReceiptStatement {
+    struct Result {
+        /// Which of the receipts given, from 0.
+        var position: Int
+        /// Of the mail.
+        var number: Int64
+        /// The mail was still in the mailbox.
+        var wasPending: Bool
+        var outcome: Int64
+        /// The message id in its sender's spelling.
+        var idCase: UInt32
+    }
+
+    static func sql(_ reports: [ReceiptReport], at now: Timestamp) -> SQL {
+        let messageIDs = reports.map { PostgresUUID(high: $0.messageID.high, low: $0.messageID.low) }
+        let recipients = reports.map(\.recipient.identity)
+        let epochs = reports.map(\.recipient.epoch.value)
+        let senders = reports.map(\.sender)
+        let statuses = reports.map { Int16($0.status.rawValue) }
+        let times = reports.map(\.timestamp.milliseconds)
+        return """
+            WITH honoured AS MATERIALIZED (
+                SELECT g.*, l.number, l.status AS old, l.id_case, nextval('router.outcome_numbers') AS outcome
+                FROM unnest(\(messageIDs)::uuid[], \(recipients)::int8[], \(epochs)::int8[], \(senders)::int8[],
+                        \(statuses)::int2[], \(times)::int8[])
+                    WITH ORDINALITY AS g (message_id, recipient, epoch, sender, status, at, position)
+                JOIN auth.mail_identities i ON i.whisper_id = g.recipient AND i.epoch = g.epoch
+                JOIN router.ledger l
+                    ON l.message_id = g.message_id AND l.sender = g.sender AND l.recipient = g.recipient
+                WHERE l.status < g.status
+            ), marked AS (
+                UPDATE router.ledger l SET status = h.status FROM honoured h
+                WHERE l.message_id = h.message_id AND l.sender = h.sender AND l.recipient = h.recipient
+            ), removed AS (
+                DELETE FROM router.mailbox m USING honoured h
+                WHERE m.recipient = h.recipient AND m.number = h.number AND h.old = 0
+            ), told AS (
+                INSERT INTO router.outcomes (sender, number, kind, id_case, message_id, recipient, at, created_at)
+                SELECT sender, outcome, status, id_case, message_id, recipient, at, \(now) FROM honoured
+            )
+            SELECT position - 1, number, old = 0, outcome, id_case FROM honoured
+            """
+    }
+
+    static func results(_ rows: Rows) throws(StoreError) -> [Result] {
+        var results: [Result] = []
+        results.reserveCapacity(rows.count)
+        for var row in rows {
+            results.append(
+                Result(
+                    position: Int(try row.next(Int64.self)), number: try row.next(), wasPending: try row.next(),
+                    outcome: try row.next(), idCase: UInt32(bitPattern: try row.next(Int32.self))))
+        }
+        return results
+    }
+}

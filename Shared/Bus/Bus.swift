@@ -1,0 +1,164 @@
+package import Contract
+
+/// What services say to each other, and where they keep what may be lost. No Redis in here.
+///
+/// Three halves, so that a user asks only for what it needs: `JobBus` (kept until acknowledged), `NoticeBus`
+/// (heard by whoever listens now) and `KeyBus` (keys with a time to live).
+package protocol Bus: JobBus, NoticeBus, KeyBus {}
+
+package enum BusError: Error, Equatable {
+    /// The bus cannot be reached. For a write: it was not written, or it was written and the answer was lost.
+    /// Retrying is safe for Jobs (they bear repetition) and Notices.
+    case unavailable
+    /// Too much is waiting in this process already (`BusLimits`), or the server is out of memory. Nothing was written:
+    /// shed load, do not retry at once.
+    case full
+    /// The server refused the command. A bug or a wrong configuration; the text is the server's.
+    case refused(String)
+}
+
+package enum BusLimits {
+    /// Commands that one process may have under way on one connection before `BusError.full`.
+    package static let commandsInFlightMax = 65_536
+    /// Bytes waiting to be written to the server before `BusError.full`.
+    package static let bytesWaitingMax = 64 * 1_024 * 1_024
+    /// Entries kept in one stream; beyond it the oldest are dropped by the server. A dropped Job was never
+    /// acknowledged, so its sender retries. The producer sheds load long before (`depth(of:)`).
+    package static let streamEntriesMax = 100_000
+}
+
+/// The position of a Job in its stream: the server's clock in milliseconds, and a counter within one.
+package struct EntryID: Hashable, Comparable, Sendable {
+    package var milliseconds: UInt64
+    package var sequence: UInt64
+
+    /// Before every entry.
+    package static let start = EntryID(milliseconds: 0, sequence: 0)
+
+    package init(milliseconds: UInt64, sequence: UInt64) {
+        self.milliseconds = milliseconds
+        self.sequence = sequence
+    }
+
+    package static func < (a: EntryID, b: EntryID) -> Bool {
+        (a.milliseconds, a.sequence) < (b.milliseconds, b.sequence)
+    }
+}
+
+/// One Job as it stands in a stream, not yet decoded.
+package struct StreamEntry: Sendable {
+    package var id: EntryID
+    package var bytes: [UInt8]
+
+    package init(id: EntryID, bytes: [UInt8]) {
+        self.id = id
+        self.bytes = bytes
+    }
+}
+
+/// What one stream had waiting.
+package struct StreamBatch: Sendable {
+    package var stream: String
+    package var entries: [StreamEntry]
+
+    package init(stream: String, entries: [StreamEntry]) {
+        self.stream = stream
+        self.entries = entries
+    }
+}
+
+package protocol JobBus: Sendable {
+    /// Appends without waiting. Appends made in one turn of the caller travel in one write.
+    /// - Parameter failed: called once if the Job was not, or perhaps not, written. Never called on success.
+    ///   It runs on the bus's own thread: do little there.
+    func append(_ bytes: [UInt8], to stream: String, failed: @escaping @Sendable (BusError) -> Void)
+
+    /// Appends and waits until the server has it.
+    func append(_ bytes: [UInt8], to stream: String) async throws(BusError)
+
+    /// Reads what stands behind each position, waiting up to `patience` for the first entry.
+    /// For streams with one reader: nothing is marked as taken, the position is the reader's own.
+    /// - Parameters:
+    ///   - positions: streams and the last entry already read of each (`.start` for all).
+    ///   - limit: entries per stream.
+    /// - Returns: streams that had something; empty when the time was up or the task was cancelled.
+    func read(
+        _ positions: [(stream: String, after: EntryID)], limit: Int, patience: Duration
+    ) async throws(BusError) -> [StreamBatch]
+
+    /// Removes the entry at `id` and all before it. Does not wait.
+    func trim(_ stream: String, through id: EntryID)
+
+    /// Takes entries for one consumer of a group; each entry goes to one consumer, and stays assigned to it until
+    /// acknowledged. The group is made if it does not exist (also after the server lost everything).
+    /// Empty when the time was up or the task was cancelled; what was just then assigned is left to `claim`.
+    func take(
+        from stream: String, group: String, consumer: String, limit: Int, patience: Duration
+    ) async throws(BusError) -> [StreamEntry]
+
+    /// Takes over entries that another consumer of the group holds unacknowledged for longer than `idle`.
+    func claim(
+        from stream: String, group: String, consumer: String, idle: Duration, limit: Int
+    ) async throws(BusError) -> [StreamEntry]
+
+    /// Ends these entries: acknowledged and removed. Does not wait; an entry whose end got lost comes again.
+    func acknowledge(_ ids: [EntryID], in stream: String, group: String)
+
+    /// Entries now standing in each stream, in the order asked.
+    func depth(of streams: [String]) async throws(BusError) -> [Int]
+}
+
+package protocol NoticeBus: Sendable {
+    /// Publishes without waiting for the answer.
+    /// - Parameter heard: called once with the number of subscribers that got it, or the reason why it may have been lost.
+    func publish(_ bytes: [UInt8], to channel: String, heard: (@Sendable (Result<Int, BusError>) -> Void)?)
+
+    /// Subscribes until the surrounding task is cancelled, reconnecting as often as needed.
+    /// - Parameter onEvent: called on the bus's own thread, in order.
+    func subscribe(
+        to channels: [String], onEvent: @escaping @Sendable (SubscriptionEvent) -> Void
+    ) async throws(BusError)
+}
+
+package enum SubscriptionEvent: Sendable {
+    /// From here on Notices are heard. Comes again after each reconnect: whatever was published in between is lost.
+    case listening
+    /// The connection is gone; Notices are being missed until the next `listening`.
+    case deaf
+    case notice(channel: String, bytes: [UInt8])
+}
+
+package protocol KeyBus: Sendable {
+    func get(_ key: KeyName) async throws(BusError) -> [UInt8]?
+    func get(_ keys: [KeyName]) async throws(BusError) -> [[UInt8]?]
+    /// Reads and deletes in one step: of several callers only one gets the value.
+    func take(_ key: KeyName) async throws(BusError) -> [UInt8]?
+    func set(_ key: KeyName, to value: [UInt8], for timeToLive: Duration) async throws(BusError)
+    /// As `set`, without waiting; lost without a word when the bus is away.
+    func setSoon(_ key: KeyName, to value: [UInt8], for timeToLive: Duration)
+    func delete(_ keys: [KeyName]) async throws(BusError)
+    /// Deletes the key only if it still holds `value`. Does not wait.
+    func deleteSoon(_ key: KeyName, ifStill value: [UInt8])
+    /// Makes keys live longer. Does not wait; keys that do not exist stay so.
+    func touchSoon(_ keys: [KeyName], for timeToLive: Duration)
+}
+
+// The typed face: a Notice cannot be put on a stream by mistake.
+
+extension JobBus {
+    package func append<J: Job>(_ job: J, to stream: StreamName<J>) async throws(BusError) {
+        try await self.append(job.encoded(), to: stream.name)
+    }
+
+    package func append<J: Job>(
+        _ job: J, to stream: StreamName<J>, failed: @escaping @Sendable (BusError) -> Void
+    ) {
+        self.append(job.encoded(), to: stream.name, failed: failed)
+    }
+}
+
+extension NoticeBus {
+    package func publish<N: Notice>(_ notice: N, to channel: ChannelName<N>) {
+        self.publish(notice.encoded(), to: channel.name, heard: nil)
+    }
+}

@@ -1,0 +1,56 @@
+/// "I have stored your message", or "I have read it". No answer; the message leaves the mailbox (contract §5, spec §4.3).
+package struct DeliveryReceipt: Sendable {
+    package let messageID: UUIDText
+    /// The recipient of the message, who sends this.
+    package let from: WhisperID
+    /// The sender of the message.
+    package let to: WhisperID
+    package let status: ReceiptStatus
+    package let timestamp: Timestamp
+
+    package static let definition: FrameDefinition = FrameDefinition(
+        "delivery_receipt", route: .mailbox(of: "from"),
+        fields: CommonFields.privileged + [
+            Field("messageId", .uuid), Field("from", .whisperID), Field("to", .whisperID),
+            Field("status", .choice(["delivered", "read"])), Field("timestamp", .timestamp),
+        ],
+        samples: [
+            #"{"protocolVersion":1,"cryptoVersion":1,"sessionToken":"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA","messageId":"9b2a1f64-0f7c-4e51-9d0c-3c7d1d2b7a10","from":"WSP-AAAA-AAAA-AAAA","to":"WSP-JBPU-D452-TLT4","status":"delivered","timestamp":1730000000000}"#
+        ])
+
+    private enum Index {
+        static let messageID = DeliveryReceipt.definition.field("messageId")
+        static let from = DeliveryReceipt.definition.field("from")
+        static let to = DeliveryReceipt.definition.field("to")
+        static let status = DeliveryReceipt.definition.field("status")
+        static let timestamp = DeliveryReceipt.definition.field("timestamp")
+    }
+
+    package init(_ payload: Payload) {
+        self.messageID = payload.uuid(Index.messageID)
+        self.from = payload.whisperID(Index.from)
+        self.to = payload.whisperID(Index.to)
+        self.status = payload.withText(Index.status) { $0.first == UInt8(ascii: "r") ? .read : .delivered }
+        self.timestamp = payload.timestamp(Index.timestamp)
+    }
+}
+
+/// How far a message has come, as its recipient says. Higher replaces lower, never the other way.
+package enum ReceiptStatus: UInt8, Comparable, Sendable {
+    case delivered = 1
+    case read = 2
+
+    package var word: String { self == .read ? "read" : "delivered" }
+
+    package static func < (a: ReceiptStatus, b: ReceiptStatus) -> Bool { a.rawValue < b.rawValue }
+}
+
+extension ReceiptStatus: WireCodable {
+    package func encode(into writer: inout WireWriter) { writer.write(self.rawValue) }
+
+    package init(from reader: inout WireReader) throws(WireError) {
+        let value: UInt8 = try reader.read()
+        guard let status = ReceiptStatus(rawValue: value) else { throw .unknown(value) }
+        self = status
+    }
+}

@@ -1,0 +1,101 @@
+/// Writes one JSON object, member by member. The caller keeps the order; nothing is built in between.
+package struct JSONWriter {
+    package private(set) var bytes: [UInt8]
+    private var needsComma = false
+
+    package init(capacity: Int = 128) {
+        self.bytes = []
+        self.bytes.reserveCapacity(capacity)
+        self.bytes.append(UInt8(ascii: "{"))
+    }
+
+    /// Closes the object.
+    package consuming func finished() -> [UInt8] {
+        self.bytes.append(UInt8(ascii: "}"))
+        return self.bytes
+    }
+
+    private mutating func name(_ name: StaticString) {
+        if self.needsComma { self.bytes.append(UInt8(ascii: ",")) }
+        self.needsComma = true
+        self.bytes.append(UInt8(ascii: "\""))
+        self.bytes.append(contentsOf: UnsafeBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount))
+        self.bytes.append(UInt8(ascii: "\""))
+        self.bytes.append(UInt8(ascii: ":"))
+    }
+
+    package mutating func add(_ name: StaticString, _ value: String) {
+        self.name(name)
+        Self.append(string: value, to: &self.bytes)
+    }
+
+    package mutating func add(_ name: StaticString, _ value: String?) {
+        if let value { self.add(name, value) }
+    }
+
+    package mutating func add(_ name: StaticString, _ value: Int64) {
+        self.name(name)
+        self.bytes.append(contentsOf: String(value).utf8)
+    }
+
+    package mutating func add(_ name: StaticString, _ value: Timestamp) {
+        self.add(name, value.milliseconds)
+    }
+
+    package mutating func add(_ name: StaticString, _ value: Bool) {
+        self.name(name)
+        self.bytes.append(contentsOf: (value ? "true" : "false").utf8)
+    }
+
+    package mutating func add(_ name: StaticString, _ value: WhisperID) {
+        self.name(name)
+        self.bytes.append(UInt8(ascii: "\""))
+        value.forEachByte { self.bytes.append($0) }
+        self.bytes.append(UInt8(ascii: "\""))
+    }
+
+    package mutating func add(_ name: StaticString, _ value: UUIDText) {
+        self.name(name)
+        self.bytes.append(UInt8(ascii: "\""))
+        value.forEachByte { self.bytes.append($0) }
+        self.bytes.append(UInt8(ascii: "\""))
+    }
+
+    package mutating func add(_ name: StaticString, base64 value: [UInt8]) {
+        self.name(name)
+        self.bytes.append(UInt8(ascii: "\""))
+        self.bytes.append(contentsOf: Base64.encode(value))
+        self.bytes.append(UInt8(ascii: "\""))
+    }
+
+    /// A value that is JSON already.
+    package mutating func add<C: Collection<UInt8>>(_ name: StaticString, json value: C) {
+        self.name(name)
+        self.bytes.append(contentsOf: value)
+    }
+
+    /// A field of a checked payload, under its own name.
+    package mutating func add(_ name: StaticString, _ field: Int, of payload: Payload) {
+        self.name(name)
+        payload.appendJSON(field, to: &self.bytes)
+    }
+
+    package static func append(string: String, to output: inout [UInt8]) {
+        output.append(UInt8(ascii: "\""))
+        for byte in string.utf8 {
+            switch byte {
+            case UInt8(ascii: "\""), UInt8(ascii: "\\"):
+                output.append(UInt8(ascii: "\\"))
+                output.append(byte)
+            case 0x0A: output += [UInt8(ascii: "\\"), UInt8(ascii: "n")]
+            case 0..<0x20:
+                let digits = Array("0123456789abcdef".utf8)
+                output += "\\u00".utf8
+                output.append(digits[Int(byte >> 4)])
+                output.append(digits[Int(byte & 15)])
+            default: output.append(byte)
+            }
+        }
+        output.append(UInt8(ascii: "\""))
+    }
+}

@@ -1,0 +1,101 @@
+/// A frame's payload that satisfies its schema: the bytes as received, and where each field's value stands in them.
+/// Nothing is copied out until somebody asks.
+package struct Payload: Sendable {
+    package let schema: ObjectSchema
+    /// The whole WebSocket message.
+    let source: [UInt8]
+    /// Text of strings that came with escapes.
+    var scratch: [UInt8] = []
+    var slots: [Slot]
+
+    /// Where a value stands.
+    struct Slot: Sendable {
+        /// The JSON value as written; empty if the field is absent.
+        var raw: Range<Int32> = 0..<0
+        /// A string's text: in `source`, or in `scratch` if it had escapes.
+        var text: Range<Int32> = 0..<0
+        var isInScratch = false
+        /// A string whose text never needs escapes, so it can be written from `text`.
+        var isPlain = false
+        var isNull = false
+        /// Objects: they hold fields that are not in the schema, and must be written anew to be passed on.
+        var hasUnknownFields = false
+        var integer: Int64 = 0
+
+        var isPresent: Bool { !self.raw.isEmpty && !self.isNull }
+    }
+
+    package func has(_ field: Int) -> Bool { self.slots[field].isPresent }
+    /// The field was given as `null`.
+    package func isNull(_ field: Int) -> Bool { self.slots[field].isNull }
+
+    /// A string's text as UTF-8.
+    @inline(__always)
+    package func withText<R>(_ field: Int, _ body: (UnsafeBufferPointer<UInt8>) -> R) -> R {
+        let slot = self.slots[field]
+        let range = Int(slot.text.lowerBound)..<Int(slot.text.upperBound)
+        if slot.isInScratch {
+            return self.scratch.withUnsafeBufferPointer { body(UnsafeBufferPointer(rebasing: $0[range])) }
+        }
+        return self.source.withUnsafeBufferPointer { body(UnsafeBufferPointer(rebasing: $0[range])) }
+    }
+
+    package func text(_ field: Int) -> String {
+        self.withText(field) { String(decoding: $0, as: UTF8.self) }
+    }
+
+    package func whisperID(_ field: Int) -> WhisperID { self.withText(field) { WhisperID(ascii: $0)! } }
+    package func uuid(_ field: Int) -> UUIDText { self.withText(field) { UUIDText(ascii: $0)! } }
+    package func bytes(_ field: Int) -> [UInt8] { self.withText(field) { Base64.decode($0)! } }
+    package func integer(_ field: Int) -> Int64 { self.slots[field].integer }
+    package func timestamp(_ field: Int) -> Timestamp { Timestamp(milliseconds: self.slots[field].integer) }
+
+    /// A group id's UUID.
+    package func groupID(_ field: Int) -> UUIDText {
+        self.withText(field) { UUIDText(ascii: $0.dropFirst(GroupIDText.prefix.count))! }
+    }
+
+    /// Appends the value as JSON, with unknown fields left out.
+    package func appendJSON(_ field: Int, to output: inout [UInt8]) {
+        let slot = self.slots[field]
+        if slot.hasUnknownFields, case .object(let schema) = self.schema.fields[field].type {
+            self.source.withUnsafeBufferPointer {
+                FrameDecoder.appendKnownFields(of: schema, $0, at: Int(slot.raw.lowerBound), to: &output)
+            }
+            return
+        }
+        if slot.isInScratch && slot.isPlain {
+            output.append(UInt8(ascii: "\""))
+            output.append(contentsOf: self.scratch[Int(slot.text.lowerBound)..<Int(slot.text.upperBound)])
+            output.append(UInt8(ascii: "\""))
+            return
+        }
+        output.append(contentsOf: self.source[Int(slot.raw.lowerBound)..<Int(slot.raw.upperBound)])
+    }
+
+    /// The payload as a JSON object with only its known, present fields, except those named.
+    package func json(without excluded: [String] = []) -> [UInt8] {
+        var output: [UInt8] = [UInt8(ascii: "{")]
+        output.reserveCapacity(self.source.count)
+        for index in self.schema.fields.indices {
+            let field = self.schema.fields[index]
+            guard !self.slots[index].raw.isEmpty, !excluded.contains(field.name) else { continue }
+            if output.count > 1 { output.append(UInt8(ascii: ",")) }
+            output.append(UInt8(ascii: "\""))
+            output.append(contentsOf: field.nameBytes)
+            output.append(contentsOf: "\":".utf8)
+            self.appendJSON(index, to: &output)
+        }
+        output.append(UInt8(ascii: "}"))
+        return output
+    }
+}
+
+/// How a group's id is written: `grp-` and a UUID.
+package enum GroupIDText {
+    package static let prefix = "grp-"
+    package static func isValid(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
+        text.count == 4 + UUIDText.textLength && text.prefix(4).elementsEqual(Self.prefix.utf8)
+            && UUIDText(ascii: text.dropFirst(4)) != nil
+    }
+}

@@ -1,0 +1,85 @@
+/// What a field of a frame may hold. From these the decoder, the JSON Schemas and the documentation follow.
+package indirect enum FieldType: Sendable {
+    /// The integer 1, the one version there is.
+    case version
+    /// Any string: a token of the wrong form is simply not a session (contract §13).
+    case sessionToken
+    case whisperID
+    case uuid
+    case uuidV4
+    case groupID
+    case timestamp
+    /// Canonical base64 whose decoded size is in the range, in bytes.
+    case base64(ClosedRange<Int>)
+    case integer(ClosedRange<Int64>)
+    case bool
+    /// Unicode scalars without NUL.
+    case text(ClosedRange<Int>)
+    case choice([String])
+    case object(ObjectSchema)
+    case array(of: FieldType, count: ClosedRange<Int>)
+    /// Reaction text → the ids that reacted.
+    case reactions
+}
+
+/// A named field of an object.
+package struct Field: Sendable {
+    package enum Presence: Sendable {
+        case required
+        /// `null` equals absent.
+        case optional
+        /// Absent keeps what is stored, `null` clears it.
+        case clearable
+    }
+
+    package let name: String
+    package let type: FieldType
+    package let presence: Presence
+    let nameBytes: [UInt8]
+
+    package init(_ name: String, _ type: FieldType, _ presence: Presence = .required) {
+        self.name = name
+        self.type = type
+        self.presence = presence
+        self.nameBytes = Array(name.utf8)
+    }
+}
+
+/// The fields of an object, in the order in which they are written. Unknown fields are ignored and never passed on.
+package struct ObjectSchema: Sendable {
+    package let fields: [Field]
+
+    package init(_ fields: [Field]) { self.fields = fields }
+
+    package static func + (a: ObjectSchema, b: ObjectSchema) -> ObjectSchema { ObjectSchema(a.fields + b.fields) }
+
+    package func index(of name: String) -> Int? { self.fields.firstIndex { $0.name == name } }
+
+    /// Finds a field by the bytes of its name. Clients mostly send fields in the documented order, so `hint` is tried first.
+    @inline(__always)
+    func index(of name: UnsafeBufferPointer<UInt8>, hint: Int) -> Int? {
+        if hint < self.fields.count, Self.equal(self.fields[hint].nameBytes, name) { return hint }
+        for index in self.fields.indices where Self.equal(self.fields[index].nameBytes, name) { return index }
+        return nil
+    }
+
+    @inline(__always)
+    private static func equal(_ a: [UInt8], _ b: UnsafeBufferPointer<UInt8>) -> Bool {
+        guard a.count == b.count else { return false }
+        for index in 0..<a.count where a[index] != b[index] { return false }
+        return true
+    }
+}
+
+/// Why a payload was refused: which field, and the rule it breaks. Never the value.
+package struct PayloadViolation: Error, Equatable, CustomStringConvertible {
+    package var field: String
+    package var rule: String
+
+    package init(_ field: String, _ rule: String) {
+        self.field = field
+        self.rule = rule
+    }
+
+    package var description: String { self.field.isEmpty ? self.rule : "\(self.field): \(self.rule)" }
+}

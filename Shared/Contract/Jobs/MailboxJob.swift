@@ -1,0 +1,247 @@
+/// Everything that concerns one recipient's mailbox, in the order in which it is to happen.
+/// Travels on the stream of the recipient's partition (`Keyspace.mailbox`).
+package enum MailboxJob: Job {
+    case accept(AcceptEnvelope)
+    case receipt(ReceiptReport)
+    case fetch(FetchRequest)
+    /// These connections are the live ones of their identities.
+    case bound([BoundConnection])
+    /// This connection is gone.
+    case unbound(identity: WhisperID, node: NodeID, connection: ConnectionID)
+    /// These outcomes have reached their client. Goes to any partition; the numbers say it all.
+    case outcomesConfirmed([Int64])
+
+    package func encode(into writer: inout WireWriter) {
+        switch self {
+        case .accept(let envelope):
+            writer.write(UInt8(1))
+            writer.write(envelope)
+        case .receipt(let report):
+            writer.write(UInt8(2))
+            writer.write(report)
+        case .fetch(let request):
+            writer.write(UInt8(3))
+            writer.write(request)
+        case .bound(let connections):
+            writer.write(UInt8(4))
+            writer.write(list: connections)
+        case .unbound(let identity, let node, let connection):
+            writer.write(UInt8(5))
+            writer.write(identity)
+            writer.write(node)
+            writer.write(connection)
+        case .outcomesConfirmed(let ids):
+            writer.write(UInt8(6))
+            writer.write(UInt32(ids.count))
+            for id in ids { writer.write(id) }
+        }
+    }
+
+    package init(from reader: inout WireReader) throws(WireError) {
+        switch try reader.read(UInt8.self) {
+        case 1: self = .accept(try reader.read())
+        case 2: self = .receipt(try reader.read())
+        case 3: self = .fetch(try reader.read())
+        case 4: self = .bound(try reader.readList())
+        case 5: self = .unbound(identity: try reader.read(), node: try reader.read(), connection: try reader.read())
+        case 6:
+            let count = Int(try reader.read(UInt32.self))
+            guard count <= reader.remaining / 8 else { throw .truncated }
+            var ids: [Int64] = []
+            ids.reserveCapacity(count)
+            for _ in 0..<count { ids.append(try reader.read()) }
+            self = .outcomesConfirmed(ids)
+        case let other: throw .unknown(other)
+        }
+    }
+}
+
+/// A message to be accepted. The gateway has checked its form and its session.
+package struct AcceptEnvelope: Sendable {
+    package var answer: AnswerAddress
+    package var sender: Caller
+    /// The key that must have made `signature`.
+    package var senderKey: Bytes32
+    package var messageID: UUIDText
+    package var to: WhisperID
+    package var timestamp: Timestamp
+    package var signature: Bytes64
+    /// SHA-256 of the canonical bytes: what was signed.
+    package var digest: Bytes32
+    /// The recipient's `message_received` payload, ready to send.
+    package var payload: [UInt8]
+    /// When the gateway read the frame.
+    package var receivedAt: Timestamp
+
+    package init(
+        answer: AnswerAddress, sender: Caller, senderKey: Bytes32, messageID: UUIDText, to: WhisperID,
+        timestamp: Timestamp, signature: Bytes64, digest: Bytes32, payload: [UInt8], receivedAt: Timestamp
+    ) {
+        self.answer = answer
+        self.sender = sender
+        self.senderKey = senderKey
+        self.messageID = messageID
+        self.to = to
+        self.timestamp = timestamp
+        self.signature = signature
+        self.digest = digest
+        self.payload = payload
+        self.receivedAt = receivedAt
+    }
+}
+
+extension AcceptEnvelope: WireCodable {
+    package func encode(into writer: inout WireWriter) {
+        writer.write(self.answer)
+        writer.write(self.sender)
+        writer.write(self.senderKey)
+        writer.write(self.messageID)
+        writer.write(self.to)
+        writer.write(self.timestamp)
+        writer.write(self.signature)
+        writer.write(self.digest)
+        writer.write(bytes: self.payload)
+        writer.write(self.receivedAt)
+    }
+
+    package init(from reader: inout WireReader) throws(WireError) {
+        self.answer = try reader.read()
+        self.sender = try reader.read()
+        self.senderKey = try reader.read()
+        self.messageID = try reader.read()
+        self.to = try reader.read()
+        self.timestamp = try reader.read()
+        self.signature = try reader.read()
+        self.digest = try reader.read()
+        self.payload = try reader.readBytes()
+        self.receivedAt = try reader.read()
+    }
+}
+
+/// A recipient's word about a message.
+package struct ReceiptReport: Sendable {
+    /// The recipient of the message.
+    package var recipient: Caller
+    package var sender: WhisperID
+    package var messageID: UUIDText
+    package var status: ReceiptStatus
+    package var timestamp: Timestamp
+
+    package init(
+        recipient: Caller, sender: WhisperID, messageID: UUIDText, status: ReceiptStatus, timestamp: Timestamp
+    ) {
+        self.recipient = recipient
+        self.sender = sender
+        self.messageID = messageID
+        self.status = status
+        self.timestamp = timestamp
+    }
+}
+
+extension ReceiptReport: WireCodable {
+    package func encode(into writer: inout WireWriter) {
+        writer.write(self.recipient)
+        writer.write(self.sender)
+        writer.write(self.messageID)
+        writer.write(self.status)
+        writer.write(self.timestamp)
+    }
+
+    package init(from reader: inout WireReader) throws(WireError) {
+        self.recipient = try reader.read()
+        self.sender = try reader.read()
+        self.messageID = try reader.read()
+        self.status = try reader.read()
+        self.timestamp = try reader.read()
+    }
+}
+
+/// A page of the mailbox is asked for.
+package struct FetchRequest: Sendable {
+    package var answer: AnswerAddress
+    package var connection: ConnectionID
+    package var caller: Caller
+    /// Behind the mail with this number; 0 for the oldest.
+    package var after: Int64
+    package var limit: Int
+
+    package init(
+        answer: AnswerAddress, connection: ConnectionID, caller: Caller, after: Int64, limit: Int
+    ) {
+        self.answer = answer
+        self.connection = connection
+        self.caller = caller
+        self.after = after
+        self.limit = limit
+    }
+}
+
+extension FetchRequest: WireCodable {
+    package func encode(into writer: inout WireWriter) {
+        writer.write(self.answer)
+        writer.write(self.connection)
+        writer.write(self.caller)
+        writer.write(self.after)
+        writer.write(UInt16(self.limit))
+    }
+
+    package init(from reader: inout WireReader) throws(WireError) {
+        self.answer = try reader.read()
+        self.connection = try reader.read()
+        self.caller = try reader.read()
+        self.after = try reader.read()
+        self.limit = Int(try reader.read(UInt16.self))
+    }
+}
+
+/// A live connection of an identity, as its gateway tells it when it binds, and again whenever a router may not know.
+package struct BoundConnection: Sendable {
+    /// How much of the mailbox the connection has been given.
+    package enum Progress: Hashable, Sendable {
+        /// Just bound: nothing yet. The router finds out whether anything waits.
+        case fresh
+        /// The client pages through what waited; live mail is held back until it is through.
+        case paging
+        /// Everything up to this number has been written; whatever is above it goes live.
+        case live(through: Int64)
+    }
+
+    package var caller: Caller
+    package var node: NodeID
+    package var connection: ConnectionID
+    package var progress: Progress
+
+    package init(caller: Caller, node: NodeID, connection: ConnectionID, progress: Progress) {
+        self.caller = caller
+        self.node = node
+        self.connection = connection
+        self.progress = progress
+    }
+}
+
+extension BoundConnection: WireCodable {
+    package func encode(into writer: inout WireWriter) {
+        writer.write(self.caller)
+        writer.write(self.node)
+        writer.write(self.connection)
+        switch self.progress {
+        case .fresh: writer.write(UInt8(0))
+        case .paging: writer.write(UInt8(1))
+        case .live(let through):
+            writer.write(UInt8(2))
+            writer.write(through)
+        }
+    }
+
+    package init(from reader: inout WireReader) throws(WireError) {
+        self.caller = try reader.read()
+        self.node = try reader.read()
+        self.connection = try reader.read()
+        switch try reader.read(UInt8.self) {
+        case 0: self.progress = .fresh
+        case 1: self.progress = .paging
+        case 2: self.progress = .live(through: try reader.read())
+        case let other: throw .unknown(other)
+        }
+    }
+}

@@ -1,0 +1,48 @@
+/// Every name that this cluster uses in Redis, once.
+package enum Keyspace {
+    /// Gateway → router: one stream per partition, read by the one router that owns it. What is trimmed is committed.
+    package static func mailbox(_ partition: Partition) -> StreamName<MailboxJob> {
+        StreamName("mailbox:\(partition.index)")
+    }
+
+    /// Gateway → auth, one consumer group.
+    package static let auth = StreamName<ServiceRequest>("auth")
+
+    /// The stream of frames for a service; `nil` for those that take none this way.
+    package static func requests(to service: ServiceName) -> StreamName<ServiceRequest>? {
+        switch service {
+        case .auth: Self.auth
+        case .gateway, .router, .push, .attachments, .calls: nil
+        }
+    }
+
+    /// Router → push, one consumer group.
+    package static let wakes = StreamName<Wake>("wakes")
+
+    /// Service → one gateway node.
+    package static func node(_ node: NodeID) -> ChannelName<NodeNotice> {
+        ChannelName("node:\(node)")
+    }
+
+    /// Service → all gateway nodes.
+    package static let nodes = ChannelName<ClusterNotice>("nodes")
+
+    /// Where an identity's live connection is: node, connection, epoch. Written by its gateway.
+    package static func presence(_ identity: WhisperID) -> KeyName { KeyName("presence:\(identity)") }
+
+    /// A `Session`, by the hash of its token. A cache of auth's table.
+    package static func session(_ tokenHash: Bytes32) -> KeyName { KeyName("session:\(hex(tokenHash.bytes))") }
+
+    /// A login challenge that was given out and not answered yet.
+    package static func challenge(_ id: UUIDText) -> KeyName {
+        KeyName("challenge:\(UUIDText(high: id.high, low: id.low))")
+    }
+
+    /// Set by a process while it runs. When it is gone, so is everything else: Redis has been emptied.
+    package static func canary(_ process: NodeID) -> KeyName { KeyName("canary:\(process)") }
+
+    private static func hex(_ bytes: [UInt8]) -> String {
+        let digits = Array("0123456789abcdef".utf8)
+        return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+    }
+}

@@ -1,0 +1,236 @@
+/// News for one gateway node, many at a time: answers to its questions, and mail for its connections.
+package struct NodeNotice: Notice {
+    package var events: [NodeEvent]
+
+    package init(events: [NodeEvent]) { self.events = events }
+
+    package func encode(into writer: inout WireWriter) { writer.write(list: self.events) }
+    package init(from reader: inout WireReader) throws(WireError) { self.events = try reader.readList() }
+}
+
+package enum NodeEvent: Sendable {
+    case answer(question: UInt64, Answer)
+    /// The router knows that this connection is its identity's live one. `isCaughtUp`: nothing waits that has not been
+    /// written to it, so new mail goes live.
+    case bound(ConnectionID, isCaughtUp: Bool)
+    /// Another connection of the same identity is the live one: close this one (4001).
+    case replaced(ConnectionID)
+    /// Mail to write, in order. `again`: it was written before and not acknowledged.
+    case mail(ConnectionID, [Mail], again: Bool)
+    /// What became of messages that this connection's identity sent.
+    case outcomes(ConnectionID, [Outcome])
+}
+
+extension NodeEvent: WireCodable {
+    package func encode(into writer: inout WireWriter) {
+        switch self {
+        case .answer(let question, let answer):
+            writer.write(UInt8(1))
+            writer.write(question)
+            writer.write(answer)
+        case .bound(let connection, let isCaughtUp):
+            writer.write(UInt8(2))
+            writer.write(connection)
+            writer.write(isCaughtUp)
+        case .mail(let connection, let mail, let again):
+            writer.write(UInt8(3))
+            writer.write(connection)
+            writer.write(list: mail)
+            writer.write(again)
+        case .outcomes(let connection, let outcomes):
+            writer.write(UInt8(4))
+            writer.write(connection)
+            writer.write(list: outcomes)
+        case .replaced(let connection):
+            writer.write(UInt8(5))
+            writer.write(connection)
+        }
+    }
+
+    package init(from reader: inout WireReader) throws(WireError) {
+        switch try reader.read(UInt8.self) {
+        case 1: self = .answer(question: try reader.read(), try reader.read())
+        case 2: self = .bound(try reader.read(), isCaughtUp: try reader.readBool())
+        case 3: self = .mail(try reader.read(), try reader.readList(), again: try reader.readBool())
+        case 4: self = .outcomes(try reader.read(), try reader.readList())
+        case 5: self = .replaced(try reader.read())
+        case let other: throw .unknown(other)
+        }
+    }
+}
+
+/// A message as it lies in a mailbox.
+package struct Mail: Sendable {
+    /// Grows with every message accepted for the recipient.
+    package var number: Int64
+    /// The payload of `message_received`.
+    package var payload: [UInt8]
+
+    package init(number: Int64, payload: [UInt8]) {
+        self.number = number
+        self.payload = payload
+    }
+}
+
+extension Mail: WireCodable {
+    package func encode(into writer: inout WireWriter) {
+        writer.write(self.number)
+        writer.write(bytes: self.payload)
+    }
+
+    package init(from reader: inout WireReader) throws(WireError) {
+        self.number = try reader.read()
+        self.payload = try reader.readBytes()
+    }
+}
+
+/// What became of a message, for its sender. Kept until the sender's client has it.
+package struct Outcome: Sendable {
+    package enum Kind: UInt8, Sendable {
+        case delivered = 1
+        case read = 2
+        case expired = 3
+    }
+
+    package var number: Int64
+    package var kind: Kind
+    package var messageID: UUIDText
+    /// The recipient of the message.
+    package var peer: WhisperID
+    /// As the receipt says; for `expired`, when the server gave up.
+    package var timestamp: Timestamp
+
+    package init(number: Int64, kind: Kind, messageID: UUIDText, peer: WhisperID, timestamp: Timestamp) {
+        self.number = number
+        self.kind = kind
+        self.messageID = messageID
+        self.peer = peer
+        self.timestamp = timestamp
+    }
+}
+
+extension Outcome: WireCodable {
+    package func encode(into writer: inout WireWriter) {
+        writer.write(self.number)
+        writer.write(self.kind.rawValue)
+        writer.write(self.messageID)
+        writer.write(self.peer)
+        writer.write(self.timestamp)
+    }
+
+    package init(from reader: inout WireReader) throws(WireError) {
+        self.number = try reader.read()
+        let kind: UInt8 = try reader.read()
+        guard let kind = Kind(rawValue: kind) else { throw .unknown(kind) }
+        self.kind = kind
+        self.messageID = try reader.read()
+        self.peer = try reader.read()
+        self.timestamp = try reader.read()
+    }
+}
+
+/// The answer to a Job that asked something.
+package enum Answer: Sendable {
+    /// The message is committed, now or earlier.
+    case accepted
+    case refused(Refusal)
+    /// The caller's session is not the live one any more: refuse and close (4001).
+    case stale
+    /// A frame for the client.
+    case reply(type: String, payload: [UInt8])
+    /// The login succeeded: bind the connection to this session, then send the frame.
+    case loggedIn(Session, type: String, payload: [UInt8])
+    /// The session has a new token; the old one lives on beside it for a while.
+    case refreshed(Session, type: String, payload: [UInt8])
+    /// The session is over: send the frame and close (1000).
+    case loggedOut(type: String, payload: [UInt8])
+    /// Who a token belongs to; `nil` for nobody.
+    case session(Session?)
+    /// A page of the mailbox; `next` when there is more behind it.
+    case page([Mail], next: Cursor?)
+}
+
+extension Answer: WireCodable {
+    package func encode(into writer: inout WireWriter) {
+        switch self {
+        case .accepted: writer.write(UInt8(1))
+        case .refused(let refusal):
+            writer.write(UInt8(2))
+            writer.write(refusal)
+        case .stale: writer.write(UInt8(3))
+        case .reply(let type, let payload):
+            writer.write(UInt8(4))
+            writer.write(type)
+            writer.write(bytes: payload)
+        case .loggedIn(let session, let type, let payload):
+            writer.write(UInt8(5))
+            writer.write(session)
+            writer.write(type)
+            writer.write(bytes: payload)
+        case .refreshed(let session, let type, let payload):
+            writer.write(UInt8(6))
+            writer.write(session)
+            writer.write(type)
+            writer.write(bytes: payload)
+        case .loggedOut(let type, let payload):
+            writer.write(UInt8(7))
+            writer.write(type)
+            writer.write(bytes: payload)
+        case .session(let session):
+            writer.write(UInt8(8))
+            writer.write(session)
+        case .page(let mail, let next):
+            writer.write(UInt8(9))
+            writer.write(list: mail)
+            writer.write(next?.after ?? -1)
+        }
+    }
+
+    package init(from reader: inout WireReader) throws(WireError) {
+        switch try reader.read(UInt8.self) {
+        case 1: self = .accepted
+        case 2: self = .refused(try reader.read())
+        case 3: self = .stale
+        case 4: self = .reply(type: try reader.readString(), payload: try reader.readBytes())
+        case 5: self = .loggedIn(try reader.read(), type: try reader.readString(), payload: try reader.readBytes())
+        case 6: self = .refreshed(try reader.read(), type: try reader.readString(), payload: try reader.readBytes())
+        case 7: self = .loggedOut(type: try reader.readString(), payload: try reader.readBytes())
+        case 8: self = .session(try reader.readOptional())
+        case 9:
+            let mail: [Mail] = try reader.readList()
+            let next: Int64 = try reader.read()
+            self = .page(mail, next: next < 0 ? nil : Cursor(after: next))
+        case let other: throw .unknown(other)
+        }
+    }
+}
+
+/// An error for the client.
+package struct Refusal: Error, Hashable, Sendable {
+    package var code: ErrorCode
+    /// For people; never repeats a value that the client sent.
+    package var message: String
+    /// RATE_LIMITED only.
+    package var retryAfterMilliseconds: Int64?
+
+    package init(_ code: ErrorCode, _ message: String, retryAfterMilliseconds: Int64? = nil) {
+        self.code = code
+        self.message = message
+        self.retryAfterMilliseconds = retryAfterMilliseconds
+    }
+}
+
+extension Refusal: WireCodable {
+    package func encode(into writer: inout WireWriter) {
+        writer.write(self.code)
+        writer.write(self.message)
+        writer.write(self.retryAfterMilliseconds ?? -1)
+    }
+
+    package init(from reader: inout WireReader) throws(WireError) {
+        self.code = try reader.read()
+        self.message = try reader.readString()
+        let retryAfter: Int64 = try reader.read()
+        self.retryAfterMilliseconds = retryAfter < 0 ? nil : retryAfter
+    }
+}

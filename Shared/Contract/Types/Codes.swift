@@ -1,0 +1,57 @@
+/// The error codes a client can see (spec §3.1, frozen).
+package enum ErrorCode: String, CaseIterable, Sendable {
+    case notRegistered = "NOT_REGISTERED"
+    case authFailed = "AUTH_FAILED"
+    case invalidPayload = "INVALID_PAYLOAD"
+    case invalidTimestamp = "INVALID_TIMESTAMP"
+    case rateLimited = "RATE_LIMITED"
+    case userBanned = "USER_BANNED"
+    case notFound = "NOT_FOUND"
+    case forbidden = "FORBIDDEN"
+    /// Not accepted, safe to retry with the same id.
+    case internalError = "INTERNAL_ERROR"
+
+    /// The HTTP status that carries this code (contract §1).
+    package var httpStatus: Int {
+        switch self {
+        case .invalidPayload, .invalidTimestamp: 400
+        case .notRegistered, .authFailed: 401
+        case .userBanned, .forbidden: 403
+        case .notFound: 404
+        case .rateLimited: 429
+        case .internalError: 500
+        }
+    }
+}
+
+extension ErrorCode: WireCodable {
+    package func encode(into writer: inout WireWriter) {
+        writer.write(UInt8(Self.allCases.firstIndex(of: self)!))
+    }
+
+    package init(from reader: inout WireReader) throws(WireError) {
+        let index: UInt8 = try reader.read()
+        guard Int(index) < Self.allCases.count else { throw .unknown(index) }
+        self = Self.allCases[Int(index)]
+    }
+}
+
+/// Why the server closes a WebSocket (contract §3, §13).
+package enum CloseCode: UInt16, CaseIterable, Sendable {
+    case normal = 1000
+    /// The server is draining; the reason is the delay in milliseconds before reconnecting.
+    case goingAway = 1001
+    case protocolError = 1002
+    /// A binary message.
+    case unsupportedData = 1003
+    /// A text message that is not UTF-8.
+    case invalidText = 1007
+    /// Too many invalid frames.
+    case abuse = 1008
+    case tooBig = 1009
+    case sessionReplaced = 4001
+    case banned = 4003
+    case idle = 4008
+    case slowConsumer = 4010
+    case tooManyConnections = 4029
+}

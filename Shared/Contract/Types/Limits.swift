@@ -1,0 +1,58 @@
+/// The limits that clients can see (spec §11, contract §2–§6, §13). Each stands here once.
+package enum Limits {
+    /// Largest WebSocket message a client may send, in bytes.
+    package static let frameBytesMax = 512_000
+    /// Decoded ciphertext of a `text` message, in bytes.
+    package static let textCiphertextBytesMax = 12_288
+    /// Decoded ciphertext of any other message, in bytes.
+    package static let ciphertextBytesMax = 256 * 1_024
+    package static let nonceBytes = 24
+    package static let signatureBytes = 64
+    package static let publicKeyBytes = 32
+    package static let challengeBytes = 32
+    package static let sessionTokenCharacters = 32...64
+    package static let pushTokenCharacters = 1...512
+    package static let requestIDCharacters = 1...64
+    package static let contentTypeCharacters = 1...100
+    /// Nested arrays and objects in one frame.
+    package static let jsonDepthMax = 16
+
+    package static let fetchPendingDefault = 50
+    package static let fetchPendingMax = 100
+    /// The whole `pending_messages` frame, in bytes.
+    package static let pageBytesMax = 480_000
+    package static let cursorCharacters = 1...64
+
+    package static let pendingTTL = Duration.seconds(72 * 3_600)
+    package static let sessionTTL = Duration.seconds(7 * 86_400)
+    package static let challengeTTL = Duration.seconds(60)
+    /// How long a refreshed token lives on beside its successor, if the successor is not used earlier.
+    package static let refreshOverlap = Duration.seconds(120)
+    package static let timestampSkewMilliseconds: Int64 = 600_000
+
+    /// No frame, ping or pong from the client for this long closes its connection (4008).
+    package static let idleTimeout = Duration.seconds(90)
+    package static let serverPingInterval = Duration.seconds(25)
+    /// Unacknowledged live mail is sent again on the same connection within this time.
+    package static let resendWithin = Duration.seconds(30)
+    /// Frames answered with INVALID_PAYLOAD in one minute before the connection is closed (1008).
+    package static let invalidFramesPerMinuteMax = 20
+    package static let framesPerSecond = 100
+    package static let framesBurst = 200
+    package static let connectionsPerAddressMax = 500
+    package static let newConnectionsPerMinutePerAddress = 60
+    package static let registerPerMinutePerAddress = 30
+
+    /// Reactions of one message: keys, ids per key, and characters of a key.
+    package static let reactionsMax = 64
+    package static let reactionIdentitiesMax = 256
+    package static let reactionCharacters = 1...32
+    package static let groupMembersMax = 256
+}
+
+extension Duration {
+    /// Whole milliseconds, for keys and columns that count so.
+    package var milliseconds: Int64 {
+        self.components.seconds * 1_000 + self.components.attoseconds / 1_000_000_000_000_000
+    }
+}

@@ -1,0 +1,38 @@
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Darwin
+#endif
+
+/// Milliseconds since 1970 (contract §2, TS).
+package struct Timestamp: Hashable, Comparable, Sendable {
+    package let milliseconds: Int64
+
+    package init(milliseconds: Int64) { self.milliseconds = milliseconds }
+
+    /// The wall clock.
+    package static var now: Timestamp {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        return Timestamp(milliseconds: Int64(time.tv_sec) * 1_000 + Int64(time.tv_nsec) / 1_000_000)
+    }
+
+    package static func < (a: Timestamp, b: Timestamp) -> Bool { a.milliseconds < b.milliseconds }
+    package static func + (a: Timestamp, b: Duration) -> Timestamp {
+        Timestamp(milliseconds: a.milliseconds + b.milliseconds)
+    }
+    package static func - (a: Timestamp, b: Duration) -> Timestamp {
+        Timestamp(milliseconds: a.milliseconds - b.milliseconds)
+    }
+
+    /// Whether a signed frame of this time is taken at `now` (contract §3.8).
+    package func isWithinSkew(of now: Timestamp) -> Bool {
+        let (distance, overflow) = self.milliseconds.subtractingReportingOverflow(now.milliseconds)
+        return !overflow && distance.magnitude <= Limits.timestampSkewMilliseconds
+    }
+}
+
+extension Timestamp: WireCodable {
+    package func encode(into writer: inout WireWriter) { writer.write(self.milliseconds) }
+    package init(from reader: inout WireReader) throws(WireError) { self.milliseconds = try reader.read() }
+}

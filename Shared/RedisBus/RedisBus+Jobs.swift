@@ -1,0 +1,100 @@
+package import Bus
+
+extension RedisBus {
+    package func append(_ bytes: [UInt8], to stream: String, failed: @escaping @Sendable (BusError) -> Void) {
+        self.send(.append(bytes, stream: stream), .failure(failed))
+    }
+
+    package func append(_ bytes: [UInt8], to stream: String) async throws(BusError) {
+        try await self.ask(.append(bytes, stream: stream)) { _ throws(BusError) in }
+    }
+
+    package func read(
+        _ positions: [(stream: String, after: EntryID)], limit: Int, patience: Duration
+    ) async throws(BusError) -> [StreamBatch] {
+        guard patience > .zero else {
+            return try await self.ask(.read(positions, limit: limit, patience: nil)) { cursor throws(BusError) in
+                try cursor.batches()
+            }
+        }
+        let command = RedisCommand.read(positions, limit: limit, patience: patience)
+        return try await self.askPatiently(command, patience: patience) { cursor throws(BusError) in
+            try cursor.batches()
+        } ?? []
+    }
+
+    package func trim(_ stream: String, through id: EntryID) {
+        self.send(.trim(stream: stream, through: id), .nobody)
+    }
+
+    package func take(
+        from stream: String, group: String, consumer: String, limit: Int, patience: Duration
+    ) async throws(BusError) -> [StreamEntry] {
+        try await self.withGroup(group, of: stream) { () async throws(BusError) in
+            let isPatient = patience > .zero
+            let command = RedisCommand.take(
+                stream: stream, group: group, consumer: consumer, limit: limit, patience: isPatient ? patience : nil)
+            let decode: @Sendable (inout ReplyCursor) throws(BusError) -> [StreamEntry] = {
+                cursor throws(BusError) in try cursor.batches().first?.entries ?? []
+            }
+            return isPatient
+                ? try await self.askPatiently(command, patience: patience, decode: decode) ?? []
+                : try await self.ask(command, decode: decode)
+        }
+    }
+
+    package func claim(
+        from stream: String, group: String, consumer: String, idle: Duration, limit: Int
+    ) async throws(BusError) -> [StreamEntry] {
+        try await self.withGroup(group, of: stream) { () async throws(BusError) in
+            var claimed: [StreamEntry] = []
+            var position = EntryID.start
+            // One answer covers only a stretch of what is unacknowledged; it names the place to go on from.
+            repeat {
+                let command = RedisCommand.claim(
+                    stream: stream, group: group, consumer: consumer, idle: idle, from: position,
+                    limit: limit - claimed.count)
+                let (next, entries) = try await self.ask(command) { cursor throws(BusError) in
+                    _ = try cursor.array()
+                    return (try cursor.entryID(), try cursor.entries())
+                }
+                claimed += entries
+                position = next
+            } while claimed.count < limit && position != .start
+            return claimed
+        }
+    }
+
+    package func acknowledge(_ ids: [EntryID], in stream: String, group: String) {
+        guard !ids.isEmpty else { return }
+        // Removed first: if the second is lost, a claim finds nothing behind the id and drops it. The other way round
+        // an entry could be left that nobody ever takes.
+        self.send(.remove(ids, stream: stream), .nobody)
+        self.send(.acknowledge(ids, stream: stream, group: group), .nobody)
+    }
+
+    package func depth(of streams: [String]) async throws(BusError) -> [Int] {
+        guard !streams.isEmpty else { return [] }
+        return try await self.ask(.depth(streams)) { cursor throws(BusError) in
+            var depths: [Int] = []
+            for _ in 0..<(try cursor.array() ?? 0) { depths.append(try cursor.integer()) }
+            return depths
+        }
+    }
+
+    /// Runs `body`, and once more with a new group if the server does not know the group (or lost it while we waited).
+    private func withGroup<T>(
+        _ group: String, of stream: String, _ body: () async throws(BusError) -> T
+    ) async throws(BusError) -> T {
+        do {
+            return try await body()
+        } catch .refused(let reason) where reason.hasPrefix("NOGROUP") || reason.hasPrefix("UNBLOCKED") {
+            do {
+                try await self.ask(.makeGroup(group, stream: stream)) { _ throws(BusError) in }
+            } catch .refused(let reason) where reason.hasPrefix("BUSYGROUP") {
+                // Another consumer was faster.
+            }
+            return try await body()
+        }
+    }
+}

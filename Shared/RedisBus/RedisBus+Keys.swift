@@ -1,0 +1,42 @@
+package import Bus
+package import Contract
+
+extension RedisBus {
+    package func get(_ key: KeyName) async throws(BusError) -> [UInt8]? {
+        try await self.ask(.get(key.name)) { cursor throws(BusError) in try cursor.bytes() }
+    }
+
+    package func get(_ keys: [KeyName]) async throws(BusError) -> [[UInt8]?] {
+        guard !keys.isEmpty else { return [] }
+        return try await self.ask(.getAll(keys.map(\.name))) { cursor throws(BusError) in
+            var values: [[UInt8]?] = []
+            for _ in 0..<(try cursor.array() ?? 0) { values.append(try cursor.bytes()) }
+            return values
+        }
+    }
+
+    package func take(_ key: KeyName) async throws(BusError) -> [UInt8]? {
+        try await self.ask(.getAndDelete(key.name)) { cursor throws(BusError) in try cursor.bytes() }
+    }
+
+    package func set(_ key: KeyName, to value: [UInt8], for timeToLive: Duration) async throws(BusError) {
+        try await self.ask(.set(key.name, value, timeToLive: timeToLive)) { _ throws(BusError) in }
+    }
+
+    package func setSoon(_ key: KeyName, to value: [UInt8], for timeToLive: Duration) {
+        self.send(.set(key.name, value, timeToLive: timeToLive), .nobody)
+    }
+
+    package func delete(_ keys: [KeyName]) async throws(BusError) {
+        guard !keys.isEmpty else { return }
+        try await self.ask(.delete(keys.map(\.name))) { _ throws(BusError) in }
+    }
+
+    package func deleteSoon(_ key: KeyName, ifStill value: [UInt8]) {
+        self.send(.deleteIfStill(key.name, value), .nobody)
+    }
+
+    package func touchSoon(_ keys: [KeyName], for timeToLive: Duration) {
+        for key in keys { self.send(.touch(key.name, timeToLive: timeToLive), .nobody) }
+    }
+}

@@ -1,0 +1,144 @@
+package import Bus
+package import Logging
+package import NIOCore
+import Synchronization
+import Telemetry
+
+/// What happened to the connection that carries commands.
+package enum RedisConnectionEvent: Sendable, Equatable {
+    /// - isReconnect: there was a connection before. What this process had announced in Redis may be gone:
+    ///   say it again.
+    case connected(isReconnect: Bool)
+    case lost
+}
+
+/// The `Bus` on Redis. Everything happens on one event loop: commands issued in one turn of it leave in one write, and
+/// a caller already on that loop pays for nothing but the bytes.
+///
+/// It keeps trying to connect from its making until `close()`; commands issued meanwhile fail with `.unavailable`.
+package final class RedisBus: Bus {
+    package let eventLoop: any EventLoop
+    private let core: NIOLoopBoundBox<RedisCore>
+    private let status: Status
+
+    /// - Parameter eventLoop: where `failed`, `heard`, `onEvent` and the like are called. A process that serves
+    ///   sockets passes the loop they live on.
+    package init(configuration: RedisConfiguration, eventLoop: any EventLoop, logger: Logger) {
+        let dial = RedisDial(configuration: configuration, eventLoop: eventLoop)
+        self.eventLoop = eventLoop
+        let status = Status()
+        self.status = status
+        self.core = .makeBoxSendingValue(RedisCore(dial: dial, logger: logger), eventLoop: eventLoop)
+        // Not the bus itself: a weak reference would make every retain of it slow.
+        self.onConnectionEvent { event in status.isConnected.withLock { $0 = event != .lost } }
+        self.onLoop { $0.start() }
+    }
+
+    deinit {
+        guard !self.status.isClosed.withLock({ $0 }) else { return }
+        let core = self.core
+        self.eventLoop.execute { core.value.close() }
+    }
+
+    /// What other threads may ask.
+    private final class Status: Sendable {
+        let isConnected = Mutex(false)
+        let isClosed = Mutex(false)
+    }
+
+    /// Whether commands can be sent now. A server that stops answering is found out within
+    /// `RedisLimits.answerMax` and one look.
+    package var isConnected: Bool { self.status.isConnected.withLock { $0 } }
+
+    /// Calls `handler` on the event loop at every change from now on; at once if a connection is up already.
+    package func onConnectionEvent(_ handler: @escaping @Sendable (RedisConnectionEvent) -> Void) {
+        self.onLoop { $0.observe(handler) }
+    }
+
+    /// - Throws: `.unavailable` if there is still no connection after `patience`.
+    package func waitUntilConnected(for patience: Duration) async throws(BusError) {
+        let result = await withCheckedContinuation { continuation in
+            self.onLoop { $0.whenConnected(within: patience) { continuation.resume(returning: $0) } }
+        }
+        try result.get()
+    }
+
+    /// Ends all connections, subscriptions and waiting reads; what is under way fails with `.unavailable`, and so does
+    /// whatever is issued later.
+    package func close() async {
+        self.status.isClosed.withLock { $0 = true }
+        await withCheckedContinuation { continuation in
+            self.onLoop {
+                $0.close()
+                continuation.resume()
+            }
+        }
+    }
+
+    // MARK: For the extensions, one for each half of the port
+
+    /// Sends without a hop if the caller is on the event loop, else with one.
+    func send(_ command: RedisCommand, _ handler: ReplyHandler) {
+        if self.eventLoop.inEventLoop {
+            self.core.value.send(command, handler)
+        } else {
+            self.eventLoop.execute { self.core.value.send(command, handler) }
+        }
+    }
+
+    /// Sends and waits for what `decode` makes of the answer.
+    func ask<T: Sendable>(
+        _ command: RedisCommand, decode: @escaping @Sendable (inout ReplyCursor) throws(BusError) -> T
+    ) async throws(BusError) -> T {
+        let result = await withCheckedContinuation { continuation in
+            self.send(command, .answer { continuation.resume(returning: $0.decoded(decode)) })
+        }
+        return try result.get()
+    }
+
+    /// As `ask`, for a command that may wait at the server for as long as `patience`.
+    /// - Returns: nil if the task was cancelled.
+    func askPatiently<T: Sendable>(
+        _ command: RedisCommand, patience: Duration,
+        decode: @escaping @Sendable (inout ReplyCursor) throws(BusError) -> T
+    ) async throws(BusError) -> T? {
+        let call = NIOLoopBoundBox.makeBoxSendingValue(BlockingCall(), eventLoop: self.eventLoop)
+        let result: Result<T?, BusError> = await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                self.onLoop { core in
+                    call.value.start(
+                        command, patience: patience, on: core.readers, eventLoop: self.eventLoop
+                    ) { outcome in
+                        continuation.resume(
+                            returning: outcome.flatMap { reply in
+                                guard let reply else { return .success(nil) }
+                                return Result.success(reply).decoded(decode).map { $0 }
+                            })
+                    }
+                }
+            }
+        } onCancel: {
+            self.eventLoop.execute { call.value.callOff() }
+        }
+        return try result.get()
+    }
+
+    func onLoop(_ body: @escaping @Sendable (RedisCore) -> Void) {
+        if self.eventLoop.inEventLoop {
+            body(self.core.value)
+        } else {
+            self.eventLoop.execute { body(self.core.value) }
+        }
+    }
+}
+
+extension Result<Reply, BusError> {
+    func decoded<T>(_ decode: (inout ReplyCursor) throws(BusError) -> T) -> Result<T, BusError> {
+        self.flatMap { reply in
+            Result<T, BusError> { () throws(BusError) -> T in
+                var cursor = reply.cursor
+                return try decode(&cursor)
+            }
+        }
+    }
+}

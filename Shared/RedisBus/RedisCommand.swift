@@ -1,0 +1,200 @@
+import Bus
+import NIOCore
+import Telemetry
+
+/// Everything that this process ever asks of Redis, as a value, and how it is written.
+enum RedisCommand: Sendable {
+    // Streams
+    case append([UInt8], stream: String)
+    case trim(stream: String, through: EntryID)
+    /// Without `patience` the server answers at once.
+    case read([(stream: String, after: EntryID)], limit: Int, patience: Duration?)
+    case take(stream: String, group: String, consumer: String, limit: Int, patience: Duration?)
+    case claim(stream: String, group: String, consumer: String, idle: Duration, from: EntryID, limit: Int)
+    /// Makes the group, and the stream if need be; everything in the stream is still to be taken.
+    case makeGroup(String, stream: String)
+    case acknowledge([EntryID], stream: String, group: String)
+    case remove([EntryID], stream: String)
+    case depth([String])
+    // Keys
+    case get(String)
+    case getAll([String])
+    case getAndDelete(String)
+    case set(String, [UInt8], timeToLive: Duration)
+    case delete([String])
+    case deleteIfStill(String, [UInt8])
+    case touch(String, timeToLive: Duration)
+    // Publish/subscribe
+    case publish([UInt8], channel: String)
+    /// Answered once per channel.
+    case subscribe([String])
+    // The connection itself
+    case authenticate(password: Secret)
+    case ping
+}
+
+extension RedisCommand {
+    func write(into buffer: inout ByteBuffer) {
+        switch self {
+        case .append(let bytes, let stream):
+            buffer.writeCommand("XADD", words: 8)
+            buffer.writeWord(stream)
+            buffer.writeBytes(appendMiddle)
+            buffer.writeWord(bytes)
+
+        case .trim(let stream, let through):
+            buffer.writeCommand("XTRIM", words: 5)
+            buffer.writeWord(stream)
+            buffer.writeWord("MINID")
+            buffer.writeWord("=")
+            buffer.writeWord(through.next)
+
+        case .read(let positions, let limit, let patience):
+            buffer.writeCommand("XREAD", words: 4 + (patience == nil ? 0 : 2) + 2 * positions.count)
+            buffer.writeWord("COUNT")
+            buffer.writeWord(limit)
+            buffer.writeBlock(patience)
+            buffer.writeWord("STREAMS")
+            for position in positions { buffer.writeWord(position.stream) }
+            for position in positions { buffer.writeWord(position.after) }
+
+        case .take(let stream, let group, let consumer, let limit, let patience):
+            buffer.writeCommand("XREADGROUP", words: 9 + (patience == nil ? 0 : 2))
+            buffer.writeWord("GROUP")
+            buffer.writeWord(group)
+            buffer.writeWord(consumer)
+            buffer.writeWord("COUNT")
+            buffer.writeWord(limit)
+            buffer.writeBlock(patience)
+            buffer.writeWord("STREAMS")
+            buffer.writeWord(stream)
+            buffer.writeWord(">")
+
+        case .claim(let stream, let group, let consumer, let idle, let from, let limit):
+            buffer.writeCommand("XAUTOCLAIM", words: 8)
+            buffer.writeWord(stream)
+            buffer.writeWord(group)
+            buffer.writeWord(consumer)
+            buffer.writeWord(idle.wholeMilliseconds)
+            buffer.writeWord(from)
+            buffer.writeWord("COUNT")
+            buffer.writeWord(limit)
+
+        case .makeGroup(let group, let stream):
+            buffer.writeCommand("XGROUP", words: 6)
+            buffer.writeWord("CREATE")
+            buffer.writeWord(stream)
+            buffer.writeWord(group)
+            buffer.writeWord(0)
+            buffer.writeWord("MKSTREAM")
+
+        case .acknowledge(let ids, let stream, let group):
+            buffer.writeCommand("XACK", words: 3 + ids.count)
+            buffer.writeWord(stream)
+            buffer.writeWord(group)
+            for id in ids { buffer.writeWord(id) }
+
+        case .remove(let ids, let stream):
+            buffer.writeCommand("XDEL", words: 2 + ids.count)
+            buffer.writeWord(stream)
+            for id in ids { buffer.writeWord(id) }
+
+        case .depth(let streams):
+            buffer.writeCommand("EVAL", words: 3 + streams.count)
+            buffer.writeWord("local d={} for i,k in ipairs(KEYS) do d[i]=redis.call('XLEN',k) end return d")
+            buffer.writeWord(streams.count)
+            for stream in streams { buffer.writeWord(stream) }
+
+        case .get(let key):
+            buffer.writeCommand("GET", words: 2)
+            buffer.writeWord(key)
+
+        case .getAll(let keys):
+            buffer.writeCommand("MGET", words: 1 + keys.count)
+            for key in keys { buffer.writeWord(key) }
+
+        case .getAndDelete(let key):
+            buffer.writeCommand("GETDEL", words: 2)
+            buffer.writeWord(key)
+
+        case .set(let key, let value, let timeToLive):
+            buffer.writeCommand("SET", words: 5)
+            buffer.writeWord(key)
+            buffer.writeWord(value)
+            buffer.writeWord("PX")
+            buffer.writeWord(timeToLive.wholeMilliseconds)
+
+        case .delete(let keys):
+            buffer.writeCommand("DEL", words: 1 + keys.count)
+            for key in keys { buffer.writeWord(key) }
+
+        case .deleteIfStill(let key, let value):
+            buffer.writeCommand("EVAL", words: 5)
+            buffer.writeWord("if redis.call('GET',KEYS[1])==ARGV[1] then return redis.call('DEL',KEYS[1]) end return 0")
+            buffer.writeWord(1)
+            buffer.writeWord(key)
+            buffer.writeWord(value)
+
+        case .touch(let key, let timeToLive):
+            buffer.writeCommand("PEXPIRE", words: 3)
+            buffer.writeWord(key)
+            buffer.writeWord(timeToLive.wholeMilliseconds)
+
+        case .publish(let bytes, let channel):
+            buffer.writeCommand("PUBLISH", words: 3)
+            buffer.writeWord(channel)
+            buffer.writeWord(bytes)
+
+        case .subscribe(let channels):
+            buffer.writeCommand("SUBSCRIBE", words: 1 + channels.count)
+            for channel in channels { buffer.writeWord(channel) }
+
+        case .authenticate(let password):
+            buffer.writeCommand("AUTH", words: 2)
+            buffer.writeWord(password.revealed)
+
+        case .ping:
+            buffer.writeCommand("PING", words: 1)
+        }
+    }
+}
+
+/// What stands between stream and bytes in every XADD, written once: it is the busiest of all commands.
+private let appendMiddle: [UInt8] = {
+    var buffer = ByteBuffer()
+    buffer.writeWord("MAXLEN")
+    buffer.writeWord("~")
+    buffer.writeWord(BusLimits.streamEntriesMax)
+    buffer.writeWord("*")
+    buffer.writeWord("d")
+    return Array(buffer.readableBytesView)
+}()
+
+extension ByteBuffer {
+    fileprivate mutating func writeWord(_ id: EntryID) {
+        self.writeWord(id.milliseconds, id.sequence)
+    }
+
+    fileprivate mutating func writeBlock(_ patience: Duration?) {
+        guard let patience else { return }
+        self.writeWord("BLOCK")
+        self.writeWord(patience.wholeMilliseconds)
+    }
+}
+
+extension EntryID {
+    /// The smallest position behind this one.
+    fileprivate var next: EntryID {
+        self.sequence == .max
+            ? EntryID(milliseconds: self.milliseconds + 1, sequence: 0)
+            : EntryID(milliseconds: self.milliseconds, sequence: self.sequence + 1)
+    }
+}
+
+extension Duration {
+    /// At least one: Redis takes zero for "for ever" (BLOCK) or refuses it (PX).
+    fileprivate var wholeMilliseconds: Int {
+        let (seconds, attoseconds) = self.components
+        return max(1, Int(seconds) * 1_000 + Int(attoseconds / 1_000_000_000_000_000))
+    }
+}

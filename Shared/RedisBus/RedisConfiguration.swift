@@ -1,0 +1,34 @@
+package import Telemetry
+
+/// Where the server is.
+package struct RedisConfiguration: Sendable {
+    /// A name or an address.
+    package var host: String
+    package var port: Int
+    /// Sent with AUTH at the start of every connection.
+    package var password: Secret?
+
+    package init(host: String = "127.0.0.1", port: Int = 6379, password: Secret? = nil) {
+        self.host = host
+        self.port = port
+        self.password = password
+    }
+}
+
+/// Bounds of the connections to the server. Those of the port itself are `BusLimits`.
+package enum RedisLimits {
+    /// Time to connect, authenticate and hear the first answer.
+    package static let connectMax: Duration = .seconds(2)
+    /// A command older than this without an answer ends its connection: the server is stopped or gone.
+    /// Also how long after its `patience` a blocking read may stay silent.
+    package static let answerMax: Duration = .seconds(5)
+    /// Time between two looks at the age of commands. A quiet connection is pinged as often.
+    package static let watchEvery: Duration = .seconds(1)
+    /// Wait before the second attempt to connect. Doubles with each failure.
+    package static let backoffMin: Duration = .milliseconds(50)
+    package static let backoffMax: Duration = .seconds(1)
+    /// Concurrent calls of `read` and `take` with patience; each has a connection to itself. Beyond: `BusError.full`.
+    package static let blockingReadersMax = 128
+    /// Memory in bytes that a connection keeps between two bursts, for each of writing and reading.
+    package static let memoryKeptMax = 1_024 * 1_024
+}

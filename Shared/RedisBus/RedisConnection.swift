@@ -1,0 +1,169 @@
+import Bus
+import DequeModule
+import NIOCore
+
+/// One TCP connection to the server, from its first byte to its last; `RedisDial` makes them.
+///
+/// Commands are written into one buffer that leaves at the end of the event loop's turn, and answers are matched to
+/// them in order. When the connection ends, every command without an answer fails, once. Lives on its event loop.
+final class RedisConnection: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
+
+    private enum State {
+        /// In a pipeline that is not connected yet.
+        case fresh
+        case open(ChannelHandlerContext)
+        /// Terminal. Nothing is written, nothing is waiting.
+        case closed
+    }
+
+    let eventLoop: any EventLoop
+    private let reader = ReplyReader()
+    private var state = State.fresh
+
+    /// Written this turn, or since the socket stopped taking bytes.
+    private var outbox: ByteBuffer
+    private var flushIsDue = false
+    private var isFlushing = false
+    /// Commands without an answer, oldest first.
+    private var waiting: Deque<ReplyHandler> = []
+
+    private var watch = AnswerWatch()
+    private var nextLook: Scheduled<Void>?
+
+    /// Told once, when commands can be written.
+    var onOpen: (() -> Void)?
+    /// For a connection that subscribes: sees each answer first and says whether it was news, not an answer.
+    var onNews: ((borrowing Reply) -> Bool)?
+    /// Told once, after the commands without an answer were failed.
+    var onClose: (() -> Void)?
+
+    init(eventLoop: any EventLoop) {
+        self.eventLoop = eventLoop
+        self.outbox = ByteBufferAllocator().buffer(capacity: 4_096)
+    }
+
+    var isOpen: Bool {
+        if case .open = self.state { true } else { false }
+    }
+
+    /// Commands written in all, and how many of them have no answer.
+    var commands: (issued: UInt64, inFlight: Int) { (self.watch.issued, self.waiting.count) }
+
+    // MARK: Commands
+
+    /// Writes `command` into this turn's buffer. `handler` is told at once if that cannot be.
+    func send(_ command: RedisCommand, _ handler: ReplyHandler) {
+        guard case .open = self.state else { return handler.fail(.unavailable) }
+        guard self.waiting.count < BusLimits.commandsInFlightMax,
+            self.outbox.readableBytes < BusLimits.bytesWaitingMax
+        else { return handler.fail(.full) }
+        command.write(into: &self.outbox)
+        self.expect(handler)
+        self.flushSoon()
+    }
+
+    /// Says that one more answer will come for the command just sent.
+    func expect(_ handler: ReplyHandler) {
+        self.waiting.append(handler)
+        self.watch.issued &+= 1
+    }
+
+    func close() {
+        let old = self.state
+        // The channel tells us later that it is inactive; what waits must not wait for that.
+        self.end()
+        if case .open(let context) = old { context.close(promise: nil) }
+    }
+
+    private func flushSoon() {
+        guard !self.flushIsDue else { return }
+        self.flushIsDue = true
+        self.eventLoop.assumeIsolatedUnsafeUnchecked().execute { self.flush() }
+    }
+
+    private func flush() {
+        self.flushIsDue = false
+        // While the socket takes no bytes the outbox collects (`channelWritabilityChanged`).
+        // Writing may call back here.
+        guard case .open(let context) = self.state, self.outbox.readableBytes > 0,
+            context.channel.isWritable, !self.isFlushing
+        else { return }
+        self.isFlushing = true
+        context.writeAndFlush(self.wrapOutboundOut(self.outbox), promise: nil)
+        self.isFlushing = false
+        self.emptyOutbox()
+    }
+
+    /// Keeps the memory of the outbox if the socket took all of it, and if it is not too much to keep.
+    private func emptyOutbox() {
+        if self.outbox.capacity > RedisLimits.memoryKeptMax {
+            self.outbox = ByteBufferAllocator().buffer(capacity: 4_096)
+        } else {
+            self.outbox.clear()
+        }
+    }
+
+    // MARK: Watch
+
+    /// From here on an old unanswered command ends the connection, and a quiet connection is pinged.
+    func keepWatch() {
+        let every = TimeAmount(RedisLimits.watchEvery)
+        self.nextLook = self.eventLoop.assumeIsolated().scheduleTask(in: every) {
+            guard self.isOpen else { return }
+            guard self.watch.look(unanswered: self.waiting.count) else { return self.close() }
+            if self.waiting.isEmpty { self.send(.ping, .nobody) }
+            self.keepWatch()
+        }
+    }
+
+    // MARK: Channel
+
+    func channelActive(context: ChannelHandlerContext) {
+        // Closed while it was connecting.
+        guard case .fresh = self.state else { return context.close(promise: nil) }
+        self.state = .open(context)
+        self.onOpen?()
+        self.onOpen = nil
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard self.isOpen else { return }
+        let isProtocol = self.unwrapInboundIn(data).withUnsafeReadableBytes { bytes in
+            self.reader.feed(bytes) { reply in
+                if let onNews = self.onNews, onNews(reply) { return self.isOpen }
+                guard let handler = self.waiting.popFirst() else { return false }
+                handler.hear(reply)
+                return self.isOpen
+            }
+        }
+        if !isProtocol { self.close() }
+    }
+
+    func channelWritabilityChanged(context: ChannelHandlerContext) {
+        if context.channel.isWritable { self.flush() }
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        self.end()
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        self.close()
+    }
+
+    private func end() {
+        if case .closed = self.state { return }
+        self.state = .closed
+        self.onOpen = nil
+        self.nextLook?.cancel()
+        let unanswered = self.waiting
+        self.waiting = []
+        self.outbox.clear()
+        for handler in unanswered { handler.fail(.unavailable) }
+        self.onClose?()
+        self.onClose = nil
+        self.onNews = nil
+    }
+}

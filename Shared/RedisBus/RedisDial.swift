@@ -1,0 +1,67 @@
+import Bus
+import NIOCore
+import NIOPosix
+import Telemetry
+
+/// Makes connections that are ready for commands. Lives on its event loop.
+struct RedisDial {
+    let configuration: RedisConfiguration
+    let eventLoop: any EventLoop
+
+    /// Connects, authenticates and waits for a first answer: a server that is stopped, or still loading its data,
+    /// takes connections all the same.
+    /// - Parameter done: called once, within `RedisLimits.connectMax`.
+    func connect(_ done: @escaping (Result<RedisConnection, BusError>) -> Void) {
+        let attempt = Attempt(RedisConnection(eventLoop: self.eventLoop), done)
+        let loop = self.eventLoop.assumeIsolated()
+        attempt.deadline = loop.scheduleTask(in: TimeAmount(RedisLimits.connectMax)) {
+            attempt.finish(.failure(.unavailable))
+        }
+
+        attempt.connection.onOpen = { attempt.greet(password: self.configuration.password) }
+        let connection = NIOLoopBound(attempt.connection, eventLoop: self.eventLoop)
+        let configuration = self.configuration
+        let dialled = ClientBootstrap(group: self.eventLoop)
+            .connectTimeout(TimeAmount(RedisLimits.connectMax))
+            .channelOption(.tcpOption(.tcp_nodelay), value: 1)
+            .channelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHandler(connection.value)
+                }
+            }
+            .connect(host: configuration.host, port: configuration.port)
+
+        dialled.assumeIsolated().whenComplete { result in
+            if case .failure = result { attempt.finish(.failure(.unavailable)) }
+        }
+    }
+}
+
+/// One attempt to connect, until it has succeeded or failed.
+private final class Attempt {
+    let connection: RedisConnection
+    var deadline: Scheduled<Void>?
+    /// Nil once told.
+    private var done: ((Result<RedisConnection, BusError>) -> Void)?
+
+    init(_ connection: RedisConnection, _ done: @escaping (Result<RedisConnection, BusError>) -> Void) {
+        self.connection = connection
+        self.done = done
+    }
+
+    func greet(password: Secret?) {
+        let attempt = NIOLoopBound(self, eventLoop: self.connection.eventLoop)
+        if let password {
+            self.connection.send(.authenticate(password: password), .failure { attempt.value.finish(.failure($0)) })
+        }
+        self.connection.send(.ping, .answer { attempt.value.finish($0.map { _ in attempt.value.connection }) })
+    }
+
+    func finish(_ result: Result<RedisConnection, BusError>) {
+        guard let done = self.done else { return }
+        self.done = nil
+        self.deadline?.cancel()
+        if case .failure = result { self.connection.close() }
+        done(result)
+    }
+}

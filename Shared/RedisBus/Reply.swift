@@ -1,0 +1,144 @@
+import Bus
+
+/// One answer of the server, flat: an array is followed by its elements. Filled in place by `ReplyReader` and
+/// reused for the next answer, so an answer that nobody looks at costs no allocation.
+struct Reply: Sendable {
+    enum Token: Sendable {
+        case array(Int)
+        /// A string or a status: its place in `text`.
+        case text(Range<Int>)
+        case integer(Int)
+        case null
+        case error(Range<Int>)
+    }
+
+    private(set) var tokens: [Token] = []
+    private(set) var text: [UInt8] = []
+
+    mutating func append(_ token: Token) {
+        self.tokens.append(token)
+    }
+
+    mutating func append(text bytes: UnsafeRawBufferPointer, isError: Bool) {
+        let start = self.text.count
+        self.text.append(contentsOf: bytes)
+        self.tokens.append(isError ? .error(start..<self.text.count) : .text(start..<self.text.count))
+    }
+
+    mutating func clear() {
+        let tokenBytes = self.tokens.capacity * MemoryLayout<Token>.stride
+        self.tokens.removeAll(keepingCapacity: tokenBytes <= RedisLimits.memoryKeptMax)
+        self.text.removeAll(keepingCapacity: self.text.capacity <= RedisLimits.memoryKeptMax)
+    }
+
+    /// What the server complained about, if that is the whole answer.
+    var failure: BusError? {
+        guard case .error(let place) = self.tokens.first else { return nil }
+        let text = String(decoding: self.text[place], as: UTF8.self)
+        return switch text.prefix(while: { $0 != " " }) {
+        // The server is there but cannot serve yet, or not now: the same as away.
+        case "LOADING", "BUSY", "MASTERDOWN", "TRYAGAIN", "READONLY": .unavailable
+        case "OOM": .full
+        default: .refused(text)
+        }
+    }
+
+    var cursor: ReplyCursor { ReplyCursor(self) }
+}
+
+/// Reads a `Reply` from front to back. Every method throws `.refused` if something else stands there.
+struct ReplyCursor {
+    private let reply: Reply
+    private var position = 0
+
+    init(_ reply: Reply) {
+        self.reply = reply
+    }
+
+    private mutating func next() throws(BusError) -> Reply.Token {
+        guard self.position < self.reply.tokens.count else { throw Self.surprise }
+        defer { self.position += 1 }
+        return self.reply.tokens[self.position]
+    }
+
+    private static var surprise: BusError { .refused("an answer of an unknown form") }
+
+    /// - Returns: the number of elements that follow; nil for a null.
+    mutating func array() throws(BusError) -> Int? {
+        switch try self.next() {
+        case .array(let count): return count
+        case .null: return nil
+        default: throw Self.surprise
+        }
+    }
+
+    mutating func integer() throws(BusError) -> Int {
+        guard case .integer(let value) = try self.next() else { throw Self.surprise }
+        return value
+    }
+
+    mutating func bytes() throws(BusError) -> [UInt8]? {
+        switch try self.next() {
+        case .text(let place): return Array(self.reply.text[place])
+        case .null: return nil
+        default: throw Self.surprise
+        }
+    }
+
+    mutating func string() throws(BusError) -> String {
+        guard case .text(let place) = try self.next() else { throw Self.surprise }
+        return String(decoding: self.reply.text[place], as: UTF8.self)
+    }
+
+    /// - Returns: whether the next text is `expected`. It is passed either way.
+    mutating func isText(_ expected: StaticString) throws(BusError) -> Bool {
+        guard case .text(let place) = try self.next() else { return false }
+        guard place.count == expected.utf8CodeUnitCount else { return false }
+        let wanted = UnsafeBufferPointer(start: expected.utf8Start, count: expected.utf8CodeUnitCount)
+        return self.reply.text[place].elementsEqual(wanted)
+    }
+
+    mutating func entryID() throws(BusError) -> EntryID {
+        guard case .text(let place) = try self.next() else { throw Self.surprise }
+        var parts: (UInt64, UInt64) = (0, 0)
+        var isSequence = false
+        for byte in self.reply.text[place] {
+            if byte == UInt8(ascii: "-") {
+                isSequence = true
+                continue
+            }
+            let digit = UInt64(byte &- UInt8(ascii: "0"))
+            guard digit < 10 else { throw Self.surprise }
+            if isSequence { parts.1 = parts.1 &* 10 &+ digit } else { parts.0 = parts.0 &* 10 &+ digit }
+        }
+        return EntryID(milliseconds: parts.0, sequence: parts.1)
+    }
+
+    mutating func batches() throws(BusError) -> [StreamBatch] {
+        // A null is what the server says when the time of a blocking read is up.
+        guard let streams = try self.array() else { return [] }
+        var batches: [StreamBatch] = []
+        batches.reserveCapacity(streams)
+        for _ in 0..<streams {
+            guard try self.array() == 2 else { throw Self.surprise }
+            batches.append(StreamBatch(stream: try self.string(), entries: try self.entries()))
+        }
+        return batches
+    }
+
+    mutating func entries() throws(BusError) -> [StreamEntry] {
+        guard let count = try self.array() else { return [] }
+        var entries: [StreamEntry] = []
+        entries.reserveCapacity(count)
+        for _ in 0..<count {
+            // A null stands for an entry that was removed meanwhile.
+            guard let parts = try self.array() else { continue }
+            guard parts == 2 else { throw Self.surprise }
+            let id = try self.entryID()
+            guard let fields = try self.array() else { continue }
+            guard fields == 2, try self.isText("d"), let bytes = try self.bytes() else { throw Self.surprise }
+            entries.append(StreamEntry(id: id, bytes: bytes))
+        }
+        return entries
+    }
+}

@@ -1,0 +1,29 @@
+import Bus
+
+/// Who hears the answer to one command. Told exactly once, on the connection's event loop.
+enum ReplyHandler: Sendable {
+    /// Nobody: lost without a word.
+    case nobody
+    /// Told if the command failed, or perhaps failed.
+    case failure(@Sendable (BusError) -> Void)
+    /// Told the answer, or why there is none.
+    case answer(@Sendable (Result<Reply, BusError>) -> Void)
+
+    func fail(_ error: BusError) {
+        switch self {
+        case .nobody: break
+        case .failure(let failed): failed(error)
+        case .answer(let answered): answered(.failure(error))
+        }
+    }
+
+    func hear(_ reply: borrowing Reply) {
+        switch self {
+        case .nobody: break
+        case .failure(let failed):
+            if let failure = reply.failure { failed(failure) }
+        case .answer(let answered):
+            if let failure = reply.failure { answered(.failure(failure)) } else { answered(.success(copy reply)) }
+        }
+    }
+}

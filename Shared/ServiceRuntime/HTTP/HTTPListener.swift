@@ -1,0 +1,49 @@
+package import Hummingbird
+import HummingbirdCore
+package import Logging
+import NIOCore
+import Telemetry
+
+/// A listener for HTTP/1.1 with the project's bounds and its one error body. A service adds routes, nothing else:
+/// `HTTPListener.part(on: address, logger: logger, routes: auth.addRoutes)`.
+package enum HTTPListener {
+    /// The public listener of a service. It drains like every part: no new connections, requests under way are
+    /// answered.
+    package static func part<Context: RequestContext>(
+        on address: ListenAddress, logger: Logger, listening: @escaping @Sendable (_ port: Int) -> Void = { _ in },
+        routes: (Router<Context>) -> Void
+    ) -> Part where Context.Source == ApplicationRequestContextSource {
+        Part(
+            "http",
+            service: self.application(
+                on: address, connectionsMax: RuntimeLimits.httpConnectionsMax, errors: ErrorMetrics(), logger: logger,
+                listening: listening, routes: routes))
+    }
+
+    static func application<Context: RequestContext>(
+        on address: ListenAddress, connectionsMax: Int, errors: ErrorMetrics?, logger: Logger,
+        listening: @escaping @Sendable (_ port: Int) -> Void, routes: (Router<Context>) -> Void
+    ) -> some ApplicationProtocol where Context.Source == ApplicationRequestContextSource {
+        let router = Router(context: Context.self)
+        // Before the routes: a middleware knows only what is added behind it.
+        router.add(middleware: ErrorMiddleware(logger: logger, errors: errors))
+        routes(router)
+        return Application(
+            router: router,
+            server: .http1(
+                configuration: .init(
+                    idleTimeout: .seconds(RuntimeLimits.httpIdleSeconds),
+                    httpDecoderConfiguration: .init(
+                        maxHeaderFieldSize: RuntimeLimits.httpHeaderBytesMax,
+                        maxHeaderListSize: RuntimeLimits.httpHeaderBytesMax))),
+            configuration: ApplicationConfiguration(
+                address: .hostname(address.host, port: address.port),
+                availableConnectionsDelegate: MaximumAvailableConnections(connectionsMax)),
+            onServerRunning: { channel in
+                let port = channel.localAddress?.port ?? address.port
+                logger.notice("listening", [.port: .number(port)])
+                listening(port)
+            },
+            logger: logger)
+    }
+}

@@ -1,0 +1,54 @@
+package import Logging
+import Telemetry
+
+/// Writes each event as one line of JSON:
+///
+/// `{"time":"2026-01-31T12:00:00.123Z","level":"notice","service":"push","instance":1,"event":"listening","port":8090}`.
+///
+/// Only facts with a `LogKey` are written. A library that logs something else under a key of its own cannot leak it.
+package struct JSONLogHandler: LogHandler {
+    package var logLevel: Logger.Level
+    package var metadata: Logger.Metadata = [:]
+    package var metadataProvider: Logger.MetadataProvider?
+    private let service: String
+    private let instance: Int
+    private let write: @Sendable ([UInt8]) -> Void
+
+    private static let known = Set(LogKey.allCases.map(\.rawValue))
+
+    /// - Parameter write: takes one whole line with its newline; may be called from any thread.
+    package init(
+        service: String, instance: Int, level: Logger.Level,
+        write: @escaping @Sendable ([UInt8]) -> Void = StandardError.write
+    ) {
+        self.service = service
+        self.instance = instance
+        self.logLevel = level
+        self.write = write
+    }
+
+    package subscript(metadataKey key: String) -> Logger.MetadataValue? {
+        get { self.metadata[key] }
+        set { self.metadata[key] = newValue }
+    }
+
+    package func log(event: LogEvent) {
+        var line = JSONLine()
+        line.add("time", text: WallTime.now.text)
+        line.add("level", text: event.level.rawValue)
+        line.add("service", text: self.service)
+        line.add("instance", number: self.instance)
+        line.add("event", text: event.message.description)
+        for (key, value) in self.facts(of: event) { line.add(key, value) }
+        self.write(line.finished())
+    }
+
+    /// The event's own facts win over the logger's. Sorted, so that equal events are equal lines.
+    private func facts(of event: LogEvent) -> [(key: String, value: Logger.MetadataValue)] {
+        var facts = self.metadata
+        if let provided = self.metadataProvider?.get() { facts.merge(provided) { $1 } }
+        if let own = event.metadata { facts.merge(own) { $1 } }
+        if let error = event.error { facts[LogKey.error.rawValue] = "\(error)" }
+        return facts.filter { Self.known.contains($0.key) }.sorted { $0.key < $1.key }
+    }
+}

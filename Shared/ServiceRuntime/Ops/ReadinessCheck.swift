@@ -1,0 +1,57 @@
+/// A question that decides whether this process should get traffic, asked at each `GET /ready`.
+package struct ReadinessCheck: Sendable {
+    package let name: String
+    let isReady: @Sendable () async -> Bool
+
+    /// - Parameters:
+    ///   - name: what a person reads when it fails: `redis`, `postgres`, `partitions`.
+    ///   - isReady: taken as no if it has not answered within `RuntimeLimits.readinessCheckMax`. Not asked again
+    /// before it has.
+    package init(_ name: String, isReady: @escaping @Sendable () async -> Bool) {
+        self.name = name
+        self.isReady = isReady
+    }
+}
+
+/// Asks one check, however many want to know, and never waits for it longer than the limit.
+actor Readiness {
+    nonisolated let name: String
+    private let isReady: @Sendable () async -> Bool
+    private let limit: Duration
+    private var asking: Task<Bool, Never>?
+
+    init(_ check: ReadinessCheck, limit: Duration) {
+        self.name = check.name
+        self.isReady = check.isReady
+        self.limit = limit
+    }
+
+    func ask() async -> Bool {
+        let answer = self.ongoing()
+        let (first, given) = AsyncStream.makeStream(of: Bool.self, bufferingPolicy: .bufferingOldest(1))
+        // Both tasks are bare because a task group would wait for the slower one, and that one may hang in a
+        // server that is gone: the very case to report in time.
+        let timer = Task { [limit] in
+            try? await Task.sleep(for: limit)
+            given.yield(false)
+        }
+        Task { given.yield(await answer.value) }
+        defer { timer.cancel() }
+        for await isReady in first { return isReady }
+        return false
+    }
+
+    private func ongoing() -> Task<Bool, Never> {
+        if let asking { return asking }
+        // Bare: outlives the request that asked if the answer comes too late for it.
+        let task = Task { [isReady] in
+            let answer = await isReady()
+            self.answered()
+            return answer
+        }
+        self.asking = task
+        return task
+    }
+
+    private func answered() { self.asking = nil }
+}

@@ -1,0 +1,86 @@
+package import Hummingbird
+package import ServiceLifecycle
+
+/// One long-running part of a process: a bus, a listener, the core of a service.
+package struct Part: Sendable {
+    package let name: String
+    let service: any Service
+
+    /// A part that knows graceful shutdown itself.
+    package init(_ name: String, service: any Service) {
+        self.name = name
+        self.service = service
+    }
+
+    /// - Parameters:
+    ///   - run: works until its task is cancelled. Ending by itself, or throwing, ends the process with code 1.
+    ///   - drain: called at SIGTERM while `run` goes on: stop taking work, finish what was taken, return. Afterwards
+    ///     (or after `RuntimeLimits.drainMax`) `run` is cancelled.
+    package init(
+        _ name: String, run: @escaping @Sendable () async throws -> Void,
+        drain: @escaping @Sendable () async -> Void = {}
+    ) {
+        self.init(name, service: DrainedLoop(loop: run, drain: drain))
+    }
+
+    /// A part that works from its making on and needs only to be closed, after everything listed behind it has drained.
+    package init(_ name: String, close: @escaping @Sendable () async -> Void) {
+        self.init(name, run: Part.idle, drain: close)
+    }
+
+    /// Lasts until it is cancelled.
+    static func idle() async throws {
+        while true { try await Task.sleep(for: .seconds(86_400)) }
+    }
+}
+
+/// What a service is made of.
+package struct Composition: Sendable {
+    /// Started in this order. Drained one by one in the opposite order: put what others stand on first.
+    package var parts: [Part]
+    package var readiness: [ReadinessCheck]
+    /// Further routes of the ops listener.
+    package var opsRoutes: @Sendable (Router<BasicRequestContext>) -> Void
+
+    package init(
+        parts: [Part], readiness: [ReadinessCheck] = [],
+        opsRoutes: @escaping @Sendable (Router<BasicRequestContext>) -> Void = { _ in }
+    ) {
+        self.parts = parts
+        self.readiness = readiness
+        self.opsRoutes = opsRoutes
+    }
+}
+
+/// Runs a loop until graceful shutdown, then its drain, then cancels the loop.
+private struct DrainedLoop: Service {
+    let loop: @Sendable () async throws -> Void
+    let drain: @Sendable () async -> Void
+
+    private enum End {
+        case loop, drain
+    }
+
+    func run() async throws {
+        try await withThrowingTaskGroup(of: End.self) { group in
+            group.addTask {
+                do {
+                    try await self.loop()
+                } catch is CancellationError {}
+                return .loop
+            }
+            group.addTask {
+                do {
+                    try await gracefulShutdown()
+                } catch {
+                    return .drain  // Cancelled: no time left to drain.
+                }
+                await self.drain()
+                return .drain
+            }
+            // A loop that ends because its drain has begun waits for the drain; one that ends by itself does not.
+            if try await group.next() == .loop, Task.isShuttingDownGracefully { _ = try await group.next() }
+            group.cancelAll()
+        }
+    }
+}

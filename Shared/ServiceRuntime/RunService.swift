@@ -1,0 +1,127 @@
+import Configuration
+import Glibc
+package import Logging
+import Metrics
+package import NIOCore
+import NIOPosix
+package import Telemetry
+
+/// What a service is given to compose itself from.
+package struct ServiceContext: Sendable {
+    package let name: String
+    /// Number of this process among those of its service, from 1.
+    package let instance: Int
+    package let settings: Settings
+    package let logger: Logger
+    private let registry: PrometheusRegistry
+
+    /// The thread that the ops listener and public HTTP are served on, for adapters with little to do.
+    package var eventLoop: any EventLoop { NIOSingletons.posixEventLoopGroup.any() }
+
+    /// Adds a gauge that is read at each scrape.
+    package func observe(_ gauge: ObservedGauge) {
+        self.registry.observe(gauge)
+    }
+
+    fileprivate init(name: String, instance: Int, settings: Settings, logger: Logger, registry: PrometheusRegistry) {
+        self.name = name
+        self.instance = instance
+        self.settings = settings
+        self.logger = logger
+        self.registry = registry
+    }
+}
+
+/// The `main` of every service: configuration, logs, metrics, ops listener, signals, drain, exit code.
+///
+/// ```swift
+/// await runService("push") { context in
+///     let bus = RedisBus(configuration: …, eventLoop: context.eventLoop, logger: context.logger)
+///     let push = makePush(instance: context.instance, bus: bus, …, logger: context.logger)
+///     return Composition(
+///         parts: [Part("bus", close: bus.close), Part("push", run: push.run, drain: push.drain)],
+///         readiness: [ReadinessCheck("redis") { bus.isConnected }])
+/// }
+/// ```
+/// Common keys:
+/// - log.level (trace|debug|info|notice|warning|error|critical, default notice)
+/// - instance, ops.host, ops.port: see `Settings`.
+///
+/// The process ends with 0 after a drain (SIGTERM, SIGINT) or `migrate`, 78 for a configuration it refuses, 1
+/// otherwise.
+/// - Parameters:
+///   - migrate: what the argument `migrate` does instead of serving; ops.port is not needed then.
+///   - compose: reads the rest of the configuration and makes the parts.
+package func runService(
+    _ name: String, migrate: @Sendable (ServiceContext) async throws -> Void = { _ in },
+    compose: @Sendable (ServiceContext) async throws -> Composition
+) async {
+    // A peer that goes away is an error of one write, not the end of the process.
+    signal(SIGPIPE, SIG_IGN)
+    // One thread for what does not bring its own (ops, public HTTP): six services and more share two cores.
+    NIOSingletons.groupLoopCountSuggestion = 1
+
+    let settings = Settings(ConfigReader(provider: EnvironmentVariablesProvider()))
+    var logger = Logger(label: name) { _ in JSONLogHandler(service: name, instance: 1, level: .notice) }
+    do {
+        let instance = try settings.instance()
+        let level: Logger.Level = try settings.choice("log.level", default: .notice)
+        LoggingSystem.bootstrap { _ in JSONLogHandler(service: name, instance: instance, level: level) }
+        logger = Logger(label: name)
+        let registry = PrometheusRegistry(service: name)
+        MetricsSystem.bootstrap(registry)
+        let context = ServiceContext(
+            name: name, instance: instance, settings: settings, logger: logger, registry: registry)
+
+        switch CommandLine.arguments.dropFirst() {
+        case []: try await serve(context, registry: registry, compose: compose)
+        case ["migrate"]: try await migrate(context)
+        case let other: throw UnknownArguments(text: other.joined(separator: " "))
+        }
+    } catch let error as SettingsError {
+        logger.critical("configuration refused", [.reason: "\(error)"])
+        exit(ExitCode.configuration)
+    } catch let error as UnknownArguments {
+        logger.critical("arguments refused", [.reason: "\(error.text): only migrate is known"])
+        exit(ExitCode.configuration)
+    } catch {
+        logger.critical("ended by an error", [.error: "\(error)"])
+        exit(ExitCode.failure)
+    }
+}
+
+private func serve(
+    _ context: ServiceContext, registry: PrometheusRegistry,
+    compose: @Sendable (ServiceContext) async throws -> Composition
+) async throws {
+    let ops = try context.settings.opsAddress()
+    let logger = context.logger
+    let process = ServiceProcess(try await compose(context), registry: registry, ops: ops, logger: logger) {
+        logger.notice("draining", [:])
+        watchDrain(logger)
+    }
+    logger.notice("started", [.pid: .number(getpid())])
+    try await process.run()
+    logger.notice("ended", [:])
+}
+
+/// Ends the process if its parts do not, so that a stuck one cannot outlive the limit.
+private func watchDrain(_ logger: Logger) {
+    // Bare: it must run on when everything that could own it hangs.
+    Task.detached {
+        try await Task.sleep(for: RuntimeLimits.drainMax + RuntimeLimits.cancellationMax)
+        logger.critical("drain took too long", [:])
+        exit(ExitCode.failure)
+    }
+}
+
+private struct UnknownArguments: Error {
+    let text: String
+}
+
+/// As sysexits.h numbers them.
+private enum ExitCode {
+    static let failure: Int32 = 1
+    /// EX_CONFIG: starting again without another configuration is useless.
+    static let configuration: Int32 = 78
+}

@@ -1,0 +1,14 @@
+package enum StoreLimits {
+    /// Statements that one connection keeps prepared. Texts are constant per call site, so this is a fence against
+    /// a text built at run time; beyond it all are dropped and prepared anew as they come.
+    package static let statementsPreparedMax = 512
+    /// Callers that wait for one connection while somebody else's transaction is open on it; beyond it `.unavailable`.
+    package static let connectionWaitersMax = 1_024
+    /// Callers that wait for any connection of a pool; beyond it `.unavailable`.
+    package static let poolWaitersMax = 4_096
+    /// How much longer than the statement timeout a silent server is waited for before the connection counts as lost.
+    package static let silenceGrace = Duration.seconds(5)
+    /// First and longest pause between attempts of a pool to reach a server that is away.
+    package static let reconnectPauseMin = Duration.milliseconds(50)
+    package static let reconnectPauseMax = Duration.seconds(1)
+}

@@ -1,0 +1,120 @@
+package import Contract
+package import Metrics
+
+// A handle is made once, when its owner is made, and then costs one call and one atomic addition. Make them after the
+// metrics backend is installed (`runService` does that first): a handle made earlier counts into nothing.
+
+extension Counter {
+    package convenience init(_ name: MetricName) { self.init(label: name.rawValue) }
+}
+
+extension Meter {
+    /// A gauge that is set, or moved up and down.
+    package convenience init(_ name: MetricName) { self.init(label: name.rawValue) }
+}
+
+extension Recorder {
+    /// A histogram of plain counts.
+    package convenience init(_ name: MetricName) { self.init(label: name.rawValue, dimensions: [], aggregate: true) }
+}
+
+extension Timer {
+    /// A histogram of durations: `timer.record(duration:)`.
+    package convenience init(_ name: MetricName) { self.init(label: name.rawValue) }
+}
+
+/// One counter for each value of a closed set. Finding one costs a hash: keep it in hand where it is hot.
+package struct CounterFamily<Key: Hashable & CaseIterable & Sendable>: Sendable {
+    private let counters: [Key: Counter]
+
+    /// - Parameter fixed: labels that are the same for the whole family.
+    package init(
+        _ name: MetricName, by label: MetricLabel, fixed: [MetricLabel: String] = [:], text: (Key) -> String
+    ) {
+        let common = fixed.map { ($0.key.rawValue, $0.value) }
+        self.counters = Dictionary(
+            uniqueKeysWithValues: Key.allCases.map { key in
+                (key, Counter(label: name.rawValue, dimensions: common + [(label.rawValue, text(key))]))
+            })
+    }
+
+    package subscript(key: Key) -> Counter { self.counters[key]! }
+}
+
+extension CounterFamily where Key: RawRepresentable, Key.RawValue == String {
+    package init(_ name: MetricName, by label: MetricLabel, fixed: [MetricLabel: String] = [:]) {
+        self.init(name, by: label, fixed: fixed, text: \.rawValue)
+    }
+}
+
+/// `whisper_errors_total`: what clients were answered.
+package struct ErrorMetrics: Sendable {
+    private let byCode = CounterFamily<ErrorCode>(.errors, by: .code)
+
+    package init() {}
+    package func answered(_ code: ErrorCode) { self.byCode[code].increment() }
+}
+
+package struct GatewayMetrics: Sendable {
+    package let connections = Meter(.wsConnectionsActive)
+    package let framesIn = Counter(.wsFramesIn)
+    package let framesOut = Counter(.wsFramesOut)
+    package let bytesIn = Counter(.wsBytesIn)
+    package let bytesOut = Counter(.wsBytesOut)
+    package let closed = CounterFamily<CloseCode>(.wsClosed, by: .code) { "\($0.rawValue)" }
+    package let slowConsumersClosed = Counter(.slowConsumersClosed)
+    package let framesInFlight = Meter(.framesInFlight)
+    package let errors = ErrorMetrics()
+
+    package init() {}
+}
+
+package struct RouterMetrics: Sendable {
+    package let accepted = Counter(.messagesAccepted)
+    package let repeated = Counter(.messagesRepeated)
+    package let expired = Counter(.messagesExpired)
+    package let redeliveries = Counter(.redeliveries)
+    package let receiptsIgnored = Counter(.receiptsIgnored)
+    package let batchJobs = Recorder(.batchJobs)
+    package let commitSeconds = Timer(.commitSeconds)
+    package let routingLatency = Timer(.routingLatencySeconds)
+    package let partitionsLeased = Meter(.partitionsLeased)
+    package let jobsInFlight = Meter(.jobsInFlight)
+    package let busDepth = Meter(.busDepth)
+    package let pendingMessages = Meter(.pendingMessages)
+    package let pendingOldestSeconds = Meter(.pendingOldestSeconds)
+    package let errors = ErrorMetrics()
+
+    package init() {}
+}
+
+package struct BusMetrics: Sendable {
+    package let commands = Counter(.busCommands)
+    package let commandsInFlight = Meter(.busCommandsInFlight)
+    package let reconnects = Counter(.busReconnects)
+
+    package init() {}
+}
+
+package struct StoreMetrics: Sendable {
+    package let connectionsBusy = Meter(.storeConnectionsBusy)
+    package let waitSeconds = Timer(.storeWaitSeconds)
+    package let reconnects = Counter(.storeReconnects)
+
+    package init() {}
+}
+
+package enum PushResult: String, CaseIterable, Sendable {
+    case sent, failed
+}
+
+package struct PushMetrics: Sendable {
+    package let byResult: CounterFamily<PushResult>
+    package let coalesced = Counter(.wakesCoalesced)
+    package let jobsInFlight = Meter(.jobsInFlight)
+
+    /// - Parameter provider: the name of the one provider this process sends through.
+    package init(provider: String) {
+        self.byResult = CounterFamily(.push, by: .result, fixed: [.provider: provider])
+    }
+}

@@ -1,0 +1,70 @@
+/// The name of every metric, once. The exposition adds a `service` label to each; no label ever names an identity.
+package enum MetricName: String, CaseIterable, Sendable {
+    // Names of contract §13.
+    /// Gauge: open WebSockets.
+    case wsConnectionsActive = "whisper_ws_connections_active"
+    /// Gauge: stored messages that no recipient has acknowledged.
+    case pendingMessages = "whisper_pending_messages"
+    /// Gauge: age of the oldest of them.
+    case pendingOldestSeconds = "whisper_pending_oldest_seconds"
+    /// Histogram: from the gateway's reading of a message to its commit.
+    case routingLatencySeconds = "whisper_routing_latency_seconds"
+    /// Counter by provider and result.
+    case push = "whisper_push_total"
+    /// Counter by result.
+    case callSetup = "whisper_call_setup_total"
+    /// Counter by error code, as answered to clients.
+    case errors = "whisper_errors_total"
+
+    // The gateway's sockets.
+    case wsFramesIn = "whisper_ws_frames_in_total"
+    case wsFramesOut = "whisper_ws_frames_out_total"
+    case wsBytesIn = "whisper_ws_bytes_in_total"
+    case wsBytesOut = "whisper_ws_bytes_out_total"
+    /// Counter by close code.
+    case wsClosed = "whisper_ws_closed_total"
+    /// Clients closed because they did not read (4010).
+    case slowConsumersClosed = "whisper_slow_consumers_closed_total"
+    /// Gauge: frames whose answer has not come back from another service.
+    case framesInFlight = "whisper_frames_in_flight"
+
+    // The router's mailboxes.
+    case messagesAccepted = "whisper_messages_accepted_total"
+    /// Messages accepted before, and acknowledged again.
+    case messagesRepeated = "whisper_messages_repeated_total"
+    case messagesExpired = "whisper_messages_expired_total"
+    /// Messages sent again to a live connection that had not acknowledged them.
+    case redeliveries = "whisper_redeliveries_total"
+    /// Receipts that were not their sender's to give, or came late.
+    case receiptsIgnored = "whisper_receipts_ignored_total"
+    /// Histogram: Jobs taken in one transaction.
+    case batchJobs = "whisper_batch_jobs"
+    /// Histogram: one transaction, from BEGIN to the answer of COMMIT.
+    case commitSeconds = "whisper_commit_seconds"
+    /// Gauge: mailbox partitions this process has leased.
+    case partitionsLeased = "whisper_partitions_leased"
+
+    // The bus and the store, as each process sees them.
+    /// Gauge: entries waiting in the streams this process reads.
+    case busDepth = "whisper_bus_depth"
+    /// Gauge: commands without an answer yet.
+    case busCommandsInFlight = "whisper_bus_commands_in_flight"
+    case busCommands = "whisper_bus_commands_total"
+    case busReconnects = "whisper_bus_reconnects_total"
+    /// Gauge: Jobs taken and not acknowledged yet.
+    case jobsInFlight = "whisper_jobs_in_flight"
+    /// Gauge: database connections in use.
+    case storeConnectionsBusy = "whisper_store_connections_busy"
+    /// Histogram: waiting for a free database connection.
+    case storeWaitSeconds = "whisper_store_wait_seconds"
+    case storeReconnects = "whisper_store_reconnects_total"
+
+    // Wake-ups.
+    /// Jobs that were answered by the wake-up of another Job.
+    case wakesCoalesced = "whisper_wakes_coalesced_total"
+}
+
+/// The name of every label but `service`, once.
+package enum MetricLabel: String, Sendable {
+    case code, provider, result
+}

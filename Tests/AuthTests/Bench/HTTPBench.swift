@@ -1,0 +1,78 @@
+import AuthCore
+import Contract
+import Foundation
+import Hummingbird
+import Logging
+
+/// The public routes without a listener.
+struct HTTPBench {
+    private let responder: any HTTPResponder<Context>
+
+    init(_ bench: AuthBench) {
+        let router = Router(context: Context.self)
+        PublicRoutes(
+            directory: bench.directory, identities: IdentityTable(bench.pool), backups: ContactBackupTable(bench.pool),
+            clock: bench.clock, logger: quiet
+        ).add(to: router)
+        self.responder = router.buildResponder()
+    }
+
+    struct Answer {
+        var status: Int
+        var headers: HTTPFields
+        var text: String
+
+        var json: [String: Any] {
+            (try? JSONSerialization.jsonObject(with: Data(self.text.utf8))) as? [String: Any] ?? [:]
+        }
+
+        /// Whether it is this error, in the body that contract §1 asks for.
+        func `is`(_ status: Int, _ code: ErrorCode) -> Bool {
+            self.status == status && self.json["error"] as? String == code.rawValue && self.json["message"] is String
+        }
+    }
+
+    func get(_ path: String, token: String) async throws -> Answer {
+        try await self.send(.get, path, authorization: "Bearer \(token)")
+    }
+
+    func put(_ body: String, token: String, ifMatch: String? = nil) async throws -> Answer {
+        try await self.send(.put, "/backup/contacts", authorization: "Bearer \(token)", ifMatch: ifMatch, body: body)
+    }
+
+    func send(
+        _ method: HTTPRequest.Method, _ path: String, authorization: String?, ifMatch: String? = nil, body: String = ""
+    ) async throws -> Answer {
+        var head = HTTPRequest(method: method, scheme: "http", authority: "localhost", path: path)
+        head.headerFields[.authorization] = authorization
+        head.headerFields[.ifMatch] = ifMatch
+        let context = Context(source: Source())
+        let request = Request(head: head, body: RequestBody(buffer: ByteBuffer(string: body)))
+        let response: Response
+        do {
+            response = try await self.responder.respond(to: request, context: context)
+        } catch let error as any HTTPResponseError {
+            response = try error.response(from: request, context: context)
+        }
+        let writer = Collector()
+        try await response.body.write(writer)
+        return Answer(status: response.status.code, headers: response.headers, text: writer.text)
+    }
+
+    struct Source: RequestContextSource {
+        let logger = quiet
+    }
+
+    struct Context: RequestContext {
+        typealias Source = HTTPBench.Source
+        var coreContext: CoreRequestContextStorage
+        init(source: Source) { self.coreContext = CoreRequestContextStorage(source: source) }
+    }
+
+    private final class Collector: ResponseBodyWriter {
+        private var buffer = ByteBuffer()
+        var text: String { String(buffer: self.buffer) }
+        func write(_ buffer: ByteBuffer) { self.buffer.writeImmutableBuffer(buffer) }
+        func finish(_ trailingHeaders: HTTPFields?) {}
+    }
+}

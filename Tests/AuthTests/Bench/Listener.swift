@@ -1,0 +1,53 @@
+import Bus
+import Contract
+import Synchronization
+import TestKit
+
+/// Everything that the services say to gateways, in the order in which it was said.
+final class Listener: Sendable {
+    enum Heard: Sendable {
+        case answer(NodeID, question: UInt64, Answer)
+        case news(ClusterNotice)
+    }
+
+    private struct State {
+        var heard: [Heard] = []
+        var waiting: [UInt64: CheckedContinuation<Answer, Never>] = [:]
+    }
+
+    private let state = Mutex(State())
+
+    var heard: [Heard] { self.state.withLock { $0.heard } }
+
+    /// Listens to these nodes until cancelled.
+    func run(on bus: MemoryBus, nodes: [NodeID]) async throws {
+        let channels = Dictionary(uniqueKeysWithValues: nodes.map { (Keyspace.node($0).name, $0) })
+        try await bus.subscribe(to: channels.keys + [Keyspace.nodes.name]) { event in
+            guard case .notice(let channel, let bytes) = event else { return }
+            if let node = channels[channel] {
+                for case .answer(let question, let answer) in try! NodeNotice(decoding: bytes).events {
+                    self.hear(answer, to: question, at: node)
+                }
+            } else {
+                let news = try! ClusterNotice(decoding: bytes)
+                self.state.withLock { $0.heard.append(.news(news)) }
+            }
+        }
+    }
+
+    private func hear(_ answer: Answer, to question: UInt64, at node: NodeID) {
+        let waiting = self.state.withLock { state in
+            state.heard.append(.answer(node, question: question, answer))
+            return state.waiting.removeValue(forKey: question)
+        }
+        waiting?.resume(returning: answer)
+    }
+
+    /// The answer to a question, which is asked by `ask` once somebody waits.
+    func answer(to question: UInt64, ask: () -> Void) async -> Answer {
+        await withCheckedContinuation { continuation in
+            self.state.withLock { $0.waiting[question] = continuation }
+            ask()
+        }
+    }
+}

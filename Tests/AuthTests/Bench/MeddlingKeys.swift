@@ -1,0 +1,29 @@
+import Bus
+import Contract
+import TestKit
+
+/// Lets something happen just before a key is set.
+struct MeddlingKeys: KeyBus {
+    private let bus: MemoryBus
+    private let beforeSetting: @Sendable () async -> Void
+
+    init(_ bus: MemoryBus, beforeSetting: @escaping @Sendable () async -> Void) {
+        self.bus = bus
+        self.beforeSetting = beforeSetting
+    }
+
+    func set(_ key: KeyName, to value: [UInt8], for timeToLive: Duration) async throws(BusError) {
+        await self.beforeSetting()
+        try await self.bus.set(key, to: value, for: timeToLive)
+    }
+
+    func get(_ key: KeyName) async throws(BusError) -> [UInt8]? { try await self.bus.get(key) }
+    func get(_ keys: [KeyName]) async throws(BusError) -> [[UInt8]?] { try await self.bus.get(keys) }
+    func take(_ key: KeyName) async throws(BusError) -> [UInt8]? { try await self.bus.take(key) }
+    func setSoon(_ key: KeyName, to value: [UInt8], for timeToLive: Duration) {
+        self.bus.setSoon(key, to: value, for: timeToLive)
+    }
+    func delete(_ keys: [KeyName]) async throws(BusError) { try await self.bus.delete(keys) }
+    func deleteSoon(_ key: KeyName, ifStill value: [UInt8]) { self.bus.deleteSoon(key, ifStill: value) }
+    func touchSoon(_ keys: [KeyName], for timeToLive: Duration) { self.bus.touchSoon(keys, for: timeToLive) }
+}

@@ -1,0 +1,121 @@
+import AuthCore
+import Contract
+import Foundation
+import Hummingbird
+import Logging
+import Testing
+
+@Suite(.serialized) struct HTTPTests {
+    let alice = TestIdentity(1)
+    let bob = TestIdentity(2)
+
+    @Test func keysAreShownToWhoeverHasASession() async throws {
+        try await AuthBench.run { bench in
+            let http = HTTPBench(bench)
+            let login = try await bench.login(self.alice)
+            let path = "/users/\(self.bob.id())/keys"
+            #expect(try await http.get(path, token: login.token).is(404, .notFound))
+            _ = try await bench.login(self.bob)
+            let answer = try await http.get(path, token: login.token)
+            #expect(answer.status == 200)
+            #expect(
+                answer.text == #"{"whisperId":"\#(self.bob.id())","encPublicKey":"\#(base64(self.bob.encPublicKey.bytes))","signPublicKey":"\#(base64(self.bob.signPublicKey.bytes))","status":"active"}"#)
+            #expect(try await http.get("/users/WSP-nope/keys", token: login.token).is(400, .invalidPayload))
+            try await bench.sql("UPDATE auth.identities SET is_banned = true WHERE whisper_id = \(self.bob.id().bits)")
+            #expect(try await http.get(path, token: login.token).json["status"] as? String == "banned")
+        }
+    }
+
+    @Test func withoutALiveSessionThereIsNothing() async throws {
+        try await AuthBench.run { bench in
+            let http = HTTPBench(bench)
+            let login = try await bench.login(self.alice)
+            let path = "/users/\(self.alice.id())/keys"
+            for header in [nil, "", "Bearer", "Bearer ", "Bearer x", "Basic \(login.token)", "Bearer \(login.token)=", "Bearer \(String(repeating: "A", count: 43))"] {
+                #expect(try await http.send(.get, path, authorization: header).is(401, .notRegistered))
+            }
+            #expect(try await http.send(.get, path, authorization: "bearer  \(login.token)").status == 200)
+            // Replaced, and still in a cache that was not cleared in time.
+            let cached = try #require(try await bench.bus.get(Keyspace.session(login.session.tokenHash)))
+            let newer = try await bench.login(self.alice)
+            try await bench.bus.set(Keyspace.session(login.session.tokenHash), to: cached, for: .seconds(60))
+            for path in [path, "/backup/contacts"] {
+                #expect(try await http.get(path, token: login.token).is(401, .notRegistered))
+            }
+            // Banned, and the cache does not know it.
+            try await bench.sql("UPDATE auth.identities SET is_banned = true")
+            for path in [path, "/backup/contacts"] {
+                #expect(try await http.get(path, token: newer.token).is(403, .userBanned))
+            }
+            bench.bus.forgetEverything()
+            #expect(try await http.get(path, token: newer.token).is(403, .userBanned))
+            bench.wait(.seconds(7 * 86_400))
+            #expect(try await http.get(path, token: newer.token).is(401, .notRegistered))
+        }
+    }
+
+    @Test func withoutPostgresTheAnswerIs500() async throws {
+        try await AuthBench.run { bench in
+            let login = try await bench.login(self.alice)
+            await bench.postgres.kill()
+            let answer = try await HTTPBench(bench).get("/users/\(self.alice.id())/keys", token: login.token)
+            #expect(answer.is(500, .internalError))
+        }
+    }
+
+    @Test func aBackupIsWrittenReadAndRemoved() async throws {
+        try await AuthBench.run { bench in
+            let http = HTTPBench(bench)
+            let token = try await bench.login(self.alice).token
+            #expect(try await http.get("/backup/contacts", token: token).is(404, .notFound))
+            let put = try await http.put(Self.backup(1), token: token)
+            #expect(put.status == 200 && put.text == #"{"success":true,"updatedAt":\#(bench.now.milliseconds)}"#)
+            let got = try await http.get("/backup/contacts", token: token)
+            #expect(got.status == 200 && got.headers[.eTag] == put.headers[.eTag])
+            #expect(got.json["nonce"] as? String == base64([UInt8](repeating: 1, count: 24)))
+            #expect(got.json["ciphertext"] as? String == base64([UInt8](repeating: 1, count: 100)))
+            #expect(got.json["updatedAt"] as? Int64 == bench.now.milliseconds)
+            for _ in 0..<2 {
+                let removed = try await http.send(.delete, "/backup/contacts", authorization: "Bearer \(token)")
+                #expect(removed.status == 200 && removed.text == #"{"success":true}"#)
+            }
+            #expect(try await http.get("/backup/contacts", token: token).is(404, .notFound))
+        }
+    }
+
+    @Test func ofTwoWritersTheSecondLosesItsRace() async throws {
+        try await AuthBench.run { bench in
+            let http = HTTPBench(bench)
+            let token = try await bench.login(self.alice).token
+            #expect(try await http.put(Self.backup(1), token: token, ifMatch: "*").is(412, .invalidPayload))
+            let first = try await http.put(Self.backup(1), token: token).headers[.eTag]!
+            let second = try await http.put(Self.backup(2), token: token, ifMatch: first)
+            #expect(second.status == 200 && second.headers[.eTag] != first)
+            #expect(try await http.put(Self.backup(3), token: token, ifMatch: first).is(412, .invalidPayload))
+            #expect(try await http.put(Self.backup(3), token: token, ifMatch: "\"nonsense\"").is(412, .invalidPayload))
+            #expect(try await http.get("/backup/contacts", token: token).headers[.eTag] == second.headers[.eTag])
+            #expect(try await http.put(Self.backup(3), token: token, ifMatch: "*").status == 200)
+        }
+    }
+
+    @Test func aBackupHasItsForm() async throws {
+        try await AuthBench.run { bench in
+            let http = HTTPBench(bench)
+            let token = try await bench.login(self.alice).token
+            for body in [
+                "", "{}", "[]", "\u{FEFF}", Self.backup(1).replacing("Version\":1", with: "Version\":2"),
+                Self.backup(1).replacing("nonce", with: "once"), Self.backup(1, bytes: 0), Self.backup(1) + "}",
+            ] {
+                #expect(try await http.put(body, token: token).is(400, .invalidPayload))
+            }
+            #expect(try await http.put(Self.backup(1, bytes: 1_048_576), token: token).status == 200)
+            #expect(try await http.put(Self.backup(1, bytes: 1_048_577), token: token).is(413, .invalidPayload))
+            #expect(try await http.put(Self.backup(1, bytes: 2_000_000), token: token).is(413, .invalidPayload))
+            #expect(try await http.put(Self.backup(1), token: "x").is(401, .notRegistered))
+        }
+    }
+
+    private static func backup(_ byte: UInt8, bytes: Int = 100) -> String {
+        #"{"nonce":"\#(base64([UInt8](repeating: byte, count: 24)))","ciphertext":"\#(base64([UInt8](repeating: byte, count: bytes)))","cryptoVersion":1,"protocolVersion":1}"#
+    }
+}

@@ -1,0 +1,113 @@
+import AuthCore
+import Bus
+import Contract
+import Testing
+
+/// What is left when Redis or Postgres fails, or an instance dies.
+@Suite(.serialized) struct OutageTests {
+    let alice = TestIdentity(1)
+
+    @Test func anEmptiedRedisLogsNobodyOut() async throws {
+        try await AuthBench.run { bench in
+            let login = try await bench.login(self.alice)
+            bench.bus.forgetEverything()
+            #expect(try await bench.session(login.session.tokenHash) == login.session)
+            #expect(try await bench.isCached(login.session.tokenHash))
+        }
+    }
+
+    @Test func withoutRedisSessionsAreReadFromPostgres() async throws {
+        try await AuthBench.run { bench in
+            let login = try await bench.login(self.alice)
+            bench.bus.goAway()
+            #expect(try await bench.directory.session(login.session.tokenHash) == login.session)
+            bench.bus.comeBack()
+        }
+    }
+
+    @Test func withoutPostgresEveryQuestionIsAnsweredAllTheSame() async throws {
+        try await AuthBench.run { bench in
+            let login = try await bench.login(self.alice)
+            let challenge = try await bench.challenge(self.alice)
+            await bench.postgres.kill()
+            let proof = self.alice.proof(challenge.id, signing: challenge.bytes)
+            let answers = [
+                await bench.ask(.session(tokenHash: Bytes32())),
+                await bench.send("register_begin", self.alice.begin(as: self.alice.id())),
+                await bench.send("register_proof", proof),
+                await bench.send("session_refresh", AuthBench.privileged, session: login.session, token: login.token),
+                await bench.send("logout", AuthBench.privileged, session: login.session),
+                await bench.send("update_tokens", AuthBench.privileged, session: login.session),
+            ]
+            for answer in answers {
+                guard case .refused(let refusal) = answer else { throw Unexpected(answer) }
+                #expect(refusal.code == .internalError && refusal.message.hasSuffix("safe to retry"))
+            }
+            try await bench.postgres.start()
+            #expect(try await bench.untilAnswered { try await bench.session(login.session.tokenHash) } == login.session)
+        }
+    }
+
+    @Test func framesOfOthersAreRefused() async throws {
+        try await AuthBench.run { bench in
+            for type in ["send_message", "no_such_frame"] {
+                #expect(await bench.send(type, "{}").refusal == .internalError)
+            }
+            #expect(await bench.send("register_begin", "{}").refusal == .invalidPayload)
+        }
+    }
+
+    @Test func jobsOfADeadInstanceAreTakenOver() async throws {
+        try await AuthBench.run(instances: 0) { bench in
+            let request = ServiceRequest(
+                answer: AnswerAddress(node: bench.near, question: 77), connection: ConnectionID(value: 1), session: nil,
+                body: .session(tokenHash: Bytes32()))
+            try await bench.bus.append(request, to: Keyspace.auth)
+            // What is no Job at all stops nobody.
+            try await bench.bus.append([0xFF], to: Keyspace.auth.name)
+            let taken = try await bench.bus.take(
+                from: Keyspace.auth.name, group: RequestConsumer.group, consumer: "dead", limit: 9, patience: .zero)
+            #expect(taken.count == 2)
+            let answer = await withTaskGroup { group in
+                group.addTask { await bench.consumer(claimIdle: .zero).run() }
+                defer { group.cancelAll() }
+                return await bench.listener.answer(to: 77) {}
+            }
+            guard case .session(nil) = answer else { throw Unexpected(answer) }
+        }
+    }
+
+    @Test func aDrainFinishesWhatWasTaken() async throws {
+        try await AuthBench.run(instances: 0) { bench in
+            let auth = Auth(pool: bench.pool, bus: bench.bus, instance: 9, logger: quiet)
+            await withDiscardingTaskGroup { group in
+                group.addTask { await auth.run() }
+                for _ in 0..<20 { _ = await bench.ask(.session(tokenHash: Bytes32())) }
+                await auth.drain()
+                group.cancelAll()
+            }
+            // Everything answered is acknowledged, and nothing is taken any more.
+            #expect(try await bench.bus.depth(of: [Keyspace.auth.name]) == [0])
+            let late = ServiceRequest(
+                answer: AnswerAddress(node: bench.near, question: 0), connection: ConnectionID(value: 1), session: nil,
+                body: .session(tokenHash: Bytes32()))
+            try await bench.bus.append(late, to: Keyspace.auth)
+            #expect(try await bench.bus.depth(of: [Keyspace.auth.name]) == [1])
+        }
+    }
+
+    @Test func theCacheDoesNotOutliveASessionThatEndsWhileItIsFilled() async throws {
+        try await AuthBench.run { bench in
+            let login = try await bench.login(self.alice)
+            try await bench.bus.delete([Keyspace.session(login.session.tokenHash)])
+            // Ends, and clears the cache, after the directory has read the session and before it caches it.
+            let keys = MeddlingKeys(bench.bus) {
+                _ = await bench.send("logout", AuthBench.privileged, session: login.session)
+            }
+            let directory = SessionDirectory(
+                SessionTable(bench.pool), keys: keys, clock: bench.clock, logger: quiet)
+            #expect(try await directory.read(login.session.tokenHash) == nil)
+            #expect(try await bench.isCached(login.session.tokenHash) == false)
+        }
+    }
+}

@@ -1,0 +1,198 @@
+import AuthCore
+import Contract
+import ServerCrypto
+import Testing
+
+@Suite(.serialized) struct SessionTests {
+    let alice = TestIdentity(1)
+
+    private func refresh(_ login: AuthBench.Login, on bench: AuthBench) async -> Answer {
+        await bench.send("session_refresh", AuthBench.privileged, session: login.session, token: login.token)
+    }
+
+    @Test func aRefreshCanBeRepeatedUntilTheOverlapEnds() async throws {
+        try await AuthBench.run { bench in
+            let old = try await bench.login(self.alice)
+            bench.wait(.seconds(3_600))
+            let answer = await self.refresh(old, on: bench)
+            let new = try answer.refreshed()
+            let ack = try answer.reply("session_refresh_ack")
+            #expect(Set(ack.keys) == ["sessionToken", "sessionExpiresAt", "serverTime"])
+            #expect(ack["sessionExpiresAt"] as? Int64 == (bench.now + .seconds(7 * 86_400)).milliseconds)
+            #expect(ack["serverTime"] as? Int64 == bench.now.milliseconds)
+            #expect(new.token != old.token && new.token.utf8.count == 43)
+            #expect(new.session.tokenHash == SHA256.hash(Array(new.token.utf8)))
+            #expect(new.session.caller == old.session.caller && new.session.device == old.session.device)
+
+            bench.wait(.seconds(100))
+            let repeated = try await self.refresh(old, on: bench).refreshed()
+            #expect(repeated.token == new.token && repeated.session == new.session)
+            // Repeating it does not make the old one live longer.
+            #expect(try await bench.session(old.session.tokenHash)?.expiresAt == bench.now + .seconds(20))
+            #expect(try await bench.directory.session(old.session.tokenHash)?.expiresAt == bench.now + .seconds(20))
+            bench.wait(.seconds(20))
+            #expect(await self.refresh(old, on: bench).refusal == .notRegistered)
+            #expect(try await bench.session(old.session.tokenHash) == nil)
+            #expect(try await bench.session(new.session.tokenHash) == new.session)
+        }
+    }
+
+    @Test func refreshesThatRaceEndInOneToken() async throws {
+        try await AuthBench.run { bench in
+            let old = try await bench.login(self.alice)
+            let tokens = try await withThrowingTaskGroup { group in
+                for _ in 0..<8 { group.addTask { try await self.refresh(old, on: bench).refreshed().token } }
+                return try await group.reduce(into: Set<String>()) { $0.insert($1) }
+            }
+            #expect(tokens.count == 1)
+            #expect(try await bench.sql("SELECT count(*) FROM auth.sessions") == "2")
+        }
+    }
+
+    @Test func theOldTokenDiesWhenTheNewOneIsUsed() async throws {
+        try await AuthBench.run { bench in
+            let old = try await bench.login(self.alice)
+            let new = try await self.refresh(old, on: bench).refreshed()
+            #expect(try await bench.isCached(old.session.tokenHash))
+            for _ in 0..<2 {
+                try await bench.tell(.sessionUsed(tokenHash: new.session.tokenHash))
+                #expect(try await bench.isCached(old.session.tokenHash) == false)
+                #expect(try await bench.session(old.session.tokenHash) == nil)
+                #expect(try await bench.session(new.session.tokenHash) == new.session)
+            }
+            // One that was never refreshed has nothing to end.
+            try await bench.tell(.sessionUsed(tokenHash: Bytes32()))
+        }
+    }
+
+    @Test func whatIsNoSessionIsNotRefreshed() async throws {
+        try await AuthBench.run { bench in
+            let login = try await bench.login(self.alice)
+            for token in ["", String(repeating: "A", count: 43)] {
+                let answer = await bench.send(
+                    "session_refresh", AuthBench.privileged, session: login.session, token: token)
+                #expect(answer.refusal == .notRegistered)
+            }
+            #expect(await bench.send("session_refresh", AuthBench.privileged, token: login.token).refusal == .notRegistered)
+            // Replaced by a newer login.
+            _ = try await bench.login(self.alice)
+            #expect(await self.refresh(login, on: bench).refusal == .notRegistered)
+        }
+    }
+
+    @Test func aSessionEndsWithItsWeek() async throws {
+        try await AuthBench.run { bench in
+            let login = try await bench.login(self.alice)
+            bench.wait(.seconds(7 * 86_400) - .milliseconds(1))
+            #expect(try await bench.session(login.session.tokenHash) == login.session)
+            #expect(try await bench.directory.session(login.session.tokenHash) == login.session)
+            bench.wait(.milliseconds(1))
+            #expect(try await bench.session(login.session.tokenHash) == nil)
+            #expect(try await bench.directory.session(login.session.tokenHash) == nil)
+        }
+    }
+
+    @Test func logoutEndsSessionDeviceAndEpoch() async throws {
+        try await AuthBench.run { bench in
+            let login = try await bench.login(self.alice, more: #","pushToken":"push-1""#)
+            let answer = await bench.send("logout", AuthBench.privileged, session: login.session)
+            guard case .loggedOut = answer else { throw Unexpected(answer) }
+            #expect(try answer.reply("logout_ack")["success"] as? Bool == true)
+            #expect(try await bench.isCached(login.session.tokenHash) == false)
+            #expect(try await bench.session(login.session.tokenHash) == nil)
+            #expect(try await bench.sql("SELECT count(*) FROM auth.devices") == "0")
+            #expect(try await bench.sql("SELECT epoch FROM auth.identities") == "2")
+            // The acknowledgement goes first, so that the connection is not closed before it.
+            let answered = bench.listener.heard.lastIndex { if case .answer(_, question: _, .loggedOut) = $0 { true } else { false } }
+            let told = bench.listener.heard.lastIndex {
+                if case .news(.sessionsEnded(self.alice.id(), before: Epoch(value: 2), why: .replaced)) = $0 { true } else { false }
+            }
+            #expect(try #require(answered) < #require(told))
+            // Once more, as when the Job comes twice.
+            #expect(await bench.send("logout", AuthBench.privileged, session: login.session).isStale)
+            #expect(try await bench.sql("SELECT epoch FROM auth.identities") == "2")
+        }
+    }
+
+    @Test func pushTokensAreKeptSetAndCleared() async throws {
+        try await AuthBench.run { bench in
+            let login = try await bench.login(self.alice, more: #","pushToken":"p1","voipToken":"v1""#)
+            func update(_ fields: String) async throws -> String {
+                let answer = await bench.send(
+                    "update_tokens", #"{"protocolVersion":1,"cryptoVersion":1\#(fields)}"#, session: login.session)
+                #expect(try answer.reply("tokens_updated")["success"] as? Bool == true)
+                return try await bench.sql("SELECT push_token, voip_token FROM auth.devices")
+            }
+            #expect(try await update("") == "p1|v1")
+            #expect(try await update(#","pushToken":"p2""#) == "p2|v1")
+            #expect(try await update(#","voipToken":null"#) == "p2|")
+            #expect(try await update(#","pushToken":null,"voipToken":"v2""#) == "|v2")
+            #expect(try await update(#","voipToken":"v2""#) == "|v2")
+            // A login on the same device without tokens keeps them.
+            _ = try await bench.login(self.alice)
+            #expect(try await bench.sql("SELECT push_token, voip_token FROM auth.devices") == "|v2")
+        }
+    }
+
+    @Test func tokensOfAnOlderEpochAreRefused() async throws {
+        try await AuthBench.run { bench in
+            let old = try await bench.login(self.alice)
+            let new = try await bench.login(self.alice.withNewDevice())
+            let fields = #"{"protocolVersion":1,"cryptoVersion":1,"pushToken":"stolen"}"#
+            #expect(await bench.send("update_tokens", fields, session: old.session).isStale)
+            #expect(try await bench.sql("SELECT count(*) FROM auth.push_tokens") == "0")
+            _ = try await bench.send("update_tokens", fields, session: new.session).reply("tokens_updated")
+            #expect(try await bench.sql("SELECT push_token FROM auth.push_tokens") == "stolen")
+            #expect(await bench.send("update_tokens", fields).refusal == .notRegistered)
+        }
+    }
+
+    @Test func aPushTokenBelongsToWhoeverShowedItLast() async throws {
+        try await AuthBench.run { bench in
+            let bob = TestIdentity(2)
+            let owner = "SELECT auth.whisper_id_text(whisper_id), push_token, voip_token FROM auth.push_tokens"
+            _ = try await bench.login(self.alice, more: #","pushToken":"shared","voipToken":"alice's""#)
+            let second = try await bench.login(bob)
+            let fields = #"{"protocolVersion":1,"cryptoVersion":1,"pushToken":"shared"}"#
+            _ = try await bench.send("update_tokens", fields, session: second.session).reply("tokens_updated")
+            #expect(try await bench.sql(owner + " ORDER BY push_token") == "\(bob.id())|shared|\n\(self.alice.id())||alice's")
+            _ = try await bench.login(self.alice, more: #","pushToken":"shared""#)
+            #expect(try await bench.sql(owner) == "\(self.alice.id())|shared|alice's")
+        }
+    }
+
+    @Test func ownersThatRaceLeaveOneOwner() async throws {
+        try await AuthBench.run { bench in
+            let logins = try await withThrowingTaskGroup { group in
+                for seed in UInt8(1)...6 { group.addTask { try await bench.login(TestIdentity(seed)) } }
+                return try await group.reduce(into: [AuthBench.Login]()) { $0.append($1) }
+            }
+            await withDiscardingTaskGroup { group in
+                for login in logins {
+                    group.addTask {
+                        let fields = #"{"protocolVersion":1,"cryptoVersion":1,"pushToken":"shared","voipToken":"too"}"#
+                        let answer = await bench.send("update_tokens", fields, session: login.session)
+                        #expect(throws: Never.self) { try answer.reply("tokens_updated") }
+                    }
+                }
+            }
+            #expect(try await bench.sql("SELECT count(*) FROM auth.push_tokens WHERE push_token = 'shared' AND voip_token = 'too'") == "1")
+        }
+    }
+
+    @Test func theSweepRemovesWhatHasEndedAndNothingElse() async throws {
+        try await AuthBench.run { bench in
+            let sweep = SessionSweep(SessionTable(bench.pool), clock: bench.clock, logger: quiet)
+            for seed in UInt8(1)...5 { _ = try await bench.login(TestIdentity(seed)) }
+            bench.wait(.seconds(86_400))
+            let refreshed = try await bench.login(TestIdentity(6))
+            let successor = try await self.refresh(refreshed, on: bench).refreshed()
+            #expect(try await sweep.sweep() == 0)
+            bench.wait(.seconds(120))
+            #expect(try await sweep.sweep() == 1)
+            bench.wait(.seconds(6 * 86_400))
+            #expect(try await sweep.sweep(batch: 2) == 5)
+            #expect(try await bench.session(successor.session.tokenHash) != nil)
+        }
+    }
+}

@@ -1,0 +1,57 @@
+import Bus
+import Contract
+import Testing
+
+/// What both buses promise about keys.
+@Suite struct KeyBusTests {
+    private let a = KeyName("a")
+    private let b = KeyName("b")
+
+    @Test(arguments: BusKind.present)
+    func aValueIsThereUntilDeleted(kind: BusKind) async throws {
+        try await kind.run { test in
+            #expect(try await test.bus.get(a) == nil)
+            try await test.bus.set(a, to: bytes("1"), for: .seconds(60))
+            test.bus.setSoon(b, to: [], for: .seconds(60))
+            #expect(try await test.bus.get([a, KeyName("none"), b]) == [bytes("1"), nil, []])
+            try await test.bus.delete([a, b])
+            #expect(try await test.bus.get([a, b]) == [nil, nil])
+        }
+    }
+
+    @Test(arguments: BusKind.present)
+    func ofSeveralTakersOneGetsTheValue(kind: BusKind) async throws {
+        try await kind.run { test in
+            let (bus, key) = (test.bus, a)
+            try await bus.set(key, to: bytes("1"), for: .seconds(60))
+            let got = try await withThrowingTaskGroup(of: [UInt8]?.self) { group in
+                for _ in 0..<8 { group.addTask { try await bus.take(key) } }
+                return try await group.reduce(into: [[UInt8]]()) { if let value = $1 { $0.append(value) } }
+            }
+            #expect(got == [bytes("1")])
+        }
+    }
+
+    @Test(arguments: BusKind.present)
+    func aKeyIsDeletedOnlyIfItStillHoldsTheValue(kind: BusKind) async throws {
+        try await kind.run { test in
+            try await test.bus.set(a, to: bytes("new"), for: .seconds(60))
+            test.bus.deleteSoon(a, ifStill: bytes("old"))
+            #expect(try await test.bus.get(a) == bytes("new"))
+            test.bus.deleteSoon(a, ifStill: bytes("new"))
+            #expect(try await test.bus.get(a) == nil)
+        }
+    }
+
+    @Test(arguments: BusKind.present)
+    func aKeyEndsWithItsTimeUnlessTouched(kind: BusKind) async throws {
+        try await kind.run { test in
+            try await test.bus.set(a, to: bytes("touched"), for: .milliseconds(500))
+            test.bus.touchSoon([a, KeyName("none")], for: .seconds(60))
+            try await test.bus.set(b, to: bytes("not touched"), for: .milliseconds(501))
+            // Its end comes after that of the first key would have come.
+            while try await test.bus.get(b) != nil {}
+            #expect(try await test.bus.get([a, KeyName("none")]) == [bytes("touched"), nil])
+        }
+    }
+}

@@ -1,0 +1,86 @@
+import Bus
+import NIOCore
+import Testing
+
+@testable import RedisBus
+
+/// The parts of `RedisBus` that touch no socket.
+@Suite struct RedisMachineTests {
+    @Test func aCommandIsAnArrayOfBulkStrings() {
+        var buffer = ByteBuffer()
+        RedisCommand.trim(stream: "s", through: EntryID(milliseconds: 1_700_000_000_000, sequence: 9)).write(into: &buffer)
+        #expect(String(buffer: buffer) == "*5\r\n$5\r\nXTRIM\r\n$1\r\ns\r\n$5\r\nMINID\r\n$1\r\n=\r\n$16\r\n1700000000000-10\r\n")
+    }
+
+    @Test(arguments: 1..<40)
+    func answersAreFoundHoweverTheBytesAreCut(piece: Int) {
+        let wire = bytes("+OK\r\n:-7\r\n*3\r\n$3\r\na\r\n\r\n$-1\r\n*0\r\n-ERR no\r\n*-1\r\n")
+        let reader = ReplyReader()
+        var answers: [String] = []
+        var rest = wire[...]
+        while !rest.isEmpty {
+            let fed = Array(rest.prefix(piece)).withUnsafeBytes { part in
+                reader.feed(part) { reply in
+                    let text = reply.text
+                    answers.append(reply.tokens.map { $0.description(in: text) }.joined(separator: ","))
+                    return true
+                }
+            }
+            #expect(fed)
+            rest = rest.dropFirst(piece)
+        }
+        #expect(answers == ["OK", "-7", "[3],a\r\n,null,[0]", "!ERR no", "null"])
+    }
+
+    @Test func whatIsNotRedisProtocolEndsTheReader() {
+        let reader = ReplyReader()
+        let isProtocol = bytes("HTTP/1.1 400 Bad Request\r\n").withUnsafeBytes { reader.feed($0) { _ in true } }
+        #expect(!isProtocol)
+    }
+
+    @Test func theWatchEndsAConnectionWhoseOldestCommandIsTooOld() {
+        var watch = AnswerWatch()
+        let looks = Int(RedisLimits.answerMax / RedisLimits.watchEvery)
+        watch.issued = 3
+        for _ in 0..<looks {
+            watch.issued += 1
+            let isFresh = watch.look(unanswered: 1)
+            #expect(isFresh)
+        }
+        let unanswered = Int(watch.issued) - 3
+        let isFresh = watch.look(unanswered: unanswered)
+        #expect(!isFresh)
+    }
+
+    @Test(arguments: UInt64(0)..<50)
+    func theBackoffGrowsToItsBoundAndIsJittered(seed: UInt64) {
+        var random = SeededGenerator(state: seed)
+        var backoff = Backoff()
+        let waits = (0..<10).map { _ in backoff.next(using: &random) }
+        #expect(waits[0] >= RedisLimits.backoffMin / 2 && waits[0] <= RedisLimits.backoffMin)
+        #expect(waits[9] >= RedisLimits.backoffMax / 2 && waits[9] <= RedisLimits.backoffMax)
+        backoff.reset()
+        #expect(backoff.next(using: &random) <= RedisLimits.backoffMin)
+    }
+}
+
+extension Reply.Token {
+    fileprivate func description(in text: [UInt8]) -> String {
+        switch self {
+        case .array(let count): "[\(count)]"
+        case .text(let place): String(decoding: text[place], as: UTF8.self)
+        case .integer(let value): "\(value)"
+        case .null: "null"
+        case .error(let place): "!" + String(decoding: text[place], as: UTF8.self)
+        }
+    }
+}
+
+private struct SeededGenerator: RandomNumberGenerator {
+    var state: UInt64
+
+    mutating func next() -> UInt64 {
+        self.state = self.state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+        return self.state ^ (self.state >> 29)
+    }
+}

@@ -1,0 +1,266 @@
+import Contract
+import Logging
+import Testing
+
+@testable import WhisperClient
+
+/// Two people, a server in memory, and what goes wrong in between. No test sleeps: each waits for an event.
+@Suite(.timeLimit(.minutes(1))) struct EngineTests {
+    let folder: TemporaryFolder
+    let server = FakeServer()
+
+    init() throws { self.folder = try TemporaryFolder() }
+
+    /// A client, opened anew with each call; the one before must be gone.
+    func client(_ name: String, _ words: Mnemonic) throws -> WhisperClient {
+        let home = self.folder.path + "/" + name
+        let profile =
+            Profile.exists(at: home)
+            ? try Profile.open(at: home) : try Profile.create(at: home, mnemonic: words, server: .local)
+        return try WhisperClient(profile: profile, server: self.server, logger: Logger(label: "test"))
+    }
+
+    /// Runs the clients while `body` talks to them.
+    func running(_ clients: [WhisperClient], _ body: () async throws -> Void) async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for client in clients { group.addTask { _ = await client.run() } }
+            do { try await body() } catch {
+                for client in clients { await client.close() }
+                throw error
+            }
+            for client in clients { await client.close() }
+            try await group.waitForAll()
+        }
+    }
+
+    func wait(_ client: WhisperClient, for events: AsyncStream<ClientEvent>, _ isIt: (ClientEvent) -> Bool) async {
+        for await event in events where isIt(event) { return }
+        Issue.record("the client stopped first")
+    }
+
+    func online(_ client: WhisperClient) async {
+        let events = await client.events()
+        await self.wait(client, for: events) { $0 == .connection(.online) }
+    }
+
+    /// Waits until a message of ours is where it should be.
+    func settled(_ client: WhisperClient, _ events: AsyncStream<ClientEvent>, _ id: UUIDText, _ state: MessageState) async {
+        await self.wait(client, for: events) { event in
+            if case .changed(let message) = event { message.id == id && message.state == state } else { false }
+        }
+    }
+
+    @Test func aConversationGoesFromQueuedToRead() async throws {
+        let (alice, bob) = (try self.client("alice", aliceWords), try self.client("bob", bobWords))
+        try await self.running([alice, bob]) {
+            await self.online(alice)
+            await self.online(bob)
+            _ = try await alice.addContact(bobID, name: "Bob")
+            let (hers, his) = (await alice.events(), await bob.events())
+            let sent = try await alice.send("hello", to: bobID)
+            await self.wait(bob, for: his) { event in
+                guard case .received(let message) = event else { return false }
+                return message.content == .text("hello") && message.id == sent.id
+            }
+            await self.settled(alice, hers, sent.id, .delivered)
+            try await bob.markRead(aliceWords.id)
+            await self.settled(alice, hers, sent.id, .read)
+        }
+        #expect(try alice.store.messages(with: bobID, limit: 1).first?.state == .read)
+        // The stranger who wrote first is pinned.
+        #expect(try bob.store.contact(aliceWords.id)?.keys == IdentityKeys(aliceWords).publicKeys)
+        #expect(self.server.waiting(for: bobID) == 0)
+    }
+
+    @Test func whatIsWrittenOfflineGoesInOrderAfterARestart() async throws {
+        var ids: [UUIDText] = []
+        do {
+            let alice = try self.client("alice", aliceWords)
+            _ = self.server.enroll(IdentityKeys(bobWords).publicKeys)
+            try await self.running([alice]) {
+                await self.online(alice)
+                _ = try await alice.addContact(bobID, name: nil)
+            }
+        }
+        do {
+            let alice = try self.client("alice", aliceWords)
+            for text in 1...20 { ids.append(try await alice.send("\(text)", to: bobID).id) }
+            #expect(try alice.store.unsettled().count == 20)
+        }
+        let alice = try self.client("alice", aliceWords)
+        let events = await alice.events()
+        try await self.running([alice]) { await self.settled(alice, events, ids.last!, .sent) }
+        #expect(self.server.accepted == ids.map { "\($0)" })
+        // The session was kept: one login for both lives.
+        #expect(self.server.logins == 1)
+
+        let bob = try self.client("bob", bobWords)
+        let his = await bob.events()
+        try await self.running([bob]) {
+            for text in 1...20 {
+                await self.wait(bob, for: his) { event in
+                    guard case .received(let message) = event else { return false }
+                    #expect(message.content == .text("\(text)"))
+                    return true
+                }
+            }
+        }
+        #expect(self.server.waiting(for: bobID) == 0)
+    }
+
+    @Test func aLostAcceptanceIsAskedForAgainWithTheSameID() async throws {
+        _ = self.server.enroll(IdentityKeys(bobWords).publicKeys)
+        let alice = try self.client("alice", aliceWords)
+        try await self.running([alice]) {
+            await self.online(alice)
+            _ = try await alice.addContact(bobID, name: nil)
+            self.server.set { $0.losesAcceptances = 2 }
+            let events = await alice.events()
+            let sent = try await alice.send("once", to: bobID)
+            await self.settled(alice, events, sent.id, .sent)
+            #expect(self.server.accepted == ["\(sent.id)"])
+            #expect(self.server.seen.filter { $0 == "send_message" }.count == 3)
+        }
+    }
+
+    @Test func refusalsAreRepeatedOrFinal() async throws {
+        _ = self.server.enroll(IdentityKeys(bobWords).publicKeys)
+        let alice = try self.client("alice", aliceWords)
+        try await self.running([alice]) {
+            await self.online(alice)
+            _ = try await alice.addContact(bobID, name: nil)
+            self.server.set { $0.refusals = [("INTERNAL_ERROR", nil), ("RATE_LIMITED", 20), ("INVALID_TIMESTAMP", nil)] }
+            let events = await alice.events()
+            let patient = try await alice.send("patient", to: bobID)
+            await self.settled(alice, events, patient.id, .sent)
+            self.server.set { $0.refusals = [("NOT_FOUND", nil)] }
+            let refused = try await alice.send("refused", to: bobID)
+            await self.settled(alice, events, refused.id, .failed(.noSuchPerson))
+        }
+    }
+
+    @Test func aDeadSessionIsReplacedInTheMiddleOfTraffic() async throws {
+        _ = self.server.enroll(IdentityKeys(bobWords).publicKeys)
+        let alice = try self.client("alice", aliceWords)
+        try await self.running([alice]) {
+            await self.online(alice)
+            _ = try await alice.addContact(bobID, name: nil)
+            self.server.forgetSessions()
+            let events = await alice.events()
+            let sent = try await alice.send("still here", to: bobID)
+            await self.settled(alice, events, sent.id, .sent)
+            #expect(self.server.logins == 2)
+        }
+    }
+
+    @Test func theServerIsAwayAndComesBack() async throws {
+        self.server.set { $0.isAway = true }
+        let alice = try self.client("alice", aliceWords)
+        let events = await alice.events()
+        try await self.running([alice]) {
+            await self.wait(alice, for: events) { event in
+                guard case .connection(.away(let why, _)) = event else { return false }
+                return why == "nobody listens"
+            }
+            self.server.set { $0.isAway = false }
+            await self.wait(alice, for: events) { $0 == .connection(.online) }
+            self.server.breakConnections(code: 1001, reason: "10")
+            await self.wait(alice, for: events) { event in
+                if case .connection(.away) = event { true } else { false }
+            }
+            await self.wait(alice, for: events) { $0 == .connection(.online) }
+        }
+    }
+
+    @Test func anotherDeviceEndsThisOne() async throws {
+        let alice = try self.client("alice", aliceWords)
+        let run = Task { await alice.run() }
+        await self.online(alice)
+        self.server.breakConnections(code: 4001)
+        #expect(await run.value == .replaced)
+    }
+
+    @Test func aHostileChallengeIsNotSigned() async throws {
+        self.server.set { $0.challenge = Sodium.sha256([1]) }
+        let alice = try self.client("alice", aliceWords)
+        #expect(await alice.run() == .foreignChallenge)
+        #expect(!self.server.seen.contains("register_proof"))
+    }
+
+    @Test func falseKeysAreRefusedLoudly() async throws {
+        _ = self.server.enroll(IdentityKeys(bobWords).publicKeys)
+        self.server.set { $0.falseKeys = ["\(bobID)": IdentityKeys(.random()).publicKeys] }
+        let alice = try self.client("alice", aliceWords)
+        let events = await alice.events()
+        try await self.running([alice]) {
+            await self.online(alice)
+            await #expect(throws: ContactError.foreignKeys) { try await alice.addContact(bobID, name: nil) }
+            await self.wait(alice, for: events) { $0 == .alarm(.foreignKeys(of: bobID)) }
+            await #expect(throws: ContactError.noSuchPerson) { try await alice.addContact(carolID, name: nil) }
+        }
+        #expect(try alice.store.contacts().isEmpty)
+    }
+
+    @Test func forgedMailIsNeitherKeptNorAcknowledged() async throws {
+        let bobKeys = IdentityKeys(bobWords)
+        _ = self.server.enroll(bobKeys.publicKeys)
+        let alice = try self.client("alice", aliceWords)
+        let events = await alice.events()
+        try await self.running([alice]) {
+            await self.online(alice)
+            _ = try await alice.addContact(bobID, name: nil)
+            var forged = try SealedMessage(
+                text: "send money", messageID: "\(UUIDText.random())", from: bobID, to: aliceWords.id,
+                reader: IdentityKeys(aliceWords).publicKeys, timestamp: Timestamp(milliseconds: 5),
+                nonce: Sodium.random(24), keys: bobKeys)
+            forged.timestamp = 6
+            self.server.deliver(forged)
+            await self.wait(alice, for: events) { $0 == .alarm(.forgedMail(from: bobID)) }
+        }
+        #expect(self.server.receipts.isEmpty)
+        #expect(try alice.store.messages(with: bobID, limit: 5).isEmpty)
+    }
+
+    @Test func repeatedMailIsKeptOnceAndAcknowledgedAgain() async throws {
+        let bobKeys = IdentityKeys(bobWords)
+        _ = self.server.enroll(bobKeys.publicKeys)
+        self.server.set { $0.holdsMail = true }
+        let alice = try self.client("alice", aliceWords)
+        let mail = try (0..<5).map { number in
+            try SealedMessage(
+                text: "\(number)", messageID: "\(UUIDText.random())", from: bobID, to: aliceWords.id,
+                reader: IdentityKeys(aliceWords).publicKeys, timestamp: Timestamp(milliseconds: 5),
+                nonce: Sodium.random(24), keys: bobKeys)
+        }
+        let events = await alice.events()
+        try await self.running([alice]) {
+            await self.online(alice)
+            for message in mail + mail { self.server.deliver(message) }
+            // The mail waits on the server; each new connection fetches it, page by page.
+            self.server.breakConnections()
+            for number in 0..<5 {
+                await self.wait(alice, for: events) { event in
+                    guard case .received(let message) = event else { return false }
+                    #expect(message.content == .text("\(number)"))
+                    return true
+                }
+            }
+        }
+        #expect(try alice.store.messages(with: bobID, limit: 50).count == 5)
+        #expect(self.server.waiting(for: aliceWords.id) == 0)
+    }
+
+    @Test func textsAreCheckedBeforeTheyAreTaken() async throws {
+        let alice = try self.client("alice", aliceWords)
+        await #expect(throws: SendError.empty) { try await alice.send("", to: bobID) }
+        await #expect(throws: SendError.unknownContact) { try await alice.send("x", to: bobID) }
+        await #expect(throws: SendError.tooLong(bytes: 8_001)) {
+            try await alice.send(String(repeating: "x", count: 8_001), to: bobID)
+        }
+    }
+}
+
+extension Mnemonic {
+    /// The id of these words where nobody else has it.
+    var id: WhisperID { IdentityKeys(self).publicKeys.id(counter: 0) }
+}

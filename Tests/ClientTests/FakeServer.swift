@@ -1,0 +1,253 @@
+import Contract
+import Foundation
+import Synchronization
+
+@testable import WhisperClient
+
+/// A server in memory, with faults to order: enough of the contract for the engine to be tried without sockets.
+final class FakeServer: ServerLink {
+    struct Faults {
+        /// Nobody answers.
+        var isAway = false
+        /// The next messages of clients are accepted, but the answer is lost with the connection.
+        var losesAcceptances = 0
+        /// Errors for the next messages, instead of accepting them.
+        var refusals: [(code: String, retryAfterMs: Int?)] = []
+        /// Live deliveries are not made; mail waits for `fetch_pending`.
+        var holdsMail = false
+        /// Bytes that clients are asked to sign at login.
+        var challenge = Array("whisper-register".utf8) + Sodium.random(16)
+        /// Keys given out in place of the true ones.
+        var falseKeys: [String: PublicKeys] = [:]
+        var pageSize = 2
+    }
+
+    /// What a client wrote, as far as anybody looks at it.
+    struct Frame: Decodable {
+        struct Payload: Decodable {
+            var sessionToken: String?
+            var messageId: String?
+            var from: String?
+            var to: String?
+            var timestamp: Int64?
+            var nonce: String?
+            var ciphertext: String?
+            var sig: String?
+            var status: String?
+            var cursor: String?
+            var signature: String?
+            var signPublicKey: String?
+            var encPublicKey: String?
+        }
+        var type: String
+        var requestId: String?
+        var payload: Payload
+    }
+
+    private struct State {
+        var faults = Faults()
+        var keys: [String: PublicKeys] = [:]
+        var tokens: [String: String] = [:]
+        var links: [String: Link] = [:]
+        var mail: [String: [[String: String]]] = [:]
+        var accepted: [String] = []
+        var seen: [String] = []
+        var receipts: [String] = []
+        var logins = 0
+        /// Receipts for people who are away.
+        var waitingReceipts: [String: [String]] = [:]
+    }
+
+    private let state = Mutex(State())
+
+    /// Message ids in the order accepted, without repetitions.
+    var accepted: [String] { self.state.withLock { $0.accepted } }
+    /// Types of all frames.
+    var seen: [String] { self.state.withLock { $0.seen } }
+    /// `status messageId`, as they came.
+    var receipts: [String] { self.state.withLock { $0.receipts } }
+    var logins: Int { self.state.withLock { $0.logins } }
+    func waiting(for id: WhisperID) -> Int { self.state.withLock { $0.mail["\(id)"]?.count ?? 0 } }
+
+    func set(_ change: (inout Faults) -> Void) { self.state.withLock { change(&$0.faults) } }
+
+    /// Breaks every connection.
+    func breakConnections(code: UInt16? = nil, reason: String = "") {
+        for link in self.state.withLock({ $0.links.values.map { $0 } }) { link.end(code, reason) }
+    }
+
+    func forgetSessions() { self.state.withLock { $0.tokens = [:] } }
+
+    /// Puts a message into somebody's mailbox and delivers it if they are there.
+    func deliver(_ message: SealedMessage) {
+        self.accept([
+            "messageId": message.messageID, "from": message.from, "to": message.to,
+            "timestamp": "\(message.timestamp)", "nonce": message.nonce, "ciphertext": message.ciphertext,
+            "sig": message.signature,
+        ])
+    }
+
+    func enroll(_ keys: PublicKeys) -> WhisperID {
+        let id = keys.id(counter: 0)
+        self.state.withLock { $0.keys["\(id)"] = keys }
+        return id
+    }
+
+    // MARK: ServerLink
+
+    func open() async throws(LinkError) -> any OpenLink {
+        guard !self.state.withLock({ $0.faults.isAway }) else { throw .unreachable("nobody listens") }
+        return Link(server: self)
+    }
+
+    func get(_ path: String, bearer: String) async throws(LinkError) -> HTTPAnswer {
+        let id = path.split(separator: "/")[1]
+        return self.state.withLock { state in
+            guard state.tokens[bearer] != nil else { return HTTPAnswer(status: 401, body: []) }
+            guard let keys = state.faults.falseKeys[String(id)] ?? state.keys[String(id)] else {
+                return HTTPAnswer(status: 404, body: [])
+            }
+            let body = """
+                {"whisperId":"\(id)","encPublicKey":"\(base64(keys.box.bytes))","signPublicKey":"\(base64(keys.sign.bytes))","status":"active"}
+                """
+            return HTTPAnswer(status: 200, body: Array(body.utf8))
+        }
+    }
+
+    final class Link: OpenLink {
+        let events: AsyncStream<LinkEvent>
+        private let continuation: AsyncStream<LinkEvent>.Continuation
+        private let server: FakeServer
+
+        init(server: FakeServer) {
+            (self.events, self.continuation) = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(10_000))
+            self.server = server
+        }
+
+        func send(_ text: [UInt8]) { self.server.take(try! JSONDecoder().decode(Frame.self, from: Data(text)), from: self) }
+        func close() { self.end(nil, "") }
+
+        func end(_ code: UInt16?, _ reason: String) {
+            self.server.gone(self)
+            self.continuation.yield(.closed(code: code, reason: reason))
+            self.continuation.finish()
+        }
+
+        func answer(_ type: String, _ payload: String, _ requestID: String? = nil) {
+            let id = requestID.map { #","requestId":"\#($0)""# } ?? ""
+            self.continuation.yield(.text(Array(#"{"type":"\#(type)"\#(id),"payload":\#(payload)}"#.utf8)))
+        }
+    }
+
+    private func gone(_ link: Link) {
+        self.state.withLock { state in
+            for (id, other) in state.links where other === link { state.links[id] = nil }
+        }
+    }
+
+    private func take(_ frame: Frame, from link: Link) {
+        let payload = frame.payload
+        self.state.withLock { $0.seen.append(frame.type) }
+        let now = Int64(Date().timeIntervalSince1970 * 1_000)
+        switch frame.type {
+        case "ping": link.answer("pong", #"{"timestamp":\#(payload.timestamp!),"serverTime":\#(now)}"#, frame.requestId)
+        case "register_begin":
+            let challenge = base64(self.state.withLock { $0.faults.challenge })
+            link.answer(
+                "register_challenge",
+                #"{"challengeId":"\#(UUIDText.random())","challenge":"\#(challenge)","expiresAt":\#(now + 60_000)}"#,
+                frame.requestId)
+        case "register_proof":
+            let keys = PublicKeys(
+                sign: Bytes32(Base64.decode(payload.signPublicKey!)!)!, box: Bytes32(Base64.decode(payload.encPublicKey!)!)!)
+            let challenge = self.state.withLock { $0.faults.challenge }
+            precondition(Sodium.verify(Base64.decode(payload.signature!)!, of: challenge, publicKey: keys.sign.bytes))
+            let id = self.enroll(keys)
+            let token = base64(Sodium.random(30))
+            self.state.withLock { state in
+                state.tokens[token] = "\(id)"
+                state.logins += 1
+            }
+            self.bind(link, "\(id)")
+            link.answer(
+                "register_ack",
+                """
+                {"success":true,"whisperId":"\(id)","sessionToken":"\(token)","sessionExpiresAt":\(now + 604_800_000),"serverTime":\(now)}
+                """, frame.requestId)
+        default:
+            guard let id = self.state.withLock({ $0.tokens[payload.sessionToken ?? ""] }) else {
+                return link.answer("error", #"{"code":"NOT_REGISTERED","message":"no session"}"#, frame.requestId)
+            }
+            self.bind(link, id)
+            self.take(frame, of: id, from: link)
+        }
+    }
+
+    private func bind(_ link: Link, _ id: String) {
+        let receipts = self.state.withLock { state in
+            state.links[id] = link
+            return state.waitingReceipts.removeValue(forKey: id) ?? []
+        }
+        for receipt in receipts { link.answer("message_delivered", receipt) }
+    }
+
+    private func take(_ frame: Frame, of id: String, from link: Link) {
+        let payload = frame.payload
+        switch frame.type {
+        case "send_message":
+            if let refusal = self.state.withLock({ $0.faults.refusals.isEmpty ? nil : $0.faults.refusals.removeFirst() }) {
+                let after = refusal.retryAfterMs.map { #","retryAfterMs":\#($0)"# } ?? ""
+                return link.answer("error", #"{"code":"\#(refusal.code)","message":"no"\#(after)}"#, frame.requestId)
+            }
+            self.accept([
+                "messageId": payload.messageId!, "from": payload.from!, "to": payload.to!,
+                "timestamp": "\(payload.timestamp!)", "nonce": payload.nonce!, "ciphertext": payload.ciphertext!,
+                "sig": payload.sig!,
+            ])
+            let isLost = self.state.withLock { state in
+                guard state.faults.losesAcceptances > 0 else { return false }
+                state.faults.losesAcceptances -= 1
+                return true
+            }
+            if isLost { return link.end(nil, "") }
+            link.answer("message_accepted", #"{"messageId":"\#(payload.messageId!)","status":"sent"}"#, frame.requestId)
+        case "delivery_receipt":
+            let receipt = """
+                {"messageId":"\(payload.messageId!)","status":"\(payload.status!)","timestamp":1,"from":"\(id)"}
+                """
+            let sender = self.state.withLock { state in
+                state.receipts.append("\(payload.status!) \(payload.messageId!)")
+                state.mail[id]?.removeAll { $0["messageId"] == payload.messageId }
+                if state.links[payload.to!] == nil { state.waitingReceipts[payload.to!, default: []].append(receipt) }
+                return state.links[payload.to!]
+            }
+            sender?.answer("message_delivered", receipt)
+        case "fetch_pending":
+            let (page, next) = self.state.withLock { state in
+                let mail = (state.mail[id] ?? []).drop { Int($0["number"]!)! <= Int(payload.cursor ?? "0")! }
+                let page = mail.prefix(state.faults.pageSize)
+                return (page.map { Self.text($0) }, mail.count > page.count ? page.last!["number"] : nil)
+            }
+            let cursor = next.map { #","nextCursor":"\#($0)""# } ?? ""
+            link.answer("pending_messages", #"{"messages":[\#(page.joined(separator: ","))]\#(cursor)}"#, frame.requestId)
+        default: break
+        }
+    }
+
+    private func accept(_ message: [String: String]) {
+        let recipient = self.state.withLock { state -> Link? in
+            guard !state.accepted.contains(message["messageId"]!) else { return nil }
+            state.accepted.append(message["messageId"]!)
+            var message = message
+            message["number"] = "\(state.accepted.count)"
+            state.mail[message["to"]!, default: []].append(message)
+            return state.faults.holdsMail ? nil : state.links[message["to"]!]
+        }
+        recipient?.answer("message_received", Self.text(message))
+    }
+
+    private static func text(_ message: [String: String]) -> String {
+        let fields = message.filter { $0.key != "timestamp" && $0.key != "number" }.map { #""\#($0.key)":"\#($0.value)""# }
+        return #"{"msgType":"text","timestamp":\#(message["timestamp"]!),\#(fields.joined(separator: ","))}"#
+    }
+}

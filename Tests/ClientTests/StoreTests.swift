@@ -1,0 +1,151 @@
+import Contract
+import Foundation
+import GRDB
+import Testing
+
+@testable import WhisperClient
+
+@Suite struct StoreTests {
+    let folder: TemporaryFolder
+    let bob = IdentityKeys(bobWords).publicKeys
+
+    init() throws { self.folder = try TemporaryFolder() }
+
+    private func open() throws -> ClientStore { try ClientStore(path: self.folder.path + "/store.sqlite") }
+
+    private func outgoing(_ text: String, id: UUIDText = .random()) -> Message {
+        Message(
+            id: id, peer: bobID, groupID: nil, direction: .outgoing(.queued), content: .text(text),
+            time: Timestamp(milliseconds: 5))
+    }
+
+    private func incoming(_ text: String, id: UUIDText = .random()) -> Message {
+        Message(
+            id: id, peer: bobID, groupID: nil, direction: .incoming(isRead: false), content: .text(text),
+            time: Timestamp(milliseconds: 6))
+    }
+
+    @Test func everythingSurvivesARestart() throws {
+        let (waiting, underWay, done) = (self.outgoing("a"), self.outgoing("b"), self.outgoing("c"))
+        let mail = self.incoming("d")
+        let session = StoredSession(token: "t", expiresAt: Timestamp(milliseconds: 99))
+        let device: UUIDText
+        do {
+            let store = try self.open()
+            device = try store.deviceID()
+            try store.set(whisperID: carolID, session: session)
+            _ = try store.pin(self.bob, of: bobID, name: "Bob", isBanned: false, at: Timestamp(milliseconds: 1))
+            for message in [waiting, underWay, done] { try store.queue(message) }
+            try store.set(.sending, of: underWay.id, attempts: 3)
+            #expect(try store.advance(done.id, .accepted)?.state == .sent)
+            #expect(try store.keep(mail))
+            try store.markRead(bobID)
+        }
+        let store = try self.open()
+        #expect(try store.deviceID() == device)
+        #expect(device.isVersion4)
+        #expect(try store.whisperID() == carolID)
+        #expect(try store.session() == session)
+        #expect(try store.contact(bobID)?.keys == self.bob)
+        #expect(
+            try store.unsettled() == [
+                UnsettledMessage(id: waiting.id, to: bobID, attempts: 0),
+                UnsettledMessage(id: underWay.id, to: bobID, attempts: 3),
+            ])
+        // What was under way when the process died is queued again.
+        #expect(try store.messages(with: bobID, limit: 10).map(\.state) == [.queued, .queued, .sent, nil])
+        #expect(try !store.keep(mail))
+        #expect(try store.owedReceipts(limit: 10) == [OwedReceipt(id: mail.id, to: bobID)])
+        try store.receiptsArrived([OwedReceipt(id: mail.id, to: bobID)])
+        #expect(try store.owedReceipts(limit: 10).isEmpty)
+        try store.owesRead(mail.id)
+        #expect(try store.owedReceipts(limit: 10).count == 1)
+    }
+
+    @Test func aMessageIsKeptOnceInEitherSpelling() throws {
+        let store = try self.open()
+        let lower = UUIDText("9b2a1f64-0f7c-4e51-9d0c-3c7d1d2b7a10")!
+        let upper = UUIDText("9B2A1F64-0F7C-4E51-9D0C-3C7D1D2B7A10")!
+        #expect(try store.keep(self.incoming("a", id: upper)))
+        #expect(try !store.keep(self.incoming("a", id: lower)))
+        #expect(try store.isRemembered(lower, in: "\(bobID)"))
+        #expect(try !store.isRemembered(lower, in: "\(carolID)"))
+        // Receipts repeat the spelling of the sender.
+        #expect("\(try store.messages(with: bobID, limit: 1)[0].id)" == "\(upper)")
+    }
+
+    @Test func ourIDsAndTheirsDoNotMix() throws {
+        let store = try self.open()
+        let id = UUIDText.random()
+        try store.queue(self.outgoing("mine", id: id))
+        #expect(try store.keep(self.incoming("theirs", id: id)))
+        #expect(try store.advance(id, .read)?.content == .text("mine"))
+        #expect(try store.messages(with: bobID, limit: 10).count == 2)
+    }
+
+    @Test func pinnedKeysNeverChange() throws {
+        let store = try self.open()
+        let other = IdentityKeys(aliceWords).publicKeys
+        let now = Timestamp(milliseconds: 1)
+        guard case .pinned(let first) = try store.pin(self.bob, of: bobID, name: nil, isBanned: false, at: now) else {
+            Issue.record("not pinned")
+            return
+        }
+        #expect(try store.pin(other, of: bobID, name: "Mallory", isBanned: false, at: now) == .changedKeys(first))
+        #expect(try store.contact(bobID) == first)
+        guard case .pinned(let named) = try store.pin(self.bob, of: bobID, name: "Bob", isBanned: false, at: now) else {
+            Issue.record("not renamed")
+            return
+        }
+        #expect(named.name == "Bob")
+        #expect(try store.pin(other, of: carolID, name: "bob", isBanned: false, at: now) == .nameTaken)
+    }
+
+    @Test func rememberedIDsAreBounded() throws {
+        let store = try self.open()
+        try store.database.write { database in
+            for _ in 0..<ClientLimits.rememberedIDsMax {
+                try database.execute(
+                    sql: "INSERT INTO remembered_ids (conversation, id_key) VALUES (?, ?)",
+                    arguments: ["\(bobID)", "\(UUIDText.random())"])
+            }
+        }
+        for _ in 0..<3 { #expect(try store.keep(self.incoming("x"))) }
+        let count = try store.database.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM remembered_ids") }
+        #expect(count == ClientLimits.rememberedIDsMax)
+    }
+
+    @Test func aProfileIsPrivateAndForOneProcess() throws {
+        let folder = self.folder.path + "/profile"
+        #expect(throws: ProfileError.missing) { try Profile.open(at: folder) }
+        do {
+            let profile = try Profile.create(at: folder, mnemonic: aliceWords, server: .local)
+            #expect(profile.keys.publicKeys == IdentityKeys(aliceWords).publicKeys)
+            #expect(throws: ProfileError.exists) { try Profile.create(at: folder, mnemonic: bobWords, server: .local) }
+            #expect(throws: ProfileError.inUse) { try Profile.open(at: folder) }
+            for file in ["phrase", "whisper.sqlite"] {
+                let mode = try FileManager.default.attributesOfItem(atPath: folder + "/" + file)[.posixPermissions]
+                #expect(mode as? Int == 0o600)
+            }
+            withExtendedLifetime(profile) {}
+        }
+        let again = try Profile.open(at: folder)
+        #expect(again.keys.publicKeys == IdentityKeys(aliceWords).publicKeys)
+        #expect(try again.store.server() == .local)
+    }
+}
+
+@Suite struct ServerAddressTests {
+    @Test(arguments: [
+        ("ws://127.0.0.1:8080", "ws://127.0.0.1:8080"), ("https://chat.example/ws", "wss://chat.example"),
+        ("WSS://a.b:444/x?y", "wss://a.b:444"), ("http://[::1]:8080", "ws://[::1]:8080"), ("ws://host", "ws://host"),
+    ])
+    func addressesAreRead(text: String, shown: String) {
+        #expect(ServerAddress(text).map { "\($0)" } == shown)
+    }
+
+    @Test(arguments: ["", "host:80", "ftp://a", "ws://", "ws://a:0", "ws://a:99999", "ws://u@h", "ws://a:x"])
+    func nonsenseIsRefused(text: String) {
+        #expect(ServerAddress(text) == nil)
+    }
+}

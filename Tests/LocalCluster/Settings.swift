@@ -1,0 +1,82 @@
+import LocalStack
+
+/// What `make run` can be told, by environment.
+/// - PORT (int, default 8080, 1...65535): public origin, `/ws` and HTTP.
+/// - OPS_PORT (int, default 8081, 1...65535): admin API, readiness and metrics of every process.
+/// - ADMIN_TOKEN, VIEWER_TOKEN (strings, default random and printed): tokens of the two admin roles.
+/// - RATE_LIMIT_SCALE (double, default 1, above 0): multiplies every limit.
+/// - GATEWAYS, ROUTERS (int, default 2, 1...16): instances.
+/// - DATA_DIR (path, default ./data): kept between runs.
+/// - LOG_LEVEL (default notice): level of the services' logs.
+/// - CHECK (1 or nothing): end after the conversation, with status 0 or 1.
+struct Settings {
+    var port: Int
+    var opsPort: Int
+    /// Nil: make one up and print it.
+    var adminToken: String?
+    var viewerToken: String?
+    var rateLimitScale: Double
+    var gateways: Int
+    var routers: Int
+    var folder: String
+    var logLevel: String
+    var endsAfterConversation: Bool
+
+    /// A setting that cannot be used, and what it may be.
+    struct Unusable: Error, CustomStringConvertible {
+        var name: String
+        var value: String
+        var expected: String
+        var description: String { "\(self.name)=\(self.value) cannot be used; it has to be \(self.expected)" }
+    }
+
+    init(environment: [String: String]) throws(Unusable) {
+        // Empty is as good as not set: that is what a Makefile hands down.
+        let environment = environment.filter { !$0.value.isEmpty }
+        func integer(_ name: String, _ standard: Int, in range: ClosedRange<Int>) throws(Unusable) -> Int {
+            guard let text = environment[name] else { return standard }
+            guard let value = Int(text), range.contains(value) else {
+                throw Unusable(name: name, value: text, expected: "a number from \(range.lowerBound) to \(range.upperBound)")
+            }
+            return value
+        }
+        self.port = try integer("PORT", 8080, in: 1...65_535)
+        self.opsPort = try integer("OPS_PORT", 8081, in: 1...65_535)
+        guard self.port != self.opsPort else {
+            throw Unusable(name: "OPS_PORT", value: "\(self.opsPort)", expected: "another port than PORT")
+        }
+        self.gateways = try integer("GATEWAYS", 2, in: 1...16)
+        self.routers = try integer("ROUTERS", 2, in: 1...16)
+        self.adminToken = environment["ADMIN_TOKEN"]
+        self.viewerToken = environment["VIEWER_TOKEN"]
+        if let token = self.adminToken, token == self.viewerToken {
+            throw Unusable(name: "VIEWER_TOKEN", value: "…", expected: "another token than ADMIN_TOKEN")
+        }
+        let scale = environment["RATE_LIMIT_SCALE"] ?? "1"
+        guard let factor = Double(scale), factor.isFinite, factor > 0 else {
+            throw Unusable(name: "RATE_LIMIT_SCALE", value: scale, expected: "a number above 0")
+        }
+        self.rateLimitScale = factor
+        self.folder = environment["DATA_DIR"] ?? "./data"
+        self.logLevel = environment["LOG_LEVEL"] ?? "notice"
+        let check = environment["CHECK"] ?? "0"
+        guard ["0", "1"].contains(check) else { throw Unusable(name: "CHECK", value: check, expected: "0 or 1") }
+        self.endsAfterConversation = check == "1"
+    }
+
+    /// A check that was not carried through has not succeeded.
+    var statusWhenInterrupted: Int32 { self.endsAfterConversation ? 1 : 0 }
+
+    var stack: StackConfiguration {
+        var stack = StackConfiguration(folder: self.folder)
+        stack.port = self.port
+        stack.opsPort = self.opsPort
+        stack.instances[.gateway] = self.gateways
+        stack.instances[.router] = self.routers
+        stack.rateLimitScale = self.rateLimitScale
+        stack.logLevel = self.logLevel
+        if let token = self.adminToken { stack.adminToken = token }
+        if let token = self.viewerToken { stack.viewerToken = token }
+        return stack
+    }
+}

@@ -1,0 +1,11 @@
+import Foundation
+
+// `make run`: the whole cluster on this machine, proved by a conversation, until Ctrl-C.
+
+signal(SIGPIPE, SIG_IGN)  // whoever reads our lines may go; the cluster is still taken down in order
+do {
+    exit(await runLocalCluster(try Settings(environment: ProcessInfo.processInfo.environment)))
+} catch {
+    say("error: \(error)")
+    exit(1)
+}

@@ -1,0 +1,137 @@
+/// The text of haproxy.cfg for one stack.
+///
+/// Two origins. The public one is the contract's (its first section): `/ws` and the HTTP of gateway, auth, attachments
+/// and calls. The ops origin, never public, has the admin API, the balancer's own metrics, the readiness of the
+/// whole cluster, and the ops listener of each process under `/ops/{service}/{instance}/`.
+struct HAProxyConfiguration {
+    let ports: StackPorts
+    /// Clients at once on the public origin. Each takes two descriptors.
+    let connectionsMax: Int
+
+    var text: String {
+        ([self.process, self.defaults, self.publicOrigin, self.opsOrigin] + self.publicBackends + self.opsBackends)
+            .joined(separator: "\n\n") + "\n"
+    }
+
+    private var process: String {
+        """
+        global
+            maxconn \(self.connectionsMax)
+            # A connection that has become a tunnel holds no buffer while it is idle.
+            nbthread 1
+            # Spread health checks so that they do not come in bursts.
+            spread-checks 5
+        """
+    }
+
+    private var defaults: String {
+        """
+        defaults
+            mode http
+                    timeout connect 2s
+            timeout http-request 10s
+            timeout http-keep-alive 60s
+            timeout client 60s
+            timeout server 60s
+            timeout check 1s
+            # A WebSocket. Gateways ping and close idle clients themselves, long before this.
+            timeout tunnel 1h
+            timeout client-fin 10s
+            # A server that does not take the connection is left at once for another, and looked at more often. It is not
+            # marked as down for that: with one server left the retry would wait for a second.
+            retries 3
+            option redispatch 1
+            retry-on conn-failure empty-response
+            option httpchk GET /ready
+            http-check expect status 200
+            default-server inter 1s fastinter 200ms downinter 200ms fall 2 rise 1 observe layer4 error-limit 1 on-error fastinter
+        \(Self.errors)
+        """
+    }
+
+    /// The contract's error body for what the balancer has to answer itself.
+    private static let errors = [
+        (400, "INVALID_PAYLOAD", "The request could not be read."),
+        (408, "INVALID_PAYLOAD", "The request did not arrive in time."),
+        (413, "INVALID_PAYLOAD", "The request is too large."),
+        (500, "INTERNAL_ERROR", "Something went wrong."),
+        (502, "INTERNAL_ERROR", "The service did not answer."),
+        (503, "INTERNAL_ERROR", "The service is not available."),
+        (504, "INTERNAL_ERROR", "The service did not answer in time."),
+    ].map { "    http-error status \($0) content-type application/json string '\(json($1, $2))'" }
+        .joined(separator: "\n")
+
+    private static func json(_ code: String, _ message: String) -> String {
+        #"{"error":"\#(code)","message":"\#(message)"}"#
+    }
+
+    private static let notFound =
+        "http-request return status 404 content-type application/json string '\(json("NOT_FOUND", "Unknown path."))'"
+
+    private var publicOrigin: String {
+        """
+        frontend public
+            bind 127.0.0.1:\(self.ports.public) backlog 4096
+            # Whom the services believe: the address seen here, and nothing that a client claims.
+            http-request del-header X-Forwarded-For
+            # What a dying server may have done already is not done twice.
+            http-request disable-l7-retry unless METH_GET
+            option forwardfor
+            use_backend gateway if { path /ws /health /ready }
+            use_backend auth if { path_beg /users/ /backup/ }
+            use_backend attachments if { path_beg /attachments/ }
+            use_backend calls if { path_beg /calls/ }
+            default_backend unknown
+        """
+    }
+
+    private var opsOrigin: String {
+        let ready = self.present.map { "{ nbsrv(\($0.rawValue)) ge 1 }" }.joined(separator: " ")
+        return """
+            frontend ops
+                bind 127.0.0.1:\(self.ports.ops)
+                http-request use-service prometheus-exporter if { path /metrics }
+                http-request return status 200 content-type application/json string '{"status":"ok"}' if { path /health }
+                http-request return status 200 content-type application/json string '{"status":"ready"}' if { path /ready } \(ready)
+                http-request return status 503 content-type application/json string '\(Self.json("INTERNAL_ERROR", "A service has no ready instance."))' if { path /ready }
+                http-request disable-l7-retry unless METH_GET
+                use_backend admin if { path_beg /admin/ }
+                use_backend ops-%[path,field(3,/)]-%[path,field(4,/)] if { path_reg ^/ops/[a-z]+/[0-9]+/(metrics|health|ready)$ }
+                default_backend unknown
+            """
+    }
+
+    private var present: [ServiceName] {
+        ServiceName.allCases.filter { !(self.ports.services[$0] ?? []).isEmpty }
+    }
+
+    /// One backend for each service, with the readiness of its instances. Router and push serve no public request;
+    /// their backends exist to be counted.
+    private var publicBackends: [String] {
+        let unknown = "backend unknown\n    \(Self.notFound)"
+        let backends = ServiceName.allCases.map { service -> String in
+            let servers = (self.ports.services[service] ?? []).enumerated().map { index, instance in
+                let target = "127.0.0.1:\(instance.http ?? instance.ops)"
+                return "    server \(service.rawValue)-\(index + 1) \(target) check port \(instance.ops)"
+            }
+            return (["backend \(service.rawValue)", "    balance leastconn"] + servers).joined(separator: "\n")
+        }
+        return [unknown] + backends
+    }
+
+    private var opsBackends: [String] {
+        let admin = (self.ports.services[.auth] ?? []).enumerated().map { index, instance in
+            "    server auth-\(index + 1) 127.0.0.1:\(instance.ops) check"
+        }
+        let processes = self.present.flatMap { service in
+            self.ports.services[service]!.enumerated().map { index, instance in
+                """
+                backend ops-\(service.rawValue)-\(index + 1)
+                    http-request replace-path /ops/[a-z]+/[0-9]+/(.*) /\\1
+                    server \(service.rawValue)-\(index + 1) 127.0.0.1:\(instance.ops)
+                """
+            }
+        }
+        return [(["backend admin"] + admin).joined(separator: "\n")] + processes
+    }
+}

@@ -1,0 +1,78 @@
+import Foundation
+
+/// The real load balancer in front of one stack.
+package actor HAProxyServer {
+    private let folder: String
+    private let log: String
+    private let ports: StackPorts
+    private var process: ChildProcess?
+
+    /// - Parameter folder: gets the generated `haproxy.cfg`.
+    package init(folder: String, ports: StackPorts, log: String) {
+        self.folder = folder
+        self.ports = ports
+        self.log = log
+    }
+
+    package var child: ChildProcess? { self.process }
+
+    /// Returns when it answers on both ports.
+    package func start() async throws {
+        if let process, process.isRunning { return }
+        for port in [self.ports.public, self.ports.ops] where !LoopbackPort.isFree(port) {
+            throw LaunchError.portTaken(port)
+        }
+        let file = self.folder + "/haproxy.cfg"
+        let configuration = HAProxyConfiguration(ports: self.ports, connectionsMax: Self.connectionsMax)
+        do {
+            try makeFolder(self.folder)
+            try configuration.text.write(toFile: file, atomically: true, encoding: .utf8)
+        } catch {
+            throw LaunchError.file(file, reason: error.localizedDescription)
+        }
+        // -db: stay in the foreground.
+        let command = Command("/usr/sbin/haproxy", ["-db", "-f", file], folder: self.folder, log: self.log)
+        let process = try await ChildProcess.start(command, name: "haproxy")
+        self.process = process
+        try await process.becomeReady {
+            await LoopbackRequest.get("/health", port: self.ports.ops)?.status == 200
+                && !LoopbackPort.isFree(self.ports.public)
+        }
+    }
+
+    /// Closes all connections and ends.
+    package func stop() async {
+        await self.process?.stop(patience: .seconds(5))
+        self.process = nil
+    }
+
+    /// SIGKILL; returns when it is gone.
+    package func kill() async {
+        await self.process?.kill()
+    }
+
+    package func signal(_ signal: ProcessSignal) {
+        self.process?.signal(signal)
+    }
+
+    /// What the descriptors that we may open allow, up to 20,000.
+    private static var connectionsMax: Int {
+        let spare = 512
+        return max(100, min(20_000, (descriptorsMax() - spare) / 2))
+    }
+}
+
+/// Raises this process's limit of open files as far as the system lets it (65,536 is plenty), for itself and for its
+/// children.
+/// - Returns: the limit now in force.
+@discardableResult
+func descriptorsMax() -> Int {
+    var limit = rlimit()
+    getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+    let wanted = min(limit.rlim_max, 65_536)
+    if limit.rlim_cur < wanted {
+        limit.rlim_cur = wanted
+        setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+    }
+    return Int(min(limit.rlim_cur, 65_536))
+}

@@ -1,0 +1,114 @@
+import Foundation
+
+/// A real Redis on loopback that forgets everything when it ends: nothing in this cluster relies on its memory.
+package actor RedisServer {
+    package nonisolated let port: Int
+    package nonisolated let folder: String
+    private nonisolated let log: String
+    private let temporary: TemporaryFolder?
+    private var process: ChildProcess?
+
+    /// - Parameters:
+    ///   - folder: made if it is not there.
+    ///   - port: a free one when nil; kept over restarts.
+    package init(folder: String, port: Int? = nil, log: String? = nil) {
+        self.folder = folder
+        self.port = port ?? LoopbackPort.free()
+        self.log = log ?? folder + "/redis.log"
+        self.temporary = nil
+    }
+
+    /// For one test: in a temporary folder that `stop` removes.
+    private init(_ temporary: TemporaryFolder) {
+        self.folder = temporary.path
+        self.port = LoopbackPort.free()
+        self.log = temporary.path + "/redis.log"
+        self.temporary = temporary
+    }
+
+    /// A running server for one test.
+    package static func temporary() async throws -> RedisServer {
+        let server = RedisServer(try TemporaryFolder(named: "redis"))
+        try await server.start()
+        return server
+    }
+
+    package var child: ChildProcess? { self.process }
+
+    /// Returns when it answers.
+    package func start() async throws {
+        if let process, process.isRunning { return }
+        guard LoopbackPort.isFree(self.port) else { throw LaunchError.portTaken(self.port) }
+        try makeFolder(self.folder)
+        let process = try await ChildProcess.start(self.command, name: "redis")
+        self.process = process
+        try await process.becomeReady { await self.isReady() }
+    }
+
+    /// Ends it in order. A temporary folder is removed.
+    package func stop() async {
+        await self.process?.stop(patience: .seconds(5))
+        self.process = nil
+        self.temporary?.remove()
+    }
+
+    /// SIGKILL; returns when it is gone. `start` brings it back, empty, on the same port.
+    package func kill() async {
+        await self.process?.kill()
+    }
+
+    package func restart() async throws {
+        await self.kill()
+        try await self.start()
+    }
+
+    package func signal(_ signal: ProcessSignal) {
+        self.process?.signal(signal)
+    }
+
+    /// FLUSHALL: everything in it is gone, connections stay.
+    package func flush() async throws {
+        guard await self.answers("FLUSHALL", with: "+OK\r\n") else {
+            throw LaunchError.notReady(name: "redis", after: .zero, log: tail(ofLog: self.log))
+        }
+    }
+
+    private func isReady() async -> Bool {
+        await self.answers("PING", with: "+PONG\r\n")
+    }
+
+    private func answers(_ command: String, with expected: String) async -> Bool {
+        let answer = await LoopbackRequest.answer(from: self.port, to: command + "\r\n") { $0.hasSuffix("\r\n") }
+        return answer == expected
+    }
+
+    private var command: Command {
+        Command(
+            "/usr/bin/redis-server",
+            [
+                "--bind", "127.0.0.1", "--port", "\(self.port)", "--daemonize", "no", "--dir", ".",
+                "--save", "", "--appendonly", "no",
+                "--maxmemory-policy", "noeviction",
+                "--client-output-buffer-limit", "pubsub", "256mb", "64mb", "60",
+            ],
+            folder: self.folder, log: self.log)
+    }
+}
+
+extension ChildProcess {
+    /// Waits until `isReady`; kills the process if that takes longer than `readyPatience`.
+    /// - Throws: `LaunchError.ended` or `.notReady`, with the end of the log.
+    nonisolated(nonsending) func becomeReady(_ isReady: nonisolated(nonsending) () async throws -> Bool) async throws {
+        do {
+            try await waitUntil("\(self.name) is ready", within: readyPatience) {
+                if let status = self.exitStatus {
+                    throw LaunchError.ended(name: self.name, status: status, log: tail(ofLog: self.log))
+                }
+                return try await isReady()
+            }
+        } catch is TimeUp {
+            await self.kill()
+            throw LaunchError.notReady(name: self.name, after: readyPatience, log: tail(ofLog: self.log))
+        }
+    }
+}

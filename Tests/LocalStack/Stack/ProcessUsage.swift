@@ -1,0 +1,40 @@
+import Foundation
+package import Glibc
+
+/// What one process of the stack, with its children, has used so far.
+package struct ProcessUsage: Sendable {
+    package var process: StackProcess
+    /// The process itself first.
+    package var pids: [pid_t]
+    /// User and system time since its start, in steps of 10 ms. Children that have ended are counted.
+    package var cpu: Duration
+    /// Resident bytes. Memory shared by several processes (Postgres's buffers) is counted for each.
+    package var residentBytes: Int
+    /// Proportional bytes: what is shared is divided by those who share it. Sums make sense.
+    package var proportionalBytes: Int
+
+    init(_ process: StackProcess, root: pid_t, table: ProcessTable) {
+        self.process = process
+        self.pids = [root] + table.descendants(of: root)
+        self.residentBytes = 0
+        self.proportionalBytes = 0
+        var ticks = 0
+        for pid in self.pids {
+            if let stat = ProcessStat(pid) { ticks += stat.ticks + stat.endedChildrenTicks }
+            let memory = ProcessUsage.memory(of: pid)
+            self.residentBytes += memory.resident
+            self.proportionalBytes += memory.proportional
+        }
+        self.cpu = .milliseconds(ticks * 1_000 / sysconf(Int32(_SC_CLK_TCK)))
+    }
+
+    /// From /proc/PID/smaps_rollup, in bytes.
+    private static func memory(of pid: pid_t) -> (resident: Int, proportional: Int) {
+        let text = (try? String(contentsOfFile: "/proc/\(pid)/smaps_rollup", encoding: .utf8)) ?? ""
+        func bytes(_ field: String) -> Int {
+            let line = text.split(separator: "\n").first { $0.hasPrefix(field) }
+            return line?.split(separator: " ").dropFirst().first.flatMap { Int($0) }.map { $0 * 1_024 } ?? 0
+        }
+        return (bytes("Rss:"), bytes("Pss:"))
+    }
+}

@@ -1,0 +1,81 @@
+import Foundation
+
+/// What one stack is made of. Plain data: two of them can run side by side.
+package struct StackConfiguration: Sendable {
+    /// Where everything is kept; a temporary folder that `stop` removes when nil.
+    package var folder: String?
+    /// Where the built executables stand.
+    package var programs: String
+    /// Instances of each service; 0 leaves it out.
+    package var instances: [ServiceName: Int] = [
+        .gateway: 2, .router: 2, .auth: 1, .push: 1, .attachments: 1, .calls: 1,
+    ]
+    /// Ports of the balancer; free ones when nil.
+    package var port: Int?
+    package var opsPort: Int?
+    /// Tokens of the two admin roles.
+    package var adminToken = randomToken()
+    package var viewerToken = randomToken()
+    /// Multiplies every limit of the cluster.
+    package var rateLimitScale = 1.0
+    /// Level of the services' logs (swift-log's names).
+    package var logLevel = "notice"
+    /// More environment for all instances of a service.
+    package var environment: [ServiceName: [String: String]] = [:]
+
+    package init(folder: String? = nil, programs: String = programsBesideThisOne) {
+        self.folder = folder
+        self.programs = programs
+    }
+
+    /// The folder that holds the running executable: all products of one build stand together.
+    package static var programsBesideThisOne: String {
+        let own = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
+        return (own as NSString).deletingLastPathComponent
+    }
+
+    /// 32 random hexadecimal digits.
+    package static func randomToken() -> String {
+        var generator = SystemRandomNumberGenerator()
+        return (0..<16).map { _ in
+            let byte = UInt8.random(in: .min ... .max, using: &generator)
+            return String(byte >> 4, radix: 16) + String(byte & 15, radix: 16)
+        }.joined()
+    }
+}
+
+/// Where everything of one stack listens, on 127.0.0.1.
+package struct StackPorts: Sendable {
+    /// One instance: `http` only if the service has a public listener.
+    package struct Instance: Sendable {
+        package var http: Int?
+        package var ops: Int
+    }
+    package var `public`: Int
+    package var ops: Int
+    package var postgres: Int
+    package var redis: Int
+    /// Instance n stands at n - 1.
+    package var services: [ServiceName: [Instance]]
+
+    /// The ports asked for, and free ones for all others.
+    package init(_ configuration: StackConfiguration) {
+        self.public = configuration.port ?? LoopbackPort.free()
+        self.ops = configuration.opsPort ?? LoopbackPort.free()
+        self.postgres = LoopbackPort.free()
+        self.redis = LoopbackPort.free()
+        self.services = [:]
+        for service in ServiceName.allCases {
+            self.services[service] = (0..<(configuration.instances[service] ?? 0)).map { _ in
+                Instance(http: service.servesHTTP ? LoopbackPort.free() : nil, ops: LoopbackPort.free())
+            }
+        }
+    }
+
+    package subscript(service: ServiceName, number: Int) -> Instance? {
+        guard let instances = self.services[service], (1...max(1, instances.count)).contains(number),
+            !instances.isEmpty
+        else { return nil }
+        return instances[number - 1]
+    }
+}

@@ -1,0 +1,56 @@
+import Hummingbird
+import Logging
+import Telemetry
+import Testing
+
+@testable import ServiceRuntime
+
+@Suite(.timeLimit(.minutes(1))) struct HTTPListenerTests {
+    private struct Surprise: Error {}
+
+    /// An error that answers for itself, as a service declares it.
+    private struct Banned: HTTPResponseError {
+        var status: HTTPResponse.Status { .forbidden }
+        func response(from request: Request, context: some RequestContext) -> Response {
+            Response(
+                status: self.status, headers: [.contentType: "application/json"],
+                body: ResponseBody(byteBuffer: ByteBuffer(string: #"{"error":"USER_BANNED","message":"banned"}"#)))
+        }
+    }
+
+    private func addRoutes(to router: Router<BasicRequestContext>) {
+        router.get("fine") { _, _ in "fine" }
+        router.get("surprise") { _, _ -> String in throw Surprise() }
+        router.get("banned") { _, _ -> String in throw Banned() }
+        router.get("teapot") { _, _ -> String in throw HTTPError(.init(code: 418), message: "short and \"stout\"") }
+        router.get("slow") { _, _ -> String in throw HTTPError(.tooManyRequests, headers: [.retryAfter: "7"]) }
+    }
+
+    @Test(arguments: [
+        ("/fine", 200, "fine"),
+        ("/nowhere", 404, #"{"error":"NOT_FOUND","message":"Not Found"}"# + "\n"),
+        ("/surprise", 500, #"{"error":"INTERNAL_ERROR","message":"Internal Server Error"}"# + "\n"),
+        ("/banned", 403, #"{"error":"USER_BANNED","message":"banned"}"#),
+        ("/teapot", 418, #"{"error":"INVALID_PAYLOAD","message":"short and \"stout\""}"# + "\n"),
+        ("/slow", 429, #"{"error":"RATE_LIMITED","message":"Too Many Requests"}"# + "\n"),
+    ])
+    func everyErrorHasTheBodyOfTheContract(path: String, status: Int, body: String) async throws {
+        let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        let (ports, bound) = AsyncStream.makeStream(of: Int.self, bufferingPolicy: .bufferingOldest(1))
+        let listener = HTTPListener.part(
+            on: ListenAddress(host: "127.0.0.1", port: 0), logger: quiet, listening: { bound.yield($0) },
+            routes: self.addRoutes)
+        let process = ServiceProcess(
+            Composition(parts: [listener]), registry: PrometheusRegistry(service: "test"),
+            ops: ListenAddress(host: "127.0.0.1", port: 0), logger: quiet)
+        async let running: Void = process.run()
+        for await port in ports {
+            let answer = try await LoopbackClient(port: port).get(path)
+            #expect(answer.status == status)
+            #expect(answer.body == body)
+            break
+        }
+        await process.shutDown()
+        try await running
+    }
+}

@@ -1,0 +1,115 @@
+import Logging
+import Synchronization
+import Telemetry
+import Testing
+
+@testable import ServiceRuntime
+
+@Suite(.timeLimit(.minutes(1))) struct ServiceProcessTests {
+    private let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+
+    /// Runs a process with the given parts, lets `body` talk to its ops listener, then expects it to end well.
+    private func withProcess(
+        _ composition: Composition, _ body: (ServiceProcess, LoopbackClient) async throws -> Void
+    ) async throws {
+        let (ports, bound) = AsyncStream.makeStream(of: Int.self, bufferingPolicy: .bufferingOldest(1))
+        let registry = PrometheusRegistry(service: "test")
+        let process = ServiceProcess(
+            composition, registry: registry, ops: ListenAddress(host: "127.0.0.1", port: 0), logger: self.quiet,
+            opsListening: { bound.yield($0) })
+        async let running: Void = process.run()
+        var port: Int?
+        for await first in ports {
+            port = first
+            break
+        }
+        try await body(process, LoopbackClient(port: try #require(port)))
+        await process.shutDown()
+        try await running
+    }
+
+    @Test func theOpsListenerAnswersHealthReadyAndMetrics() async throws {
+        try await self.withProcess(Composition(parts: [])) { _, ops in
+            #expect(try await ops.get("/health").body == "{\"status\":\"ok\"}\n")
+            #expect(try await ops.get("/ready").status == 200)
+            let metrics = try await ops.get("/metrics")
+            #expect(metrics.contentType == "text/plain; version=0.0.4; charset=utf-8")
+            #expect(metrics.body.contains("process_resident_memory_bytes{service=\"test\"} "))
+        }
+    }
+
+    @Test func failingChecksAreNamedAndHangingOnesDoNotHangTheAnswer() async throws {
+        let never = Signal()
+        let composition = Composition(
+            parts: [],
+            readiness: [
+                ReadinessCheck("redis") { false }, ReadinessCheck("postgres") { true },
+                ReadinessCheck("hanging") {
+                    await never.wait()
+                    return true
+                },
+            ])
+        try await self.withProcess(composition) { _, ops in
+            let answer = try await ops.get("/ready")
+            #expect(answer.status == 503)
+            #expect(answer.body == "{\"status\":\"unready\",\"failing\":[\"hanging\",\"redis\"]}\n")
+        }
+        never.give()
+    }
+
+    @Test func readinessIsRefusedWhilePartsDrain() async throws {
+        let (drainBegun, mayEnd) = (Signal(), Signal())
+        let part = Part("work", run: Part.idle) {
+            drainBegun.give()
+            await mayEnd.wait()
+        }
+        try await self.withProcess(Composition(parts: [part])) { process, ops in
+            #expect(try await ops.get("/ready").status == 200)
+            await process.shutDown()
+            await drainBegun.wait()
+            let answer = try await ops.get("/ready")
+            #expect(answer.status == 503)
+            #expect(answer.body == "{\"status\":\"draining\"}\n")
+            #expect(try await ops.get("/health").status == 200)
+            mayEnd.give()
+        }
+    }
+
+    @Test func partsDrainFromTheLastToTheFirst() async throws {
+        let order = Mutex<[String]>([])
+        let parts = ["bus", "core", "http"].map { name in
+            Part(name, close: { order.withLock { $0.append(name) } })
+        }
+        try await self.withProcess(Composition(parts: parts)) { _, _ in }
+        #expect(order.withLock { $0 } == ["http", "core", "bus"])
+    }
+
+    @Test func aLoopThatEndsBecauseItDrainsWaitsForItsDrain() async throws {
+        let told = Signal()
+        let drained = Mutex(false)
+        let part = Part("work") {
+            await told.wait()
+        } drain: {
+            told.give()
+            await Task.yield()
+            drained.withLock { $0 = !Task.isCancelled }
+        }
+        try await self.withProcess(Composition(parts: [part])) { _, _ in }
+        #expect(drained.withLock { $0 })
+    }
+
+    @Test func aPartThatFailsEndsTheProcess() async throws {
+        struct Broken: Error {}
+        let process = ServiceProcess(
+            Composition(parts: [Part("broken", run: { throw Broken() })]), registry: PrometheusRegistry(service: "test"),
+            ops: ListenAddress(host: "127.0.0.1", port: 0), logger: self.quiet)
+        await #expect(throws: Broken.self) { try await process.run() }
+    }
+
+    @Test func aPartThatEndsByItselfEndsTheProcess() async throws {
+        let process = ServiceProcess(
+            Composition(parts: [Part("short", run: {})]), registry: PrometheusRegistry(service: "test"),
+            ops: ListenAddress(host: "127.0.0.1", port: 0), logger: self.quiet)
+        await #expect(throws: (any Error).self) { try await process.run() }
+    }
+}

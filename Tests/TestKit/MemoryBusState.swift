@@ -1,0 +1,130 @@
+import Bus
+import Contract
+import Synchronization
+
+/// What a `MemoryBus` remembers.
+struct MemoryBusState {
+    var isAway = false
+    var streams: [String: MemoryStream] = [:]
+    var keys: [KeyName: MemoryKey] = [:]
+    var subscriptions: [Int: MemorySubscription] = [:]
+    var lastSubscription = 0
+    /// Readers that found nothing. All of them look again after an append.
+    var waiters: [MemoryWaiter] = []
+
+    mutating func takeWaiters() -> [MemoryWaiter] {
+        defer { self.waiters = [] }
+        return self.waiters
+    }
+
+    mutating func value(of key: KeyName) -> [UInt8]? {
+        guard let stored = self.keys[key] else { return nil }
+        guard stored.end > .now else {
+            self.keys[key] = nil
+            return nil
+        }
+        return stored.value
+    }
+}
+
+struct MemoryKey {
+    var value: [UInt8]
+    var end: ContinuousClock.Instant
+
+    init(_ value: [UInt8], for timeToLive: Duration) {
+        self.value = value
+        self.end = .now + timeToLive
+    }
+}
+
+struct MemorySubscription: Sendable {
+    var channels: Set<String>
+    var onEvent: @Sendable (SubscriptionEvent) -> Void
+}
+
+struct MemoryStream {
+    private struct Pending {
+        var consumer: String
+        var since: ContinuousClock.Instant
+    }
+
+    private struct Group {
+        var last = EntryID.start
+        var pending: [EntryID: Pending] = [:]
+    }
+
+    /// Oldest first.
+    private(set) var entries: [StreamEntry] = []
+    private var last = EntryID.start
+    private var groups: [String: Group] = [:]
+
+    mutating func append(_ bytes: [UInt8]) {
+        self.last.milliseconds = max(self.last.milliseconds, 1)
+        self.last.sequence += 1
+        self.entries.append(StreamEntry(id: self.last, bytes: bytes))
+        if self.entries.count > BusLimits.streamEntriesMax { self.entries.removeFirst() }
+    }
+
+    func entries(after id: EntryID, limit: Int) -> [StreamEntry] {
+        Array(self.entries.lazy.drop { $0.id <= id }.prefix(limit))
+    }
+
+    mutating func remove(where isGone: (EntryID) -> Bool) {
+        self.entries.removeAll { isGone($0.id) }
+    }
+
+    mutating func take(group name: String, consumer: String, limit: Int) -> [StreamEntry] {
+        var group = self.groups[name] ?? Group()
+        let taken = self.entries(after: group.last, limit: limit)
+        for entry in taken { group.pending[entry.id] = Pending(consumer: consumer, since: .now) }
+        group.last = taken.last?.id ?? group.last
+        self.groups[name] = group
+        return taken
+    }
+
+    mutating func claim(group name: String, consumer: String, idle: Duration, limit: Int) -> [StreamEntry] {
+        guard let pending = self.groups[name]?.pending else { return [] }
+        let now = ContinuousClock.now
+        let claimed = self.entries.lazy
+            .filter { entry in pending[entry.id].map { now - $0.since >= idle } ?? false }
+            .prefix(limit)
+        for entry in claimed { self.groups[name]?.pending[entry.id] = Pending(consumer: consumer, since: now) }
+        return Array(claimed)
+    }
+
+    mutating func acknowledge(_ ids: Set<EntryID>, group: String) {
+        self.entries.removeAll { ids.contains($0.id) }
+        for id in ids { self.groups[group]?.pending[id] = nil }
+    }
+}
+
+/// Lets one task wait until another resumes it, in either order. Resuming twice changes nothing.
+final class MemoryWaiter: Sendable {
+    private enum State {
+        case new
+        case waiting(CheckedContinuation<Void, Never>)
+        case resumed
+    }
+
+    private let state = Mutex(State.new)
+
+    func wait() async {
+        await withCheckedContinuation { continuation in
+            let isResumed = self.state.withLock { state in
+                if case .resumed = state { return true }
+                state = .waiting(continuation)
+                return false
+            }
+            if isResumed { continuation.resume() }
+        }
+    }
+
+    func resume() {
+        let waiting: CheckedContinuation<Void, Never>? = self.state.withLock { state in
+            defer { state = .resumed }
+            if case .waiting(let continuation) = state { return continuation }
+            return nil
+        }
+        waiting?.resume()
+    }
+}

@@ -1,0 +1,55 @@
+#!/bin/sh
+# Installs what building, running and testing need and this Debian machine lacks. Does nothing when all is there.
+# The packages' own daemons are not started: the project starts its own servers, on its own ports and data.
+set -eu
+
+packages="
+    pkg-config libpq-dev libhiredis-dev libssl-dev libnghttp2-dev libsodium-dev libsqlite3-dev
+    postgresql redis-server haproxy util-linux
+"
+
+missing=""
+for package in $packages; do
+    state=$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null || true)
+    [ "$state" = installed ] || missing="$missing $package"
+done
+[ -n "$missing" ] || exit 0
+
+if [ "$(id -u)" -eq 0 ]; then
+    as_root=""
+elif command -v sudo >/dev/null; then
+    as_root="sudo"
+else
+    echo "error: not root and no sudo; please install:$missing" >&2
+    exit 1
+fi
+
+echo "· installing:$missing"
+
+# Debian asks this program before it starts a service at installation; 101 means no. An own policy of the machine
+# is left in place, and ours is taken away again.
+policy=/usr/sbin/policy-rc.d
+if [ ! -e "$policy" ]; then
+    printf '#!/bin/sh\nexit 101\n' | $as_root tee "$policy" >/dev/null
+    $as_root chmod 755 "$policy"
+    trap '$as_root rm -f "$policy"' EXIT
+    trap 'exit 1' INT TERM HUP
+fi
+
+log=$(mktemp)
+install() {
+    # shellcheck disable=SC2086
+    $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends \
+        -o DPkg::Lock::Timeout=300 -o Dpkg::Options::=--force-confold $missing >"$log" 2>&1
+}
+if ! install; then
+    echo "· fetching the package lists"
+    if ! $as_root apt-get update -q >"$log" 2>&1 || { echo "· installing"; ! install; }; then
+        tail -n 20 "$log" >&2
+        echo "error: could not install:$missing" >&2
+        rm -f "$log"
+        exit 1
+    fi
+fi
+rm -f "$log"
+echo "· installed"
