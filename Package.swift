@@ -138,7 +138,7 @@ let package = Package(
             path: "Tests/TestKit", swiftSettings: strict),
         .executableTarget(
             name: "LoadTool",
-            dependencies: ["Contract", "LocalStack", "CSodium", "WhisperClient", nioCore, nioPosix, arguments, histogram],
+            dependencies: ["Contract", "LocalStack", "CSodium", nioCore, nioPosix, arguments, histogram],
             path: "Tests/LoadTool", swiftSettings: strict),
         tests("HouseTests", []),
         tests("ContractTests", ["Contract", "ServerCrypto"]),

@@ -174,10 +174,10 @@ import Testing
 
     @Test func anotherDeviceEndsThisOne() async throws {
         let alice = try self.client("alice", aliceWords)
-        let run = Task { await alice.run() }
+        async let end = alice.run()
         await self.online(alice)
         self.server.breakConnections(code: 4001)
-        #expect(await run.value == .replaced)
+        #expect(await end == .replaced)
     }
 
     @Test func aHostileChallengeIsNotSigned() async throws {
@@ -232,20 +232,26 @@ import Testing
                 reader: IdentityKeys(aliceWords).publicKeys, timestamp: Timestamp(milliseconds: 5),
                 nonce: Sodium.random(24), keys: bobKeys)
         }
+        for message in mail { self.server.deliver(message) }
+        self.server.set { $0.losesReceipts = true }
         let events = await alice.events()
-        try await self.running([alice]) {
-            await self.online(alice)
-            for message in mail + mail { self.server.deliver(message) }
-            // The mail waits on the server; each new connection fetches it, page by page.
-            self.server.breakConnections()
-            for number in 0..<5 {
-                await self.wait(alice, for: events) { event in
-                    guard case .received(let message) = event else { return false }
-                    #expect(message.content == .text("\(number)"))
-                    return true
-                }
+        var received: [Message.Content] = []
+        func caughtUp() async {
+            await self.wait(alice, for: events) { event in
+                if case .received(let message) = event { received.append(message.content) }
+                return event == .caughtUp
             }
         }
+        try await self.running([alice]) {
+            await caughtUp()
+            self.server.breakConnections()
+            await caughtUp()
+            self.server.set { $0.losesReceipts = false }
+            self.server.breakConnections()
+            await caughtUp()
+        }
+        #expect(received == (0..<5).map { .text("\($0)") })
+        #expect(self.server.receipts.count == 15)
         #expect(try alice.store.messages(with: bobID, limit: 50).count == 5)
         #expect(self.server.waiting(for: aliceWords.id) == 0)
     }

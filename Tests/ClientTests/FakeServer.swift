@@ -15,6 +15,8 @@ final class FakeServer: ServerLink {
         var refusals: [(code: String, retryAfterMs: Int?)] = []
         /// Live deliveries are not made; mail waits for `fetch_pending`.
         var holdsMail = false
+        /// Receipts are lost: mail stays, and comes again with every page.
+        var losesReceipts = false
         /// Bytes that clients are asked to sign at login.
         var challenge = Array("whisper-register".utf8) + Sodium.random(16)
         /// Keys given out in place of the true ones.
@@ -215,8 +217,9 @@ final class FakeServer: ServerLink {
             let receipt = """
                 {"messageId":"\(payload.messageId!)","status":"\(payload.status!)","timestamp":1,"from":"\(id)"}
                 """
-            let sender = self.state.withLock { state in
+            let sender = self.state.withLock { state -> Link? in
                 state.receipts.append("\(payload.status!) \(payload.messageId!)")
+                guard !state.faults.losesReceipts else { return nil }
                 state.mail[id]?.removeAll { $0["messageId"] == payload.messageId }
                 if state.links[payload.to!] == nil { state.waitingReceipts[payload.to!, default: []].append(receipt) }
                 return state.links[payload.to!]

@@ -19,12 +19,12 @@ struct InboxCommand: AsyncParsableCommand {
         try await running(client) {
             let isCaughtUp = await first(in: events, within: .seconds(15)) { event -> Bool? in
                 switch event {
-                case .caughtUp: true
-                case .connection(.away), .connection(.stopped): false
+                case .caughtUp: return true
+                case .connection(.away), .connection(.stopped): return false
                 case .alarm(let alarm):
-                    // The loop goes on: this is shown, not returned.
-                    { print(style.red(describe(alarm) { "\($0)" })); return nil }()
-                default: nil
+                    print(style.red(describe(alarm) { "\($0)" }))
+                    return nil
+                default: return nil
                 }
             }
             if isCaughtUp != true { print(style.yellow("The server is away; this is what has come before.")) }

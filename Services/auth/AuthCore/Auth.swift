@@ -12,9 +12,12 @@ package struct Auth: Sendable {
     private let routes: PublicRoutes
     private let pool: PostgresPool
 
-    /// - Parameter instance: the number of this process among those of its service, from 1.
+    /// - Parameters:
+    ///   - instance: the number of this process among those of its service, from 1.
+    ///   - rateLimitScale: multiplies the rate limits of the public HTTP.
     package init(
-        pool: PostgresPool, bus: any Bus, instance: Int, clock: @escaping WallClock = { .now }, logger: Logger
+        pool: PostgresPool, bus: any Bus, instance: Int, rateLimitScale: Double = 1,
+        clock: @escaping WallClock = { .now }, logger: Logger
     ) {
         let sessions = SessionTable(pool)
         let directory = SessionDirectory(sessions, keys: bus, clock: clock, logger: logger)
@@ -25,8 +28,8 @@ package struct Auth: Sendable {
         self.consumer = RequestConsumer(bus: bus, handler: handler, instance: instance, logger: logger)
         self.sweep = SessionSweep(sessions, clock: clock, logger: logger)
         self.routes = PublicRoutes(
-            directory: directory, identities: IdentityTable(pool), backups: ContactBackupTable(pool), clock: clock,
-            logger: logger)
+            directory: directory, identities: IdentityTable(pool), backups: ContactBackupTable(pool),
+            rateLimitScale: rateLimitScale, clock: clock, logger: logger)
         self.pool = pool
     }
 

@@ -13,7 +13,9 @@ await runService("auth") { context in
         configuration: RedisConfiguration(host: redis.host, port: redis.port, password: redis.password),
         eventLoop: context.eventLoop, logger: context.logger)
     let pool = Auth.pool(url: try context.settings.postgres(), instance: context.instance, logger: context.logger)
-    let auth = Auth(pool: pool, bus: bus, instance: context.instance, logger: context.logger)
+    let auth = Auth(
+        pool: pool, bus: bus, instance: context.instance, rateLimitScale: try context.settings.rateLimitScale(),
+        logger: context.logger)
     for gauge in auth.gauges { context.observe(gauge) }
     return Composition(
         parts: [

@@ -43,6 +43,8 @@ package enum RouterLimits {
     package static let ledgerTTL = Duration.seconds(14 * 86_400)
     /// Rows that one sweep removes from one table before it lets others work.
     package static let sweepRowsMax: Int64 = 5_000
+    /// How long a connected sender's outcome may be unconfirmed before it is told again.
+    package static let lingeringInterval = Duration.seconds(5)
     package static let sweepInterval = Duration.seconds(30)
     /// How long a drain waits for the batch under way.
     package static let drainMax = Duration.seconds(5)

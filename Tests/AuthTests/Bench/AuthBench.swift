@@ -41,7 +41,11 @@ final class AuthBench: Sendable {
             let pool = Auth.pool(url: Secret(postgres.url(user: "whisper_auth")), instance: 1, logger: quiet)
             let bench = AuthBench(postgres, pool: pool)
             try await withThrowingTaskGroup { group in
-                group.addTask { try await bench.listener.run(on: bench.bus, nodes: [bench.near, bench.far]) }
+                let (listening, begun) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingOldest(1))
+                group.addTask {
+                    try await bench.listener.run(on: bench.bus, nodes: [bench.near, bench.far]) { begun.yield() }
+                }
+                for await _ in listening { break }
                 for instance in 0..<instances {
                     let auth = Auth(
                         pool: pool, bus: bench.bus, instance: instance + 1, clock: bench.clock, logger: quiet)

@@ -20,9 +20,11 @@ final class Listener: Sendable {
     var heard: [Heard] { self.state.withLock { $0.heard } }
 
     /// Listens to these nodes until cancelled.
-    func run(on bus: MemoryBus, nodes: [NodeID]) async throws {
+    /// - Parameter listening: called once nothing can be missed any more.
+    func run(on bus: MemoryBus, nodes: [NodeID], listening: @escaping @Sendable () -> Void) async throws {
         let channels = Dictionary(uniqueKeysWithValues: nodes.map { (Keyspace.node($0).name, $0) })
         try await bus.subscribe(to: channels.keys + [Keyspace.nodes.name]) { event in
+            if case .listening = event { listening() }
             guard case .notice(let channel, let bytes) = event else { return }
             if let node = channels[channel] {
                 for case .answer(let question, let answer) in try! NodeNotice(decoding: bytes).events {

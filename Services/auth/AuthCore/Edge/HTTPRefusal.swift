@@ -7,11 +7,16 @@ package struct HTTPRefusal: HTTPResponseError {
     package let code: ErrorCode
     /// For people; never repeats a value that the client sent.
     package let message: String
+    /// Whole seconds, with 429 only.
+    package let retryAfter: Int64?
 
-    private init(_ code: ErrorCode, status: HTTPResponse.Status? = nil, _ message: String) {
+    private init(
+        _ code: ErrorCode, status: HTTPResponse.Status? = nil, _ message: String, retryAfter: Int64? = nil
+    ) {
         self.code = code
         self.status = status ?? HTTPResponse.Status(code: code.httpStatus)
         self.message = message
+        self.retryAfter = retryAfter
     }
 
     package static let notRegistered = HTTPRefusal(.notRegistered, "a session token is needed")
@@ -25,6 +30,10 @@ package struct HTTPRefusal: HTTPResponseError {
         .invalidPayload, status: .contentTooLarge, "the backup is too large")
     package static let internalError = HTTPRefusal(
         .internalError, "something went wrong on our side; safe to retry")
+
+    package static func tooMany(retryAfterMilliseconds wait: Int64) -> HTTPRefusal {
+        HTTPRefusal(.rateLimited, "too many requests", retryAfter: (wait + 999) / 1_000)
+    }
 
     package static func invalid(_ violation: PayloadViolation) -> HTTPRefusal {
         HTTPRefusal(.invalidPayload, "\(violation)")
@@ -42,7 +51,9 @@ package struct HTTPRefusal: HTTPResponseError {
         var json = JSONWriter()
         json.add("error", self.code.rawValue)
         json.add("message", self.message)
-        return .json(json.finished(), status: self.status)
+        var headers = HTTPFields()
+        headers[.retryAfter] = self.retryAfter.map { String($0) }
+        return .json(json.finished(), status: self.status, headers: headers)
     }
 }
 

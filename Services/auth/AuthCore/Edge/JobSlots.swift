@@ -1,11 +1,10 @@
 import Synchronization
 
-/// Counts the Jobs under way, and lets their one taker wait until there is room, or until all are done.
+/// Counts the Jobs under way, and lets their one taker wait until there is room for more.
 final class JobSlots: Sendable {
     private struct State {
         var busy = 0
-        /// The taker, and how few must be busy before it goes on.
-        var waiting: (busyMax: Int, continuation: CheckedContinuation<Void, Never>)?
+        var taker: CheckedContinuation<Void, Never>?
     }
 
     private let limit: Int
@@ -17,35 +16,26 @@ final class JobSlots: Sendable {
 
     /// Room for further Jobs; at least one. Only the one taker asks.
     func room() async -> Int {
-        await self.wait(untilBusyAtMost: self.limit - 1)
+        await withCheckedContinuation { continuation in
+            let hasRoom = self.state.withLock { state in
+                if state.busy < self.limit { return true }
+                precondition(state.taker == nil, "there is one taker")
+                state.taker = continuation
+                return false
+            }
+            if hasRoom { continuation.resume() }
+        }
         return self.limit - self.busy
     }
-
-    func allFree() async { await self.wait(untilBusyAtMost: 0) }
 
     func occupy(_ count: Int) { self.state.withLock { $0.busy += count } }
 
     func free() {
-        let continuation = self.state.withLock { state in
+        let taker = self.state.withLock { state in
             state.busy -= 1
-            guard let waiting = state.waiting, state.busy <= waiting.busyMax else {
-                return nil as CheckedContinuation<Void, Never>?
-            }
-            state.waiting = nil
-            return waiting.continuation
+            defer { state.taker = nil }
+            return state.taker
         }
-        continuation?.resume()
-    }
-
-    private func wait(untilBusyAtMost busyMax: Int) async {
-        await withCheckedContinuation { continuation in
-            let isReached = self.state.withLock { state in
-                if state.busy <= busyMax { return true }
-                precondition(state.waiting == nil, "there is one taker")
-                state.waiting = (busyMax, continuation)
-                return false
-            }
-            if isReached { continuation.resume() }
-        }
+        taker?.resume()
     }
 }

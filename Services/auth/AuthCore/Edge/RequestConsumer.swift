@@ -61,8 +61,8 @@ package final class RequestConsumer: Sendable {
                     try? await Task.sleep(for: AuthLimits.busPause)
                 }
             }
-            await self.slots.allFree()
         }
+        // The group has waited for every Job.
         self.drained.continuation.finish()
     }
 

@@ -7,10 +7,15 @@ import Telemetry
 extension Router {
     /// Sweeps until cancelled.
     package func sweep(_ pool: PostgresPool) async throws {
+        var sweptAt = ContinuousClock.now
         while true {
-            try await Task.sleep(for: self.sweepPause)
+            try await Task.sleep(for: min(RouterLimits.lingeringInterval, self.sweepPause))
             do throws(StoreError) {
-                try await self.sweepOnce(pool)
+                try await self.tellLingering(pool)
+                if ContinuousClock.now - sweptAt >= self.sweepPause {
+                    sweptAt = .now
+                    try await self.sweepOnce(pool)
+                }
             } catch {
                 self.logger.warning("sweep interrupted", [.error: "\(error)"])
             }
@@ -19,6 +24,23 @@ extension Router {
 
     /// As often as the time to live asks for, if that is short.
     private nonisolated var sweepPause: Duration { min(RouterLimits.sweepInterval, self.configuration.pendingTTL / 4) }
+
+    /// Outcomes that should have reached a connected sender by now: whoever stored them died before saying so. Only recent
+    /// ones are looked at; what is older was told when its sender was last connected, or waits until it is.
+    private func tellLingering(_ pool: PostgresPool) async throws(StoreError) {
+        guard !self.sessions.isEmpty else { return }
+        let now = Timestamp.now
+        let lingering = try OutcomesTable.outcomes(
+            try await pool.query(
+                OutcomesTable.created(
+                    after: now - RouterLimits.lingeringInterval * 4, before: now - RouterLimits.lingeringInterval)))
+        var outbox = self.makeOutbox()
+        for (sender, outcome) in lingering {
+            guard let session = self.sessions[sender] else { continue }
+            outbox.add(.outcomes(session.connection, [outcome]), for: session.node)
+        }
+        outbox.send()
+    }
 
     private func sweepOnce(_ pool: PostgresPool) async throws(StoreError) {
         let now = Timestamp.now

@@ -38,10 +38,13 @@ CREATE TABLE router.mailbox (
     message_id    uuid        NOT NULL,
     accepted_at   timestamptz NOT NULL,
     id_case       integer     NOT NULL,
-    -- The payload of message_received, ready to send. Ciphertext does not compress: do not try.
-    payload       bytea       STORAGE EXTERNAL NOT NULL,
+    -- The payload of message_received, ready to send.
+    payload       bytea       NOT NULL,
     PRIMARY KEY (recipient, number)
 ) WITH (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_cost_delay = 0);
+
+-- Ciphertext does not compress: do not try.
+ALTER TABLE router.mailbox ALTER COLUMN payload SET STORAGE EXTERNAL;
 
 CREATE INDEX mailbox_accepted_at ON router.mailbox USING brin (accepted_at);
 

@@ -40,6 +40,14 @@ enum OutcomesTable {
         return results
     }
 
+    /// Outcomes of a stretch of time that nobody has confirmed.
+    static func created(after start: Timestamp, before end: Timestamp) -> SQL {
+        """
+        SELECT sender, number, kind, id_case, message_id, recipient, at FROM router.outcomes
+        WHERE created_at > \(start) AND created_at < \(end) ORDER BY number LIMIT \(RouterLimits.sweepRowsMax)
+        """
+    }
+
     /// These have reached their client.
     static func remove(_ numbers: [Int64]) -> SQL {
         "DELETE FROM router.outcomes WHERE number = ANY (\(numbers)::int8[])"

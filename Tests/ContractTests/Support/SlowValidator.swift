@@ -1,0 +1,104 @@
+import Contract
+import Foundation
+
+/// Decides whether a message is a valid frame, by the contract's words and the catalogue's schemas, over `SlowJSON`.
+enum SlowValidator {
+    static func isValid(_ message: String) -> Bool {
+        guard case .object(let envelope)? = SlowJSON.parse(message) else { return false }
+        guard SlowJSON.object(envelope).depth <= Limits.jsonDepthMax else { return false }
+        let types = envelope.filter { $0.name == "type" }
+        let payloads = envelope.filter { $0.name == "payload" }
+        let requestIDs = envelope.filter { $0.name == "requestId" }.filter { if case .null = $0.value { false } else { true } }
+        guard types.count == 1, payloads.count == 1, requestIDs.count <= 1 else { return false }
+        guard case .string(let type) = types[0].value, case .object(let payload) = payloads[0].value else { return false }
+        if let requestID = requestIDs.first {
+            guard case .string(let text) = requestID.value, (1...64).contains(text.unicodeScalars.count),
+                text.unicodeScalars.allSatisfy({ (" "..."~").contains($0) })
+            else { return false }
+        }
+        guard let frame = FrameCatalogue.all.first(where: { $0.type == type }) else { return false }
+        return self.isValid(payload, frame.schema) && self.keepsRules(payload, type)
+    }
+
+    private static func isValid(_ members: [(name: String, value: SlowJSON)], _ schema: ObjectSchema) -> Bool {
+        schema.fields.allSatisfy { field in
+            let given = members.filter { Array($0.name.utf8) == Array(field.name.utf8) }
+            guard given.count <= 1 else { return false }
+            switch given.first?.value {
+            case nil, .null: if case .required = field.presence { return false } else { return true }
+            case let value?: return self.isValid(value, field.type)
+            }
+        }
+    }
+
+    private static func isValid(_ value: SlowJSON, _ type: FieldType) -> Bool {
+        switch (type, value) {
+        case (.version, .number(let literal)): return literal == "1"
+        case (.timestamp, .number(let literal)): return self.integer(literal).map { $0 > 0 } ?? false
+        case (.integer(let range), .number(let literal)): return self.integer(literal).map(range.contains) ?? false
+        case (.bool, .bool): return true
+        case (.sessionToken, .string): return true
+        case (.whisperID, .string(let text)): return self.isWhisperID(text)
+        case (.uuid, .string(let text)): return self.isUUID(text)
+        case (.uuidV4, .string(let text)):
+            let digits = Array(text.unicodeScalars)
+            return self.isUUID(text) && digits[14] == "4" && "89abAB".unicodeScalars.contains(digits[19])
+        case (.groupID, .string(let text)):
+            return text.unicodeScalars.starts(with: "grp-".unicodeScalars)
+                && self.isUUID(String(text.unicodeScalars.dropFirst(4)))
+        case (.base64(let range), .string(let text)):
+            guard let data = Data(base64Encoded: text), range.contains(data.count) else { return false }
+            return Array(data.base64EncodedString().utf8) == Array(text.utf8)
+        case (.text(let range), .string(let text)):
+            return range.contains(text.unicodeScalars.count) && !text.unicodeScalars.contains("\0")
+        case (.choice(let words), .string(let text)): return words.contains { Array($0.utf8) == Array(text.utf8) }
+        case (.object(let schema), .object(let members)): return self.isValid(members, schema)
+        case (.array(let element, let count), .array(let elements)):
+            return count.contains(elements.count) && elements.allSatisfy { self.isValid($0, element) }
+        case (.reactions, .object(let members)):
+            let names = members.map { Array($0.name.utf8) }
+            return members.count <= Limits.reactionsMax && Set(names).count == names.count
+                && members.allSatisfy { name, value in
+                    self.isValid(.string(name), .text(Limits.reactionCharacters))
+                        && self.isValid(value, .array(of: .whisperID, count: 0...Limits.reactionIdentitiesMax))
+                }
+        default: return false
+        }
+    }
+
+    /// Rules between fields (contract §2, §5).
+    private static func keepsRules(_ members: [(name: String, value: SlowJSON)], _ type: String) -> Bool {
+        func text(_ name: String) -> String {
+            if case .string(let text)? = members.first(where: { $0.name == name })?.value { text } else { "" }
+        }
+        switch type {
+        case "send_message":
+            let bytes = Data(base64Encoded: text("ciphertext"))?.count ?? 0
+            return text("from") != text("to") && (text("msgType") != "text" || bytes <= 12_288)
+        case "fetch_pending":
+            let cursor = text("cursor")
+            guard !cursor.isEmpty else { return true }
+            guard cursor.hasPrefix("p1-"), let after = Int64(cursor.dropFirst(3), radix: 16), after >= 0 else { return false }
+            return cursor == "p1-" + String(after, radix: 16)
+        default: return true
+        }
+    }
+
+    private static func integer(_ literal: String) -> Int64? {
+        literal.contains(where: { ".e".contains($0) }) ? nil : Int64(literal)
+    }
+
+    private static func isWhisperID(_ text: String) -> Bool {
+        let scalars = Array(text.unicodeScalars)
+        guard scalars.count == 18, scalars.starts(with: "WSP-".unicodeScalars) else { return false }
+        return scalars.enumerated().dropFirst(4).allSatisfy { index, scalar in
+            index == 8 || index == 13 ? scalar == "-" : ("A"..."Z").contains(scalar) || ("2"..."7").contains(scalar)
+        }
+    }
+
+    private static func isUUID(_ text: String) -> Bool {
+        let groups = text.split(separator: "-", omittingEmptySubsequences: false)
+        return groups.map(\.unicodeScalars.count) == [8, 4, 4, 4, 12]
+            && groups.joined().unicodeScalars.allSatisfy { "0123456789abcdefABCDEF".unicodeScalars.contains($0) }
+    }
+}
