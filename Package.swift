@@ -130,7 +130,7 @@ let package = Package(
         // Tests and what starts real servers for them
         .target(name: "LocalStack", dependencies: [], path: "Tests/LocalStack", swiftSettings: strict),
         .executableTarget(
-            name: "LocalCluster", dependencies: ["LocalStack", "WhisperClient"],
+            name: "LocalCluster", dependencies: ["LocalStack", "WhisperClient", "Contract", log],
             path: "Tests/LocalCluster", swiftSettings: strict),
         .target(
             name: "TestKit",

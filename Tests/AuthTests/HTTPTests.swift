@@ -54,6 +54,19 @@ import Testing
         }
     }
 
+    @Test func whoeverAsksTooMuchIsToldWhenToComeBack() async throws {
+        try await AuthBench.run { bench in
+            let http = HTTPBench(bench)
+            let token = try await bench.login(self.alice).token
+            for _ in 0..<20 { #expect(try await http.get("/backup/contacts", token: token).is(404, .notFound)) }
+            let answer = try await http.get("/backup/contacts", token: token)
+            #expect(answer.is(429, .rateLimited) && answer.headers[.retryAfter] == "3")
+            #expect(try await http.get("/users/\(self.alice.id())/keys", token: token).status == 200)
+            bench.wait(.seconds(3))
+            #expect(try await http.get("/backup/contacts", token: token).is(404, .notFound))
+        }
+    }
+
     @Test func withoutPostgresTheAnswerIs500() async throws {
         try await AuthBench.run { bench in
             let login = try await bench.login(self.alice)

@@ -77,6 +77,41 @@ import Testing
         }
     }
 
+    @Test func aBurstIsAnsweredWhole() async throws {
+        try await AuthBench.run(instances: 1) { bench in
+            let login = try await bench.login(self.alice)
+            try await withThrowingTaskGroup { group in
+                for _ in 0..<5 * AuthLimits.jobsInFlightMax {
+                    group.addTask { try await bench.session(login.session.tokenHash) }
+                }
+                for try await session in group { #expect(session == login.session) }
+            }
+            try await bench.untilAllIsDone()
+        }
+    }
+
+    @Test func anAnswerThatCouldNotBePublishedComesLater() async throws {
+        try await AuthBench.run(instances: 0) { bench in
+            let bus = MuteBus(bench.bus)
+            let request = ServiceRequest(
+                answer: AnswerAddress(node: bench.near, question: 5), connection: ConnectionID(value: 1), session: nil,
+                body: .session(tokenHash: Bytes32()))
+            try await bench.bus.append(request, to: Keyspace.auth)
+            await withDiscardingTaskGroup { group in
+                group.addTask { await bench.consumer(on: bus, claimIdle: .zero).run() }
+                await bus.untilAsked()
+                group.cancelAll()
+            }
+            #expect(try await bench.bus.depth(of: [Keyspace.auth.name]) == [1])
+            await withDiscardingTaskGroup { group in
+                _ = await bench.listener.answer(to: 5) {
+                    group.addTask { await bench.consumer(claimIdle: .zero).run() }
+                }
+                group.cancelAll()
+            }
+        }
+    }
+
     @Test func aDrainFinishesWhatWasTaken() async throws {
         try await AuthBench.run(instances: 0) { bench in
             let auth = Auth(pool: bench.pool, bus: bench.bus, instance: 9, logger: quiet)

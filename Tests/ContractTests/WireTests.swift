@@ -126,7 +126,7 @@ extension Seeded {
     fileprivate mutating func serviceRequest() -> ServiceRequest {
         let body: ServiceRequest.Body =
             switch self.upTo(3) {
-            case 0: .frame(type: self.text(0...12), payload: self.bytes(self.upTo(50)))
+            case 0: .frame(type: self.anyText(0...12), payload: self.bytes(self.upTo(50)))
             case 1: .session(tokenHash: self.bytes32())
             default: .sessionUsed(tokenHash: self.bytes32())
             }
@@ -153,7 +153,7 @@ extension Seeded {
     }
 
     fileprivate mutating func answer() -> Answer {
-        let type = self.text(0...12)
+        let type = self.anyText(0...12)
         let payload = self.bytes(self.upTo(40))
         switch self.upTo(9) {
         case 0: return .accepted

@@ -37,6 +37,8 @@ package struct Cursor: Hashable, Sendable {
     package init?(_ text: String) {
         guard text.hasPrefix("p1-"), let after = Int64(text.dropFirst(3), radix: 16), after >= 0 else { return nil }
         self.after = after
+        // Signs, zeros in front and capitals read as numbers too, but were never given out.
+        guard self.text == text else { return nil }
     }
 
     package var text: String { "p1-" + String(self.after, radix: 16) }

@@ -82,24 +82,24 @@ package enum FrameDecoder {
     package static func payload(
         _ envelope: Envelope, of message: [UInt8], schema: ObjectSchema
     ) throws(PayloadViolation) -> Payload {
-        try Self.payload(at: envelope.payload.lowerBound, of: message, schema: schema)
+        try Self.payload(at: envelope.payload, of: message, schema: schema)
     }
 
-    /// Checks a message that is a payload and nothing else, as services pass them on.
+    /// Checks a message that is a payload and nothing else, as services pass them on. It must be valid UTF-8.
     package static func payload(bare message: [UInt8], schema: ObjectSchema) throws(PayloadViolation) -> Payload {
         guard message.first == UInt8(ascii: "{") else { throw PayloadViolation("", "must be an object") }
-        return try Self.payload(at: 0, of: message, schema: schema)
+        return try Self.payload(at: 0..<message.count, of: message, schema: schema)
     }
 
     private static func payload(
-        at start: Int, of message: [UInt8], schema: ObjectSchema
+        at range: Range<Int>, of message: [UInt8], schema: ObjectSchema
     ) throws(PayloadViolation) -> Payload {
         var payload = Payload(
             schema: schema, source: message, slots: [Payload.Slot](repeating: .init(), count: schema.fields.count))
         var violation: PayloadViolation?
         var hint = 0
         message.withUnsafeBufferPointer { text in
-            var cursor = JSONCursor(text, at: start)
+            var cursor = JSONCursor(UnsafeBufferPointer(rebasing: text[..<range.upperBound]), at: range.lowerBound)
             do throws(JSONCursor.Malformed) {
                 try cursor.members(depth: 1) { cursor, name throws(JSONCursor.Malformed) in
                     guard let index = Self.field(name, in: cursor, schema: schema, hint: hint), violation == nil else {
@@ -124,6 +124,7 @@ package enum FrameDecoder {
                     slot.raw = Int32(start)..<Int32(cursor.position)
                     payload.slots[index] = slot
                 }
+                try cursor.end()
             } catch {
                 violation = violation ?? PayloadViolation("", "the payload is not a JSON object")
             }
@@ -310,6 +311,7 @@ package enum FrameDecoder {
     private static func checkReactions(
         _ cursor: inout JSONCursor, depth: Int
     ) throws(JSONCursor.Malformed) -> String? {
+        var names: Set<[UInt8]> = []
         var count = 0
         var rule: String?
         let ids = FieldType.array(of: .whisperID, count: 0...Limits.reactionIdentitiesMax)
@@ -319,6 +321,8 @@ package enum FrameDecoder {
             if let broken = text.withUnsafeBufferPointer({ Self.stringRule(.text(Limits.reactionCharacters), $0) }) {
                 rule = rule ?? "a reaction \(broken)"
             }
+            // Past the bound the frame is refused anyway: the set stays small.
+            if count <= Limits.reactionsMax, !names.insert(text).inserted { rule = rule ?? "a reaction is given twice" }
             var inner = Payload.Slot()
             var scratch: [UInt8] = []
             if cursor.peek() == UInt8(ascii: "n") { rule = rule ?? "a reaction needs a list of Whisper IDs" }

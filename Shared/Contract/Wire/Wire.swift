@@ -101,7 +101,8 @@ package struct WireReader {
     }
 
     package mutating func readString() throws(WireError) -> String {
-        String(decoding: try self.readBytes(), as: UTF8.self)
+        guard let text = String(validating: try self.readBytes(), as: UTF8.self) else { throw .malformed }
+        return text
     }
 
     package mutating func read<T: WireCodable>(_: T.Type = T.self) throws(WireError) -> T {

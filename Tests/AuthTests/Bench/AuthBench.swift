@@ -97,6 +97,11 @@ final class AuthBench: Sendable {
             answer: AnswerAddress(node: self.near, question: 0), connection: ConnectionID(value: 1), session: nil,
             body: body)
         try await self.bus.append(request, to: Keyspace.auth)
+        try await self.untilAllIsDone()
+    }
+
+    /// Returns when every Job is acknowledged.
+    func untilAllIsDone() async throws {
         while try await self.bus.depth(of: [Keyspace.auth.name]) != [0] { await Task.yield() }
     }
 
@@ -112,13 +117,14 @@ final class AuthBench: Sendable {
     }
 
     /// One more instance, without its sweep.
-    func consumer(claimIdle: Duration) -> RequestConsumer {
+    func consumer(on bus: (any JobBus & NoticeBus)? = nil, claimIdle: Duration) -> RequestConsumer {
         let handler = RequestHandler(
             registration: Registration(
                 pool: self.pool, directory: self.directory, bus: self.bus, clock: self.clock, logger: quiet),
             sessions: SessionService(pool: self.pool, directory: self.directory, clock: self.clock),
             directory: self.directory, logger: quiet)
-        return RequestConsumer(bus: self.bus, handler: handler, instance: 9, claimIdle: claimIdle, logger: quiet)
+        return RequestConsumer(
+            bus: bus ?? self.bus, handler: handler, instance: 9, claimIdle: claimIdle, logger: quiet)
     }
 
     static let privileged = #"{"protocolVersion":1,"cryptoVersion":1}"#

@@ -23,7 +23,7 @@ struct Seeded: RandomNumberGenerator {
     }
 
     /// Any text: NUL, quotes, control characters, every plane.
-    mutating func text(_ counts: ClosedRange<Int>) -> String {
+    mutating func anyText(_ counts: ClosedRange<Int>) -> String {
         var text = String.UnicodeScalarView()
         for _ in 0..<Int.random(in: counts, using: &self) {
             let value: UInt32 =
@@ -69,7 +69,7 @@ extension Seeded {
 
     mutating func refusal() -> Refusal {
         Refusal(
-            self.one(of: ErrorCode.allCases), self.text(0...20),
+            self.one(of: ErrorCode.allCases), self.anyText(0...20),
             retryAfterMilliseconds: self.chance(2) ? nil : Int64(self.upTo(1 << 40)))
     }
 }

@@ -1,4 +1,3 @@
-import Glibc
 import NIOCore
 import NIOPosix
 
@@ -214,11 +213,7 @@ actor Fleet {
     }
 
     private func readUpgrade(_ input: inout ByteBuffer, of client: Client) -> Bool {
-        let end = input.withUnsafeReadableBytes { bytes -> Int? in
-            memmem(bytes.baseAddress!, bytes.count, "\r\n\r\n", 4).map {
-                UnsafeRawPointer($0) - bytes.baseAddress! + 4
-            }
-        }
+        let end = input.withUnsafeReadableBytes { $0.end(of: "\r\n\r\n") }
         guard let end, let head = input.readBytes(length: end) else { return false }
         client.phase = .open
         client.answer(.success(head))

@@ -27,18 +27,9 @@ struct ServerFrame {
             && memcmp(self.bytes.baseAddress! + offset, text.utf8Start, text.utf8CodeUnitCount) == 0
     }
 
-    /// Where `text` ends, searched from `offset`.
-    private func end(of text: StaticString, from offset: Int) -> Int? {
-        guard offset < self.bytes.count,
-            let found = memmem(
-                self.bytes.baseAddress! + offset, self.bytes.count - offset, text.utf8Start, text.utf8CodeUnitCount)
-        else { return nil }
-        return UnsafeRawPointer(found) - self.bytes.baseAddress! + text.utf8CodeUnitCount
-    }
-
     /// The first `messageId`.
     var message: MessageNumber? {
-        guard let start = self.end(of: Self.messageID, from: 0) else { return nil }
+        guard let start = self.bytes.end(of: Self.messageID) else { return nil }
         return MessageNumber(text: self.bytes, at: start)
     }
 
@@ -47,7 +38,7 @@ struct ServerFrame {
     /// Every `messageId` of a page, in order.
     func forEachMessage(_ body: (MessageNumber?) -> Void) {
         var offset = 0
-        while let start = self.end(of: Self.messageID, from: offset) {
+        while let start = self.bytes.end(of: Self.messageID, from: offset) {
             body(MessageNumber(text: self.bytes, at: start))
             offset = start + MessageNumber.textLength
         }
@@ -56,7 +47,7 @@ struct ServerFrame {
     /// A member of type string.
     /// - Parameter member: name and quotes, such as `"nextCursor":"`.
     func text(_ member: StaticString) -> String? {
-        guard let start = self.end(of: member, from: 0),
+        guard let start = self.bytes.end(of: member),
             let end = self.bytes[start...].firstIndex(of: UInt8(ascii: "\""))
         else { return nil }
         return String(decoding: self.bytes[start..<end], as: UTF8.self)

@@ -1,0 +1,80 @@
+import Glibc
+import LocalStack
+
+/// What every process has used so far, at one moment.
+struct CPUReading: Sendable {
+    private var usage: [String: ProcessUsage] = [:]
+    /// In the order in which the cluster starts them.
+    let names: [String]
+    /// CPU of this tool.
+    private let own: Duration
+    private let time: ContinuousClock.Instant
+
+    static let balancer = StackProcess.balancer.description
+
+    init(_ stack: LocalStack) async {
+        let usage = await stack.usage()
+        self.names = usage.map(\.process.description)
+        for process in usage { self.usage[process.process.description] = process }
+        self.time = .now
+        var own = rusage()
+        getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &own)
+        self.own =
+            .seconds(own.ru_utime.tv_sec + own.ru_stime.tv_sec)
+            + .microseconds(own.ru_utime.tv_usec + own.ru_stime.tv_usec)
+    }
+
+    /// All but the balancer, which the figures of the contract leave out.
+    var servers: [String] { self.names.filter { $0 != Self.balancer } }
+
+    /// In bytes.
+    func memory(of name: String) -> (proportional: Double, resident: Double) {
+        guard let usage = self.usage[name] else { return (0, 0) }
+        return (Double(usage.proportionalBytes), Double(usage.residentBytes))
+    }
+
+    func since(_ before: CPUReading) -> CPUSpent {
+        let processes = self.names.map { name in
+            let spent = (self.usage[name]?.cpu ?? .zero) - (before.usage[name]?.cpu ?? .zero)
+            return (name: name, microseconds: spent.microseconds)
+        }
+        return CPUSpent(
+            processes: processes, own: (self.own - before.own).microseconds,
+            seconds: (self.time - before.time).microseconds / 1_000_000)
+    }
+}
+
+/// What every process used between two readings, in microseconds.
+struct CPUSpent: Sendable {
+    var processes: [(name: String, microseconds: Double)]
+    /// Of this tool; no part of any sum.
+    var own: Double
+    var seconds: Double
+
+    /// Services, Postgres and Redis together.
+    var servers: Double {
+        self.processes.reduce(0) { $0 + ($1.name == CPUReading.balancer ? 0 : $1.microseconds) }
+    }
+
+    func perSecond(of name: String) -> Double {
+        (self.processes.first { $0.name == name }?.microseconds ?? 0) / self.seconds
+    }
+
+    func perMessage(_ messages: Int, title: String? = nil) -> Table {
+        func row(_ name: String, _ microseconds: Double) -> Table.Row {
+            Table.Row(name, [microseconds / Double(messages), microseconds / self.seconds / 10_000])
+        }
+        let servers = self.processes.filter { $0.name != CPUReading.balancer }
+        let others = self.processes.filter { $0.name == CPUReading.balancer }
+        return Table(
+            "CPU per process" + (title.map { ", \($0)" } ?? ""), columns: ["µs/message", "% of a core"],
+            rows: servers.map { row($0.name, $0.microseconds) } + [row("servers together", self.servers)]
+                + others.map { row("(\($0.name))", $0.microseconds) } + [row("(this tool)", self.own)])
+    }
+}
+
+extension Duration {
+    fileprivate var microseconds: Double {
+        Double(self.components.seconds) * 1_000_000 + Double(self.components.attoseconds) / 1_000_000_000_000
+    }
+}

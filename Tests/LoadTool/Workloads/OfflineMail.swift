@@ -1,0 +1,92 @@
+import LocalStack
+
+/// W3: mail for people who are away, stored; then they come back, all at once, and fetch it page by page.
+func measureOffline(_ fleet: isolated Fleet, _ stack: LocalStack, _ options: LoadOptions) async throws -> Report {
+    let perSender = max(1, options.messages / options.pairs)
+    let total = perSender * options.pairs
+    let traffic = try await Traffic.prepare(
+        pairs: options.pairs, payload: options.payload, signed: perSender, pace: .whenAccepted, on: fleet)
+    traffic.perSenderMax = perSender
+    for conversation in traffic.conversations { fleet.disconnect(conversation.recipient) }
+    try await Task.sleep(for: .seconds(1))  // until the cluster has noticed
+
+    say("· storing \(total) messages")
+    let start = await CPUReading(stack)
+    traffic.start(window: options.window)
+    try? await waitUntil("everything is accepted", within: patience) { traffic.tally.accepted >= total }
+    let stored = await CPUReading(stack)
+    let receivedEarly = traffic.tally.received
+
+    say("· draining")
+    traffic.forgetLatencies()
+    let drain = Drain(fleet)
+    traffic.pageHeard = { drain.heard($0, on: $1) }
+    for conversation in traffic.conversations {
+        try await fleet.connect(conversation.recipient.number)
+        drain.fetch(conversation.recipient, cursor: nil)
+    }
+    try? await waitUntil("everything has arrived", within: patience) {
+        traffic.tally.delivered >= total && drain.underWay == 0
+    }
+    let drained = await CPUReading(stack)
+
+    // Whoever asks once more finds nothing.
+    let receivedBefore = traffic.tally.received + traffic.tally.duplicates
+    for conversation in traffic.conversations { drain.fetch(conversation.recipient, cursor: nil) }
+    try? await waitUntil("the last pages have come", within: .seconds(20)) { drain.underWay == 0 }
+    let leftOver = traffic.tally.received + traffic.tally.duplicates - receivedBefore
+
+    let storing = stored.since(start)
+    let draining = drained.since(stored)
+    return Report(
+        .offline,
+        figures: [
+            Figure("CPU per message stored", storing.servers / Double(total), "µs"),
+            Figure("CPU per message drained", draining.servers / Double(total), "µs"),
+            Figure("stored per second", Double(total) / storing.seconds),
+            Figure("drained per second", Double(total) / draining.seconds),
+            Figure("pages", Double(drain.pages)),
+        ],
+        tables: [
+            storing.perMessage(total, title: "storing"), draining.perMessage(total, title: "draining"),
+        ],
+        checks: [
+            Check("not stored", total - traffic.tally.accepted),
+            Check("not drained", total - traffic.tally.received),
+            Check("received while away", receivedEarly),
+            Check("found when asked once more", leftOver),
+            Check("pages not answered", drain.underWay),
+        ] + traffic.checks(troubles: fleet.troubles))
+}
+
+/// Longest that either half may take.
+private let patience = Duration.seconds(120)
+
+/// Recipients that ask for page after page until there is none.
+private final class Drain {
+    private let fleet: Fleet
+    private(set) var underWay = 0
+    private(set) var pages = 0
+
+    private static let limit = 100
+
+    init(_ fleet: Fleet) { self.fleet = fleet }
+
+    func fetch(_ client: Client, cursor: String?) {
+        self.underWay += 1
+        let place = cursor.map { #","cursor":"\#($0)""# } ?? ""
+        self.fleet.assumeIsolated {
+            $0.write(
+                to: client,
+                #"{"type":"fetch_pending","payload":{"protocolVersion":1,"cryptoVersion":1,"sessionToken":"\#(client.token)","#
+                    + #""limit":\#(Self.limit)\#(place)}}"#)
+        }
+    }
+
+    /// The receipts of the page have been written already.
+    func heard(_ page: ServerFrame, on client: Client) {
+        self.underWay -= 1
+        self.pages += 1
+        if let cursor = page.text(#""nextCursor":""#) { self.fetch(client, cursor: cursor) }
+    }
+}

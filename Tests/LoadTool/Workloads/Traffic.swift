@@ -1,0 +1,197 @@
+import NIOCore
+
+/// Lets senders send and recipients acknowledge, and counts.
+final class Traffic: FrameListener {
+    /// When a sender sends its next message.
+    enum Pace {
+        /// When the recipient's receipt for an earlier one has come back.
+        case whenDelivered
+        /// When the server has accepted an earlier one.
+        case whenAccepted
+        /// When told.
+        case steady
+    }
+
+    struct Tally {
+        var sent = 0
+        var accepted = 0
+        var received = 0
+        var delivered = 0
+        /// Messages that a recipient was given again, though it had acknowledged the first.
+        var duplicates = 0
+        var outOfOrder = 0
+        /// Receipts that a sender was given again.
+        var repeatedReceipts = 0
+        /// Messages whose signature was made during the run, which costs this tool time.
+        var signedLate = 0
+    }
+
+    let conversations: [Conversation]
+    private let fleet: Fleet
+    private let pace: Pace
+    private(set) var tally = Tally()
+    private(set) var received = Latency("send to message_received")
+    private(set) var accepted = Latency("send to message_accepted")
+    private(set) var delivered = Latency("send to message_delivered")
+    /// How late this tool was with sending; part of the latencies.
+    private(set) var lateness = Latency("this tool's own lateness")
+    /// Each sender's last message, for paces that go on by themselves.
+    var perSenderMax = Int.max
+    /// Called for each page of a recipient that drains its mailbox.
+    var pageHeard: ((ServerFrame, Client) -> Void)?
+
+    init(_ conversations: [Conversation], pace: Pace, on fleet: Fleet) {
+        self.conversations = conversations
+        self.pace = pace
+        self.fleet = fleet
+    }
+
+    /// New identities in pairs, with signatures for `count` messages of each sender.
+    static func prepare(
+        pairs: Int, payload: Int, signed count: Int, pace: Pace, on fleet: isolated Fleet
+    ) async throws -> Traffic {
+        say("· registering \(2 * pairs) clients")
+        let clients = try await fleet.register(2 * pairs)
+        say("· signing \(pairs * count) messages")
+        let seed = UInt64.random(in: .min ... .max)
+        let conversations = (0..<pairs).map {
+            Conversation($0, from: clients[2 * $0], to: clients[2 * $0 + 1], payload: payload, seed: seed)
+        }
+        await Conversation.sign(count, for: conversations)
+        let traffic = Traffic(conversations, pace: pace, on: fleet)
+        fleet.listener = traffic
+        return traffic
+    }
+
+    // MARK: Sending
+
+    /// Puts `window` messages of each sender under way.
+    func start(window: Int) {
+        let now = NIODeadline.now().uptimeNanoseconds
+        for conversation in self.conversations {
+            for _ in 0..<min(window, self.perSenderMax) { self.send(on: conversation, at: now) }
+        }
+    }
+
+    /// Sends `rate` messages a second, evenly spread over time and senders, until `stop`.
+    func start(rate: Int) {
+        self.sendDue(from: NIODeadline.now().uptimeNanoseconds, every: 1_000_000_000 / UInt64(rate), turn: 0)
+    }
+
+    private func sendDue(from start: UInt64, every interval: UInt64, turn: Int) {
+        guard !self.isStopped else { return }
+        let now = NIODeadline.now().uptimeNanoseconds
+        var due = start
+        var turn = turn
+        while due <= now {
+            self.lateness.record(nanoseconds: now - due)
+            // From when it should have been sent: a stall of ours must not look like a fast server.
+            self.send(on: self.conversations[turn % self.conversations.count], at: due)
+            due += interval
+            turn += 1
+        }
+        self.fleet.assumeIsolated { fleet in
+            fleet.setAlarm(at: .uptimeNanoseconds(due)) { self.sendDue(from: due, every: interval, turn: turn) }
+        }
+    }
+
+    private(set) var isStopped = false
+
+    /// Nothing new is sent from here on.
+    func stop() { self.isStopped = true }
+
+    private func send(on conversation: Conversation, at time: UInt64) {
+        self.tally.sent += 1
+        let isPrepared = self.fleet.assumeIsolated { conversation.send(at: time, on: $0) }
+        if !isPrepared { self.tally.signedLate += 1 }
+    }
+
+    private func goOn(_ conversation: Conversation, at now: UInt64) {
+        guard !self.isStopped, conversation.sent < self.perSenderMax else { return }
+        self.send(on: conversation, at: now)
+    }
+
+    // MARK: Hearing
+
+    func heard(_ frame: ServerFrame, on client: Client) {
+        switch frame.kind {
+        case .received: self.receive(frame.message, on: client)
+        case .accepted: self.note(frame.message, .accepted)
+        case .delivered: self.note(frame.message, .delivered)
+        case .pending:
+            frame.forEachMessage { self.receive($0, on: client) }
+            self.pageHeard?(frame, client)
+        case .error:
+            let code = frame.text(#""code":""#) ?? "?"
+            let message = frame.text(#""message":""#) ?? ""
+            self.trouble("error \(code): \(message)")
+        case .expired: self.trouble("message_expired")
+        case .other: self.trouble("unknown frame")
+        }
+    }
+
+    private func trouble(_ what: String) {
+        self.fleet.assumeIsolated { $0.noteTrouble(what) }
+    }
+
+    /// The conversation of a message, if it was sent.
+    private func find(_ number: MessageNumber?) -> (Conversation, Int)? {
+        guard let number, number.conversation < self.conversations.count,
+            number.sequence < self.conversations[number.conversation].sent
+        else {
+            self.trouble("a message that nobody sent")
+            return nil
+        }
+        return (self.conversations[number.conversation], number.sequence)
+    }
+
+    private func receive(_ number: MessageNumber?, on client: Client) {
+        guard let (conversation, sequence) = self.find(number) else { return }
+        guard conversation.recipient === client else { return self.trouble("a message for somebody else") }
+        let (isNew, isInOrder) = conversation.mark(sequence, .received)
+        if isNew {
+            self.tally.received += 1
+            if !isInOrder { self.tally.outOfOrder += 1 }
+            self.received.record(nanoseconds: NIODeadline.now().uptimeNanoseconds - conversation.sentAt[sequence])
+        } else {
+            self.tally.duplicates += 1
+        }
+        self.fleet.assumeIsolated { conversation.acknowledge(sequence, on: $0) }
+    }
+
+    private func note(_ number: MessageNumber?, _ mark: Conversation.Mark) {
+        guard let (conversation, sequence) = self.find(number) else { return }
+        let now = NIODeadline.now().uptimeNanoseconds
+        let isNew = conversation.mark(sequence, mark).isNew
+        if mark == .accepted {
+            guard isNew else { return self.trouble("message_accepted twice") }
+            self.tally.accepted += 1
+            self.accepted.record(nanoseconds: now - conversation.sentAt[sequence])
+            if self.pace == .whenAccepted { self.goOn(conversation, at: now) }
+        } else if isNew {
+            self.tally.delivered += 1
+            self.delivered.record(nanoseconds: now - conversation.sentAt[sequence])
+            if self.pace == .whenDelivered { self.goOn(conversation, at: now) }
+        } else {
+            self.tally.repeatedReceipts += 1
+        }
+    }
+
+    // MARK: Looking back
+
+    /// Starts the latencies anew.
+    func forgetLatencies() {
+        for latency in [\Traffic.received, \.accepted, \.delivered, \.lateness] { self[keyPath: latency].reset() }
+    }
+
+    /// What must hold at the end of any run, when everything has had time to arrive.
+    func checks(troubles: [String: Int]) -> [Check] {
+        [
+            Check("lost (accepted, never received)", self.conversations.reduce(0) { $0 + $1.lost }),
+            Check("sent without an ack", self.tally.sent - self.tally.accepted),
+            Check("received without a receipt back", self.tally.received - self.tally.delivered),
+            Check("received twice", self.tally.duplicates),
+            Check("out of order", self.tally.outOfOrder),
+        ] + troubles.sorted { $0.key < $1.key }.map { Check($0.key, $0.value) }
+    }
+}
