@@ -134,7 +134,7 @@ let package = Package(
             path: "Tests/LocalCluster", swiftSettings: strict),
         .target(
             name: "TestKit",
-            dependencies: ["Contract", "Bus", "LocalStack", nioCore, nioPosix],
+            dependencies: ["Contract", "Bus", "LocalStack", "CSodium", nioCore, nioPosix],
             path: "Tests/TestKit", swiftSettings: strict),
         .executableTarget(
             name: "LoadTool",

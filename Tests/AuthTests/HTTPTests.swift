@@ -5,7 +5,7 @@ import Hummingbird
 import Logging
 import Testing
 
-@Suite(.serialized) struct HTTPTests {
+@Suite(.serialized, .timeLimit(.minutes(1))) struct HTTPTests {
     let alice = TestIdentity(1)
     let bob = TestIdentity(2)
 

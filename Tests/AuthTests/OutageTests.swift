@@ -4,7 +4,7 @@ import Contract
 import Testing
 
 /// What is left when Redis or Postgres fails, or an instance dies.
-@Suite(.serialized) struct OutageTests {
+@Suite(.serialized, .timeLimit(.minutes(1))) struct OutageTests {
     let alice = TestIdentity(1)
 
     @Test func anEmptiedRedisLogsNobodyOut() async throws {
@@ -30,6 +30,7 @@ import Testing
             let login = try await bench.login(self.alice)
             let challenge = try await bench.challenge(self.alice)
             await bench.postgres.kill()
+            #expect(try await bench.directory.session(login.session.tokenHash) == login.session)
             let proof = self.alice.proof(challenge.id, signing: challenge.bytes)
             let answers = [
                 await bench.ask(.session(tokenHash: Bytes32())),
@@ -68,10 +69,12 @@ import Testing
             let taken = try await bench.bus.take(
                 from: Keyspace.auth.name, group: RequestConsumer.group, consumer: "dead", limit: 9, patience: .zero)
             #expect(taken.count == 2)
-            let answer = await withTaskGroup { group in
+            let answer = try await withThrowingTaskGroup { group in
                 group.addTask { await bench.consumer(claimIdle: .zero).run() }
                 defer { group.cancelAll() }
-                return await bench.listener.answer(to: 77) {}
+                let answer = await bench.listener.answer(to: 77) {}
+                try await bench.untilAllIsDone()
+                return answer
             }
             guard case .session(nil) = answer else { throw Unexpected(answer) }
         }

@@ -3,7 +3,7 @@ import Contract
 import ServerCrypto
 import Testing
 
-@Suite(.serialized) struct RegistrationTests {
+@Suite(.serialized, .timeLimit(.minutes(1))) struct RegistrationTests {
     let alice = TestIdentity(1)
 
     @Test func aLoginMakesAnIdentityASessionAndADevice() async throws {

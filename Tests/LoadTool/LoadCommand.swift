@@ -2,7 +2,9 @@ import ArgumentParser
 import Foundation
 import LocalStack
 
+/// `make bench`: what the cluster costs and how fast it is, measured from outside with real processes.
 /// Runs each workload against a fresh cluster of its own, so that none inherits what another left behind.
+@main
 struct LoadCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "whisper-load", abstract: "Measures the cluster: CPU per message, latency, memory per connection.",

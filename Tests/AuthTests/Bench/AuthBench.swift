@@ -102,7 +102,10 @@ final class AuthBench: Sendable {
 
     /// Returns when every Job is acknowledged.
     func untilAllIsDone() async throws {
-        while try await self.bus.depth(of: [Keyspace.auth.name]) != [0] { await Task.yield() }
+        while try await self.bus.depth(of: [Keyspace.auth.name]) != [0] {
+            try Task.checkCancellation()
+            await Task.yield()
+        }
     }
 
     /// Repeats a question that INTERNAL_ERROR may be the answer to while a server comes back.

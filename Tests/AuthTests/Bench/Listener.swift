@@ -45,11 +45,21 @@ final class Listener: Sendable {
         waiting?.resume(returning: answer)
     }
 
-    /// The answer to a question, which is asked by `ask` once somebody waits.
+    /// The answer to a question, which is asked by `ask` once somebody waits. A test that runs out of time hears a refusal.
     func answer(to question: UInt64, ask: () -> Void) async -> Answer {
-        await withCheckedContinuation { continuation in
-            self.state.withLock { $0.waiting[question] = continuation }
-            ask()
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                self.state.withLock { $0.waiting[question] = continuation }
+                ask()
+                if Task.isCancelled { self.giveUp(question) }
+            }
+        } onCancel: {
+            self.giveUp(question)
         }
+    }
+
+    private func giveUp(_ question: UInt64) {
+        self.state.withLock { $0.waiting.removeValue(forKey: question) }?
+            .resume(returning: .refused(Refusal(.internalError, "nobody has answered")))
     }
 }

@@ -38,7 +38,8 @@ final class Client {
     }
 }
 
-/// Hears what clients are told outside of questions. Called on the fleet's thread.
+/// Hears what clients are told outside of questions, and the fleet's alarm. Called on the fleet's thread.
 protocol FrameListener: AnyObject {
-    func heard(_ frame: ServerFrame, on client: Client)
+    func heard(_ frame: ServerFrame, on client: Client, of fleet: isolated Fleet)
+    func alarmRang(on fleet: isolated Fleet)
 }

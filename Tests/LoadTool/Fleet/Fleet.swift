@@ -16,7 +16,6 @@ actor Fleet {
     private var dirty: [Client] = []
     private var isFlushScheduled = false
     private var maskState: UInt64 = .random(in: .min ... .max)
-    private var alarm: (() -> Void)?
 
     /// One of the sockets that a client has had.
     struct Socket: Sendable {
@@ -241,7 +240,7 @@ actor Fleet {
         switch opcode {
         case ClientFraming.text:
             if client.question != nil { return client.answer(.success(Array(payload))) }
-            self.listener?.heard(ServerFrame(bytes: payload), on: client)
+            self.listener?.heard(ServerFrame(bytes: payload), on: client, of: self)
         case ClientFraming.ping:
             self.write(to: client, ClientFraming.pong, count: payload.count) { $0.copyMemory(from: payload) }
         case ClientFraming.close:
@@ -253,15 +252,10 @@ actor Fleet {
 
     // MARK: Time
 
-    /// Calls `action` at a time of `NIODeadline`. There is one alarm; a new one replaces it.
-    func setAlarm(at deadline: NIODeadline, _ action: @escaping () -> Void) {
-        self.alarm = action
+    /// Has the listener called at that time.
+    func setAlarm(at deadline: NIODeadline) {
         self.eventLoop.scheduleTask(deadline: deadline) {
-            self.assumeIsolated { fleet in
-                let action = fleet.alarm
-                fleet.alarm = nil
-                action?()
-            }
+            self.assumeIsolated { $0.listener?.alarmRang(on: $0) }
         }
     }
 }

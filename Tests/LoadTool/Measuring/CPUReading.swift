@@ -8,6 +8,7 @@ struct CPUReading: Sendable {
     let names: [String]
     /// CPU of this tool.
     private let own: Duration
+    private let machine: MachineTime
     private let time: ContinuousClock.Instant
 
     static let balancer = StackProcess.balancer.description
@@ -17,6 +18,7 @@ struct CPUReading: Sendable {
         self.names = usage.map(\.process.description)
         for process in usage { self.usage[process.process.description] = process }
         self.time = .now
+        self.machine = MachineTime()
         var own = rusage()
         getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &own)
         self.own =
@@ -40,6 +42,7 @@ struct CPUReading: Sendable {
         }
         return CPUSpent(
             processes: processes, own: (self.own - before.own).microseconds,
+            machine: self.machine.busy - before.machine.busy, stolen: self.machine.stolen - before.machine.stolen,
             seconds: (self.time - before.time).microseconds / 1_000_000)
     }
 }
@@ -49,6 +52,9 @@ struct CPUSpent: Sendable {
     var processes: [(name: String, microseconds: Double)]
     /// Of this tool; no part of any sum.
     var own: Double
+    /// Of everything on the machine, the cluster and this tool included; and what other machines took away.
+    var machine: Double
+    var stolen: Double
     var seconds: Double
 
     /// Services, Postgres and Redis together.
@@ -60,16 +66,26 @@ struct CPUSpent: Sendable {
         (self.processes.first { $0.name == name }?.microseconds ?? 0) / self.seconds
     }
 
-    func perMessage(_ messages: Int, title: String? = nil) -> Table {
+    /// What else ran: figures taken beside a compiler are worth little.
+    private var others: Double {
+        max(0, self.machine - self.own - self.processes.reduce(0) { $0 + $1.microseconds })
+    }
+
+    /// - Parameter what: what there were `count` of, in the singular.
+    func per(_ what: String, count: Int, title: String? = nil) -> Table {
         func row(_ name: String, _ microseconds: Double) -> Table.Row {
-            Table.Row(name, [microseconds / Double(messages), microseconds / self.seconds / 10_000])
+            Table.Row(name, [microseconds / Double(count), microseconds / self.seconds / 10_000])
         }
         let servers = self.processes.filter { $0.name != CPUReading.balancer }
-        let others = self.processes.filter { $0.name == CPUReading.balancer }
+        let balancers = self.processes.filter { $0.name == CPUReading.balancer }
         return Table(
-            "CPU per process" + (title.map { ", \($0)" } ?? ""), columns: ["µs/message", "% of a core"],
+            "CPU per process" + (title.map { ", \($0)" } ?? ""), columns: ["µs/\(what)", "% of a core"],
             rows: servers.map { row($0.name, $0.microseconds) } + [row("servers together", self.servers)]
-                + others.map { row("(\($0.name))", $0.microseconds) } + [row("(this tool)", self.own)])
+                + balancers.map { row("(\($0.name))", $0.microseconds) }
+                + [
+                    row("(this tool)", self.own), row("(rest of the machine)", self.others),
+                    row("(taken by the hypervisor)", self.stolen),
+                ])
     }
 }
 

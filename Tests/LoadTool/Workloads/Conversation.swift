@@ -41,7 +41,7 @@ final class Conversation {
     }
 
     /// Signs the first `count` messages of each conversation, on all cores.
-    static func sign(_ count: Int, for conversations: [Conversation]) async {
+    static func sign(_ count: Int, for conversations: [Conversation], on fleet: isolated Fleet) async {
         let letters = conversations.map(\.letter)
         let signatures = await withTaskGroup(of: (Int, [UInt8]).self) { group in
             for letter in letters { group.addTask { (letter.conversation, letter.signatures(count: count)) } }

@@ -11,13 +11,14 @@ func measureIdle(_ fleet: isolated Fleet, _ stack: LocalStack, _ options: LoadOp
 
     say("· registering \(options.count) clients")
     _ = try await fleet.register(options.count)
+    let registered = await CPUReading(stack)
     try await Task.sleep(for: settling)
     let connected = await CPUReading(stack)
     say("· idle, \(seconds) s")
     try await Task.sleep(for: .seconds(seconds))
     let idle = await CPUReading(stack)
 
-    let registering = connected.since(empty)
+    let registering = registered.since(empty)
     let count = Double(options.count)
     let rows = idle.names.map { name in
         let before = empty.memory(of: name), after = idle.memory(of: name)
@@ -43,12 +44,14 @@ func measureIdle(_ fleet: isolated Fleet, _ stack: LocalStack, _ options: LoadOp
             Figure("CPU per second and connection", total.values[6], "µs"),
             Figure("connections", count),
             Figure("CPU per registration", registering.servers / count, "µs"),
+            Figure("registrations per second", count / registering.seconds),
         ],
         tables: [
             Table(
                 "MiB proportional (PSS) empty, connected, after idling; MiB resident (RSS) empty, after idling; "
                     + "KiB (PSS) and µs of CPU per second for each connection, less the empty cluster's",
-                columns: ["PSS 0", "PSS 1", "PSS 2", "RSS 0", "RSS 2", "KiB each", "µs/s each"], rows: rows + [total])
+                columns: ["PSS 0", "PSS 1", "PSS 2", "RSS 0", "RSS 2", "KiB each", "µs/s each"], rows: rows + [total]),
+            registering.per("login", count: options.count, title: "registering"),
         ],
         checks: fleet.troubles.sorted { $0.key < $1.key }.map { Check($0.key, $0.value) })
 }

@@ -12,18 +12,18 @@ func measureOffline(_ fleet: isolated Fleet, _ stack: LocalStack, _ options: Loa
 
     say("· storing \(total) messages")
     let start = await CPUReading(stack)
-    traffic.start(window: options.window)
+    traffic.start(window: options.window, on: fleet)
     try? await waitUntil("everything is accepted", within: patience) { traffic.tally.accepted >= total }
     let stored = await CPUReading(stack)
     let receivedEarly = traffic.tally.received
 
     say("· draining")
     traffic.forgetLatencies()
-    let drain = Drain(fleet)
-    traffic.pageHeard = { drain.heard($0, on: $1) }
+    let drain = Drain()
+    traffic.drain = drain
     for conversation in traffic.conversations {
         try await fleet.connect(conversation.recipient.number)
-        drain.fetch(conversation.recipient, cursor: nil)
+        drain.fetch(conversation.recipient, cursor: nil, on: fleet)
     }
     try? await waitUntil("everything has arrived", within: patience) {
         traffic.tally.delivered >= total && drain.underWay == 0
@@ -32,7 +32,7 @@ func measureOffline(_ fleet: isolated Fleet, _ stack: LocalStack, _ options: Loa
 
     // Whoever asks once more finds nothing.
     let receivedBefore = traffic.tally.received + traffic.tally.duplicates
-    for conversation in traffic.conversations { drain.fetch(conversation.recipient, cursor: nil) }
+    for conversation in traffic.conversations { drain.fetch(conversation.recipient, cursor: nil, on: fleet) }
     try? await waitUntil("the last pages have come", within: .seconds(20)) { drain.underWay == 0 }
     let leftOver = traffic.tally.received + traffic.tally.duplicates - receivedBefore
 
@@ -48,7 +48,8 @@ func measureOffline(_ fleet: isolated Fleet, _ stack: LocalStack, _ options: Loa
             Figure("pages", Double(drain.pages)),
         ],
         tables: [
-            storing.perMessage(total, title: "storing"), draining.perMessage(total, title: "draining"),
+            storing.per("message", count: total, title: "storing"),
+            draining.per("message", count: total, title: "draining"),
         ],
         checks: [
             Check("not stored", total - traffic.tally.accepted),
@@ -63,30 +64,25 @@ func measureOffline(_ fleet: isolated Fleet, _ stack: LocalStack, _ options: Loa
 private let patience = Duration.seconds(120)
 
 /// Recipients that ask for page after page until there is none.
-private final class Drain {
-    private let fleet: Fleet
+final class Drain {
     private(set) var underWay = 0
     private(set) var pages = 0
 
     private static let limit = 100
 
-    init(_ fleet: Fleet) { self.fleet = fleet }
-
-    func fetch(_ client: Client, cursor: String?) {
+    func fetch(_ client: Client, cursor: String?, on fleet: isolated Fleet) {
         self.underWay += 1
         let place = cursor.map { #","cursor":"\#($0)""# } ?? ""
-        self.fleet.assumeIsolated {
-            $0.write(
-                to: client,
-                #"{"type":"fetch_pending","payload":{"protocolVersion":1,"cryptoVersion":1,"sessionToken":"\#(client.token)","#
-                    + #""limit":\#(Self.limit)\#(place)}}"#)
-        }
+        fleet.write(
+            to: client,
+            #"{"type":"fetch_pending","payload":{"protocolVersion":1,"cryptoVersion":1,"sessionToken":"\#(client.token)","#
+                + #""limit":\#(Self.limit)\#(place)}}"#)
     }
 
     /// The receipts of the page have been written already.
-    func heard(_ page: ServerFrame, on client: Client) {
+    func heard(_ page: ServerFrame, on client: Client, of fleet: isolated Fleet) {
         self.underWay -= 1
         self.pages += 1
-        if let cursor = page.text(#""nextCursor":""#) { self.fetch(client, cursor: cursor) }
+        if let cursor = page.text(#""nextCursor":""#) { self.fetch(client, cursor: cursor, on: fleet) }
     }
 }

@@ -7,12 +7,12 @@ func measureThroughput(_ fleet: isolated Fleet, _ stack: LocalStack, _ options: 
     let traffic = try await Traffic.prepare(
         pairs: options.pairs, payload: options.payload,
         signed: throughputMax * (options.warmUp + seconds) / options.pairs, pace: .whenDelivered, on: fleet)
-    traffic.start(window: options.window)
+    traffic.start(window: options.window, on: fleet)
     let measured = try await measure(traffic, stack, options, seconds: seconds)
     let troubles = try await measured.finish(fleet)
 
     let messages = measured.messages
-    let processes = measured.cpu.perMessage(messages)
+    let processes = measured.cpu.per("message", count: messages)
     return Report(
         .throughput,
         figures: [
@@ -27,7 +27,7 @@ func measureThroughput(_ fleet: isolated Fleet, _ stack: LocalStack, _ options: 
 }
 
 /// Messages per second for which signatures are prepared. Beyond it they are made during the run, and counted.
-private let throughputMax = 6_000
+private let throughputMax = 12_000
 
 /// W2: an open loop. Messages are sent at a steady rate, whatever the servers do.
 func measureLatency(_ fleet: isolated Fleet, _ stack: LocalStack, _ options: LoadOptions) async throws -> Report {
@@ -36,7 +36,7 @@ func measureLatency(_ fleet: isolated Fleet, _ stack: LocalStack, _ options: Loa
     let signed = options.rate * (options.warmUp + seconds + 1) / options.pairs + 1
     let traffic = try await Traffic.prepare(
         pairs: options.pairs, payload: options.payload, signed: signed, pace: .steady, on: fleet)
-    traffic.start(rate: options.rate)
+    traffic.start(rate: options.rate, on: fleet)
     let measured = try await measure(traffic, stack, options, seconds: seconds)
     let troubles = try await measured.finish(fleet)
 
@@ -52,7 +52,7 @@ func measureLatency(_ fleet: isolated Fleet, _ stack: LocalStack, _ options: Loa
         ],
         tables: [
             .latencies([traffic.received, traffic.accepted, traffic.delivered, traffic.lateness]),
-            measured.cpu.perMessage(messages),
+            measured.cpu.per("message", count: messages),
         ],
         checks: traffic.checks(troubles: troubles), profile: measured.profile)
 }

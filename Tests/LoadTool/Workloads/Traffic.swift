@@ -27,7 +27,6 @@ final class Traffic: FrameListener {
     }
 
     let conversations: [Conversation]
-    private let fleet: Fleet
     private let pace: Pace
     private(set) var tally = Tally()
     private(set) var received = Latency("send to message_received")
@@ -37,13 +36,17 @@ final class Traffic: FrameListener {
     private(set) var lateness = Latency("this tool's own lateness")
     /// Each sender's last message, for paces that go on by themselves.
     var perSenderMax = Int.max
-    /// Called for each page of a recipient that drains its mailbox.
-    var pageHeard: ((ServerFrame, Client) -> Void)?
+    /// Goes on fetching when recipients have read a page.
+    var drain: Drain?
 
-    init(_ conversations: [Conversation], pace: Pace, on fleet: Fleet) {
+    /// When the next message of a steady pace is due, in nanoseconds of `NIODeadline`, and whose turn it is.
+    private var due: UInt64 = 0
+    private var interval: UInt64 = 0
+    private var turn = 0
+
+    init(_ conversations: [Conversation], pace: Pace) {
         self.conversations = conversations
         self.pace = pace
-        self.fleet = fleet
     }
 
     /// New identities in pairs, with signatures for `count` messages of each sender.
@@ -57,8 +60,8 @@ final class Traffic: FrameListener {
         let conversations = (0..<pairs).map {
             Conversation($0, from: clients[2 * $0], to: clients[2 * $0 + 1], payload: payload, seed: seed)
         }
-        await Conversation.sign(count, for: conversations)
-        let traffic = Traffic(conversations, pace: pace, on: fleet)
+        await Conversation.sign(count, for: conversations, on: fleet)
+        let traffic = Traffic(conversations, pace: pace)
         fleet.listener = traffic
         return traffic
     }
@@ -66,33 +69,32 @@ final class Traffic: FrameListener {
     // MARK: Sending
 
     /// Puts `window` messages of each sender under way.
-    func start(window: Int) {
+    func start(window: Int, on fleet: isolated Fleet) {
         let now = NIODeadline.now().uptimeNanoseconds
         for conversation in self.conversations {
-            for _ in 0..<min(window, self.perSenderMax) { self.send(on: conversation, at: now) }
+            for _ in 0..<min(window, self.perSenderMax) { self.send(conversation, at: now, on: fleet) }
         }
     }
 
     /// Sends `rate` messages a second, evenly spread over time and senders, until `stop`.
-    func start(rate: Int) {
-        self.sendDue(from: NIODeadline.now().uptimeNanoseconds, every: 1_000_000_000 / UInt64(rate), turn: 0)
+    func start(rate: Int, on fleet: isolated Fleet) {
+        self.due = NIODeadline.now().uptimeNanoseconds
+        self.interval = 1_000_000_000 / UInt64(rate)
+        self.alarmRang(on: fleet)
     }
 
-    private func sendDue(from start: UInt64, every interval: UInt64, turn: Int) {
+    /// Sends what is due.
+    func alarmRang(on fleet: isolated Fleet) {
         guard !self.isStopped else { return }
         let now = NIODeadline.now().uptimeNanoseconds
-        var due = start
-        var turn = turn
-        while due <= now {
-            self.lateness.record(nanoseconds: now - due)
+        while self.due <= now {
+            self.lateness.record(nanoseconds: now - self.due)
             // From when it should have been sent: a stall of ours must not look like a fast server.
-            self.send(on: self.conversations[turn % self.conversations.count], at: due)
-            due += interval
-            turn += 1
+            self.send(self.conversations[self.turn], at: self.due, on: fleet)
+            self.due += self.interval
+            self.turn = (self.turn + 1) % self.conversations.count
         }
-        self.fleet.assumeIsolated { fleet in
-            fleet.setAlarm(at: .uptimeNanoseconds(due)) { self.sendDue(from: due, every: interval, turn: turn) }
-        }
+        fleet.setAlarm(at: .uptimeNanoseconds(self.due))
     }
 
     private(set) var isStopped = false
@@ -100,54 +102,49 @@ final class Traffic: FrameListener {
     /// Nothing new is sent from here on.
     func stop() { self.isStopped = true }
 
-    private func send(on conversation: Conversation, at time: UInt64) {
+    private func send(_ conversation: Conversation, at time: UInt64, on fleet: isolated Fleet) {
         self.tally.sent += 1
-        let isPrepared = self.fleet.assumeIsolated { conversation.send(at: time, on: $0) }
-        if !isPrepared { self.tally.signedLate += 1 }
+        if !conversation.send(at: time, on: fleet) { self.tally.signedLate += 1 }
     }
 
-    private func goOn(_ conversation: Conversation, at now: UInt64) {
+    private func goOn(_ conversation: Conversation, at now: UInt64, on fleet: isolated Fleet) {
         guard !self.isStopped, conversation.sent < self.perSenderMax else { return }
-        self.send(on: conversation, at: now)
+        self.send(conversation, at: now, on: fleet)
     }
 
     // MARK: Hearing
 
-    func heard(_ frame: ServerFrame, on client: Client) {
+    func heard(_ frame: ServerFrame, on client: Client, of fleet: isolated Fleet) {
         switch frame.kind {
-        case .received: self.receive(frame.message, on: client)
-        case .accepted: self.note(frame.message, .accepted)
-        case .delivered: self.note(frame.message, .delivered)
+        case .received: self.receive(frame.message, on: client, of: fleet)
+        case .accepted: self.note(frame.message, .accepted, on: fleet)
+        case .delivered: self.note(frame.message, .delivered, on: fleet)
         case .pending:
-            frame.forEachMessage { self.receive($0, on: client) }
-            self.pageHeard?(frame, client)
+            frame.forEachMessage { self.receive($0, on: client, of: fleet) }
+            self.drain?.heard(frame, on: client, of: fleet)
         case .error:
             let code = frame.text(#""code":""#) ?? "?"
             let message = frame.text(#""message":""#) ?? ""
-            self.trouble("error \(code): \(message)")
-        case .expired: self.trouble("message_expired")
-        case .other: self.trouble("unknown frame")
+            fleet.noteTrouble("error \(code): \(message)")
+        case .expired: fleet.noteTrouble("message_expired")
+        case .other: fleet.noteTrouble("unknown frame")
         }
     }
 
-    private func trouble(_ what: String) {
-        self.fleet.assumeIsolated { $0.noteTrouble(what) }
-    }
-
     /// The conversation of a message, if it was sent.
-    private func find(_ number: MessageNumber?) -> (Conversation, Int)? {
+    private func find(_ number: MessageNumber?, on fleet: isolated Fleet) -> (Conversation, Int)? {
         guard let number, number.conversation < self.conversations.count,
             number.sequence < self.conversations[number.conversation].sent
         else {
-            self.trouble("a message that nobody sent")
+            fleet.noteTrouble("a message that nobody sent")
             return nil
         }
         return (self.conversations[number.conversation], number.sequence)
     }
 
-    private func receive(_ number: MessageNumber?, on client: Client) {
-        guard let (conversation, sequence) = self.find(number) else { return }
-        guard conversation.recipient === client else { return self.trouble("a message for somebody else") }
+    private func receive(_ number: MessageNumber?, on client: Client, of fleet: isolated Fleet) {
+        guard let (conversation, sequence) = self.find(number, on: fleet) else { return }
+        guard conversation.recipient === client else { return fleet.noteTrouble("a message for somebody else") }
         let (isNew, isInOrder) = conversation.mark(sequence, .received)
         if isNew {
             self.tally.received += 1
@@ -156,22 +153,22 @@ final class Traffic: FrameListener {
         } else {
             self.tally.duplicates += 1
         }
-        self.fleet.assumeIsolated { conversation.acknowledge(sequence, on: $0) }
+        conversation.acknowledge(sequence, on: fleet)
     }
 
-    private func note(_ number: MessageNumber?, _ mark: Conversation.Mark) {
-        guard let (conversation, sequence) = self.find(number) else { return }
+    private func note(_ number: MessageNumber?, _ mark: Conversation.Mark, on fleet: isolated Fleet) {
+        guard let (conversation, sequence) = self.find(number, on: fleet) else { return }
         let now = NIODeadline.now().uptimeNanoseconds
         let isNew = conversation.mark(sequence, mark).isNew
         if mark == .accepted {
-            guard isNew else { return self.trouble("message_accepted twice") }
+            guard isNew else { return fleet.noteTrouble("message_accepted twice") }
             self.tally.accepted += 1
             self.accepted.record(nanoseconds: now - conversation.sentAt[sequence])
-            if self.pace == .whenAccepted { self.goOn(conversation, at: now) }
+            if self.pace == .whenAccepted { self.goOn(conversation, at: now, on: fleet) }
         } else if isNew {
             self.tally.delivered += 1
             self.delivered.record(nanoseconds: now - conversation.sentAt[sequence])
-            if self.pace == .whenDelivered { self.goOn(conversation, at: now) }
+            if self.pace == .whenDelivered { self.goOn(conversation, at: now, on: fleet) }
         } else {
             self.tally.repeatedReceipts += 1
         }

@@ -16,7 +16,7 @@ package struct EdgeLimits: Sendable {
             .scaled(by: scale)
         self.register = perMinute(Limits.registerPerMinutePerAddress)
         self.newConnections = perMinute(Limits.newConnectionsPerMinutePerAddress)
-        self.openConnectionsMax = Int(Double(Limits.connectionsPerAddressMax) * scale)
+        self.openConnectionsMax = max(1, Int(Double(Limits.connectionsPerAddressMax) * scale))
     }
 }
 

@@ -13,10 +13,14 @@ package struct TokenBucket: Equatable, Sendable {
             self.burst = Float(burst)
         }
 
+        /// However small the scale, one event fits: a burst below one would refuse everything for ever.
         package func scaled(by scale: Double) -> Rule {
-            Rule(perSecond: Double(self.perSecond) * scale, burst: Double(self.burst) * scale)
+            Rule(perSecond: Double(self.perSecond) * scale, burst: max(1, Double(self.burst) * scale))
         }
     }
+
+    /// The longest wait that is named, in milliseconds: a rate of next to nothing would name one beyond every integer.
+    private static let waitMax: Float = 3_600_000
 
     package init(_ rule: Rule, at now: Int64) {
         self.tokens = rule.burst
@@ -34,7 +38,8 @@ package struct TokenBucket: Equatable, Sendable {
             self.tokens -= 1
             return nil
         }
-        return max(1, Int64(((1 - self.tokens) * 1_000 / rule.perSecond).rounded(.up)))
+        let wait = ((1 - self.tokens) * 1_000 / rule.perSecond).rounded(.up)
+        return max(1, Int64(min(wait, Self.waitMax)))
     }
 
     /// Nothing is lost by forgetting this bucket.

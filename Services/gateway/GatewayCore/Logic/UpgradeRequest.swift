@@ -1,3 +1,4 @@
+import Contract
 package import NIOCore
 
 /// The HTTP request that opens a connection: a WebSocket upgrade, or a question about health. No bodies, one request a
@@ -10,6 +11,8 @@ package struct UpgradeRequest: Equatable, Sendable {
 
     /// The whole head, in bytes.
     package static let bytesMax = 8_192
+    /// What a `Sec-WebSocket-Key` decodes to, in bytes (RFC 6455 §4.2.1).
+    private static let keyBytes = 16
 
     package enum Malformed: Error { case malformed, tooLong }
 
@@ -69,7 +72,7 @@ package struct UpgradeRequest: Equatable, Sendable {
     package var purpose: Purpose {
         switch (self.method, self.path) {
         case ("GET", "/ws"):
-            guard let key = self.headers["sec-websocket-key"], key.utf8.count == 24,
+            guard let key = self.headers["sec-websocket-key"], Base64.decode(key)?.count == Self.keyBytes,
                 self.headers["sec-websocket-version"] == "13", self.has("websocket", in: "upgrade"),
                 self.has("upgrade", in: "connection")
             else { return .badUpgrade }

@@ -1,0 +1,342 @@
+import Contract
+import Foundation
+import ServerCrypto
+import Testing
+
+@testable import GatewayCore
+
+/// Messages on their way through a gateway, both directions. The test plays router and auth.
+@Suite(.timeLimit(.minutes(1))) struct GatewayMailTests {
+    private let sender = WhisperID("WSP-JBPU-D452-TLT4")!
+    private let recipient = WhisperID("WSP-AAAA-AAAA-AAAA")!
+
+    private func mail(_ number: Int64) -> Mail { Mail(number: number, payload: Array(#"{"messageId":"\#(number)"}"#.utf8)) }
+
+    private func accepted(_ bench: GatewayBench) async throws -> AcceptEnvelope {
+        guard case .accept(let envelope) = try await bench.job(of: Partition(of: self.recipient)) else { throw TestClient.Unexpected.end }
+        return envelope
+    }
+
+    @Test func aMessageBecomesAJobOfItsRecipientsPartition() async throws {
+        try await GatewayBench.run { bench in
+            let session = Session.of(identity: "\(self.sender)", token: token)
+            let (client, _) = try await bench.boundClient(session)
+            try await client.send(Frames.message())
+            let envelope = try await self.accepted(bench)
+            #expect(envelope.answer.node == bench.gateway.node)
+            #expect(envelope.sender == session.caller)
+            #expect(envelope.senderKey == session.signPublicKey)
+            #expect(envelope.to == self.recipient)
+            // The vector of contract §12.
+            #expect(envelope.digest == SHA256.hash(self.canonical.bytes))
+            #expect(envelope.digest.bytes.prefix(4) == [0xA3, 0xF5, 0xCB, 0x63])
+            let payload = try #require(try JSONSerialization.jsonObject(with: Data(envelope.payload)) as? [String: Any])
+            #expect(payload["sessionToken"] == nil)
+            #expect(payload["messageId"] as? String == "9b2a1f64-0f7c-4e51-9d0c-3c7d1d2b7a10")
+
+            try await bench.tell(.answer(question: envelope.answer.question, .accepted))
+            let reply = try await client.json()
+            #expect(reply.type == "message_accepted")
+            #expect(reply.requestID == "m1")
+            #expect(reply.payload == ["messageId": "9b2a1f64-0f7c-4e51-9d0c-3c7d1d2b7a10", "status": "sent"])
+            // The same answer again is nobody's.
+            try await bench.tell(.answer(question: envelope.answer.question, .accepted))
+            try await client.send(#"{"type":"ping","payload":{}}"#)
+            #expect(try await client.json().type == "pong")
+        }
+    }
+
+    private var canonical: CanonicalMessage {
+        CanonicalMessage(
+            type: "send_message", messageID: "9b2a1f64-0f7c-4e51-9d0c-3c7d1d2b7a10", from: "\(self.sender)",
+            toOrGroupID: "\(self.recipient)", timestamp: 1_730_000_000_000, nonce: "AAECAwQFBgcICQoLDA0ODxAREhMUFRYX",
+            ciphertext: "Y2lwaGVydGV4dA==")
+    }
+
+    @Test(arguments: ErrorCode.allCases)
+    func aRefusalReachesTheSender(code: ErrorCode) async throws {
+        try await GatewayBench.run { bench in
+            let (client, _) = try await bench.boundClient()
+            try await client.send(Frames.message())
+            let question = try await self.accepted(bench).answer.question
+            let wait: Int64? = code == .rateLimited ? 1_234 : nil
+            try await bench.tell(.answer(question: question, .refused(Refusal(code, "why", retryAfterMilliseconds: wait))))
+            let reply = try await client.json()
+            #expect(reply.code == code.rawValue)
+            #expect(reply.requestID == "m1")
+            #expect(reply.payload["retryAfterMs"] as? Int64 == wait)
+            if code == .userBanned { #expect(try await client.closeCode() == 4003) }
+        }
+    }
+
+    @Test func aStaleSessionEnds() async throws {
+        try await GatewayBench.run { bench in
+            let (client, _) = try await bench.boundClient()
+            try await client.send(Frames.message())
+            try await bench.tell(.answer(question: try await self.accepted(bench).answer.question, .stale))
+            #expect(try await client.json().code == "AUTH_FAILED")
+            #expect(try await client.closeCode() == 4001)
+        }
+    }
+
+    @Test func fromMustBeTheSessionsOwnID() async throws {
+        try await GatewayBench.run { bench in
+            let (client, _) = try await bench.boundClient()
+            for frame in [
+                Frames.message().replacing(#""from":"WSP-JBPU-D452-TLT4""#, with: #""from":"WSP-7777-7777-7777""#),
+                Frames.receipt(from: self.recipient),
+            ] {
+                try await client.send(frame)
+                #expect(try await client.json().code == "FORBIDDEN")
+            }
+        }
+    }
+
+    @Test func withoutTheBusNothingIsAccepted() async throws {
+        try await GatewayBench.run { bench in
+            let (client, _) = try await bench.boundClient()
+            try await bench.bus.goAway()
+            try await client.send(Frames.message())
+            let reply = try await client.json()
+            #expect(reply.code == "INTERNAL_ERROR")
+            #expect(reply.requestID == "m1")
+            try await bench.bus.comeBack()
+            try await client.send(Frames.message(requestID: "m2"))
+            let question = try await self.accepted(bench).answer.question
+            try await bench.tell(.answer(question: question, .accepted))
+            #expect(try await client.json().requestID == "m2")
+        }
+    }
+
+    @Test func withoutTheBusAnUnknownTokenIsAnInternalError() async throws {
+        try await GatewayBench.run { bench in
+            let client = try await bench.client()
+            try await bench.bus.goAway()
+            try await client.send(Frames.message())
+            #expect(try await client.json().code == "INTERNAL_ERROR")
+        }
+    }
+
+    @Test func mailIsWrittenOnceInOrderUnlessItIsToComeAgain() async throws {
+        try await GatewayBench.run { bench in
+            let (client, connection) = try await bench.boundClient()
+            try await bench.tell(.bound(connection, isCaughtUp: true), .mail(connection, [self.mail(1), self.mail(3)], again: false))
+            // A router that took over sends what its predecessor sent.
+            try await bench.tell(.mail(connection, [self.mail(1), self.mail(2), self.mail(3), self.mail(4)], again: false))
+            try await bench.tell(.mail(connection, [self.mail(1)], again: true), .mail(connection, [self.mail(5)], again: false))
+            for number in ["1", "3", "4", "1", "5"] {
+                let frame = try await client.json()
+                #expect(frame.type == "message_received")
+                #expect(frame.payload["messageId"] as? String == number)
+            }
+        }
+    }
+
+    @Test func aPageIsAnsweredUnderItsRequestID() async throws {
+        try await GatewayBench.run { bench in
+            let (client, connection) = try await bench.boundClient()
+            try await client.send(Frames.fetch())
+            guard case .fetch(let request) = try await bench.job(of: Partition(of: self.sender)) else { return #expect(Bool(false)) }
+            #expect(request.connection == connection)
+            #expect(request.after == 0)
+            #expect(request.limit == 50)
+            try await bench.tell(.answer(question: request.answer.question, .page([self.mail(1), self.mail(2)], next: Cursor(after: 2))))
+            let page = try await client.json()
+            #expect(page.type == "pending_messages")
+            #expect(page.requestID == "f1")
+            #expect(page.payload == ["messages": [["messageId": "1"], ["messageId": "2"]], "nextCursor": "p1-2"])
+
+            let next = Frames.fetch(requestID: "f2").replacing("}}", with: #","cursor":"p1-2","limit":1}}"#)
+            try await client.send(next)
+            guard case .fetch(let second) = try await bench.job(of: Partition(of: self.sender)) else { return #expect(Bool(false)) }
+            #expect(second.after == 2)
+            #expect(second.limit == 1)
+            try await bench.tell(.answer(question: second.answer.question, .page([], next: nil)))
+            #expect(try await client.json().payload == ["messages": [NSDictionary]()])
+            // What was paged is not live mail any more.
+            try await bench.tell(.mail(connection, [self.mail(2), self.mail(3)], again: false))
+            #expect(try await client.json().payload["messageId"] as? String == "3")
+        }
+    }
+
+    @Test func aReceiptBecomesAJobOfTheReceiversPartition() async throws {
+        try await GatewayBench.run { bench in
+            let (client, _) = try await bench.boundClient()
+            try await client.send(Frames.receipt(from: self.sender).replacing("delivered", with: "read"))
+            guard case .receipt(let report) = try await bench.job(of: Partition(of: self.sender)) else { return #expect(Bool(false)) }
+            #expect(report.recipient.identity == self.sender)
+            #expect(report.sender.description == "WSP-7777-7777-7777")
+            #expect(report.status == .read)
+            #expect(report.timestamp.milliseconds == 1_730_000_000_000)
+        }
+    }
+
+    @Test func aNewerSessionElsewhereEndsThisOne() async throws {
+        try await GatewayBench.run { bench in
+            let (client, _) = try await bench.boundClient()
+            // Older news about the same identity changes nothing.
+            try await bench.tellAll(.sessionsEnded(self.sender, before: Epoch(value: 1), why: .replaced))
+            try await bench.tellAll(.sessionsEnded(self.recipient, before: Epoch(value: 9), why: .replaced))
+            try await client.send(#"{"type":"ping","payload":{}}"#)
+            #expect(try await client.json().type == "pong")
+            try await bench.tellAll(.sessionsEnded(self.sender, before: Epoch(value: 2), why: .replaced))
+            #expect(try await client.json().code == "AUTH_FAILED")
+            #expect(try await client.closeCode() == 4001)
+        }
+    }
+
+    @Test func aBanEndsTheConnection() async throws {
+        try await GatewayBench.run { bench in
+            let (client, _) = try await bench.boundClient()
+            try await bench.tellAll(.sessionsEnded(self.sender, before: Epoch(value: 2), why: .banned))
+            #expect(try await client.json().code == "USER_BANNED")
+            #expect(try await client.closeCode() == 4003)
+        }
+    }
+
+    @Test func aDisconnectIsToldAndPresenceGoes() async throws {
+        try await GatewayBench.run { bench in
+            let (client, connection) = try await bench.boundClient()
+            let presence = try #require(try await bench.bus.get(Keyspace.presence(self.sender)))
+            #expect(try Presence(decoding: presence).connection == connection)
+            await client.close()
+            guard case .unbound(self.sender, bench.gateway.node, connection) = try await bench.job(of: Partition(of: self.sender)) else { return #expect(Bool(false)) }
+            #expect(try await bench.bus.get(Keyspace.presence(self.sender)) == nil)
+        }
+    }
+
+    @Test func aNewRouterHearsOfTheConnectionsOfItsPartition() async throws {
+        try await GatewayBench.run { bench in
+            let (client, connection) = try await bench.boundClient()
+            try await bench.tell(.bound(connection, isCaughtUp: true), .mail(connection, [self.mail(7)], again: false))
+            _ = try await client.json()
+            try await bench.tellAll(.partitionAdopted(Partition(of: self.sender)))
+            guard case .bound(let bound) = try await bench.job(of: Partition(of: self.sender)) else { return #expect(Bool(false)) }
+            #expect(bound.map(\.connection) == [connection])
+            #expect(bound.map(\.progress) == [.live(through: 7)])
+        }
+    }
+
+    @Test func outcomesAreConfirmedOnlyByThePongBehindThem() async throws {
+        try await GatewayBench.run { bench in
+            let (client, connection) = try await bench.boundClient()
+            let message = try #require(UUIDText("9b2a1f64-0f7c-4e51-9d0c-3c7d1d2b7a10"))
+            func outcome(_ number: Int64, _ kind: Outcome.Kind) -> Outcome {
+                Outcome(number: number, kind: kind, messageID: message, peer: self.recipient, timestamp: Timestamp(milliseconds: 5))
+            }
+            let outcomes = [outcome(11, .delivered), outcome(12, .read), outcome(13, .expired)]
+            // The second time changes nothing: they are on their way.
+            try await bench.tell(.outcomes(connection, outcomes), .outcomes(connection, outcomes))
+            #expect(
+                try await client.json().payload
+                    == ["messageId": "\(message)", "status": "delivered", "timestamp": 5, "from": "\(self.recipient)"])
+            #expect(try await client.json().payload["status"] as? String == "read")
+            let expired = try await client.json()
+            #expect(expired.type == "message_expired")
+            #expect(expired.payload == ["messageId": "\(message)", "to": "\(self.recipient)"])
+
+            // Any other pong proves nothing.
+            try await client.send(ClientFrame(opcode: 10, payload: [9]))
+            let ping = try await client.anyFrame()
+            #expect(ping.opcode == 9)
+            let stream = Partition.all[Int(bench.gateway.node.value % UInt64(Partition.count))]
+            try await client.send(ClientFrame(opcode: 10, payload: ping.payload))
+            while true {
+                if case .outcomesConfirmed(let numbers) = try await bench.job(of: stream) {
+                    #expect(numbers == [11, 12, 13])
+                    break
+                }
+            }
+        }
+    }
+
+    // MARK: Auth's answers
+
+    @Test func aLoginBindsTheConnection() async throws {
+        try await GatewayBench.run { bench in
+            let client = try await bench.client()
+            try await client.send(Frames.frame("register_proof", RegisterProof.definition.samples[0], requestID: "r1", session: nil))
+            let request = try await bench.request()
+            guard case .frame("register_proof", _) = request.body else { return #expect(Bool(false)) }
+            let session = Session.of(identity: "\(self.sender)", token: token)
+            try await bench.tell(
+                .answer(question: request.answer.question, .loggedIn(session, type: "register_ack", payload: Array("{}".utf8))))
+            let reply = try await client.json()
+            #expect(reply.type == "register_ack")
+            #expect(reply.requestID == "r1")
+            guard case .bound(let bound) = try await bench.job(of: Partition(of: self.sender)) else { return #expect(Bool(false)) }
+            #expect(bound.map(\.progress) == [.fresh])
+            // Bound: no lookup is needed for the next frame.
+            try await client.send(Frames.fetch())
+            guard case .fetch = try await bench.job(of: Partition(of: self.sender)) else { return #expect(Bool(false)) }
+        }
+    }
+
+    @Test func aFrameForAServiceCarriesNoTokenUnlessItSaysSo() async throws {
+        try await GatewayBench.run { bench in
+            let (client, _) = try await bench.boundClient()
+            try await client.send(Frames.frame("update_tokens", UpdateTokens.definition.samples[0], requestID: "u1", session: token))
+            let update = try await bench.request()
+            guard case .frame("update_tokens", let payload) = update.body else { return #expect(Bool(false)) }
+            #expect(!String(decoding: payload, as: UTF8.self).contains(token))
+            #expect(update.presentedToken.isEmpty)
+            #expect(update.session?.caller.identity == self.sender)
+            try await client.send(Frames.frame("session_refresh", SessionRefresh.definition.samples[0], requestID: "s1", session: token))
+            let refresh = try await bench.request()
+            #expect(refresh.presentedToken == Array(token.utf8))
+        }
+    }
+
+    @Test func theOldTokenDiesWithTheFirstUseOfTheNewOne() async throws {
+        try await GatewayBench.run { bench in
+            let (client, _) = try await bench.boundClient()
+            try await client.send(Frames.frame("session_refresh", SessionRefresh.definition.samples[0], requestID: "s1", session: token))
+            let refresh = try await bench.request()
+            let next = String(repeating: "N", count: 43)
+            let successor = Session.of(identity: "\(self.sender)", token: next)
+            try await bench.tell(
+                .answer(question: refresh.answer.question, .refreshed(successor, type: "session_refresh_ack", payload: Array("{}".utf8))))
+            #expect(try await client.json().type == "session_refresh_ack")
+            // Until then both live.
+            try await client.send(Frames.fetch())
+            guard case .fetch = try await bench.job(of: Partition(of: self.sender)) else { return #expect(Bool(false)) }
+            try await client.send(Frames.fetch(session: next))
+            guard case .sessionUsed(successor.tokenHash) = try await bench.request().body else { return #expect(Bool(false)) }
+            guard case .fetch = try await bench.job(of: Partition(of: self.sender)) else { return #expect(Bool(false)) }
+            // The cache has forgotten the old one, as auth makes it; auth says whose it is: nobody's.
+            try await bench.bus.delete([Keyspace.session(SHA256.hash(Array(token.utf8)))])
+            try await client.send(Frames.fetch(requestID: "f9"))
+            let lookup = try await bench.request()
+            try await bench.tell(.answer(question: lookup.answer.question, .session(nil)))
+            let reply = try await client.json()
+            #expect(reply.code == "NOT_REGISTERED")
+            #expect(reply.requestID == "f9")
+        }
+    }
+
+    @Test func aLogoutIsAcknowledgedAndClosed() async throws {
+        try await GatewayBench.run { bench in
+            let (client, _) = try await bench.boundClient()
+            try await client.send(Frames.logout(session: token))
+            let request = try await bench.request()
+            try await bench.tell(
+                .answer(question: request.answer.question, .loggedOut(type: "logout_ack", payload: Array(#"{"success":true}"#.utf8))))
+            #expect(try await client.json().type == "logout_ack")
+            #expect(try await client.closeCode() == 1000)
+        }
+    }
+
+    @Test func aDrainMovesClientsAway() async throws {
+        try await GatewayBench.run { bench in
+            let client = try await bench.client()
+            try await client.send(#"{"type":"ping","payload":{}}"#)
+            #expect(try await client.json().type == "pong")
+            await bench.gateway.drain()
+            let frame = try await client.frame()
+            #expect(frame.opcode == 8)
+            #expect(frame.payload.prefix(2) == [3, 233])
+            let delay = Int64(String(decoding: frame.payload.dropFirst(2), as: UTF8.self))
+            #expect((0...GatewayLimits.drainJitterMilliseconds).contains(try #require(delay)))
+        }
+    }
+}

@@ -1,0 +1,201 @@
+import Contract
+import Testing
+
+@testable import GatewayCore
+
+@Suite struct TokenBucketTests {
+    private let rule = TokenBucket.Rule(perSecond: 10, burst: 5)
+
+    @Test func theBurstIsThereAtOnceAndNoMore() {
+        var bucket = TokenBucket(self.rule, at: 0)
+        for _ in 0..<5 { #expect(bucket.take(self.rule, at: 0) == nil) }
+        #expect(bucket.take(self.rule, at: 0) == 100)
+        #expect(bucket.take(self.rule, at: 40) == 60)
+        #expect(bucket.take(self.rule, at: 100) == nil)
+        #expect(bucket.take(self.rule, at: 100) != nil)
+    }
+
+    @Test func aFullBucketDoesNotOverflow() {
+        var bucket = TokenBucket(self.rule, at: 0)
+        #expect(bucket.isFull(self.rule, at: 0))
+        for _ in 0..<5 { #expect(bucket.take(self.rule, at: 1_000_000) == nil) }
+        #expect(bucket.take(self.rule, at: 1_000_000) != nil)
+        #expect(!bucket.isFull(self.rule, at: 1_000_499))
+        #expect(bucket.isFull(self.rule, at: 1_000_501))
+    }
+
+    @Test(arguments: UInt64(0)..<50)
+    func itGivesWhatExactArithmeticGives(seed: UInt64) {
+        var random = Seeded(seed)
+        let rules: [(perMinute: Int, burst: Int)] = [(6_000, 200), (30, 30), (60, 60), (1, 1), (100_000, 3)]
+        let (perMinute, burst) = rules[random.upTo(rules.count)]
+        let rule = TokenBucket.Rule(perSecond: Double(perMinute) / 60, burst: Double(burst))
+        var now = Int64(random.next() >> 16)
+        var bucket = TokenBucket(rule, at: now)
+        // In sixty-thousandths of a token: what a millisecond brings is then a whole number.
+        let one = 60_000
+        var exact = burst * one
+        for _ in 0..<500 {
+            let pause = random.upTo(3) == 0 ? random.upTo(4_000) : random.upTo(30)
+            now += Int64(pause)
+            exact = min(burst * one, exact + pause * perMinute)
+            let wait = bucket.take(rule, at: now)
+            // Within a thousandth of a token either answer will do: the bucket counts in Float.
+            if abs(exact - one) > one / 1_000 { #expect((wait == nil) == (exact >= one), "\(exact) of \(one)") }
+            if wait == nil { exact -= one }
+        }
+    }
+
+    @Test(arguments: UInt64(0)..<50)
+    func afterTheTimeItNamesThereIsAToken(seed: UInt64) throws {
+        var random = Seeded(seed)
+        let rule = TokenBucket.Rule(perSecond: [0.5, 1, 10, 100, 0.25][random.upTo(5)], burst: Double(1 + random.upTo(60)))
+        var now: Int64 = 5_000
+        var bucket = TokenBucket(rule, at: now)
+        for _ in 0..<200 {
+            now += Int64(random.upTo(20))
+            guard let wait = bucket.take(rule, at: now) else { continue }
+            #expect(wait > 0)
+            now += wait
+            #expect(bucket.take(rule, at: now) == nil)
+        }
+    }
+
+    @Test func theClockMayWrap() {
+        let edge = Int64(UInt32.max)
+        var bucket = TokenBucket(self.rule, at: edge - 10)
+        for _ in 0..<5 { #expect(bucket.take(self.rule, at: edge) == nil) }
+        #expect(bucket.take(self.rule, at: edge + 50) != nil)
+        #expect(bucket.take(self.rule, at: edge + 110) == nil)
+    }
+
+    @Test(arguments: [0, 0.001, 0.1])
+    func howeverSmallTheScaleOneEventFits(scale: Double) {
+        let rule = self.rule.scaled(by: scale)
+        var bucket = TokenBucket(rule, at: 0)
+        #expect(bucket.take(rule, at: 0) == nil)
+        #expect(bucket.take(rule, at: 0) == (scale == 0 ? 3_600_000 : Int64(100 / scale)))
+    }
+
+    @Test func limitsAreTheContracts() {
+        let limits = EdgeLimits(scale: 1)
+        #expect(limits.frames == TokenBucket.Rule(perSecond: 100, burst: 200))
+        #expect(limits.register == TokenBucket.Rule(perSecond: 0.5, burst: 30))
+        #expect(limits.newConnections == TokenBucket.Rule(perSecond: 1, burst: 60))
+        #expect(limits.openConnectionsMax == 500)
+        #expect(EdgeLimits(scale: 2).openConnectionsMax == 1_000)
+    }
+}
+
+@Suite struct ClientAddressTests {
+    private func address(_ text: String) throws -> ClientAddress { try #require(ClientAddress(text)) }
+
+    private func resolved(peer: String, _ forwarded: String?, trusted: [String]) throws -> ClientAddress {
+        ClientAddress.resolve(
+            peer: try self.address(peer), forwardedFor: forwarded, trusted: Set(try trusted.map { try self.address($0) }))
+    }
+
+    @Test func aStrangersHeaderIsNotBelieved() throws {
+        #expect(try self.resolved(peer: "9.9.9.9", "1.2.3.4", trusted: []) == self.address("9.9.9.9"))
+        #expect(try self.resolved(peer: "9.9.9.9", "1.2.3.4", trusted: ["10.0.0.1"]) == self.address("9.9.9.9"))
+    }
+
+    @Test(arguments: [
+        ("1.2.3.4", "1.2.3.4"), ("6.6.6.6, 1.2.3.4", "1.2.3.4"), ("6.6.6.6,1.2.3.4 , 10.0.0.2", "1.2.3.4"), ("not an address, 1.2.3.4", "1.2.3.4"),
+        // Nothing to believe: the peer itself counts.
+        ("", "10.0.0.1"), ("10.0.0.2", "10.0.0.1"), ("1.2.3.4, unknown", "10.0.0.1"), ("1.2.3.4:5678", "10.0.0.1"), ("1.2.3.4,,", "1.2.3.4"),
+        ("::ffff:1.2.3.4", "1.2.3.4"), ("2001:db8::1", "2001:db8::ffff"),
+    ])
+    func theLastAddressThatIsNoProxyCounts(header: String, client: String) throws {
+        #expect(try self.resolved(peer: "10.0.0.1", header, trusted: ["10.0.0.1", "10.0.0.2"]) == self.address(client))
+    }
+
+    @Test func aProxyWithoutAHeaderCountsItself() throws {
+        #expect(try self.resolved(peer: "10.0.0.1", nil, trusted: ["10.0.0.1"]) == self.address("10.0.0.1"))
+    }
+
+    @Test func anIPv6NetworkIsOneAddress() throws {
+        #expect(try self.address("2001:db8:1:2::1") == self.address("2001:db8:1:2:ffff:ffff:ffff:ffff"))
+        #expect(try self.address("2001:db8:1:2::1") != self.address("2001:db8:1:3::1"))
+        #expect(try self.address("2001:db8:1:2::1") != self.address("2001:db8::1"))
+    }
+
+    @Test func mappedIPv4IsIPv4() throws {
+        #expect(try self.address("::ffff:1.2.3.4") == self.address("1.2.3.4"))
+        #expect(try self.address("::ffff:1.2.3.4") != self.address("1.2.3.5"))
+        #expect(try self.address("::1.2.3.4") != self.address("1.2.3.4"))
+        #expect(try self.address("::1") != self.address("0.0.0.1"))
+        // The same number in both families.
+        #expect(try self.address("::") != self.address("0.0.0.0"))
+    }
+
+    @Test(arguments: ["", "localhost", "1.2.3", "1.2.3.4.5", "256.1.1.1", "1.2.3.4 ", "[::1]", "::g"])
+    func namesAreNoAddresses(text: String) {
+        #expect(ClientAddress(text) == nil)
+    }
+}
+
+@Suite struct UTF8CheckTests {
+    @Test(arguments: UInt64(0)..<200)
+    func itAgreesWithTheStandardLibrary(seed: UInt64) {
+        var random = Seeded(seed)
+        for _ in 0..<20 {
+            var bytes = Array(String(repeating: "abcdefg", count: random.upTo(4)).utf8)
+            for _ in 0..<random.upTo(3) { bytes += Array(["é", "👍", "\u{7FF}", "\u{800}", "\u{FFFF}", "\u{10FFFF}"][random.upTo(6)].utf8) }
+            if random.upTo(2) == 0, !bytes.isEmpty { bytes[random.upTo(bytes.count)] = UInt8.random(in: .min ... .max, using: &random) }
+            if random.upTo(4) == 0, !bytes.isEmpty { bytes.removeLast() }
+            #expect(isValidUTF8(bytes) == (String(validating: bytes, as: UTF8.self) != nil))
+        }
+    }
+
+    @Test(arguments: [
+        [0x80], [0xC0, 0x80], [0xC1, 0xBF], [0xE0, 0x80, 0x80], [0xED, 0xA0, 0x80], [0xED, 0xBF, 0xBF], [0xF0, 0x80, 0x80, 0x80],
+        [0xF4, 0x90, 0x80, 0x80], [0xF5, 0x80, 0x80, 0x80], [0xFF], [0xC3], [0xE2, 0x82], [0xC3, 0x28],
+    ] as [[UInt8]])
+    func brokenSequencesAreFoundAtEveryOffset(sequence: [UInt8]) {
+        for offset in 0..<18 {
+            let ascii = [UInt8](repeating: 65, count: offset)
+            #expect(!isValidUTF8(ascii + sequence))
+            #expect(!isValidUTF8(ascii + sequence + [65, 65, 65, 65, 65, 65, 65, 65]))
+            #expect(isValidUTF8(ascii + Array("é".utf8)))
+        }
+    }
+}
+
+@Suite struct QuestionsTests {
+    private func question(_ connection: UInt64) -> Questions.Question {
+        .init(connection: ConnectionID(value: connection), requestID: nil, kind: .frame)
+    }
+
+    @Test func anAnswerFindsItsQuestionOnce() {
+        var questions = Questions()
+        let first = questions.ask(self.question(1), at: 0)
+        let second = questions.ask(self.question(2), at: 0)
+        #expect(first != second)
+        #expect(questions.answered(second)?.connection == ConnectionID(value: 2))
+        #expect(questions.answered(second) == nil)
+        #expect(questions.answered(99) == nil)
+        #expect(questions.count == 1)
+    }
+
+    @Test func questionsExpireInOrderAtTheirDeadline() {
+        let wait = GatewayLimits.answerMax.milliseconds
+        var questions = Questions()
+        let numbers = (0..<3).map { questions.ask(self.question(UInt64($0)), at: Int64($0) * 10) }
+        #expect(questions.popExpired(at: wait - 1) == nil)
+        #expect(questions.popExpired(at: wait)?.connection == ConnectionID(value: 0))
+        #expect(questions.popExpired(at: wait) == nil)
+        // Answered in time: it never expires.
+        #expect(questions.answered(numbers[1]) != nil)
+        #expect(questions.popExpired(at: wait + 1_000)?.connection == ConnectionID(value: 2))
+        #expect(questions.popExpired(at: .max) == nil)
+        #expect(questions.count == 0)
+    }
+
+    @Test func anAnswerAfterTheDeadlineIsTooLate() {
+        var questions = Questions()
+        let number = questions.ask(self.question(1), at: 0)
+        #expect(questions.popExpired(at: GatewayLimits.answerMax.milliseconds) != nil)
+        #expect(questions.answered(number) == nil)
+    }
+}

@@ -1,0 +1,130 @@
+import Bus
+import Contract
+import Logging
+import NIOPosix
+import ServerCrypto
+
+@testable import GatewayCore
+
+/// A real gateway on a loopback port, with a bus in memory; the test plays all other services.
+struct GatewayBench {
+    let gateway: Gateway
+    let bus: LoopBus
+    let port: Int
+    private let seen = Positions()
+
+    static func run(
+        scale: Double = 1, trustedProxies: [String] = [], _ body: (GatewayBench) async throws -> Void
+    ) async throws {
+        let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+        let loop = group.next()
+        let bus = LoopBus(loop: loop)
+        let gateway = Gateway(
+            configuration: GatewayConfiguration(host: "127.0.0.1", port: 0, rateLimitScale: scale, trustedProxies: trustedProxies),
+            bus: bus, eventLoop: loop, logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }))
+        let run = Task { try await gateway.run() }
+        // Ready within milliseconds; the test's time limit covers the case that it never is.
+        while await !gateway.isReady { await Task.yield() }
+        let result: Result<Void, any Error>
+        do {
+            try await body(GatewayBench(gateway: gateway, bus: bus, port: await gateway.port!))
+            result = .success(())
+        } catch {
+            result = .failure(error)
+        }
+        run.cancel()
+        _ = await run.result
+        try? await group.shutdownGracefully()
+        try result.get()
+    }
+
+    func client(headers: String = "") async throws -> TestClient { try await .webSocket(port: self.port, headers: headers) }
+
+    /// A connected client whose session stands in the cache, bound by a first frame.
+    func boundClient(_ session: Session = .of(identity: "WSP-JBPU-D452-TLT4", token: token)) async throws -> (client: TestClient, connection: ConnectionID) {
+        try await self.cache(session)
+        let client = try await self.client()
+        try await client.send(Frames.receipt(from: session.caller.identity))
+        let partition = Partition(of: session.caller.identity)
+        guard case .bound(let bound) = try await self.job(of: partition), let connection = bound.first?.connection else {
+            throw TestClient.Unexpected.end
+        }
+        guard case .receipt = try await self.job(of: partition) else { throw TestClient.Unexpected.end }
+        return (client, connection)
+    }
+
+    func cache(_ session: Session) async throws {
+        try await self.bus.set(Keyspace.session(session.tokenHash), to: session.encoded(), for: .seconds(60))
+    }
+
+    /// The next Job of a partition's stream.
+    func job(of partition: Partition) async throws -> MailboxJob {
+        try MailboxJob(decoding: try await self.next(in: Keyspace.mailbox(partition).name))
+    }
+
+    /// The next request to auth.
+    func request() async throws -> ServiceRequest {
+        try ServiceRequest(decoding: try await self.next(in: Keyspace.auth.name))
+    }
+
+    private func next(in stream: String) async throws -> [UInt8] {
+        while true {
+            let batches = try await self.bus.read([(stream, self.seen.of[stream] ?? .start)], limit: 1, patience: .seconds(30))
+            guard let entry = batches.first?.entries.first else { continue }
+            self.seen.of[stream] = entry.id
+            return entry.bytes
+        }
+    }
+
+    func tell(_ events: NodeEvent...) async throws {
+        try await self.bus.tell(NodeNotice(events: events), to: Keyspace.node(self.gateway.node))
+    }
+
+    func tellAll(_ notice: ClusterNotice) async throws { try await self.bus.tell(notice, to: Keyspace.nodes) }
+
+    private final class Positions { var of: [String: EntryID] = [:] }
+}
+
+let token = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
+
+extension Session {
+    static func of(identity: String, token: String, epoch: Int64 = 1, isBanned: Bool = false, expiresAt: Timestamp = .now + .seconds(600)) -> Session {
+        Session(
+            caller: Caller(identity: WhisperID(identity)!, epoch: Epoch(value: epoch)), device: .random(), platform: .ios,
+            tokenHash: SHA256.hash(Array(token.utf8)), expiresAt: expiresAt, signPublicKey: Bytes32([UInt8](repeating: 7, count: 32))!,
+            isBanned: isBanned)
+    }
+}
+
+/// Frames as a client writes them.
+enum Frames {
+    static func message(requestID: String = "m1", session: String? = token, sample: Int = 0) -> String {
+        self.frame("send_message", SendMessage.definition.samples[sample], requestID: requestID, session: session)
+    }
+
+    static func fetch(requestID: String = "f1", session: String? = token) -> String {
+        self.frame("fetch_pending", FetchPending.definition.samples[0], requestID: requestID, session: session)
+    }
+
+    static func receipt(from: WhisperID, session: String? = token) -> String {
+        let sample = DeliveryReceipt.definition.samples[0]
+            .replacing("WSP-AAAA-AAAA-AAAA", with: "\(from)").replacing(#""to":"WSP-JBPU-D452-TLT4""#, with: #""to":"WSP-7777-7777-7777""#)
+        return self.frame("delivery_receipt", sample, requestID: "d1", session: session)
+    }
+
+    static func begin(requestID: String = "b1") -> String {
+        self.frame("register_begin", RegisterBegin.definition.samples[0], requestID: requestID, session: nil)
+    }
+
+    static func logout(session: String) -> String {
+        self.frame("logout", Logout.definition.samples[0], requestID: "l1", session: session)
+    }
+
+    static func frame(_ type: String, _ payload: String, requestID: String, session: String?) -> String {
+        let field = #""sessionToken":"\#(token)","#
+        let last = #","sessionToken":"\#(token)""#
+        let payload =
+            session.map { payload.replacing(token, with: $0) } ?? payload.replacing(field, with: "").replacing(last, with: "")
+        return #"{"type":"\#(type)","requestId":"\#(requestID)","payload":\#(payload)}"#
+    }
+}

@@ -1,0 +1,83 @@
+import Bus
+import Contract
+import NIOCore
+import TestKit
+
+/// A `MemoryBus` that calls back on the gateway's event loop, as the real bus does.
+final class LoopBus: Bus {
+    let memory = MemoryBus()
+    private let loop: any EventLoop
+
+    init(loop: any EventLoop) { self.loop = loop }
+
+    // MARK: What the test does from its side
+
+    /// Publishes as another service would, and returns when it was heard.
+    func tell<N: Notice>(_ notice: N, to channel: ChannelName<N>) async throws {
+        let bytes = notice.encoded()
+        try await self.loop.submit { self.memory.publish(bytes, to: channel.name, heard: nil) }.get()
+    }
+
+    func goAway() async throws { try await self.loop.submit { self.memory.goAway() }.get() }
+    func comeBack() async throws { try await self.loop.submit { self.memory.comeBack() }.get() }
+
+    // MARK: Bus
+
+    func append(_ bytes: [UInt8], to stream: String, failed: @escaping @Sendable (BusError) -> Void) {
+        self.memory.append(bytes, to: stream) { error in self.loop.execute { failed(error) } }
+    }
+
+    func append(_ bytes: [UInt8], to stream: String) async throws(BusError) { try await self.memory.append(bytes, to: stream) }
+
+    func read(
+        _ positions: [(stream: String, after: EntryID)], limit: Int, patience: Duration
+    ) async throws(BusError) -> [StreamBatch] {
+        try await self.memory.read(positions, limit: limit, patience: patience)
+    }
+
+    func trim(_ stream: String, through id: EntryID) { self.memory.trim(stream, through: id) }
+
+    func take(
+        from stream: String, group: String, consumer: String, limit: Int, patience: Duration
+    ) async throws(BusError) -> [StreamEntry] {
+        try await self.memory.take(from: stream, group: group, consumer: consumer, limit: limit, patience: patience)
+    }
+
+    func claim(
+        from stream: String, group: String, consumer: String, idle: Duration, limit: Int
+    ) async throws(BusError) -> [StreamEntry] {
+        try await self.memory.claim(from: stream, group: group, consumer: consumer, idle: idle, limit: limit)
+    }
+
+    func acknowledge(_ ids: [EntryID], in stream: String, group: String) {
+        self.memory.acknowledge(ids, in: stream, group: group)
+    }
+
+    func depth(of streams: [String]) async throws(BusError) -> [Int] { try await self.memory.depth(of: streams) }
+
+    func publish(_ bytes: [UInt8], to channel: String, heard: (@Sendable (Result<Int, BusError>) -> Void)?) {
+        self.loop.execute { self.memory.publish(bytes, to: channel, heard: heard) }
+    }
+
+    func subscribe(to channels: [String], onEvent: @escaping @Sendable (SubscriptionEvent) -> Void) async throws(BusError) {
+        try await self.memory.subscribe(to: channels) { event in
+            if self.loop.inEventLoop { onEvent(event) } else { self.loop.execute { onEvent(event) } }
+        }
+    }
+
+    func get(_ key: KeyName) async throws(BusError) -> [UInt8]? { try await self.memory.get(key) }
+    func get(_ keys: [KeyName]) async throws(BusError) -> [[UInt8]?] { try await self.memory.get(keys) }
+    func take(_ key: KeyName) async throws(BusError) -> [UInt8]? { try await self.memory.take(key) }
+
+    func set(_ key: KeyName, to value: [UInt8], for timeToLive: Duration) async throws(BusError) {
+        try await self.memory.set(key, to: value, for: timeToLive)
+    }
+
+    func setSoon(_ key: KeyName, to value: [UInt8], for timeToLive: Duration) {
+        self.memory.setSoon(key, to: value, for: timeToLive)
+    }
+
+    func delete(_ keys: [KeyName]) async throws(BusError) { try await self.memory.delete(keys) }
+    func deleteSoon(_ key: KeyName, ifStill value: [UInt8]) { self.memory.deleteSoon(key, ifStill: value) }
+    func touchSoon(_ keys: [KeyName], for timeToLive: Duration) { self.memory.touchSoon(keys, for: timeToLive) }
+}

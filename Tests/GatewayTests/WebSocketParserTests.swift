@@ -1,0 +1,212 @@
+import NIOCore
+import Testing
+
+@testable import GatewayCore
+
+private typealias Event = WebSocketParser.Event
+private typealias Violation = WebSocketParser.Violation
+
+/// What a parser makes of bytes that arrive in these chunks: its events, and how it ended.
+private func parse(_ chunks: [[UInt8]], max: Int = 512_000) -> (events: [Event], violation: Violation?) {
+    var parser = WebSocketParser(messageBytesMax: max)
+    var buffer = ByteBuffer()
+    var events: [Event] = []
+    for chunk in chunks {
+        buffer.writeBytes(chunk)
+        do throws(Violation) {
+            while let event = try parser.next(&buffer) { events.append(event) }
+        } catch {
+            return (events, error)
+        }
+    }
+    return (events, nil)
+}
+
+private func parse(_ frames: [ClientFrame], max: Int = 512_000) -> (events: [Event], violation: Violation?) {
+    parse([frames.flatMap(\.bytes)], max: max)
+}
+
+private func bytes(_ text: String) -> [UInt8] { Array(text.utf8) }
+
+@Suite struct WebSocketParserTests {
+    @Test(arguments: [0, 1, 7, 8, 9, 125, 126, 127, 65_535, 65_536, 512_000])
+    func aMessageOfAnySizeComesOutUnmasked(size: Int) {
+        var random = Seeded(UInt64(size))
+        let payload = random.bytes(size)
+        let result = parse([ClientFrame(opcode: 1, payload: payload, mask: random.bytes(4))])
+        #expect(result.events == [.text(payload)])
+        #expect(result.violation == nil)
+    }
+
+    @Test(arguments: UInt64(0)..<30)
+    func howTheBytesAreSplitDoesNotMatter(seed: UInt64) {
+        var random = Seeded(seed)
+        var stream: [UInt8] = []
+        var expected: [Event] = []
+        for _ in 0..<6 { random.addMessage(to: &stream, expected: &expected) }
+        #expect(parse([stream]).events == expected)
+        #expect(parse(stream.map { [$0] }).events == expected)
+        for split in stride(from: 0, through: stream.count, by: stream.count < 400 ? 1 : 7) {
+            #expect(parse([Array(stream[..<split]), Array(stream[split...])]).events == expected)
+        }
+    }
+
+    @Test func controlFramesMayStandBetweenFragments() {
+        let result = parse([
+            .text("a", isFinal: false), ClientFrame(opcode: 9, payload: bytes("p")), ClientFrame(opcode: 0, payload: bytes("b"), isFinal: false),
+            ClientFrame(opcode: 10), ClientFrame(opcode: 0, payload: bytes("c")), .text("d"),
+        ])
+        #expect(result.events == [.ping(bytes("p")), .pong([]), .text(bytes("abc")), .text(bytes("d"))])
+    }
+
+    @Test func eachFragmentHasItsOwnMask() {
+        var first = ClientFrame.text("hello ", isFinal: false)
+        first.mask = [1, 2, 3, 4]
+        let second = ClientFrame(opcode: 0, payload: bytes("world"), mask: [250, 0, 17, 9])
+        #expect(parse([first, second]).events == [.text(bytes("hello world"))])
+    }
+
+    @Test func emptyFragmentsAreHarmless() {
+        let empty = Array(repeating: ClientFrame(opcode: 0, isFinal: false), count: 1_000)
+        #expect(parse([.text("", isFinal: false)] + empty + [ClientFrame(opcode: 0)]).events == [.text([])])
+    }
+
+    @Test func aCloseIsAnEvent() {
+        #expect(parse([ClientFrame(opcode: 8, payload: [3, 232])]).events == [.close])
+        #expect(parse([ClientFrame(opcode: 8)]).events == [.close])
+    }
+
+    // MARK: Size
+
+    @Test func oneByteTooManyIsTooBig() {
+        #expect(parse([ClientFrame(opcode: 1, payload: [UInt8](repeating: 65, count: 1_000))], max: 1_000).violation == nil)
+        #expect(parse([ClientFrame(opcode: 1, payload: [UInt8](repeating: 65, count: 1_001))], max: 1_000).violation == .tooBig)
+    }
+
+    @Test func fragmentsCountTogether() {
+        func sizes(_ sizes: Int...) -> Violation? {
+            let frames = sizes.enumerated().map { index, size in
+                ClientFrame(
+                    opcode: index == 0 ? 1 : 0, payload: [UInt8](repeating: 65, count: size), isFinal: index == sizes.count - 1)
+            }
+            return parse(frames, max: 1_000).violation
+        }
+        #expect(sizes(500, 500) == nil)
+        #expect(sizes(500, 501) == .tooBig)
+        #expect(sizes(1_000, 0, 0) == nil)
+        #expect(sizes(1_000, 0, 1) == .tooBig)
+        #expect(sizes(1, 1, 999) == .tooBig)
+    }
+
+    @Test func theNextMessageStartsCountingAnew() {
+        let full = ClientFrame(opcode: 1, payload: [UInt8](repeating: 65, count: 1_000))
+        let half = ClientFrame(opcode: 1, payload: [UInt8](repeating: 65, count: 999), isFinal: false)
+        let rest = ClientFrame(opcode: 0, payload: [65])
+        #expect(parse([full, half, rest, full], max: 1_000).events.count == 3)
+    }
+
+    @Test func anEnormousLengthIsTooBigBeforeItsBytesCome() {
+        for length: [UInt8] in [[0, 0, 0, 0, 0, 0x7F, 0xFF, 0xFF], [0x7F] + [UInt8](repeating: 0xFF, count: 7), [UInt8](repeating: 0xFF, count: 8)] {
+            #expect(parse([[0x81, 0xFF] + length]).violation == .tooBig)
+        }
+    }
+
+    @Test func aControlFrameIsNotCountedToTheMessageAroundIt() {
+        let result = parse(
+            [
+                ClientFrame(opcode: 1, payload: [UInt8](repeating: 65, count: 100), isFinal: false),
+                ClientFrame(opcode: 9, payload: [UInt8](repeating: 1, count: 100)), ClientFrame(opcode: 0),
+            ], max: 100)
+        #expect(result.violation == nil)
+        #expect(result.events.count == 2)
+    }
+
+    // MARK: Violations
+
+    @Test func clientsMustMask() {
+        for opcode: UInt8 in [0, 1, 2, 8, 9, 10] {
+            #expect(parse([ClientFrame(opcode: opcode, payload: [1], mask: nil)]).violation == .protocolError)
+        }
+    }
+
+    @Test(arguments: [UInt8(0x40), 0x20, 0x10, 0x70])
+    func reservedBitsAreRefused(bits: UInt8) {
+        for opcode: UInt8 in [1, 2, 9] {
+            #expect(parse([ClientFrame(opcode: opcode, reserved: bits)]).violation == .protocolError)
+        }
+    }
+
+    @Test(arguments: [UInt8(3), 4, 5, 6, 7, 11, 12, 13, 14, 15])
+    func unknownOpcodesAreRefused(opcode: UInt8) {
+        #expect(parse([ClientFrame(opcode: opcode)]).violation == .protocolError)
+    }
+
+    @Test(arguments: [UInt8(8), 9, 10])
+    func controlFramesAreShortAndWhole(opcode: UInt8) {
+        #expect(parse([ClientFrame(opcode: opcode, payload: [UInt8](repeating: 0, count: 125))]).violation == nil)
+        #expect(parse([ClientFrame(opcode: opcode, payload: [UInt8](repeating: 0, count: 126))]).violation == .protocolError)
+        #expect(parse([ClientFrame(opcode: opcode, isFinal: false)]).violation == .protocolError)
+    }
+
+    @Test func binaryIsRefusedByItsOwnCode() {
+        #expect(parse([ClientFrame(opcode: 2, payload: [1])]).violation == .binary)
+        #expect(parse([ClientFrame(opcode: 2, isFinal: false)]).violation == .binary)
+    }
+
+    @Test func fragmentsKeepTheirOrder() {
+        #expect(parse([ClientFrame(opcode: 0)]).violation == .protocolError)
+        #expect(parse([.text("a", isFinal: false), .text("b")]).violation == .protocolError)
+        #expect(parse([.text("a", isFinal: false), ClientFrame(opcode: 2)]).violation == .protocolError)
+        #expect(parse([.text("a"), ClientFrame(opcode: 0)]).violation == .protocolError)
+    }
+
+    @Test func whatCameBeforeAViolationIsStillHeard() {
+        let result = parse([.text("a"), .text("b"), ClientFrame(opcode: 2)])
+        #expect(result.events == [.text(bytes("a")), .text(bytes("b"))])
+        #expect(result.violation == .binary)
+    }
+
+    @Test(arguments: UInt64(0)..<200)
+    func rubbishNeverCrashes(seed: UInt64) {
+        var random = Seeded(seed)
+        for _ in 0..<20 { _ = parse([random.bytes(random.upTo(40)), random.bytes(random.upTo(200))], max: 100) }
+    }
+
+    // MARK: Writing
+
+    @Test(arguments: [0, 1, 125, 126, 65_535, 65_536])
+    func theServersFramesAreWholeAndUnmasked(size: Int) {
+        let payload = [UInt8](repeating: 65, count: size)
+        var buffer = ByteBuffer()
+        WebSocketWriter.text(Array(payload.prefix(size / 2)), Array(payload.dropFirst(size / 2)), to: &buffer)
+        let small = Array(payload.prefix(125))
+        WebSocketWriter.ping(small, to: &buffer)
+        WebSocketWriter.pong(small, to: &buffer)
+        WebSocketWriter.close(4010, reason: String(repeating: "r", count: 200), to: &buffer)
+        var reader = ServerFrames()
+        let frames = reader.add(Array(buffer.readableBytesView))
+        #expect(frames.map(\.opcode) == [1, 9, 10, 8])
+        #expect(frames.map(\.payload) == [payload, small, small, [15, 170] + [UInt8](repeating: 114, count: 123)])
+    }
+}
+
+extension Seeded {
+    /// A whole message, perhaps in fragments, perhaps with a control frame in between.
+    fileprivate mutating func addMessage(to stream: inout [UInt8], expected: inout [Event]) {
+        let payload = self.bytes(self.upTo(5) == 0 ? 120 + self.upTo(20) : self.upTo(20))
+        switch self.upTo(5) {
+        case 0:
+            stream += ClientFrame(opcode: 9, payload: payload.suffix(125), mask: self.bytes(4)).bytes
+            expected.append(.ping(payload.suffix(125)))
+        case 1:
+            let cut = self.upTo(payload.count + 1)
+            stream += ClientFrame(opcode: 1, payload: Array(payload[..<cut]), isFinal: false, mask: self.bytes(4)).bytes
+            stream += ClientFrame(opcode: 10, mask: self.bytes(4)).bytes
+            stream += ClientFrame(opcode: 0, payload: Array(payload[cut...]), mask: self.bytes(4)).bytes
+            expected += [.pong([]), .text(payload)]
+        default:
+            stream += ClientFrame(opcode: 1, payload: payload, mask: self.bytes(4)).bytes
+            expected.append(.text(payload))
+        }
+    }
+}
