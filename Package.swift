@@ -145,7 +145,7 @@ let package = Package(
         tests("BusTests", ["Bus", "RedisBus", "Contract", "TestKit", "LocalStack", "Telemetry", log, nioCore, nioPosix]),
         tests("StoreTests", ["Store", "Contract", "LocalStack", log]),
         tests("ServiceRuntimeTests", ["ServiceRuntime", "Telemetry", log, metrics, configuration, hummingbird]),
-        tests("GatewayTests", ["GatewayCore", "Contract", "TestKit"]),
+        tests("GatewayTests", ["GatewayCore", "Contract", "Bus", "ServerCrypto", "TestKit", log, nioCore, nioPosix]),
         tests("RouterTests", ["RouterCore", "Contract", "TestKit"]),
         tests("AuthTests", ["AuthCore", "Contract", "Store", "ServerCrypto", "TestKit", "LocalStack"]),
         tests("PushTests", ["PushCore", "Bus", "Contract", "TestKit", log]),

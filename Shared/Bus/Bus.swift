@@ -139,6 +139,9 @@ package protocol KeyBus: Sendable {
     func delete(_ keys: [KeyName]) async throws(BusError)
     /// Deletes the key only if it still holds `value`. Does not wait.
     func deleteSoon(_ key: KeyName, ifStill value: [UInt8])
+    /// Counts one use of a rate under `key`, for all processes together, by the server's clock (see `Pace`).
+    /// - Returns: `nil` if it is allowed now, else the milliseconds until the next one is.
+    func admit(_ key: KeyName, perMinute: Double) async throws(BusError) -> Int64?
     /// Makes keys live longer. Does not wait; keys that do not exist stay so.
     func touchSoon(_ keys: [KeyName], for timeToLive: Duration)
 }

@@ -8,11 +8,15 @@ package enum Keyspace {
     /// Gateway → auth, one consumer group.
     package static let auth = StreamName<ServiceRequest>("auth")
 
+    /// Gateway → router: everything about groups but their mail. One consumer group: any router may answer.
+    package static let groups = StreamName<ServiceRequest>("groups")
+
     /// The stream of frames for a service; `nil` for those that take none this way.
     package static func requests(to service: ServiceName) -> StreamName<ServiceRequest>? {
         switch service {
         case .auth: Self.auth
-        case .gateway, .router, .push, .attachments, .calls: nil
+        case .router: Self.groups
+        case .gateway, .push, .attachments, .calls: nil
         }
     }
 
@@ -37,6 +41,10 @@ package enum Keyspace {
     package static func challenge(_ id: UUIDText) -> KeyName {
         KeyName("challenge:\(UUIDText(high: id.high, low: id.low))")
     }
+
+    /// How much of a rate a subject has used (`Pace`).
+    /// - Parameter key: an identity or an address, as text.
+    package static func rateLimit(_ rate: Rate, _ key: String) -> KeyName { KeyName("ratelimit:\(key):\(rate.action)") }
 
     /// Set by a process while it runs. When it is gone, so is everything else: Redis has been emptied.
     package static func canary(_ process: NodeID) -> KeyName { KeyName("canary:\(process)") }

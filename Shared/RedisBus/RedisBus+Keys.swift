@@ -36,6 +36,13 @@ extension RedisBus {
         self.send(.deleteIfStill(key.name, value), .nobody)
     }
 
+    package func admit(_ key: KeyName, perMinute: Double) async throws(BusError) -> Int64? {
+        let wait = try await self.ask(.admit(key.name, perMinute: perMinute)) { cursor throws(BusError) in
+            try cursor.integer()
+        }
+        return wait > 0 ? Int64(wait) : nil
+    }
+
     package func touchSoon(_ keys: [KeyName], for timeToLive: Duration) {
         for key in keys { self.send(.touch(key.name, timeToLive: timeToLive), .nobody) }
     }

@@ -1,4 +1,5 @@
 import Bus
+import Contract
 import NIOCore
 import Telemetry
 
@@ -24,6 +25,7 @@ enum RedisCommand: Sendable {
     case delete([String])
     case deleteIfStill(String, [UInt8])
     case touch(String, timeToLive: Duration)
+    case admit(String, perMinute: Double)
     // Publish/subscribe
     case publish([UInt8], channel: String)
     /// Answered once per channel.
@@ -34,6 +36,19 @@ enum RedisCommand: Sendable {
 }
 
 extension RedisCommand {
+    /// `Pace.admit`, in the server.
+    /// KEYS[1] the subject's time of rest, milliseconds as text; ARGV[1] milliseconds that one use takes; ARGV[2] milliseconds
+    /// that may be used ahead. Returns 0, or the milliseconds to wait.
+    private static let admission = """
+        local t = redis.call('TIME')
+        local now = t[1] * 1000 + t[2] / 1000
+        local rest = math.max(tonumber(redis.call('GET', KEYS[1]) or 0), now) + tonumber(ARGV[1])
+        local excess = rest - now - tonumber(ARGV[2])
+        if excess > 0 then return math.ceil(excess) end
+        redis.call('SET', KEYS[1], string.format('%.0f', math.ceil(rest)), 'PX', math.ceil(rest - now))
+        return 0
+        """
+
     func write(into buffer: inout ByteBuffer) {
         switch self {
         case .append(let bytes, let stream):
@@ -134,6 +149,15 @@ extension RedisCommand {
             buffer.writeWord(1)
             buffer.writeWord(key)
             buffer.writeWord(value)
+
+        case .admit(let key, let perMinute):
+            let step = Pace.minute / perMinute
+            buffer.writeCommand("EVAL", words: 6)
+            buffer.writeWord(Self.admission)
+            buffer.writeWord(1)
+            buffer.writeWord(key)
+            buffer.writeWord("\(step)")
+            buffer.writeWord("\(max(Pace.minute, step))")
 
         case .touch(let key, let timeToLive):
             buffer.writeCommand("PEXPIRE", words: 3)

@@ -195,38 +195,3 @@ private let connection = ConnectionID(value: 3)
         #expect(EntityTag.expectation(header) == expectation)
     }
 }
-
-@Suite struct RequestPaceTests {
-    let alice = WhisperID(bits: 1)!
-    let bob = WhisperID(bits: 2)!
-
-    @Test func aMinutesWorthIsAllowedAtOnceAndThenOneByOne() {
-        var pace = RequestPace(scale: 1)
-        for _ in 0..<60 { #expect(pace.admit(.keys, of: self.alice, at: start) == nil) }
-        #expect(pace.admit(.keys, of: self.alice, at: start) == 1_000)
-        #expect(pace.admit(.keys, of: self.alice, at: start + .milliseconds(999)) == 1)
-        #expect(pace.admit(.keys, of: self.alice, at: start + .milliseconds(1_000)) == nil)
-        #expect(pace.admit(.keys, of: self.alice, at: start + .milliseconds(1_000)) == 1_000)
-        // Each identity and each kind has its own.
-        #expect(pace.admit(.keys, of: self.bob, at: start) == nil)
-        for _ in 0..<20 { #expect(pace.admit(.backup, of: self.alice, at: start) == nil) }
-        #expect(pace.admit(.backup, of: self.alice, at: start) == 3_000)
-        // After a minute of rest it is all there again.
-        for _ in 0..<60 { #expect(pace.admit(.keys, of: self.alice, at: start + .seconds(61)) == nil) }
-    }
-
-    @Test(arguments: [(0.1, 6), (2.5, 150), (0.001, 1)])
-    func theScaleMultiplies(scale: Double, allowed: Int) {
-        var pace = RequestPace(scale: scale)
-        for _ in 0..<allowed { #expect(pace.admit(.keys, of: self.alice, at: start) == nil) }
-        #expect(pace.admit(.keys, of: self.alice, at: start) != nil)
-    }
-
-    @Test func whoeverRestsIsForgottenFirst() {
-        var pace = RequestPace(scale: 1.0 / 60, trackedMax: 2)
-        #expect(pace.admit(.keys, of: self.alice, at: start) == nil)
-        #expect(pace.admit(.keys, of: self.bob, at: start + .seconds(50)) == nil)
-        #expect(pace.admit(.keys, of: WhisperID(bits: 3)!, at: start + .seconds(60)) == nil)
-        #expect(pace.admit(.keys, of: self.bob, at: start + .seconds(60)) == 50_000)
-    }
-}

@@ -65,6 +65,18 @@ import Testing
         }
     }
 
+    @Test func askingForTheNewTokenIsUsingIt() async throws {
+        try await AuthBench.run { bench in
+            let old = try await bench.login(self.alice)
+            let new = try await self.refresh(old, on: bench).refreshed()
+            #expect(try await bench.isCached(new.session.tokenHash) == false)
+            #expect(try await bench.session(old.session.tokenHash) != nil)
+            #expect(try await bench.session(new.session.tokenHash) == new.session)
+            #expect(try await bench.isCached(old.session.tokenHash) == false)
+            #expect(try await bench.session(old.session.tokenHash) == nil)
+        }
+    }
+
     @Test func whatIsNoSessionIsNotRefreshed() async throws {
         try await AuthBench.run { bench in
             let login = try await bench.login(self.alice)
@@ -103,6 +115,7 @@ import Testing
             #expect(try await bench.sql("SELECT count(*) FROM auth.devices") == "0")
             #expect(try await bench.sql("SELECT epoch FROM auth.identities") == "2")
             // The acknowledgement goes first, so that the connection is not closed before it.
+            try await bench.untilAllIsDone()
             let answered = bench.listener.heard.lastIndex { if case .answer(_, question: _, .loggedOut) = $0 { true } else { false } }
             let told = bench.listener.heard.lastIndex {
                 if case .news(.sessionsEnded(self.alice.id(), before: Epoch(value: 2), why: .replaced)) = $0 { true } else { false }

@@ -55,3 +55,26 @@ import Testing
         }
     }
 }
+
+/// What both buses promise about rates.
+@Suite struct AdmissionTests {
+    @Test(arguments: BusKind.present)
+    func aMinutesWorthIsAllowedAtOnceAndThenAWaitIsNamed(kind: BusKind) async throws {
+        try await kind.run { test in
+            let key = KeyName("ratelimit:somebody:test")
+            for _ in 0..<6 { #expect(try await test.bus.admit(key, perMinute: 6) == nil) }
+            let wait = try #require(try await test.bus.admit(key, perMinute: 6))
+            #expect((1...10_000).contains(wait))
+            #expect(try await test.bus.admit(KeyName("ratelimit:another:test"), perMinute: 6) == nil)
+        }
+    }
+
+    @Test(arguments: BusKind.present)
+    func lessThanOneAMinuteIsAllowedOnce(kind: BusKind) async throws {
+        try await kind.run { test in
+            let key = KeyName("ratelimit:somebody:seldom")
+            #expect(try await test.bus.admit(key, perMinute: 0.5) == nil)
+            #expect(try #require(try await test.bus.admit(key, perMinute: 0.5)) > 60_000)
+        }
+    }
+}

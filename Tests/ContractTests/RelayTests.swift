@@ -131,7 +131,7 @@ import Testing
     }
 
     @Test func aServiceReadsTheSameFrameWithoutTheToken() throws {
-        for definition in FrameCatalogue.all {
+        for definition in everyFrame {
             for sample in definition.samples.indices {
                 let draft = Draft(definition, sample: sample).adding(#""unknown""#, "1")
                 let bare = try read(draft.message).payload.json(without: ["sessionToken"])

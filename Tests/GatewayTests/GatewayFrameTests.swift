@@ -249,8 +249,4 @@ import Testing
             #expect(refused.contains(#""error":"RATE_LIMITED""#))
         }
     }
-
-    func tooManyOpenConnectionsOfOneAddressAreClosed() async throws {
-        // One open, three new ones a minute... the second is one too many.
-    }
 }

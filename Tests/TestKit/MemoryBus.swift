@@ -210,6 +210,15 @@ extension MemoryBus {
         try? self.run { state throws(BusError) in if state.value(of: key) == value { state.keys[key] = nil } }
     }
 
+    package func admit(_ key: KeyName, perMinute: Double) async throws(BusError) -> Int64? {
+        try self.run { state throws(BusError) in
+            var pace = state.value(of: key).flatMap { Pace(text: $0) } ?? Pace()
+            let wait = pace.admit(perMinute: perMinute, at: .now)
+            if wait == nil { state.keys[key] = MemoryKey(pace.text, for: .milliseconds(Pace.minute)) }
+            return wait
+        }
+    }
+
     package func touchSoon(_ keys: [KeyName], for timeToLive: Duration) {
         try? self.run { state throws(BusError) in
             for key in keys {

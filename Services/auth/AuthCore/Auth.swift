@@ -29,7 +29,7 @@ package struct Auth: Sendable {
         self.sweep = SessionSweep(sessions, clock: clock, logger: logger)
         self.routes = PublicRoutes(
             directory: directory, identities: IdentityTable(pool), backups: ContactBackupTable(pool),
-            rateLimitScale: rateLimitScale, clock: clock, logger: logger)
+            limiter: RateLimiter(bus: bus, scale: rateLimitScale), clock: clock, logger: logger)
         self.pool = pool
     }
 

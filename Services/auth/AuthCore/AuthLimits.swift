@@ -30,7 +30,4 @@ package enum AuthLimits {
     package static let backupBytesMax = 1_024 * 1_024
     /// The body that carries one: its base64, and room for the other fields, in bytes.
     package static let backupBodyBytesMax = (backupBytesMax + 2) / 3 * 4 + 4_096
-
-    /// Identities whose HTTP requests are counted at a time, for each kind of request.
-    package static let pacedMax = 65_536
 }

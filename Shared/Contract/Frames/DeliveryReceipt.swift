@@ -9,10 +9,15 @@ package struct DeliveryReceipt: Sendable {
     package let timestamp: Timestamp
 
     package static let definition: FrameDefinition = FrameDefinition(
-        "delivery_receipt", route: .mailbox(of: "from"),
+        "delivery_receipt",
+        about: """
+            Says that a message is stored, or read. Takes it out of the mailbox, so it never comes again. `read` implies \
+            `delivered`; the same status again, a lower one, or one about a message that was not for the caller is ignored.
+            """,
+        route: .mailbox(of: "from"), rate: Rates.receipts,
         fields: CommonFields.privileged + [
-            Field("messageId", .uuid), Field("from", .whisperID), Field("to", .whisperID),
-            Field("status", .choice(["delivered", "read"])), Field("timestamp", .timestamp),
+            Field("messageId", .uuid), Field("from", .whisperID, about: "The recipient of the message, who sends this."),
+            Field("to", .whisperID, about: "The sender of the message."), Field("status", .choice(["delivered", "read"])), Field("timestamp", .timestamp),
         ],
         samples: [
             #"{"protocolVersion":1,"cryptoVersion":1,"sessionToken":"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA","messageId":"9b2a1f64-0f7c-4e51-9d0c-3c7d1d2b7a10","from":"WSP-AAAA-AAAA-AAAA","to":"WSP-JBPU-D452-TLT4","status":"delivered","timestamp":1730000000000}"#

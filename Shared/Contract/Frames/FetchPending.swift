@@ -5,16 +5,21 @@ package struct FetchPending: Sendable {
     package let limit: Int
 
     package static let definition: FrameDefinition = FrameDefinition(
-        "fetch_pending", route: .ownMailbox,
+        "fetch_pending",
+        about: """
+            Asks for what waits in the mailbox, oldest first. Sent after every login and every reconnect: binding alone \
+            brings receipts, group events and ringing calls, never pending mail.
+            """,
+        route: .ownMailbox, rate: Rates.fetchPending,
         fields: CommonFields.privileged + [
-            Field("cursor", .text(Limits.cursorCharacters), .optional),
-            Field("limit", .integer(1...Int64(Limits.fetchPendingMax)), .optional),
+            Field(
+                "cursor", .text(Limits.cursorCharacters), .optional,
+                about: "The `nextCursor` of the page before. Opaque; survives deletions."),
+            Field(
+                "limit", .integer(1...Int64(Limits.fetchPendingMax)), .optional,
+                about: "Messages in the page, \(Limits.fetchPendingDefault) if absent."),
         ],
-        rule: { payload in
-            let field = Self.definition.field("cursor")
-            return payload.has(field) && Cursor(payload.text(field)) == nil
-                ? PayloadViolation("cursor", "must be a nextCursor that this server gave out") : nil
-        },
+        rules: [.cursor("cursor")],
         samples: [
             #"{"protocolVersion":1,"cryptoVersion":1,"sessionToken":"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"}"#,
             #"{"protocolVersion":1,"cryptoVersion":1,"sessionToken":"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA","cursor":"p1-2a","limit":100}"#,

@@ -5,10 +5,14 @@ package struct RegisterBegin: Sendable {
     package let platform: Platform
 
     package static let definition: FrameDefinition = FrameDefinition(
-        "register_begin", route: .service(.auth), privileged: false,
+        "register_begin",
+        about: "Starts a login, of a new identity or a known one. The challenge is bound to connection, device and platform.",
+        route: .service(.auth), privileged: false, rate: Rates.register,
         fields: CommonFields.versions + [
-            Field("whisperId", .whisperID, .optional), CommonFields.deviceID, CommonFields.platform,
+            Field("whisperId", .whisperID, .optional, about: "The identity that logs in, if the client knows it."),
+            CommonFields.deviceID, CommonFields.platform,
         ],
+        refusals: [(.notFound, "`whisperId` is nobody's.")],
         samples: [
             #"{"protocolVersion":1,"cryptoVersion":1,"deviceId":"0f8fad5b-d9cb-469f-a165-70867728950e","platform":"ios"}"#,
             #"{"protocolVersion":1,"cryptoVersion":1,"whisperId":"WSP-JBPU-D452-TLT4","deviceId":"0f8fad5b-d9cb-469f-a165-70867728950e","platform":"android"}"#,

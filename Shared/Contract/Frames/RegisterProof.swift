@@ -11,15 +11,30 @@ package struct RegisterProof: Sendable {
     package let voipToken: String?
 
     package static let definition: FrameDefinition = FrameDefinition(
-        "register_proof", route: .service(.auth), privileged: false,
+        "register_proof",
+        about: """
+            Answers the challenge with a signature over its 32 raw bytes. Known keys log their identity in, whether or not \
+            `whisperId` is given: the seed phrase alone restores an identity. New keys become a new identity. An older session \
+            of the identity ends (4001). A failed proof uses the challenge up.
+            """,
+        route: .service(.auth), privileged: false,
         fields: CommonFields.versions + [
             Field("challengeId", .uuid), CommonFields.deviceID, CommonFields.platform,
             Field("whisperId", .whisperID, .optional),
-            Field("encPublicKey", .base64(Limits.publicKeyBytes...Limits.publicKeyBytes)),
-            Field("signPublicKey", .base64(Limits.publicKeyBytes...Limits.publicKeyBytes)),
-            Field("signature", .base64(Limits.signatureBytes...Limits.signatureBytes)),
+            Field("encPublicKey", .base64(Limits.publicKey), about: "X25519."),
+            Field("signPublicKey", .base64(Limits.publicKey), about: "Ed25519."),
+            Field("signature", .base64(Limits.signature), about: "Ed25519 over the challenge's bytes."),
             Field("pushToken", .text(Limits.pushTokenCharacters), .optional),
-            Field("voipToken", .text(Limits.pushTokenCharacters), .optional),
+            Field("voipToken", .text(Limits.pushTokenCharacters), .optional, about: "iOS only."),
+        ],
+        refusals: [
+            (
+                .authFailed,
+                """
+                The challenge is expired, used, unknown or another connection's; the signature does not fit; a key is weak; \
+                or the keys are not the identity's.
+                """
+            ), (.userBanned, "The identity is banned."),
         ],
         samples: [
             #"{"protocolVersion":1,"cryptoVersion":1,"challengeId":"5b2c1f9e-1d5c-4a51-8b61-2f4ad4b2d3c0","deviceId":"0f8fad5b-d9cb-469f-a165-70867728950e","platform":"ios","encPublicKey":"sDIJgXeFcL7/uym2I3ZCEVuAxxT/L6/TmbmJ3JS6ijg=","signPublicKey":"vZMMu/hWu3byxfZMBioplEzGBlulS5r3JC0r/eXX2Vs=","signature":"2ePUni8MgyJVKuqqHhKDXQCxMANCJGgyx4FXBVhr6CrvNM0o663HWHiKiw9GnloXe9VONfXOzRhtCRi6z6pgBQ==","pushToken":"made-up"}"#

@@ -269,6 +269,7 @@ package enum FrameDecoder {
             hint = index + 1
             let field = schema.fields[index]
             if seen[index] { rule = rule ?? "\(field.name) is given twice" }
+            seen[index] = true
             if cursor.peek() == UInt8(ascii: "n") {
                 try cursor.literal("null")
                 if field.presence == .required { rule = rule ?? "\(field.name) must not be null" }
@@ -276,7 +277,6 @@ package enum FrameDecoder {
                 slot.hasUnknownFields = true
                 return
             }
-            seen[index] = true
             var inner = Payload.Slot()
             var scratch: [UInt8] = []
             if let broken = try Self.check(field.type, &cursor, &inner, &scratch, depth: depth + 1) {

@@ -48,11 +48,55 @@ package struct Payload: Sendable {
     package func uuid(_ field: Int) -> UUIDText { self.withText(field) { UUIDText(ascii: $0)! } }
     package func bytes(_ field: Int) -> [UInt8] { self.withText(field) { Base64.decode($0)! } }
     package func integer(_ field: Int) -> Int64 { self.slots[field].integer }
+    package func bool(_ field: Int) -> Bool { self.slots[field].integer == 1 }
     package func timestamp(_ field: Int) -> Timestamp { Timestamp(milliseconds: self.slots[field].integer) }
 
     /// A group id's UUID.
     package func groupID(_ field: Int) -> UUIDText {
         self.withText(field) { UUIDText(ascii: $0.dropFirst(GroupIDText.prefix.count))! }
+    }
+
+    /// A list of ids, in the order given; empty if the field is absent.
+    package func whisperIDs(_ field: Int) -> [WhisperID] {
+        var ids: [WhisperID] = []
+        self.forEachElement(field) { cursor throws(JSONCursor.Malformed) in
+            let text = cursor.unescape(try cursor.string().content)
+            if let id = WhisperID(ascii: text) { ids.append(id) }
+        }
+        return ids
+    }
+
+    /// A list of objects, each a payload of the element's schema; empty if the field is absent.
+    package func objects(_ field: Int) -> [Payload] {
+        guard case .array(of: .object(let schema), _) = self.schema.fields[field].type else { return [] }
+        var objects: [Payload] = []
+        self.forEachElement(field) { cursor throws(JSONCursor.Malformed) in
+            _ = cursor.peek()
+            let start = cursor.position
+            try cursor.skip()
+            let object = Array(cursor.text[start..<cursor.position])
+            if let payload = try? FrameDecoder.payload(bare: object, schema: schema) { objects.append(payload) }
+        }
+        return objects
+    }
+
+    /// An object, as a payload of its own schema.
+    package func object(_ field: Int) -> Payload? {
+        guard self.has(field), case .object(let schema) = self.schema.fields[field].type else { return nil }
+        var json: [UInt8] = []
+        self.appendJSON(field, to: &json)
+        return try? FrameDecoder.payload(bare: json, schema: schema)
+    }
+
+    /// `body` must consume each element. The list was checked when the frame was read: nothing in here can throw.
+    private func forEachElement(
+        _ field: Int, _ body: (inout JSONCursor) throws(JSONCursor.Malformed) -> Void
+    ) {
+        guard self.has(field) else { return }
+        self.source.withUnsafeBufferPointer { text in
+            var cursor = JSONCursor(text, at: Int(self.slots[field].raw.lowerBound))
+            try? cursor.elements(depth: 0, body)
+        }
     }
 
     /// Appends the value as JSON, with unknown fields left out.

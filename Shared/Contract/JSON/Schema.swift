@@ -35,12 +35,15 @@ package struct Field: Sendable {
     package let name: String
     package let type: FieldType
     package let presence: Presence
+    /// What it means, for people, where name and type do not say it.
+    package let about: String
     let nameBytes: [UInt8]
 
-    package init(_ name: String, _ type: FieldType, _ presence: Presence = .required) {
+    package init(_ name: String, _ type: FieldType, _ presence: Presence = .required, about: String = "") {
         self.name = name
         self.type = type
         self.presence = presence
+        self.about = about
         self.nameBytes = Array(name.utf8)
     }
 }

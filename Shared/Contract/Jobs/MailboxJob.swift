@@ -72,10 +72,14 @@ package struct AcceptEnvelope: Sendable {
     package var payload: [UInt8]
     /// When the gateway read the frame.
     package var receivedAt: Timestamp
+    /// The sender is over its rate and has to wait this long, in milliseconds. The router decides: a repetition is
+    /// acknowledged all the same (contract §3, steps 7 to 9).
+    package var overRateFor: Int64?
 
     package init(
         answer: AnswerAddress, sender: Caller, senderKey: Bytes32, messageID: UUIDText, to: WhisperID,
-        timestamp: Timestamp, signature: Bytes64, digest: Bytes32, payload: [UInt8], receivedAt: Timestamp
+        timestamp: Timestamp, signature: Bytes64, digest: Bytes32, payload: [UInt8], receivedAt: Timestamp,
+        overRateFor: Int64? = nil
     ) {
         self.answer = answer
         self.sender = sender
@@ -87,6 +91,7 @@ package struct AcceptEnvelope: Sendable {
         self.digest = digest
         self.payload = payload
         self.receivedAt = receivedAt
+        self.overRateFor = overRateFor
     }
 }
 
@@ -102,6 +107,7 @@ extension AcceptEnvelope: WireCodable {
         writer.write(self.digest)
         writer.write(bytes: self.payload)
         writer.write(self.receivedAt)
+        writer.write(self.overRateFor ?? 0)
     }
 
     package init(from reader: inout WireReader) throws(WireError) {
@@ -115,6 +121,8 @@ extension AcceptEnvelope: WireCodable {
         self.digest = try reader.read()
         self.payload = try reader.readBytes()
         self.receivedAt = try reader.read()
+        let overRateFor: Int64 = try reader.read()
+        self.overRateFor = overRateFor > 0 ? overRateFor : nil
     }
 }
 

@@ -1,4 +1,4 @@
-/// The limits that clients can see (spec §11, contract §2–§6, §13). Each stands here once.
+/// The limits that clients can see (spec §11, contract §2–§10, §13). Each stands here once.
 package enum Limits {
     /// Largest WebSocket message a client may send, in bytes.
     package static let frameBytesMax = 512_000
@@ -9,6 +9,11 @@ package enum Limits {
     package static let nonceBytes = 24
     package static let signatureBytes = 64
     package static let publicKeyBytes = 32
+    /// The same as ranges, for fields of exactly that size.
+    package static let nonce = Self.nonceBytes...Self.nonceBytes
+    package static let signature = Self.signatureBytes...Self.signatureBytes
+    package static let publicKey = Self.publicKeyBytes...Self.publicKeyBytes
+    package static let ciphertext = 1...Self.ciphertextBytesMax
     package static let challengeBytes = 32
     package static let sessionTokenCharacters = 32...64
     package static let pushTokenCharacters = 1...512
@@ -48,6 +53,17 @@ package enum Limits {
     package static let reactionIdentitiesMax = 256
     package static let reactionCharacters = 1...32
     package static let groupMembersMax = 256
+    package static let groupTitleCharacters = 1...64
+
+    package static let reportNoteCharacters = 0...1_000
+
+    /// Encrypted attachments, in bytes, by the class of their content type.
+    package static let imageBytesMax: Int64 = 15_000_000
+    package static let audioBytesMax: Int64 = 25_000_000
+    package static let fileBytesMax: Int64 = 50_000_000
+
+    /// Ciphertext of a contacts backup, in bytes.
+    package static let backupBytesMax = 1_024 * 1_024
 }
 
 extension Duration {

@@ -1,4 +1,5 @@
 import AuthCore
+import Bus
 import Contract
 import Foundation
 import Hummingbird
@@ -12,7 +13,7 @@ struct HTTPBench {
         let router = Router(context: Context.self)
         PublicRoutes(
             directory: bench.directory, identities: IdentityTable(bench.pool), backups: ContactBackupTable(bench.pool),
-            clock: bench.clock, logger: quiet
+            limiter: RateLimiter(bus: bench.bus, scale: 1), clock: bench.clock, logger: quiet
         ).add(to: router)
         self.responder = router.buildResponder()
     }

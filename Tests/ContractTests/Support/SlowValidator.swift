@@ -16,7 +16,7 @@ enum SlowValidator {
                 text.unicodeScalars.allSatisfy({ (" "..."~").contains($0) })
             else { return false }
         }
-        guard let frame = FrameCatalogue.all.first(where: { $0.type == type }) else { return false }
+        guard let frame = everyFrame.first(where: { $0.type == type }) else { return false }
         return self.isValid(payload, frame.schema) && self.keepsRules(payload, type)
     }
 
@@ -72,7 +72,7 @@ enum SlowValidator {
             if case .string(let text)? = members.first(where: { $0.name == name })?.value { text } else { "" }
         }
         switch type {
-        case "send_message":
+        case "send_message", "group_send_message":
             let bytes = Data(base64Encoded: text("ciphertext"))?.count ?? 0
             return text("from") != text("to") && (text("msgType") != "text" || bytes <= 12_288)
         case "fetch_pending":

@@ -79,5 +79,9 @@ final class LoopBus: Bus {
 
     func delete(_ keys: [KeyName]) async throws(BusError) { try await self.memory.delete(keys) }
     func deleteSoon(_ key: KeyName, ifStill value: [UInt8]) { self.memory.deleteSoon(key, ifStill: value) }
+    func admit(_ key: KeyName, perMinute: Double) async throws(BusError) -> Int64? {
+        try await self.memory.admit(key, perMinute: perMinute)
+    }
+
     func touchSoon(_ keys: [KeyName], for timeToLive: Duration) { self.memory.touchSoon(keys, for: timeToLive) }
 }

@@ -114,6 +114,9 @@ package struct Phone: Sendable {
 /// A `pending_messages` frame.
 package struct Page: Sendable {
     package var frame: ServerFrame
+
+    package init(frame: ServerFrame) { self.frame = frame }
+
     package var messages: [JSON] { self.frame.payload["messages"]?.elements ?? [] }
     package var ids: [String] { self.messages.map(\.id) }
     package var nextCursor: String? { self.frame.payload["nextCursor"]?.string }

@@ -5,7 +5,7 @@ import Store
 // The contact backup: one encrypted blob for each identity, which the server cannot read (spec §14).
 extension PublicRoutes {
     func readBackup(_ request: Request) async throws(HTTPRefusal) -> Response {
-        let session = try await self.session(of: request, for: .backup)
+        let session = try await self.session(of: request, within: Rates.backup)
         let reading = try await self.stored { () async throws(StoreError) in
             try await self.backups.read(for: session.caller)
         }
@@ -22,7 +22,7 @@ extension PublicRoutes {
     }
 
     func writeBackup(_ request: Request) async throws(HTTPRefusal) -> Response {
-        let session = try await self.session(of: request, for: .backup)
+        let session = try await self.session(of: request, within: Rates.backup)
         let frame = try await Self.backup(in: request)
         let condition: ContactBackupTable.Condition =
             switch request.headers[.ifMatch].map(EntityTag.expectation) {
@@ -47,7 +47,7 @@ extension PublicRoutes {
     }
 
     func removeBackup(_ request: Request) async throws(HTTPRefusal) -> Response {
-        let session = try await self.session(of: request, for: .backup)
+        let session = try await self.session(of: request, within: Rates.backup)
         let standing = try await self.stored { () async throws(StoreError) in
             try await self.backups.remove(for: session.caller)
         }

@@ -1,23 +1,22 @@
+package import Bus
 package import Contract
 package import Hummingbird
 package import Logging
 package import Store
-import Synchronization
 import Telemetry
 
 /// What auth serves to clients over HTTP: keys of other identities, and the contact backup (contract §8).
-package final class PublicRoutes: Sendable {
+package struct PublicRoutes: Sendable {
     let directory: SessionDirectory
     let identities: IdentityTable
     let backups: ContactBackupTable
     let clock: WallClock
     private let logger: Logger
     private let errors = ErrorMetrics()
-    private let pace: Mutex<RequestPace>
+    private let limiter: RateLimiter
 
-    /// - Parameter rateLimitScale: multiplies the limits of `RequestPace`.
     package init(
-        directory: SessionDirectory, identities: IdentityTable, backups: ContactBackupTable, rateLimitScale: Double = 1,
+        directory: SessionDirectory, identities: IdentityTable, backups: ContactBackupTable, limiter: RateLimiter,
         clock: @escaping WallClock, logger: Logger
     ) {
         self.directory = directory
@@ -25,7 +24,7 @@ package final class PublicRoutes: Sendable {
         self.backups = backups
         self.clock = clock
         self.logger = logger
-        self.pace = Mutex(RequestPace(scale: rateLimitScale))
+        self.limiter = limiter
     }
 
     package func add(to router: Router<some RequestContext>) {
@@ -56,7 +55,7 @@ package final class PublicRoutes: Sendable {
 
     /// `GET /users/{whisperId}/keys` (spec §3.6).
     private func keys(of id: String?, _ request: Request) async throws(HTTPRefusal) -> Response {
-        let session = try await self.session(of: request, for: .keys)
+        let session = try await self.session(of: request, within: Rates.keys)
         guard let id, let identity = WhisperID(id) else { throw .notAnID }
         let lookup = try await self.stored { () async throws(StoreError) in
             try await self.identities.keys(of: identity, for: session.caller)
@@ -75,15 +74,14 @@ package final class PublicRoutes: Sendable {
     }
 
     /// The caller's session. What it may do is checked against the database by whoever does it.
-    func session(of request: Request, for kind: RequestPace.Kind) async throws(HTTPRefusal) -> Session {
+    func session(of request: Request, within rate: Rate) async throws(HTTPRefusal) -> Session {
         guard let token = Self.token(in: request.headers) else { throw .notRegistered }
         let session = try await self.stored { () async throws(StoreError) in
             try await self.directory.session(token.hash)
         }
         guard let session else { throw .notRegistered }
         guard !session.isBanned else { throw .banned }
-        let now = self.clock()
-        if let wait = self.pace.withLock({ $0.admit(kind, of: session.caller.identity, at: now) }) {
+        if let wait = await self.limiter.admit(rate, "\(session.caller.identity)") {
             throw .tooMany(retryAfterMilliseconds: wait)
         }
         return session

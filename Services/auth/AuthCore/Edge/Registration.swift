@@ -12,12 +12,12 @@ package struct Registration: Sendable {
     private let devices = DeviceTable()
     private let sessions: SessionTable
     private let directory: SessionDirectory
-    private let bus: any KeyBus & NoticeBus
+    private let bus: any KeyBus
     private let clock: WallClock
     private let logger: Logger
 
     package init(
-        pool: PostgresPool, directory: SessionDirectory, bus: any KeyBus & NoticeBus, clock: @escaping WallClock,
+        pool: PostgresPool, directory: SessionDirectory, bus: any KeyBus, clock: @escaping WallClock,
         logger: Logger
     ) {
         self.pool = pool
@@ -49,16 +49,18 @@ package struct Registration: Sendable {
 
     package func prove(
         _ proof: RegisterProof, node: NodeID, connection: ConnectionID
-    ) async throws(HandlingError) -> Answer {
+    ) async throws(HandlingError) -> Reaction {
         let now = self.clock()
         let stored = try await atBus { () async throws(BusError) in
             try await self.bus.take(Keyspace.challenge(proof.challengeID))
         }
-        guard let stored, let challenge = try? LoginChallenge(decoding: stored) else { return self.refused("unknown challenge") }
+        guard let stored, let challenge = try? LoginChallenge(decoding: stored) else {
+            return .answer(self.refused("unknown challenge"), then: nil)
+        }
         do {
             try challenge.check(proof, node: node, connection: connection, at: now)
         } catch {
-            return self.refused(error.rawValue)
+            return .answer(self.refused(error.rawValue), then: nil)
         }
         let token = SessionToken(random: Bytes32(randomBytes(SessionToken.randomBytes))!)
         let login = try await atStore { () async throws(StoreError) in
@@ -67,15 +69,15 @@ package struct Registration: Sendable {
             }
         }
         switch login {
-        case .refused: return self.refused("other keys")
-        case .banned: return Replies.banned
+        case .refused: return .answer(self.refused("other keys"), then: nil)
+        case .banned: return .answer(Replies.banned, then: nil)
         case .done(let session, let ended):
             await self.directory.forget(ended)
             await self.directory.cache(session)
-            let caller = session.caller
-            self.bus.publish(
-                ClusterNotice.sessionsEnded(caller.identity, before: caller.epoch, why: .replaced), to: Keyspace.nodes)
-            return Replies.registerAck(session, token: token, at: now)
+            // The other way round a connection that logs in again would hear that it was replaced, by itself.
+            return .answer(
+                Replies.registerAck(session, token: token, at: now),
+                then: .sessionsEnded(session.caller.identity, before: session.caller.epoch, why: .replaced))
         }
     }
 

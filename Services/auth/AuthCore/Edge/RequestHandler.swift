@@ -67,7 +67,7 @@ package struct RequestHandler: Sendable {
             return .answer(try await self.registration.begin(begin, node: node, connection: connection), then: nil)
         case RegisterProof.definition.type:
             let proof = RegisterProof(payload)
-            return .answer(try await self.registration.prove(proof, node: node, connection: connection), then: nil)
+            return try await self.registration.prove(proof, node: node, connection: connection)
         default:
             guard let session = request.session else { return .answer(Replies.notRegistered, then: nil) }
             return try await self.privileged(type, payload, of: session, presented: request.presentedToken)

@@ -24,13 +24,20 @@ package struct SessionDirectory: Sendable {
         return try await self.read(tokenHash)
     }
 
-    /// The session of a token as Postgres has it now. Puts it into the cache.
+    /// The session of a token as Postgres has it now. Puts it into the cache. Whoever asks has the token and uses it: the one
+    /// that it was refreshed from ends.
     package func read(_ tokenHash: Bytes32) async throws(StoreError) -> Session? {
         guard let session = try await self.sessions.live(tokenHash, at: self.clock()) else {
             await self.forget([tokenHash])
             return nil
         }
+        try await self.endPredecessor(of: tokenHash)
         return try await self.settle(session)
+    }
+
+    /// This token has been used. Doing it twice changes nothing.
+    package func endPredecessor(of tokenHash: Bytes32) async throws(StoreError) {
+        if let predecessor = try await self.sessions.removePredecessor(of: tokenHash) { await self.forget([predecessor]) }
     }
 
     /// Puts a session that has just been written into the cache. Costs nothing but the cache if it fails.

@@ -38,7 +38,7 @@ package struct SessionService: Sendable {
         guard let refreshed else { return Replies.notRegistered }
         guard !refreshed.old.isBanned else { return Replies.banned }
         await self.directory.cache(refreshed.old)
-        await self.directory.cache(refreshed.new)
+        // The new one is not cached before somebody asks for it: that is its first use, which ends the old one.
         return Replies.sessionRefreshAck(refreshed.new, token: refreshed.token, at: now)
     }
 
@@ -50,10 +50,7 @@ package struct SessionService: Sendable {
 
     /// The successor of a refreshed token has been used.
     package func used(_ tokenHash: Bytes32) async throws(HandlingError) {
-        let predecessor = try await atStore { () async throws(StoreError) in
-            try await self.sessions.removePredecessor(of: tokenHash)
-        }
-        if let predecessor { await self.directory.forget([predecessor]) }
+        try await atStore { () async throws(StoreError) in try await self.directory.endPredecessor(of: tokenHash) }
     }
 
     /// - Returns: the epoch that begins now; nil if the session was over already.

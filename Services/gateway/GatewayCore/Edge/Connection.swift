@@ -5,7 +5,8 @@ import NIOCore
 final class Connection {
     let id: ConnectionID
     let channel: any Channel
-    let address: ClientAddress
+    /// The socket's peer; once the request has been read, the client behind trusted proxies.
+    var address: ClientAddress
     let openedAt: Int64
 
     enum Phase {
@@ -36,6 +37,8 @@ final class Connection {
     /// Outcomes on their way; absent while there are none.
     var confirmation: Confirmation?
 
+    /// What the identity has used of its rates.
+    var rates = RateBook()
     /// Frames to be written at the end of this turn.
     var outgoing: ByteBuffer?
 
@@ -48,6 +51,11 @@ final class Connection {
         self.bucket = bucket
     }
 
+    /// Nothing has been said to end it.
+    var isPresent: Bool {
+        if case .closing = self.phase { false } else { true }
+    }
+
     var isOpen: Bool {
         if case .open = self.phase { true } else { false }
     }
@@ -57,13 +65,15 @@ final class Connection {
 final class Transition {
     /// The session under its next token, until that token is used or the old one's time is up.
     var successor: Session?
+    /// The token before the present one; worth nothing, although the cache may not know it yet.
+    var retired: Bytes32?
     /// When the old token dies, on the gateway's clock.
     var oldTokenDiesAt: Int64 = .max
     /// A token is being looked up; frames wait.
     var isResolving = false
     var waiting: [ReceivedFrame] = []
 
-    var isOver: Bool { self.successor == nil && !self.isResolving && self.waiting.isEmpty }
+    var isOver: Bool { self.successor == nil && self.retired == nil && !self.isResolving && self.waiting.isEmpty }
 }
 
 /// A frame that has passed schema and bucket.

@@ -18,11 +18,17 @@ extension Gateway {
             id: id, channel: channel, address: peer, bucket: TokenBucket(self.limits.frames, at: now), at: now)
     }
 
-    /// - Returns: whether the connection is a WebSocket from here on.
-    func requested(_ request: UpgradeRequest, by id: ConnectionID) -> Bool {
-        guard let connection = self.connections[id] else { return false }
+    /// Answers the request. If the connection becomes a WebSocket its handler is told (`BecomesWebSocket`).
+    func requested(_ request: UpgradeRequest, by id: ConnectionID) {
+        guard let connection = self.connections[id] else { return }
         switch request.purpose {
-        case .webSocket(let key): return self.upgrade(connection, request, key: key)
+        case .webSocket(let key):
+            connection.address = ClientAddress.resolve(
+                peer: connection.address, forwardedFor: request.headers["x-forwarded-for"],
+                trusted: self.trustedProxies)
+            self.admit(Rates.connections, connection) { $0.upgrade($1, key: key) } refused: {
+                $0.refuseUpgrade($1, retryAfter: $2)
+            }
         case .health: self.respond(to: connection, "200 OK", #"{"status":"alive"}"#)
         case .ready:
             self.isReady
@@ -35,7 +41,6 @@ extension Gateway {
         case .unknown:
             self.respond(to: connection, "404 Not Found", #"{"error":"NOT_FOUND","message":"no such resource"}"#)
         }
-        return false
     }
 
     func refuseRequest(_ id: ConnectionID) {
@@ -44,40 +49,32 @@ extension Gateway {
             to: connection, "400 Bad Request", #"{"error":"INVALID_PAYLOAD","message":"not an HTTP request"}"#)
     }
 
-    private func upgrade(_ connection: Connection, _ request: UpgradeRequest, key: String) -> Bool {
-        let now = self.now
-        let address = ClientAddress.resolve(
-            peer: connection.address, forwardedFor: request.headers["x-forwarded-for"], trusted: self.trustedProxies)
-        var state = self.addresses[address] ?? AddressState(self.limits, at: now)
-        if let retryAfter = state.newConnections.take(self.limits.newConnections, at: now) {
-            self.addresses[address] = state
-            self.metrics.errors.answered(.rateLimited)
-            self.respond(
-                to: connection, "429 Too Many Requests",
-                #"{"error":"RATE_LIMITED","message":"too many new connections from this address"}"#,
-                headers: "Retry-After: \((retryAfter + 999) / 1_000)\r\n")
-            return false
-        }
-        state.open += 1
-        let isTooMany = state.open > self.limits.openConnectionsMax
-        self.addresses[address] = state
+    private func refuseUpgrade(_ connection: Connection, retryAfter: Int64) {
+        self.metrics.errors.answered(.rateLimited)
+        self.respond(
+            to: connection, "429 Too Many Requests",
+            #"{"error":"RATE_LIMITED","message":"too many new connections from this address"}"#,
+            headers: "Retry-After: \((retryAfter + 999) / 1_000)\r\n")
+    }
 
-        // The address may be another than the socket's peer: start over with it.
-        let open = Connection(
-            id: connection.id, channel: connection.channel, address: address, bucket: connection.bucket, at: now)
-        open.phase = .open
-        open.isCounted = true
-        self.connections[connection.id] = open
+    private func upgrade(_ connection: Connection, key: String) {
+        connection.phase = .open
+        connection.heardAt = self.now
+        connection.isCounted = true
         self.metrics.connections.increment()
+        let open = self.openConnections[connection.address, default: 0] + 1
+        self.openConnections[connection.address] = open
         let accept = String(
             decoding: Base64.encode(sha1(Array("\(key)258EAFA5-E914-47DA-95CA-C5AB0DC85B11".utf8))), as: UTF8.self)
-        self.write(to: open) {
+        self.write(to: connection) {
             $0.writeString(
                 "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
                     + "Sec-WebSocket-Accept: \(accept)\r\n\r\n")
         }
-        if isTooMany { self.close(open, .tooManyConnections) }
-        return !isTooMany
+        if open > self.limits.openConnectionsMax {
+            self.close(connection, .tooManyConnections)
+        }
+        connection.channel.pipeline.fireUserInboundEventTriggered(BecomesWebSocket())
     }
 
     /// Answers a plain HTTP request, and ends the connection.
@@ -98,7 +95,8 @@ extension Gateway {
         connection.phase = .closing(since: self.now)
         guard connection.isCounted else { return }
         self.metrics.connections.decrement()
-        self.addresses[connection.address]?.open -= 1
+        let open = self.openConnections[connection.address, default: 1] - 1
+        self.openConnections[connection.address] = open > 0 ? open : nil
     }
 
     /// The client broke the WebSocket protocol.
@@ -150,6 +148,7 @@ extension Gateway {
             Keyspace.presence(identity), to: self.presence(of: connection, session), for: GatewayLimits.presenceTTL)
         // At once: what this very frame asks of the mailbox must come behind it.
         self.announce(connection, now: true)
+        self.fetchRates(of: connection, identity)
     }
 
     /// A newer login or connection has taken over (contract §4).

@@ -84,17 +84,29 @@ extension Gateway {
         switch frame.definition.route {
         case .gateway: self.pong(frame, on: connection)
         case .service(let service):
-            if frame.definition.type == RegisterBegin.definition.type {
-                let retryAfter = self.addresses[connection.address]?.register.take(self.limits.register, at: self.now)
-                if let retryAfter = retryAfter ?? nil {
-                    return self.refuse(
-                        connection,
-                        Refusal(.rateLimited, "too many logins from this address", retryAfterMilliseconds: retryAfter),
-                        requestID: frame.requestID)
-                }
+            guard let rate = frame.definition.rate else {
+                return self.ask(service, frame, session: nil, on: connection)
             }
-            self.ask(service, frame, session: nil, on: connection)
+            self.admit(rate, connection) { $0.ask(service, frame, session: nil, on: $1) } refused: {
+                $0.refuse(
+                    $1, Refusal(.rateLimited, "too many of these from this address", retryAfterMilliseconds: $2),
+                    requestID: frame.requestID)
+            }
         case .mailbox, .ownMailbox: break  // Privileged, all of them: a mailbox is somebody's.
+        }
+    }
+
+    /// Counts one use of a rate that all gateways share for an address, and goes on when the answer is there.
+    func admit(
+        _ rate: Rate, _ connection: Connection, then: @escaping @Sendable (isolated Gateway, Connection) -> Void,
+        refused: @escaping @Sendable (isolated Gateway, Connection, Int64) -> Void
+    ) {
+        let (id, address) = (connection.id, connection.address)
+        // Bare: it lasts no longer than one answer of the bus, which has a limit of its own.
+        Task {
+            let wait = await self.limiter.admit(rate, "\(address)")
+            guard let connection = self.connections[id], connection.isPresent else { return }
+            if let wait { refused(self, connection, wait) } else { then(self, connection) }
         }
     }
 
@@ -122,12 +134,15 @@ extension Gateway {
             } : nil
         guard let hash else { return .refused(.notRegistered) }
         guard let session = connection.session else { return .resolve(hash) }
+        if let retired = connection.transition?.retired, constantTimeEqual(retired, hash) {
+            return .refused(.notRegistered)
+        }
         if let transition = connection.transition, let successor = transition.successor {
             if constantTimeEqual(successor.tokenHash, hash) {
-                // First use of the refreshed token: the old one ends.
+                // First use of the refreshed token: the old one ends, here at once and elsewhere when auth hears of it.
                 connection.session = successor
                 transition.successor = nil
-                self.endTransitionIfOver(of: connection)
+                transition.retired = session.tokenHash
                 self.tell(.auth, .sessionUsed(tokenHash: hash), on: connection)
                 return self.checked(successor)
             }
@@ -225,15 +240,26 @@ extension Gateway {
             return self.refuse(
                 connection, Refusal(.forbidden, "from must be the session's own id"), requestID: frame.requestID)
         }
+        let wait = frame.definition.rate.flatMap {
+            connection.rates.admit($0, scale: self.configuration.rateLimitScale, at: .now)
+        }
+        // Messages are refused by the router, which knows whether this is one that it has accepted before.
+        if let wait, !frame.definition.isAccepted {
+            return self.refuse(
+                connection, Refusal(.rateLimited, "too many of these", retryAfterMilliseconds: wait),
+                requestID: frame.requestID)
+        }
         switch frame.definition.route {
         case .gateway: self.pong(frame, on: connection)
         case .service(let service): self.ask(service, frame, session: session, on: connection)
-        case .mailbox, .ownMailbox: self.mail(frame, of: session, on: connection)
+        case .mailbox, .ownMailbox: self.mail(frame, of: session, overRateFor: wait, on: connection)
         }
     }
 
     /// Frames that change or read a mailbox become Jobs of its partition.
-    private func mail(_ frame: ReceivedFrame, of session: Session, on connection: Connection) {
+    private func mail(
+        _ frame: ReceivedFrame, of session: Session, overRateFor wait: Int64?, on connection: Connection
+    ) {
         switch frame.definition.type {
         case SendMessage.definition.type:
             let message = SendMessage(frame.payload)
@@ -247,7 +273,7 @@ extension Gateway {
                 answer: AnswerAddress(node: self.node, question: number), sender: session.caller,
                 senderKey: session.signPublicKey, messageID: message.messageID, to: message.to,
                 timestamp: message.timestamp, signature: message.signature, digest: digest.finish(),
-                payload: message.relayed(), receivedAt: .now)
+                payload: message.relayed(), receivedAt: .now, overRateFor: wait)
             self.append(.accept(envelope), to: partition, question: number)
         case FetchPending.definition.type:
             let fetch = FetchPending(frame.payload)

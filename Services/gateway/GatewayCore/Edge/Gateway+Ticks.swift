@@ -14,9 +14,6 @@ extension Gateway {
             self.metrics.framesInFlight.set(self.questions.count)
             self.lookAtConnections(now)
             self.sendConfirmed()
-            if self.second % 60 == 0 {
-                self.addresses = self.addresses.filter { !$0.value.isForgettable(self.limits, at: now) }
-            }
             await self.lookAtBus()
         }
     }

@@ -22,12 +22,14 @@ package actor Gateway {
     let logger: Logger
     let metrics = GatewayMetrics()
     let limits: EdgeLimits
+    let limiter: RateLimiter
     let trustedProxies: Set<ClientAddress>
 
     var connections: [ConnectionID: Connection] = [:]
     /// The live connection of each identity on this node.
     var bound: [WhisperID: Connection] = [:]
-    var addresses: [ClientAddress: AddressState] = [:]
+    /// WebSockets of each client address.
+    var openConnections: [ClientAddress: Int] = [:]
     var questions = Questions()
     /// Jobs standing in each partition's stream, as last seen.
     var partitionDepth = [Int](repeating: 0, count: Partition.count)
@@ -58,6 +60,7 @@ package actor Gateway {
         self.eventLoop = eventLoop
         self.logger = logger
         self.limits = EdgeLimits(scale: configuration.rateLimitScale)
+        self.limiter = RateLimiter(bus: bus, scale: configuration.rateLimitScale)
         self.trustedProxies = Set(configuration.trustedProxies.compactMap { ClientAddress($0) })
     }
 
@@ -222,10 +225,35 @@ package actor Gateway {
         let identity = session.caller.identity
         guard self.bound[identity] === connection else { return }
         self.bound[identity] = nil
+        self.passOnRates(of: connection, identity)
         self.bus.deleteSoon(Keyspace.presence(identity), ifStill: self.presence(of: connection, session))
         self.bus.append(
             MailboxJob.unbound(identity: identity, node: self.node, connection: connection.id),
             to: Keyspace.mailbox(Partition(of: identity)), failed: { _ in })
+    }
+
+    /// Leaves word of what the identity has used for whichever gateway it comes to next.
+    private func passOnRates(of connection: Connection, _ identity: WhisperID) {
+        let now = Timestamp.now
+        for (rate, pace) in connection.rates.used(at: now) {
+            let rest = Duration.milliseconds(pace.restedAt - Double(now.milliseconds)) + .milliseconds(1)
+            self.bus.setSoon(Keyspace.rateLimit(rate, "\(identity)"), to: pace.text, for: rest)
+        }
+    }
+
+    /// Fetches the word that another gateway has left. Until it is there, and while Redis is away, only what this
+    /// connection does counts.
+    func fetchRates(of connection: Connection, _ identity: WhisperID) {
+        let id = connection.id
+        // Bare: it lasts no longer than one answer of the bus, which has a limit of its own.
+        Task {
+            guard let texts = try? await self.bus.get(RateBook.rates.map { Keyspace.rateLimit($0, "\(identity)") }),
+                let connection = self.connections[id]
+            else { return }
+            for (rate, text) in zip(RateBook.rates, texts) {
+                if let pace = text.flatMap({ Pace(text: $0) }) { connection.rates.merge(pace, of: rate) }
+            }
+        }
     }
 
     /// What stands under an identity's presence key.

@@ -1,18 +1,33 @@
 import Contract
 import NIOCore
 
+/// Told to a connection's handler when its upgrade has been granted.
+struct BecomesWebSocket: Sendable {}
+
 /// The whole pipeline of a connection: bytes to messages, and nothing else. What they mean is the gateway's.
-/// Two words and a parser, because there is one for every idle client.
+/// Small, because there is one for every idle client.
 final class SocketHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
+    private enum Stage {
+        /// Collects the request. Becomes `asking`, or `done`.
+        case request
+        /// The gateway decides; what the client sends meanwhile is kept. Becomes `webSocket`, or the channel closes.
+        case asking
+        case webSocket(WebSocketParser)
+        /// Nothing more is read. Terminal.
+        case done
+    }
+
+    /// What a client may send before it knows that it is welcome, in bytes.
+    private static let eagerBytesMax = 64 * 1_024
+
     private let gateway: Gateway
     private let id: ConnectionID
-    private var parser: WebSocketParser?
+    private var stage = Stage.request
     /// Bytes of an incomplete frame or request.
     private var partial: ByteBuffer?
-    private var isDone = false
 
     init(gateway: Gateway, id: ConnectionID) {
         self.gateway = gateway
@@ -25,25 +40,26 @@ final class SocketHandler: ChannelInboundHandler {
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        guard !self.isDone else { return }
         var buffer = self.unwrapInboundIn(data)
         if var partial = self.partial {
+            self.partial = nil
             partial.writeBuffer(&buffer)
             buffer = partial
-            self.partial = nil
         }
-        if self.parser == nil {
-            guard self.handshake(&buffer) else {
-                if !self.isDone { self.keep(buffer) }
-                return
-            }
-        }
-        self.readFrames(&buffer)
-        if !self.isDone { self.keep(buffer) }
+        self.read(&buffer)
+        if case .asking = self.stage, buffer.readableBytes > Self.eagerBytesMax { context.close(promise: nil) }
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        guard event is BecomesWebSocket else { return context.fireUserInboundEventTriggered(event) }
+        self.stage = .webSocket(WebSocketParser(messageBytesMax: Limits.frameBytesMax))
+        guard var buffer = self.partial else { return }
+        self.partial = nil
+        self.read(&buffer)
     }
 
     func channelInactive(context: ChannelHandlerContext) {
-        self.isDone = true
+        self.stage = .done
         self.gateway.assumeIsolated { [id] in $0.disconnected(id) }
     }
 
@@ -52,38 +68,39 @@ final class SocketHandler: ChannelInboundHandler {
         context.close(promise: nil)
     }
 
-    private func keep(_ buffer: ByteBuffer) {
+    /// Takes what is complete off the buffer, and keeps the rest.
+    private func read(_ buffer: inout ByteBuffer) {
+        if case .request = self.stage { self.readRequest(&buffer) }
+        if case .webSocket(var parser) = self.stage {
+            self.stage = .done
+            if self.readFrames(&buffer, &parser) { self.stage = .webSocket(parser) }
+        }
+        if case .done = self.stage { return }
         self.partial = buffer.readableBytes > 0 ? buffer : nil
     }
 
-    /// - Returns: whether the connection is a WebSocket now.
-    private func handshake(_ buffer: inout ByteBuffer) -> Bool {
-        let request: UpgradeRequest?
+    private func readRequest(_ buffer: inout ByteBuffer) {
         do throws(UpgradeRequest.Malformed) {
-            request = try UpgradeRequest.parse(&buffer)
+            guard let request = try UpgradeRequest.parse(&buffer) else { return }
+            self.stage = .asking
+            self.gateway.assumeIsolated { [id] in $0.requested(request, by: id) }
         } catch {
-            self.isDone = true
+            self.stage = .done
             self.gateway.assumeIsolated { [id] in $0.refuseRequest(id) }
-            return false
         }
-        guard let request else { return false }
-        let isUpgraded = self.gateway.assumeIsolated { [id] in $0.requested(request, by: id) }
-        guard isUpgraded else {
-            self.isDone = true
-            return false
-        }
-        self.parser = WebSocketParser(messageBytesMax: Limits.frameBytesMax)
-        return true
     }
 
-    private func readFrames(_ buffer: inout ByteBuffer) {
+    /// - Returns: whether more may come.
+    private func readFrames(_ buffer: inout ByteBuffer, _ parser: inout WebSocketParser) -> Bool {
         do throws(WebSocketParser.Violation) {
-            while !self.isDone, let event = try self.parser!.next(&buffer) {
-                self.isDone = self.gateway.assumeIsolated { [id] in $0.received(event, on: id) } == .stop
+            while let event = try parser.next(&buffer) {
+                let flow = self.gateway.assumeIsolated { [id] in $0.received(event, on: id) }
+                if flow == .stop { return false }
             }
+            return true
         } catch {
-            self.isDone = true
             self.gateway.assumeIsolated { [id] in $0.violated(error, on: id) }
+            return false
         }
     }
 }

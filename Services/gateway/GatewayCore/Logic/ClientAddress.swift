@@ -1,7 +1,7 @@
 package import NIOCore
 
 /// What limits per address count by: an IPv4 address, or the /64 of an IPv6 one (contract §11).
-package struct ClientAddress: Hashable, Sendable {
+package struct ClientAddress: Hashable, Sendable, CustomStringConvertible {
     private let network: UInt64
     private let isIPv6: Bool
 
@@ -34,6 +34,9 @@ package struct ClientAddress: Hashable, Sendable {
         case .unixDomainSocket: return nil
         }
     }
+
+    /// For keys: the network's bits, and which kind it is.
+    package var description: String { (self.isIPv6 ? "6-" : "4-") + String(self.network, radix: 16) }
 
     /// The client behind proxies: the last address of `X-Forwarded-For` that is not itself a trusted proxy.
     /// A header from anybody else is not believed.

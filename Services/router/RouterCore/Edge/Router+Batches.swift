@@ -104,7 +104,7 @@ extension Router {
         let now = self.now
         for (position, result) in results.enumerated() {
             let envelope = accepts.unique[position]
-            let answer = Self.answer(to: result.verdict)
+            let answer = Self.answer(to: result.verdict, of: envelope)
             outbox.answer(envelope.answer, answer)
             for address in accepts.repeats[position] ?? [] { outbox.answer(address, answer) }
             switch result.verdict {
@@ -127,12 +127,15 @@ extension Router {
         }
     }
 
-    private static func answer(to verdict: AcceptStatement.Verdict) -> Answer {
+    private static func answer(to verdict: AcceptStatement.Verdict, of envelope: AcceptEnvelope) -> Answer {
         switch verdict {
         case .accepted, .repeated: .accepted
         case .stale: .stale
         case .senderBanned: .refused(Refusal(.userBanned, "the identity is banned"))
         case .untimely: .refused(Refusal(.invalidTimestamp, "timestamp is more than 10 minutes off the server's time"))
+        case .overRate:
+            .refused(
+                Refusal(.rateLimited, "too many messages", retryAfterMilliseconds: envelope.overRateFor))
         case .unknownRecipient: .refused(Refusal(.notFound, "no such recipient"))
         case .recipientBanned: .refused(Refusal(.forbidden, "the recipient is banned"))
         }

@@ -17,6 +17,7 @@ enum AcceptStatement {
         case untimely = 4
         case unknownRecipient = 5
         case recipientBanned = 6
+        case overRate = 7
     }
 
     struct Result {
@@ -32,6 +33,7 @@ enum AcceptStatement {
         let epochs = envelopes.map(\.sender.epoch.value)
         let recipients = envelopes.map(\.to)
         let payloads = envelopes.map(\.payload)
+        let overRate = envelopes.map { $0.overRateFor != nil }
         let timely = envelopes.map { $0.timestamp.isWithinSkew(of: $0.receivedAt) }
         return """
             WITH judged AS MATERIALIZED (
@@ -42,13 +44,14 @@ enum AcceptStatement {
                         WHEN s.is_banned THEN 2
                         WHEN l.number IS NOT NULL THEN 3
                         WHEN NOT g.is_timely THEN 4
+                        WHEN g.is_over_rate THEN 7
                         WHEN r.whisper_id IS NULL THEN 5
                         WHEN r.is_banned THEN 6
                         ELSE 0 END AS verdict
                     FROM unnest(\(messageIDs)::uuid[], \(idCases)::int4[], \(senders)::int8[], \(epochs)::int8[],
-                            \(recipients)::int8[], \(payloads)::bytea[], \(timely)::bool[])
+                            \(recipients)::int8[], \(payloads)::bytea[], \(timely)::bool[], \(overRate)::bool[])
                         WITH ORDINALITY
-                        AS g (message_id, id_case, sender, epoch, recipient, payload, is_timely, position)
+                        AS g (message_id, id_case, sender, epoch, recipient, payload, is_timely, is_over_rate, position)
                     LEFT JOIN auth.mail_identities s ON s.whisper_id = g.sender
                     LEFT JOIN auth.mail_identities r ON r.whisper_id = g.recipient
                     LEFT JOIN router.ledger l

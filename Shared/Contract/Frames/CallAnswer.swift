@@ -1,0 +1,7 @@
+/// "Yes." Only from the callee, while it rings (contract §7).
+package enum CallAnswer {
+    package static let definition: FrameDefinition = FrameDefinition(
+        "call_answer", about: "Takes a call; `ciphertext` holds the answer. Forwarded to the caller whole.",
+        route: .service(.calls), rate: Rates.calls, fields: SignedCall.fields,
+        refusals: SignedCall.refusals + [(.forbidden, "It is the caller who answers.")], samples: [SignedCall.sample()])
+}

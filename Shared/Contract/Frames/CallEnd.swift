@@ -1,0 +1,10 @@
+/// "It is over." From either side (contract §7).
+package enum CallEnd {
+    package static let reasons = ["ended", "declined", "busy", "timeout", "failed", "cancelled"]
+
+    package static let definition: FrameDefinition = FrameDefinition(
+        "call_end", about: "Ends a call, or declines it. Forwarded to the other side.", route: .service(.calls),
+        rate: Rates.calls,
+        fields: SignedCall.fields + [Field("reason", .choice(Self.reasons), .optional)],
+        refusals: SignedCall.refusals, samples: [SignedCall.sample(#","reason":"declined""#)])
+}

@@ -1,0 +1,48 @@
+/// Fields that many frames share.
+package enum CommonFields {
+    /// V of the contract.
+    package static let versions = [
+        Field("protocolVersion", .version), Field("cryptoVersion", .version),
+    ]
+    /// S of the contract. Optional here because a missing token is NOT_REGISTERED, not INVALID_PAYLOAD.
+    package static let sessionToken = Field("sessionToken", .sessionToken, .optional)
+    package static let privileged = Self.versions + [Self.sessionToken]
+    package static let platform = Field("platform", .choice(["ios", "android"]))
+    package static let deviceID = Field("deviceId", .uuidV4, about: "Made once by each installation.")
+    /// SIGN of the contract is these two, and the sealed ones.
+    package static let parties = [Field("from", .whisperID, about: "The session's own id."), Field("to", .whisperID)]
+    package static let sealed = [
+        Field("timestamp", .timestamp, about: "The sender's clock."), Field("nonce", .base64(Limits.nonce)),
+        Field("ciphertext", .base64(Limits.ciphertext)),
+        Field("sig", .base64(Limits.signature), about: "Ed25519 over the SHA-256 of the canonical bytes."),
+    ]
+    /// Spec §6.3.
+    package static let attachment = ObjectSchema([
+        Field("objectKey", .text(1...128), about: "As `POST /attachments/presign` gave it to the sender."),
+        Field("contentType", .text(Limits.contentTypeCharacters)),
+        Field("ciphertextSize", .integer(1...Limits.fileBytesMax), about: "In bytes."),
+        Field("fileNonce", .base64(Limits.nonce)),
+        Field(
+            "fileKeyBox",
+            .object(
+                ObjectSchema([
+                    Field("nonce", .base64(Limits.nonce)), Field("ciphertext", .base64(1...256)),
+                ])), about: "The file's key, boxed for the recipient."),
+    ])
+    /// What every message carries beside its envelope, all of it optional.
+    package static let extras = [
+        Field("replyTo", .uuid, .optional, about: "The message that this one answers."),
+        Field("reactions", .reactions, .optional),
+        Field("attachment", .object(Self.attachment), .optional),
+    ]
+
+    /// A sample payload of a privileged frame, with these members behind versions and session.
+    static func sample(_ members: String = "") -> String {
+        #"{"protocolVersion":1,"cryptoVersion":1,"sessionToken":"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA""#
+            + (members.isEmpty ? "" : ",") + members + "}"
+    }
+
+    /// SIGN in a sample. The signature is well formed, and nobody's.
+    static let signedSample =
+        #""from":"WSP-JBPU-D452-TLT4","to":"WSP-AAAA-AAAA-AAAA","timestamp":1730000000000,"nonce":"AAECAwQFBgcICQoLDA0ODxAREhMUFRYX","ciphertext":"Y2lwaGVydGV4dA==","sig":"oofhBFIEzdUuTLSm/1BQ3QmWPc97/792V5wdhGBJGGKkzbIP/Z0792BlgcrrNuqW4E6vGKjFkLzHGU0nS80cAg==""#
+}

@@ -1,0 +1,35 @@
+/// A rule between the fields of one payload.
+package enum FrameRule: Sendable {
+    /// The first must not be the same Whisper ID as the second.
+    case differ(String, String)
+    /// Base64 in `field` stands for at most so many bytes while the field `kind` is `word`. Both are required fields.
+    /// The bound is a multiple of three, so that the length of the text decides.
+    case bounded(String, bytes: Int, while: String, is: String)
+    /// The text is a cursor that this server gave out.
+    case cursor(String)
+
+    typealias Check = @Sendable (Payload) -> PayloadViolation?
+
+    /// The rule with its fields looked up once.
+    func check(in schema: ObjectSchema) -> Check {
+        func place(_ name: String) -> Int { schema.index(of: name)! }
+        switch self {
+        case .differ(let first, let second):
+            let (a, b) = (place(first), place(second))
+            let violation = PayloadViolation(first, "must not be the same as \(second)")
+            return { $0.whisperID(a) == $0.whisperID(b) ? violation : nil }
+        case .bounded(let name, let bytes, let kind, let word):
+            let (field, kindField) = (place(name), place(kind))
+            let charactersMax = bytes / 3 * 4
+            let violation = PayloadViolation(name, "must be base64 of 1 to \(bytes) bytes when \(kind) is \(word)")
+            return { payload in
+                guard payload.withText(field, { $0.count }) > charactersMax else { return nil }
+                return payload.withText(kindField) { $0.elementsEqual(word.utf8) } ? violation : nil
+            }
+        case .cursor(let name):
+            let field = place(name)
+            let violation = PayloadViolation(name, "must be a nextCursor that this server gave out")
+            return { $0.has(field) && Cursor($0.text(field)) == nil ? violation : nil }
+        }
+    }
+}

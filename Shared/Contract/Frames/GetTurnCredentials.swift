@@ -1,0 +1,7 @@
+/// "How do I reach a relay?" Answered by `turn_credentials` (contract §7).
+package enum GetTurnCredentials {
+    package static let definition: FrameDefinition = FrameDefinition(
+        "get_turn_credentials", about: "Asks for relays, and credentials that work for 12 hours.",
+        route: .service(.calls), rate: Rates.turnCredentials, fields: CommonFields.privileged,
+        samples: [CommonFields.sample()])
+}

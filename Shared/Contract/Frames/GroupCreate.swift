@@ -1,0 +1,27 @@
+/// "A new group, with these people." Answered by `group_event` (contract §6, spec §7).
+package struct GroupCreate: Sendable {
+    package let title: String
+    /// As given: the caller or doubles may stand in it.
+    package let memberIDs: [WhisperID]
+
+    package static let definition: FrameDefinition = FrameDefinition(
+        "group_create",
+        about: "Makes a group that the caller owns. The new members get the event too.",
+        route: .service(.router), rate: Rates.groups,
+        fields: CommonFields.privileged + [
+            Field("title", .text(Limits.groupTitleCharacters)),
+            Field(
+                "memberIds", .array(of: .whisperID, count: 0...Limits.groupMembersMax - 1),
+                about: "Everybody but the caller."),
+        ],
+        refusals: [(.notFound, "A member is unknown.")],
+        samples: [
+            CommonFields.sample(#""title":"Hiking","memberIds":["WSP-AAAA-AAAA-AAAA","WSP-F4YH-3J4Z-7RP7"]"#),
+            CommonFields.sample(#""title":"Notes","memberIds":[]"#),
+        ])
+
+    package init(_ payload: Payload) {
+        self.title = payload.text(Self.definition.field("title"))
+        self.memberIDs = payload.whisperIDs(Self.definition.field("memberIds"))
+    }
+}

@@ -1,0 +1,64 @@
+/// "Change the group." Answered by `group_event` (contract §6, spec §7).
+package struct GroupUpdate: Sendable {
+    package struct RoleChange: Hashable, Sendable {
+        package var identity: WhisperID
+        package var role: GroupRole
+    }
+
+    package let groupID: UUIDText
+    package let title: String?
+    package let addMembers: [WhisperID]
+    package let removeMembers: [WhisperID]
+    package let roleChanges: [RoleChange]
+
+    private static let roleChange = ObjectSchema([
+        Field("whisperId", .whisperID), Field("role", .choice([GroupRole.admin.rawValue, GroupRole.member.rawValue])),
+    ])
+
+    private static let ids = FieldType.array(of: .whisperID, count: 0...Limits.groupMembersMax)
+
+    package static let definition: FrameDefinition = FrameDefinition(
+        "group_update",
+        about: """
+            Changes a group: all of it or nothing. Owner and admins add, remove and rename; only the owner gives roles; anyone \\
+            may remove themselves, and if that is the owner the oldest admin, else the oldest member, takes over. The last \\
+            member's leaving ends the group.
+            """,
+        route: .service(.router), rate: Rates.groups,
+        fields: CommonFields.privileged + [
+            Field("groupId", .groupID), Field("title", .text(Limits.groupTitleCharacters), .optional),
+            Field("addMembers", Self.ids, .optional), Field("removeMembers", Self.ids, .optional),
+            Field(
+                "roleChanges", .array(of: .object(Self.roleChange), count: 0...Limits.groupMembersMax), .optional),
+        ],
+        refusals: [
+            (.invalidPayload, "The group would have more than \(Limits.groupMembersMax) members."),
+            (.notFound, "The group or a new member is unknown."),
+            (.forbidden, "The caller is not a member, the caller's role is too low, or the owner would be removed."),
+        ],
+        samples: [
+            CommonFields.sample(
+                #""groupId":"grp-3d6f1f0e-8a55-4c7e-9d55-0c4b7d1f2a61","title":"Climbing","addMembers":["WSP-F4YH-3J4Z-7RP7"],"removeMembers":[],"roleChanges":[{"whisperId":"WSP-AAAA-AAAA-AAAA","role":"admin"}]"#
+            ),
+            CommonFields.sample(
+                #""groupId":"grp-3d6f1f0e-8a55-4c7e-9d55-0c4b7d1f2a61","removeMembers":["WSP-JBPU-D452-TLT4"]"#),
+        ])
+
+    package init(_ payload: Payload) {
+        let frame = Self.definition
+        self.groupID = payload.groupID(frame.field("groupId"))
+        let title = frame.field("title")
+        self.title = payload.has(title) ? payload.text(title) : nil
+        self.addMembers = payload.whisperIDs(frame.field("addMembers"))
+        self.removeMembers = payload.whisperIDs(frame.field("removeMembers"))
+        let (identity, role) = (Self.roleChange.index(of: "whisperId")!, Self.roleChange.index(of: "role")!)
+        self.roleChanges = payload.objects(frame.field("roleChanges")).map {
+            RoleChange(identity: $0.whisperID(identity), role: GroupRole(rawValue: $0.text(role))!)
+        }
+    }
+}
+
+/// What a member may do in a group.
+package enum GroupRole: String, CaseIterable, Sendable {
+    case owner, admin, member
+}

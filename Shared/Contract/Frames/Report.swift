@@ -1,0 +1,41 @@
+/// "This identity misbehaves." Answered by `report_ack` (contract §10).
+package struct Report: Sendable {
+    package enum Reason: String, CaseIterable, Sendable {
+        case spam, abuse, other
+    }
+
+    package let targetID: WhisperID
+    package let reason: Reason
+    package let note: String?
+    /// A message that the reporter received. Its signature is still to be checked, with the key of its `from`;
+    /// `relayed()` gives it back without fields that are not part of a message.
+    package let evidence: SignedEnvelope?
+
+    package static let definition: FrameDefinition = FrameDefinition(
+        "report",
+        about: "Reports an identity to the operators. Evidence is a received message as it came: its signature is checked.",
+        route: .service(.auth), rate: Rates.reports,
+        fields: CommonFields.privileged + [
+            Field("targetId", .whisperID), Field("reason", .choice(Reason.allCases.map(\.rawValue))),
+            Field("note", .text(Limits.reportNoteCharacters), .optional),
+            Field(
+                "evidence", .object(MessageReceived.schema), .optional,
+                about: "The payload of a `message_received`."),
+        ],
+        refusals: [(.invalidPayload, "The evidence is forged."), (.notFound, "`targetId` is nobody's.")],
+        samples: [
+            CommonFields.sample(#""targetId":"WSP-AAAA-AAAA-AAAA","reason":"spam""#),
+            CommonFields.sample(
+                #""targetId":"WSP-JBPU-D452-TLT4","reason":"abuse","note":"since Monday","evidence":"#
+                    + MessageReceived.sample),
+        ])
+
+    package init(_ payload: Payload) {
+        let frame = Self.definition
+        self.targetID = payload.whisperID(frame.field("targetId"))
+        self.reason = Reason(rawValue: payload.text(frame.field("reason")))!
+        let note = frame.field("note")
+        self.note = payload.has(note) ? payload.text(note) : nil
+        self.evidence = payload.object(frame.field("evidence")).map { SignedEnvelope($0, MessageReceived.places) }
+    }
+}

@@ -1,0 +1,114 @@
+/// One message for one recipient, as its sender signed it: what `send_message`, `group_send_message` and the evidence in
+/// a `report` have in common.
+package struct SignedEnvelope: Sendable {
+    package let messageID: UUIDText
+    package let from: WhisperID
+    package let to: WhisperID
+    /// Set for group mail. The signature then names the group instead of the recipient.
+    package let groupID: UUIDText?
+    package let timestamp: Timestamp
+    package let signature: Bytes64
+    private let payload: Payload
+    private let places: Places
+
+    /// Where the envelope's fields stand in a schema.
+    struct Places: Sendable {
+        let messageID, from, to, msgType, timestamp, nonce, ciphertext, sig, replyTo, reactions, attachment: Int
+        let groupID: Int?
+
+        init(in schema: ObjectSchema) {
+            func place(_ name: String) -> Int { schema.index(of: name)! }
+            self.messageID = place("messageId")
+            self.from = place("from")
+            self.to = place("to")
+            self.msgType = place("msgType")
+            self.timestamp = place("timestamp")
+            self.nonce = place("nonce")
+            self.ciphertext = place("ciphertext")
+            self.sig = place("sig")
+            self.replyTo = place("replyTo")
+            self.reactions = place("reactions")
+            self.attachment = place("attachment")
+            self.groupID = schema.index(of: "groupId")
+        }
+    }
+
+    init(_ payload: Payload, _ places: Places) {
+        self.payload = payload
+        self.places = places
+        self.messageID = payload.uuid(places.messageID)
+        self.from = payload.whisperID(places.from)
+        self.to = payload.whisperID(places.to)
+        self.groupID = places.groupID.flatMap { payload.has($0) ? payload.groupID($0) : nil }
+        self.timestamp = payload.timestamp(places.timestamp)
+        self.signature = Bytes64(payload.bytes(places.sig))!
+    }
+
+    /// What the signature covers (see `CanonicalMessage`), handed over piece by piece for hashing.
+    package func canonicalBytes(_ update: (UnsafeBufferPointer<UInt8>) -> Void) {
+        var head: [UInt8] = []
+        head.reserveCapacity(256)
+        head += (self.groupID == nil ? "v1\nsend_message\n" : "v1\ngroup_send_message\n").utf8
+        self.messageID.forEachByte { head.append($0) }
+        head.append(UInt8(ascii: "\n"))
+        self.from.forEachByte { head.append($0) }
+        head.append(UInt8(ascii: "\n"))
+        if let groupID {
+            head += GroupIDText.prefix.utf8
+            groupID.forEachByte { head.append($0) }
+        } else {
+            self.to.forEachByte { head.append($0) }
+        }
+        head.append(UInt8(ascii: "\n"))
+        head += String(self.timestamp.milliseconds).utf8
+        head.append(UInt8(ascii: "\n"))
+        self.payload.withText(self.places.nonce) { head += $0 }
+        head.append(UInt8(ascii: "\n"))
+        head.withUnsafeBufferPointer(update)
+        self.payload.withText(self.places.ciphertext, update)
+        [UInt8(ascii: "\n")].withUnsafeBufferPointer(update)
+    }
+
+    /// The payload of the recipient's `message_received` (spec §4.2): what was sent, less versions and session.
+    package func relayed() -> [UInt8] {
+        let (payload, places) = (self.payload, self.places)
+        let size = payload.withText(places.ciphertext) { $0.count }
+        var writer = JSONWriter(capacity: size + 512)
+        writer.add("messageId", self.messageID)
+        writer.add("from", self.from)
+        writer.add("to", self.to)
+        if self.groupID != nil, let groupID = places.groupID { writer.add("groupId", groupID, of: payload) }
+        writer.add("msgType", places.msgType, of: payload)
+        writer.add("timestamp", self.timestamp)
+        writer.add("nonce", places.nonce, of: payload)
+        writer.add("ciphertext", places.ciphertext, of: payload)
+        writer.add("sig", places.sig, of: payload)
+        if payload.has(places.replyTo) { writer.add("replyTo", places.replyTo, of: payload) }
+        if payload.has(places.reactions) {
+            writer.add("reactions", places.reactions, of: payload)
+        } else {
+            writer.add("reactions", json: "{}".utf8)
+        }
+        if payload.has(places.attachment) {
+            writer.add("attachment", places.attachment, of: payload)
+        } else {
+            writer.add("attachment", json: "null".utf8)
+        }
+        return writer.finished()
+    }
+}
+
+/// A frame that is one signed envelope.
+package protocol EnvelopeFrame: Sendable {
+    var envelope: SignedEnvelope { get }
+}
+
+extension EnvelopeFrame {
+    package var messageID: UUIDText { self.envelope.messageID }
+    package var from: WhisperID { self.envelope.from }
+    package var to: WhisperID { self.envelope.to }
+    package var timestamp: Timestamp { self.envelope.timestamp }
+    package var signature: Bytes64 { self.envelope.signature }
+    package func canonicalBytes(_ update: (UnsafeBufferPointer<UInt8>) -> Void) { self.envelope.canonicalBytes(update) }
+    package func relayed() -> [UInt8] { self.envelope.relayed() }
+}

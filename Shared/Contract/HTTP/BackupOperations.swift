@@ -1,0 +1,42 @@
+/// The contacts backup: one encrypted blob for each identity, which the server cannot read (contract §8, spec §14).
+package enum BackupOperations {
+    private static let path = "/backup/contacts"
+    private static let entityTag = (name: "ETag", about: "The version of the backup, for `If-Match`.")
+    private static let success = Field("success", .bool, about: "Always `true`.")
+    private static let blob = [
+        Field("nonce", .base64(Limits.nonce)), Field("ciphertext", .base64(1...Limits.backupBytesMax)),
+    ]
+    private static let blobSample = #""nonce":"AAECAwQFBgcICQoLDA0ODxAREhMUFRYX","ciphertext":"Y2lwaGVydGV4dA==""#
+
+    /// The body of an upload.
+    package static let upload = ObjectSchema(CommonFields.versions + Self.blob)
+
+    package static let all = [
+        HTTPOperation(
+            "putContactsBackup", .put, Self.path,
+            about: "Stores the backup, in place of the one before. Refused for a session that is not the identity's live one.",
+            rate: Rates.backup,
+            parameters: [
+                .header("If-Match", .text(1...1_000), about: "Store only if this is still the backup's version; `*`: if there is one.")
+            ],
+            request: (Self.upload, #"{"protocolVersion":1,"cryptoVersion":1,\#(Self.blobSample)}"#),
+            success: .json(
+                ObjectSchema([Self.success, Field("updatedAt", .timestamp)]),
+                sample: #"{"success":true,"updatedAt":1730000000000}"#),
+            headers: [Self.entityTag],
+            failures: [
+                .init(.invalidPayload, "The body is not valid."),
+                .init(.invalidPayload, status: 412, "The backup is not the one that `If-Match` names."),
+                .init(.invalidPayload, status: 413, "More than \(Limits.backupBytesMax) bytes of ciphertext."),
+            ]),
+        HTTPOperation(
+            "getContactsBackup", .get, Self.path, about: "The backup as it was stored.", rate: Rates.backup,
+            success: .json(
+                ObjectSchema(Self.blob + [Field("updatedAt", .timestamp)]),
+                sample: #"{\#(Self.blobSample),"updatedAt":1730000000000}"#),
+            headers: [Self.entityTag], failures: [.init(.notFound, "There is none.")]),
+        HTTPOperation(
+            "deleteContactsBackup", .delete, Self.path, about: "Removes the backup, if there is one.",
+            rate: Rates.backup, success: .json(ObjectSchema([Self.success]), sample: #"{"success":true}"#)),
+    ]
+}

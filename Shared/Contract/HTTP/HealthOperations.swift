@@ -1,0 +1,20 @@
+/// Whether a process lives, may get traffic, and what it measures (contract §1).
+package enum HealthOperations {
+    private static let status = Field("status", .text(1...32), about: "A word for people; the HTTP status decides.")
+    private static let failing = Field(
+        "failing", .array(of: .text(1...64), count: 0...32), .optional, about: "Names of the checks that fail.")
+
+    package static let all = [
+        HTTPOperation(
+            "getHealth", .get, "/health", about: "The process lives.", origin: .both, access: .anybody,
+            success: .json(ObjectSchema([Self.status]), sample: #"{"status":"ok"}"#)),
+        HTTPOperation(
+            "getReady", .get, "/ready",
+            about: "The process can do its work. 503 with the same body while it cannot, or is draining.", origin: .both,
+            access: .anybody,
+            success: .json(ObjectSchema([Self.status, Self.failing]), sample: #"{"status":"ready"}"#)),
+        HTTPOperation(
+            "getMetrics", .get, "/metrics", about: "What the process measures, for Prometheus.", origin: .operators,
+            access: .anybody, success: .text(mediaType: "text/plain")),
+    ]
+}

@@ -1,0 +1,47 @@
+/// How often something may be done in a minute, and who is counted (contract §11). The burst is the whole minute's.
+package struct Rate: Sendable {
+    package enum Subject: String, Sendable {
+        case identity
+        /// IPv4, or the /64 of IPv6.
+        case address
+    }
+
+    /// As it stands in the key `ratelimit:{key}:{action}`.
+    package let action: String
+    package let perMinute: Int
+    package let per: Subject
+    /// While Redis is away: nobody may, or each process counts for itself.
+    package let failsClosed: Bool
+
+    init(_ action: String, _ perMinute: Int, per: Subject = .identity, failsClosed: Bool = false) {
+        self.action = action
+        self.perMinute = perMinute
+        self.per = per
+        self.failsClosed = failsClosed
+    }
+}
+
+/// Every rate that clients can run into. These are defaults: operators scale them.
+package enum Rates {
+    package static let register = Rate("register", Limits.registerPerMinutePerAddress, per: .address, failsClosed: true)
+    package static let connections = Rate("connect", Limits.newConnectionsPerMinutePerAddress, per: .address)
+    package static let sendMessage = Rate("send_message", 120)
+    package static let groupEnvelopes = Rate("group_send_message", 600)
+    package static let receipts = Rate("delivery_receipt", 600)
+    package static let fetchPending = Rate("fetch_pending", 60)
+    package static let updateTokens = Rate("update_tokens", 10)
+    package static let groups = Rate("groups", 20)
+    package static let calls = Rate("calls", 20)
+    package static let iceCandidates = Rate("call_ice_candidate", 300)
+    package static let turnCredentials = Rate("get_turn_credentials", 20)
+    package static let keys = Rate("keys", 60)
+    package static let backup = Rate("backup", 20)
+    package static let presign = Rate("presign", 60)
+    package static let reports = Rate("report", 10)
+
+    package static let all = [
+        Self.register, Self.connections, Self.sendMessage, Self.groupEnvelopes, Self.receipts, Self.fetchPending,
+        Self.updateTokens, Self.groups, Self.calls, Self.iceCandidates, Self.turnCredentials, Self.keys, Self.backup,
+        Self.presign, Self.reports,
+    ]
+}

@@ -1,0 +1,90 @@
+import LocalStack
+import TestKit
+import Testing
+
+/// Contract §3, §11 and §13 with every limit at a tenth: 10 frames a second in bursts of 20, 3 logins and 6 new
+/// connections a minute. Limits count by address; each test has one of its own (127.0.0.0/8 is all this machine).
+///
+/// The bound on open connections (4029) cannot be met from outside before the one on new ones, for minutes.
+@Suite(.cluster { $0.rateLimitScale = 0.1 }) struct LimitedCluster {
+    @Test func aConnectionThatSendsTooMuchIsToldWhenToGoOn() async throws {
+        let client = try await self.client(from: "127.0.0.10")
+        let (tooMany, invalid, tokenless) = (60, "invalid", "tokenless")
+        for number in 0..<tooMany { client.send("ping", [:], requestID: "\(number)") }
+        client.send("ping", ["timestamp": "x"], requestID: invalid)
+        client.send("fetch_pending", Person.versions, requestID: tokenless)
+        var limited = 0
+        for number in 0..<tooMany {
+            let answer = try await client.frame("answer \(number)") { $0.requestID == "\(number)" }
+            guard answer.type == "error" else { continue }
+            limited += 1
+            #expect(answer.errorCode == "RATE_LIMITED")
+            #expect((1...1_000).contains(try #require(answer.payload["retryAfterMs"]?.integer)))
+        }
+        // 20 at once, and a few more if this machine takes its time.
+        #expect((20...40).contains(limited))
+        // Schema is checked before the limit, the limit before the session.
+        #expect(try await client.frame(invalid) { $0.requestID == invalid }.errorCode == "INVALID_PAYLOAD")
+        #expect(try await client.frame(tokenless) { $0.requestID == tokenless }.errorCode == "RATE_LIMITED")
+        #expect(client.ending == nil)
+        try await waitUntil("it may speak again", within: .seconds(5), every: .milliseconds(200)) {
+            try await client.ask("ping", [:]).type == "pong"
+        }
+    }
+
+    @Test func anAddressLogsInThreeTimesAMinute() async throws {
+        let clients = [try await self.client(from: "127.0.0.20"), try await self.client(from: "127.0.0.20")]
+        for number in 0..<3 {
+            try await clients[number % 2].ask("register_begin", Person().begin()).expecting("register_challenge")
+        }
+        for client in clients {
+            let refused = try await client.ask("register_begin", Person().begin())
+            #expect(refused.errorCode == "RATE_LIMITED")
+            #expect((10_000...20_000).contains(try #require(refused.payload["retryAfterMs"]?.integer)))
+        }
+        let other = try await self.client(from: "127.0.0.21")
+        try await other.ask("register_begin", Person().begin()).expecting("register_challenge")
+    }
+
+    @Test func anAddressOpensSixConnectionsAMinute() async throws {
+        var clients: [TestClient] = []
+        for _ in 0..<6 { clients.append(try await self.client(from: "127.0.0.30")) }
+        try await self.expectRefusal { try await self.client(from: "127.0.0.30") }
+        clients.append(try await self.client(from: "127.0.0.31"))
+        for client in clients { try await client.settle() }
+    }
+
+    /// Nobody gets around a limit by naming other addresses; the balancer's word counts.
+    @Test func forwardedAddressesAreBelievedOnlyFromTheBalancer() async throws {
+        func connect(_ number: Int, to url: String, from address: String) async throws -> TestClient {
+            try await TestClient.connect(to: url, from: address, headers: ["X-Forwarded-For": "10.0.0.\(number)"])
+        }
+        var clients: [TestClient] = []
+        let gateway = Cluster.stack.endpoint(ofGateway: 1)
+        for number in 0..<6 { clients.append(try await connect(number, to: gateway, from: "127.0.0.40")) }
+        try await self.expectRefusal { try await connect(7, to: gateway, from: "127.0.0.40") }
+        // Each gateway counts for itself, so that the balancer's two take twice as many.
+        for number in 0..<12 {
+            guard let client = try? await connect(number, to: Cluster.stack.endpoint, from: "127.0.0.50") else { continue }
+            clients.append(client)
+        }
+        try await self.expectRefusal { try await connect(13, to: Cluster.stack.endpoint, from: "127.0.0.50") }
+        // The balancer's own address is trusted: what it says is another client each time.
+        for number in 100..<108 { clients.append(try await connect(number, to: gateway, from: "127.0.0.1")) }
+    }
+
+    private func client(from address: String) async throws -> TestClient {
+        try await Cluster.client(gateway: 1, from: address)
+    }
+
+    private func expectRefusal(_ connect: () async throws -> TestClient) async throws {
+        do {
+            _ = try await connect()
+            Issue.record("the connection was taken")
+        } catch let refused as TestClient.Refused {
+            #expect(refused.status == 429)
+            #expect((1...10).contains(try #require(Int(refused.headers["retry-after"] ?? ""))))
+            #expect(try JSON(parsing: Array(refused.body.utf8))["error"]?.string == "RATE_LIMITED")
+        }
+    }
+}

@@ -1,0 +1,109 @@
+import Foundation
+import LocalStack
+import Synchronization
+import TestKit
+import Testing
+
+/// The running cluster of the suite that a test stands in.
+enum Cluster {
+    @TaskLocal fileprivate static var running: LocalStack?
+
+    static var stack: LocalStack {
+        guard let running else { preconditionFailure("the suite has no .cluster trait") }
+        return running
+    }
+
+    /// A client of the balancer, or of one gateway.
+    static func client(gateway: Int? = nil, from address: String? = nil) async throws -> TestClient {
+        let url = gateway.map { self.stack.endpoint(ofGateway: $0) } ?? self.stack.endpoint
+        return try await TestClient.connect(to: url, from: address)
+    }
+
+    /// Somebody who has just logged in.
+    static func phone(_ person: Person = Person(), gateway: Int? = nil) async throws -> Phone {
+        try await person.logIn(on: try await self.client(gateway: gateway))
+    }
+
+    /// The same session on a new connection, which nothing is bound to yet.
+    static func reconnected(_ phone: Phone, gateway: Int? = nil) async throws -> Phone {
+        phone.moved(to: try await self.client(gateway: gateway))
+    }
+
+    /// What stands in the database, for facts that no client can see.
+    static func database(_ sql: String) async throws -> String {
+        try await self.stack.postgres.run(sql, database: "whisper")
+    }
+}
+
+/// One cluster for all tests of a suite, from its first to its last.
+struct ClusterTrait: SuiteTrait, TestScoping {
+    fileprivate var configure: @Sendable (inout StackConfiguration) -> Void
+
+    func provideScope(
+        for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
+    ) async throws {
+        try await Turns.shared.take {
+            var configuration = StackConfiguration()
+            configuration.rateLimitScale = 1_000
+            self.configure(&configuration)
+            let stack = try await LocalStack.start(configuration)
+            do {
+                try await Cluster.$running.withValue(stack) { try await function() }
+            } catch {
+                await stack.stop()
+                throw error
+            }
+            for process in stack.processes { self.check(stack.log(of: process)) }
+            await stack.stop()
+        }
+    }
+
+    /// A line of level `error` means that a person must act. No test is a reason for that.
+    private func check(_ log: String) {
+        let text = (try? String(contentsOfFile: log, encoding: .utf8)) ?? ""
+        for line in text.split(separator: "\n").filter({ $0.contains(#""level":"error""#) }).prefix(3) {
+            Issue.record("\((log as NSString).lastPathComponent): \(line)")
+        }
+    }
+}
+
+extension Trait where Self == ClusterTrait {
+    /// Limits are out of the way unless `configure` says otherwise.
+    static func cluster(_ configure: @escaping @Sendable (inout StackConfiguration) -> Void = { _ in }) -> ClusterTrait {
+        ClusterTrait(configure: configure)
+    }
+}
+
+/// One cluster at a time: a dozen processes are enough for a small machine, and several tests look at the clock.
+private actor Turns {
+    static let shared = Turns()
+    private var isTaken = false
+    private var waiting: [CheckedContinuation<Void, Never>] = []
+
+    nonisolated func take(_ body: () async throws -> Void) async throws {
+        await self.enter()
+        do {
+            try await body()
+        } catch {
+            await self.leave()
+            throw error
+        }
+        await self.leave()
+    }
+
+    private func enter() async {
+        guard self.isTaken else {
+            self.isTaken = true
+            return
+        }
+        await withCheckedContinuation { self.waiting.append($0) }
+    }
+
+    private func leave() {
+        guard !self.waiting.isEmpty else {
+            self.isTaken = false
+            return
+        }
+        self.waiting.removeFirst().resume()
+    }
+}

@@ -1,0 +1,70 @@
+import LocalStack
+import TestKit
+import Testing
+
+/// Pairs who write to each other across both gateways, and the ledger of it.
+struct Traffic {
+    let ledger = Ledger()
+    let people: [Correspondent]
+
+    /// How long a fault may keep a message from its acknowledgement, or an acknowledged one from its recipient and the
+    /// receipt from its sender, once everything runs again.
+    static let healing = Duration.seconds(60)
+
+    /// Everybody has logged in and knows whom to write to.
+    init(pairs: Int, seed: UInt64, on stack: LocalStack) async throws {
+        var people: [Correspondent] = []
+        for number in 0..<2 * pairs {
+            let gateway = 1 + number % 2
+            let phone = try await Cluster.phone(gateway: gateway)
+            people.append(
+                Correspondent(phone, gateway: gateway, ledger: self.ledger, stack: stack, seed: seed &* 1_000 &+ UInt64(number)))
+        }
+        for number in people.indices { await people[number].writes(to: people[number ^ 1]) }
+        self.people = people
+    }
+
+    /// Has them write, does `mistreat` in the middle of it, and checks the ledger when all is calm again.
+    func run(onTheWay: Duration, _ mistreat: @escaping () async throws -> Void) async throws {
+        try await withThrowingDiscardingTaskGroup { group in
+            for person in self.people { group.addTask { await person.run() } }
+            try await self.everybodySends(20, "before")
+            try await mistreat()
+            try await self.everybodySends(20, "after")
+            for person in self.people { await person.stopWriting() }
+            do {
+                try await waitUntil("all is accepted, delivered and told", within: Self.healing, every: .milliseconds(50)) {
+                    for person in self.people where await !person.isSettled { return false }
+                    return true
+                }
+            } catch {
+                // The ledger knows better what is missing.
+                Issue.record("\(error)")
+            }
+            group.cancelAll()
+        }
+        try await self.emptyMailboxes()
+        let faults = self.ledger.faults(onTheWay: onTheWay)
+        #expect(faults.isEmpty, "\(faults.count) faults in \(self.ledger.count): \(faults.prefix(10))")
+    }
+
+    /// Returns when each has had this many more messages accepted.
+    private func everybodySends(_ count: Int, _ what: String) async throws {
+        var goals: [Int] = []
+        for person in self.people { goals.append(await person.accepted + count) }
+        try await waitUntil("everybody has sent \(count) \(what)", within: Self.healing, every: .milliseconds(20)) {
+            for (person, goal) in zip(self.people, goals) where await person.accepted < goal { return false }
+            return true
+        }
+    }
+
+    /// The tokens of before still open a session, and what is left in the mailboxes counts as kept.
+    private func emptyMailboxes() async throws {
+        for person in self.people {
+            let phone = await person.phone(on: try await Cluster.client())
+            for message in try await phone.pending() {
+                self.ledger.arrived(message.id, from: message["from"]?.string ?? "", at: phone.id, .page(askedAt: self.ledger.now))
+            }
+        }
+    }
+}

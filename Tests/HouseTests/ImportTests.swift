@@ -1,0 +1,122 @@
+import Testing
+
+/// Who may import whom. Data goes one way: client, gateway, bus, service, store; no import points backwards.
+///
+/// A module that is in no row may be imported by nobody: a new dependency is a new word in here.
+private enum House {
+    /// The system's own, free for all except `Contract`.
+    static let system: Set = ["Glibc", "Synchronization", "Dispatch"]
+
+    private static let nio: Set = ["NIOCore", "NIOPosix"]
+
+    static let rules: [String: Set<String>] = [
+        // Shared
+        "Contract": ["Glibc", "Darwin"],
+        "Telemetry": ["Contract", "Logging", "Metrics"],
+        "Bus": ["Contract"],
+        "RedisBus": nio.union(["Bus", "Contract", "Telemetry", "CHiredis", "Logging", "DequeModule"]),
+        "Store": ["Contract", "Telemetry", "CLibPQ", "Logging"],
+        "ServerCrypto": ["Contract", "COpenSSL", "CSodium"],
+        "ServiceRuntime": nio.union([
+            "Contract", "Telemetry", "Logging", "Metrics", "ServiceLifecycle", "Configuration", "Hummingbird", "HummingbirdCore",
+            "NIOHTTP1",
+        ]),
+        // Services
+        "GatewayCore": nio.union(["Contract", "Bus", "Telemetry", "ServerCrypto", "Logging", "DequeModule"]),
+        "AuthCore": core.union(["Hummingbird"]),
+        "RouterCore": core,
+        "PushCore": core.union(["CNghttp2", "JWTKit", "AsyncHTTPClient"]),
+        "AttachmentsCore": core.union(["Hummingbird"]),
+        "CallsCore": core.union(["Hummingbird"]),
+        "gateway": nio.union(["GatewayCore", "ServiceRuntime", "RedisBus"]),
+        "auth": main.union(["AuthCore"]),
+        "router": main.union(["RouterCore"]),
+        "push": main.union(["PushCore"]),
+        "attachments": main.union(["AttachmentsCore"]),
+        "calls": main.union(["CallsCore"]),
+        // The other end of the wire
+        "WhisperClient": nio.union([
+            "Contract", "CSodium", "Logging", "NIOHTTP1", "NIOWebSocket", "NIOSSL", "GRDB", "FoundationEssentials",
+        ]),
+        "WhisperTerminal": ["WhisperClient", "Contract", "Logging", "ArgumentParser", "Foundation"],
+        // What starts and loads real servers
+        "LocalStack": ["Foundation"],
+        "LocalCluster": ["LocalStack", "WhisperClient", "Contract", "Logging", "Foundation"],
+        "TestKit": nio.union(["Contract", "Bus", "LocalStack", "CSodium", "Foundation"]),
+        "LoadTool": nio.union(["Contract", "LocalStack", "TestKit", "WhisperClient", "CSodium", "ArgumentParser", "Histogram", "Foundation"]),
+    ]
+
+    private static let core: Set = ["Contract", "Bus", "Store", "Telemetry", "ServerCrypto", "Logging"]
+    private static let main: Set = ["ServiceRuntime", "RedisBus", "Store"]
+
+    /// C libraries and drivers have one door each, tests included.
+    static let doors: [String: Set<String>] = [
+        "CHiredis": ["RedisBus"],
+        "CLibPQ": ["Store"],
+        "COpenSSL": ["ServerCrypto"],
+        "CSodium": ["ServerCrypto", "WhisperClient", "LoadTool", "TestKit", "AuthTests"],
+        "CNghttp2": ["PushCore"],
+    ]
+}
+
+@Suite struct ImportTests {
+    @Test func theSourcesAreFound() {
+        #expect(Set(SourceTree.files.map(\.target)).isSuperset(of: House.rules.keys))
+    }
+
+    @Test func everyTargetOutsideTheTestsHasARule() {
+        for file in SourceTree.files where !file.isTest {
+            #expect(House.rules[file.target] != nil, "\(file.path): the target \(file.target) is in no row of the house's table")
+        }
+    }
+
+    @Test func everyTargetImportsWhatItMay() {
+        for file in SourceTree.files {
+            guard let rule = House.rules[file.target] else { continue }
+            let allowed = file.target == "Contract" ? rule : rule.union(House.system)
+            for (line, module) in file.imports {
+                #expect(allowed.contains(module), "\(file.path):\(line): \(file.target) must not import \(module)")
+            }
+        }
+    }
+
+    @Test func everyCLibraryHasItsDoor() {
+        for file in SourceTree.files {
+            for (line, module) in file.imports {
+                guard let doors = House.doors[module] else { continue }
+                #expect(doors.contains(file.target), "\(file.path):\(line): \(module) is behind \(doors.sorted())")
+            }
+        }
+    }
+
+    @Test func noCoreImportsAnother() {
+        for file in SourceTree.files where file.target.hasSuffix("Core") {
+            for (line, module) in file.imports where module != file.target && module != "HummingbirdCore" && module != "NIOCore" {
+                #expect(!module.hasSuffix("Core"), "\(file.path):\(line)")
+            }
+        }
+    }
+
+    /// A service's tests may not lean on another service either.
+    @Test func noTestImportsTwoCores() {
+        for target in Set(SourceTree.files.filter(\.isTest).map(\.target)) {
+            let cores = SourceTree.files.filter { $0.target == target }.flatMap(\.imports).map(\.module)
+                .filter { $0.hasSuffix("Core") && $0 != "NIOCore" && $0 != "HummingbirdCore" }
+            #expect(Set(cores).count <= 1, "\(target): \(Set(cores).sorted())")
+        }
+    }
+
+    /// The reader of imports itself: a rule that sees nothing would always hold.
+    @Test(arguments: [
+        ("import Store", "Store"), ("  @preconcurrency import Store", "Store"), ("package import Store", "Store"),
+        ("@testable import Store", "Store"), ("internal import struct Store.Row", "Store"), ("@_spi(X) public import Store", "Store"),
+        ("import Store // why", "Store"), ("// import Store", nil), ("let x = important", nil),
+    ])
+    func importsAreSeen(line: String, module: String?) {
+        #expect(SourceTree.File(path: "Shared/Bus/x.swift", lines: [line]).imports.map(\.module) == [module].compactMap { $0 })
+    }
+}
+
+extension SourceTree.File {
+    var isTest: Bool { self.path.hasPrefix("Tests/") && self.target.hasSuffix("Tests") }
+}

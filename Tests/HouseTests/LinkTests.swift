@@ -1,0 +1,40 @@
+import Foundation
+import Testing
+
+/// The gateway cannot reach Postgres: its executable does not even carry the library.
+@Suite struct LinkTests {
+    private static let programs = SourceTree.root.appending(path: ".build/release")
+    private static let isCI = ProcessInfo.processInfo.environment["CI"] != nil
+
+    private static func isBuilt(_ name: String) -> Bool {
+        FileManager.default.isExecutableFile(atPath: Self.programs.appending(path: name).path)
+    }
+
+    /// The shared libraries that an executable names, directly and through each other.
+    private static func libraries(of name: String) throws -> [String] {
+        let process = Process()
+        process.executableURL = URL(filePath: "/usr/bin/ldd")
+        process.arguments = [Self.programs.appending(path: name).path]
+        let pipe = Pipe()
+        process.standardOutput = pipe
+        try process.run()
+        let output = try pipe.fileHandleForReading.readToEnd() ?? Data()
+        process.waitUntilExit()
+        #expect(process.terminationStatus == 0)
+        return String(decoding: output, as: UTF8.self).split(separator: "\n").map { String($0) }
+    }
+
+    @Test(.enabled(if: isCI || isBuilt("whisper-gateway"), "the gateway is not built in release"))
+    func theGatewayDoesNotLinkPostgres() throws {
+        try #require(Self.isBuilt("whisper-gateway"), "in CI the gateway must have been built before the tests")
+        let libraries = try Self.libraries(of: "whisper-gateway")
+        #expect(!libraries.contains { $0.contains("libpq") })
+        // What it does link is seen: the check can fail.
+        #expect(libraries.contains { $0.contains("libhiredis") })
+    }
+
+    @Test(.enabled(if: isBuilt("whisper-router"), "the router is not built in release"))
+    func theRouterDoesLinkPostgres() throws {
+        #expect(try Self.libraries(of: "whisper-router").contains { $0.contains("libpq") })
+    }
+}

@@ -1,0 +1,51 @@
+import Testing
+
+/// What keeps the house tidy and a machine can see.
+@Suite struct StyleTests {
+    @Test func noPlaceIsAnAttic() {
+        let words = ["Utils", "Util", "Utilities", "Helpers", "Helper", "Common", "Manager", "Managers", "Misc"]
+        for file in SourceTree.files {
+            for place in file.path.split(separator: "/") {
+                let name = place.hasSuffix(".swift") ? String(place.dropLast(6)) : String(place)
+                #expect(!words.contains { name == $0 || name.hasSuffix($0) }, "\(file.path)")
+            }
+        }
+    }
+
+    @Test func nothingIsPublic() {
+        let pattern = #/\b(?:public|open)\s+(?:private\(set\)\s+)?(?:final\s+|static\s+|nonisolated\s+|mutating\s+|override\s+|indirect\s+)*(?:class|struct|enum|actor|protocol|func|var|let|init|subscript|typealias|extension|import)\b/#
+        for file in SourceTree.files {
+            for (line, text) in file.code {
+                #expect(text.firstMatch(of: pattern) == nil, "\(file.path):\(line): package is the widest there is")
+            }
+        }
+    }
+
+    /// A trap takes all clients of a process down: each stands under a comment that says why it cannot happen.
+    @Test func everyTrapSaysWhy() {
+        for file in SourceTree.files where file.path.hasPrefix("Services/") || file.path.hasPrefix("Shared/") {
+            for (line, text) in file.code where text.contains(#/\btry!|\bfatalError\(/#) {
+                let above = line >= 2 ? file.lines[line - 2].drop { $0 == " " } : ""
+                #expect(above.hasPrefix("//"), "\(file.path):\(line): the line above says why this cannot fail")
+            }
+        }
+    }
+
+    @Test func everyLogicFolderIsFreeOfInputAndOutput() {
+        let pattern = #/\bawait\b|\basync\b|\bTask\s*\{|\.now\b|\bDate\(\)|\.random\(/#
+        for file in SourceTree.files where file.path.hasPrefix("Services/") && file.path.contains("/Logic/") {
+            for (line, text) in file.code {
+                #expect(text.firstMatch(of: pattern) == nil, "\(file.path):\(line): time and chance are arguments of Logic")
+            }
+        }
+    }
+
+    @Test func codeIsSeenWithoutCommentsAndText() {
+        // Put together, so that this file is not found itself.
+        let words = "pub" + "lic func"
+        let lines = ["// \(words) a()", "let a = \"\(words)\" // \(words)", "\(words) b()", "let c = \"\"\"", words, "\"\"\""]
+        let file = SourceTree.File(path: "x.swift", lines: lines)
+        #expect(file.code.map(\.line) == [2, 3, 4])
+        #expect(file.code.filter { $0.text.contains(words) }.map(\.line) == [3])
+    }
+}
