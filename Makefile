@@ -1,12 +1,14 @@
 # Everything is built in release, in one tree (.build). Settings of `make run` are in Tests/LocalCluster/Settings.swift.
 
 SWIFT ?= swift
-BUILD := $(SWIFT) build -c release
+# One optimised build serves for running, testing and measuring; tests look inside modules, hence the flag.
+FLAGS := -c release -Xswiftc -enable-testing
+BUILD := $(SWIFT) build $(FLAGS)
 PROGRAMS := .build/release
 SETTINGS := PORT OPS_PORT ADMIN_TOKEN VIEWER_TOKEN RATE_LIMIT_SCALE GATEWAYS ROUTERS DATA_DIR LOG_LEVEL CHECK
 
 .DEFAULT_GOAL := help
-.PHONY: help run test bench build clean dependencies
+.PHONY: help run test bench build documents admin clean dependencies
 
 help:
 	@echo 'make run      start the whole cluster on this machine, prove it, stay until Ctrl-C'
@@ -14,7 +16,9 @@ help:
 	@echo '              make run CHECK=1 ends after the proof, with status 0 or 1'
 	@echo 'make test     all tests; they start the servers they need'
 	@echo 'make bench    measure: CPU per message, latency, memory per connection'
+	@echo 'make admin ARGS="stats"   ask a running cluster as an operator; ARGS="help" says what'
 	@echo 'make build    build everything'
+	@echo 'make documents  write anew what is generated from the contract (docs/)'
 	@echo 'make clean    remove what was built (data is kept)'
 
 dependencies:
@@ -30,10 +34,20 @@ run: build
 test: dependencies
 	@echo '· building with tests (release); the first time takes a few minutes'
 	@$(BUILD) --build-tests
-	@$(SWIFT) test -c release --skip-build --parallel
+	@$(SWIFT) test $(FLAGS) --skip-build
 
 bench: build
 	@$(PROGRAMS)/whisper-load $(ARGUMENTS)
+
+# The token comes from ADMIN_TOKEN or VIEWER_TOKEN, the address from OPS_PORT if it is not the usual one.
+admin: dependencies
+	@$(BUILD) --product whisper-admin >/dev/null
+	@WHISPER_OPS_URL=$${WHISPER_OPS_URL:-http://127.0.0.1:$${OPS_PORT:-8081}} $(PROGRAMS)/whisper-admin $(ARGS)
+
+documents: dependencies
+	@$(BUILD) --product whisper-contract
+	@$(PROGRAMS)/whisper-contract documents docs
+	@/usr/bin/python3 Tests/ContractDocumentTests/Independent/vectors.py docs/vectors
 
 clean:
 	@rm -rf .build

@@ -63,8 +63,10 @@ let package = Package(
         .executable(name: "whisper-attachments", targets: ["attachments"]),
         .executable(name: "whisper-calls", targets: ["calls"]),
         .executable(name: "whisper", targets: ["WhisperTerminal"]),
+        .executable(name: "whisper-admin", targets: ["WhisperAdmin"]),
         .executable(name: "whisper-local", targets: ["LocalCluster"]),
         .executable(name: "whisper-load", targets: ["LoadTool"]),
+        .executable(name: "whisper-contract", targets: ["ContractTool"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
@@ -88,6 +90,7 @@ let package = Package(
         system("COpenSSL", pkgConfig: "libcrypto", apt: "libssl-dev"),
         system("CSodium", pkgConfig: "libsodium", apt: "libsodium-dev"),
         shared("Contract"),
+        shared("ContractDocuments", ["Contract"]),
         shared("Telemetry", ["Contract", log, metrics]),
         shared("Bus", ["Contract"]),
         shared("RedisBus", ["Bus", "Contract", "Telemetry", "CHiredis", log, collections, nioCore, nioPosix]),
@@ -126,6 +129,9 @@ let package = Package(
         .executableTarget(
             name: "WhisperTerminal", dependencies: ["WhisperClient", arguments],
             path: "Clients/WhisperTerminal", swiftSettings: strict),
+        .executableTarget(
+            name: "WhisperAdmin", dependencies: ["Contract", arguments], path: "Clients/WhisperAdmin",
+            swiftSettings: strict),
 
         // Tests and what starts real servers for them
         .target(name: "LocalStack", dependencies: [], path: "Tests/LocalStack", swiftSettings: strict),
@@ -140,13 +146,19 @@ let package = Package(
             name: "LoadTool",
             dependencies: ["Contract", "LocalStack", "CSodium", nioCore, nioPosix, arguments, histogram],
             path: "Tests/LoadTool", swiftSettings: strict),
+        .executableTarget(
+            name: "ContractTool", dependencies: ["ContractDocuments"], path: "Tests/ContractTool", swiftSettings: strict),
+        .testTarget(
+            name: "ContractDocumentTests",
+            dependencies: ["ContractDocuments", "Contract", "ServerCrypto", "WhisperClient", "LocalStack"],
+            path: "Tests/ContractDocumentTests", exclude: ["Independent"], swiftSettings: strict),
         tests("HouseTests", []),
         tests("ContractTests", ["Contract", "ServerCrypto"]),
         tests("BusTests", ["Bus", "RedisBus", "Contract", "TestKit", "LocalStack", "Telemetry", log, nioCore, nioPosix]),
         tests("StoreTests", ["Store", "Contract", "LocalStack", log]),
         tests("ServiceRuntimeTests", ["ServiceRuntime", "Telemetry", log, metrics, configuration, hummingbird]),
         tests("GatewayTests", ["GatewayCore", "Contract", "Bus", "ServerCrypto", "TestKit", log, nioCore, nioPosix]),
-        tests("RouterTests", ["RouterCore", "Contract", "TestKit"]),
+        tests("RouterTests", ["RouterCore", "Contract", "Bus", "Store", "TestKit", "LocalStack", log]),
         tests("AuthTests", ["AuthCore", "Contract", "Store", "ServerCrypto", "TestKit", "LocalStack"]),
         tests("PushTests", ["PushCore", "Bus", "Contract", "TestKit", log]),
         tests("ClientTests", ["WhisperClient", "WhisperTerminal", "Contract"]),

@@ -77,6 +77,6 @@ package enum AsyncAPI {
 }
 
 /// The server's direct answers to a client's frame, but for `error`.
-package func answers(to type: String) -> [ServerFrameDefinition] {
+func answers(to type: String) -> [ServerFrameDefinition] {
     (ServerFrameCatalogue.all + ServerFrameCatalogue.upcoming).filter { $0.answers.contains(type) }
 }

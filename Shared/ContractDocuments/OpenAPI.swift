@@ -81,7 +81,7 @@ package enum OpenAPI {
         let content: Document =
             switch operation.success {
             case .json(let schema, let sample): self.json(JSONSchema.schema(of: schema), sample: sample)
-            case .text(let mediaType): .members([(mediaType, ["schema": ["type": "string"]])])
+            case .text(let mediaType): .member(mediaType, .member("schema", .member("type", "string")))
             }
         let headers = operation.headers.map { header -> (String, Document?) in
             (header.name, ["description": .string(header.about), "schema": ["type": "string"]])
@@ -117,10 +117,14 @@ extension HTTPOperation {
     package var allFailures: [Failure] {
         guard self.access != .anybody else { return self.failures }
         let token = self.access == .session ? "A session token is needed." : "An admin token is needed."
-        let rejected = self.access == .session
-            ? Failure(.userBanned, "The session's identity is banned.") : Failure(.forbidden, "The token's role is too low.")
+        let rejected: [Failure] =
+            switch self.access {
+            case .session: [Failure(.userBanned, "The session's identity is banned.")]
+            case .operator: [Failure(.forbidden, "The token's role is too low.")]
+            case .anybody, .viewer: []
+            }
         let paced = self.rate.map { [Failure(.rateLimited, "More than \($0.perMinute) in a minute.")] } ?? []
         let broken = Failure(.internalError, "Something went wrong on our side; safe to retry.")
-        return self.failures + [Failure(.notRegistered, token), rejected] + paced + [broken]
+        return self.failures + [Failure(.notRegistered, token)] + rejected + paced + [broken]
     }
 }

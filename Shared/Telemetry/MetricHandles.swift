@@ -75,6 +75,7 @@ package struct RouterMetrics: Sendable {
     package let expired = Counter(.messagesExpired)
     package let redeliveries = Counter(.redeliveries)
     package let receiptsIgnored = Counter(.receiptsIgnored)
+    package let presenceUpdates = Counter(.presenceUpdates)
     package let batchJobs = Recorder(.batchJobs)
     package let commitSeconds = Timer(.commitSeconds)
     package let routingLatency = Timer(.routingLatencySeconds)

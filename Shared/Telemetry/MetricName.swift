@@ -37,6 +37,8 @@ package enum MetricName: String, CaseIterable, Sendable {
     case redeliveries = "whisper_redeliveries_total"
     /// Receipts that were not their sender's to give, or came late.
     case receiptsIgnored = "whisper_receipts_ignored_total"
+    /// What clients were told about their peers' coming and going.
+    case presenceUpdates = "whisper_presence_updates_total"
     /// Histogram: Jobs taken in one transaction.
     case batchJobs = "whisper_batch_jobs"
     /// Histogram: one transaction, from BEGIN to the answer of COMMIT.

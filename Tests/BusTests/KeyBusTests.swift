@@ -63,8 +63,8 @@ import Testing
         try await kind.run { test in
             let key = KeyName("ratelimit:somebody:test")
             for _ in 0..<6 { #expect(try await test.bus.admit(key, perMinute: 6) == nil) }
-            let wait = try #require(try await test.bus.admit(key, perMinute: 6))
-            #expect((1...10_000).contains(wait))
+            let wait = try await test.bus.admit(key, perMinute: 6)
+            #expect((1...10_000).contains(wait ?? 0))
             #expect(try await test.bus.admit(KeyName("ratelimit:another:test"), perMinute: 6) == nil)
         }
     }
@@ -74,7 +74,8 @@ import Testing
         try await kind.run { test in
             let key = KeyName("ratelimit:somebody:seldom")
             #expect(try await test.bus.admit(key, perMinute: 0.5) == nil)
-            #expect(try #require(try await test.bus.admit(key, perMinute: 0.5)) > 60_000)
+            let wait = try await test.bus.admit(key, perMinute: 0.5)
+            #expect(wait ?? 0 > 60_000)
         }
     }
 }

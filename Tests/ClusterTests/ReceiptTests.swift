@@ -23,7 +23,9 @@ extension CalmCluster {
             bob.acknowledge(marker, from: alice.id)
             _ = try await alice.client.next("message_delivered") { $0.payload.id == marker }
             let told = alice.client.frames("message_delivered").map { $0.payload["status"]?.string }
-            #expect(told == ["delivered", "read"])
+            // Either may be told again before the client has confirmed it.
+            #expect(told.first == "delivered")
+            #expect(Set(told) == ["delivered", "read"])
         }
 
         @Test func aReceiptOfAStrangerIsIgnored() async throws {
@@ -58,13 +60,12 @@ extension CalmCluster {
             #expect(try await bob.pending().isEmpty)
             let back = try await Cluster.reconnected(alice, gateway: 2)
             try await back.ask("update_tokens").expecting("tokens_updated")
-            var told: [String] = []
-            for _ in 0..<3 {
-                let receipt = try await back.client.next("message_delivered").payload
-                #expect(receipt["from"]?.string == bob.id)
-                told.append(receipt.id + receipt["status"]!.string!)
+            for (id, status) in [(ids[0], "delivered"), (ids[1], "delivered"), (ids[1], "read")] {
+                let receipt = try await back.client.next("message_delivered") {
+                    $0.payload.id == id && $0.payload["status"]?.string == status
+                }
+                #expect(receipt.payload["from"]?.string == bob.id)
             }
-            #expect(told == [ids[0] + "delivered", ids[1] + "delivered", ids[1] + "read"])
         }
 
         /// A socket that takes bytes proves nothing: receipts that the client's WebSocket layer has not confirmed come again.

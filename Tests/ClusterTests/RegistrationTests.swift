@@ -200,6 +200,7 @@ extension CalmCluster {
 
         @Test func theSamePersonMayLogInAgainOnTheSameConnection() async throws {
             let phone = try await Cluster.phone()
+            try await phone.ask("fetch_pending").expecting("pending_messages")
             let again = try await phone.person.logIn(on: phone.client)
             try await again.ask("fetch_pending").expecting("pending_messages")
             #expect(again.client.ending == nil)

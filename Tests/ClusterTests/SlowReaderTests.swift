@@ -5,6 +5,7 @@ import Testing
 extension MistreatedCluster {
     /// Contract §3, close code 4010: a client that takes nothing costs a bounded amount of memory, and nobody else anything.
     @Test func aClientThatNeverReadsIsClosedAndItsMailKept() async throws {
+        try await Cluster.calm()
         let stack = Cluster.stack
         let lazyCount = 5
         var lazy: [Phone] = []

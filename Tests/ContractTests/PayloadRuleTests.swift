@@ -273,7 +273,7 @@ extension String {
 /// Values that their type takes and a rule between fields does not.
 private func breaksAnotherRule(_ field: String, _ value: String, of frame: FrameDefinition) -> Bool {
     switch (frame.type, field) {
-    case ("send_message", "ciphertext"): value.count > 20_000
+    case ("send_message", "ciphertext"), ("group_send_message", "ciphertext"): value.count > 20_000
     case ("fetch_pending", "cursor"): true
     default: false
     }

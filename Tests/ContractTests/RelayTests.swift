@@ -138,6 +138,11 @@ import Testing
                 let again = try FrameDecoder.payload(bare: bare, schema: definition.schema)
                 var expected = try self.object(draft.payload) as! [String: NSObject]
                 expected["unknown"] = nil
+                // Inside an object null equals absent, and is not passed on.
+                for (name, value) in expected {
+                    guard let object = value as? [String: NSObject] else { continue }
+                    expected[name] = object.filter { !($0.value is NSNull) } as NSDictionary
+                }
                 expected["sessionToken"] = nil
                 #expect(try self.object(text(again.json())) as? [String: NSObject] == expected, "\(definition.type)")
             }

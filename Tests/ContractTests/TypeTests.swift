@@ -108,6 +108,24 @@ import Testing
         #expect(!Timestamp(milliseconds: 1).isWithinSkew(of: Timestamp(milliseconds: .min)))
     }
 
+    // MARK: Pace
+
+    @Test func aPaceAllowsAMinutesWorthAndThenNamesTheWait() {
+        let now = Timestamp(milliseconds: 1_730_000_000_000)
+        var pace = Pace()
+        for _ in 0..<20 { #expect(pace.admit(perMinute: 20, at: now) == nil) }
+        #expect(pace.admit(perMinute: 20, at: now) == 3_000)
+        #expect(pace.admit(perMinute: 20, at: now + .milliseconds(2_999)) == 1)
+        #expect(pace.admit(perMinute: 20, at: now + .milliseconds(3_000)) == nil)
+        #expect(!pace.isRested(at: now + .seconds(60)))
+        #expect(pace.isRested(at: now + .seconds(63)))
+    }
+
+    @Test(arguments: ["", "x", "-1", "nan", "inf", "1e300", "9223372036854775807"])
+    func textThatIsNoTimeIsNoPace(text: String) {
+        #expect(Pace(text: Array(text.utf8)) == nil)
+    }
+
     // MARK: Cursor
 
     @Test func aCursorIsTakenBackExactlyAsGivenOut() {

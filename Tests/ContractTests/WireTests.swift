@@ -37,20 +37,28 @@ import Testing
         }
     }
 
+    // Every whole message starts with the format's number.
+
+    @Test func anotherFormatIsNotRead() {
+        #expect(throws: WireError.unknown(2)) { try ClusterNotice(decoding: [2, 1, 0]) }
+        #expect(throws: WireError.truncated) { try ClusterNotice(decoding: []) }
+    }
+
     @Test func unknownDiscriminatorsSayWhich() {
-        #expect(throws: WireError.unknown(200)) { try MailboxJob(decoding: [200]) }
-        #expect(throws: WireError.unknown(0)) { try ClusterNotice(decoding: [0]) }
-        #expect(throws: WireError.unknown(99)) { try NodeNotice(decoding: [1, 0, 0, 0, 99]) }
-        #expect(throws: WireError.malformed) { try ClusterNotice(decoding: [1, UInt8(Partition.count)]) }
+        #expect(throws: WireError.unknown(200)) { try MailboxJob(decoding: [1, 200]) }
+        #expect(throws: WireError.unknown(0)) { try ClusterNotice(decoding: [1, 0]) }
+        #expect(throws: WireError.unknown(99)) { try NodeNotice(decoding: [1, 1, 0, 0, 0, 99]) }
+        #expect(throws: WireError.malformed) { try ClusterNotice(decoding: [1, 1, UInt8(Partition.count)]) }
     }
 
     @Test func aCountBeyondTheBytesIsTruncated() {
-        #expect(throws: WireError.truncated) { try NodeNotice(decoding: [255, 255, 255, 255, 1]) }
-        #expect(throws: WireError.truncated) { try MailboxJob(decoding: [6, 255, 255, 255, 255, 0]) }
+        #expect(throws: WireError.truncated) { try NodeNotice(decoding: [1, 255, 255, 255, 255, 1]) }
+        #expect(throws: WireError.truncated) { try MailboxJob(decoding: [1, 6, 255, 255, 255, 255, 0]) }
     }
 
     @Test func textThatIsNotUTF8IsMalformed() {
         var writer = WireWriter()
+        writer.write(UInt8(1))
         writer.write(ErrorCode.notFound)
         writer.write(bytes: [0xC3, 0x28])
         writer.write(Int64(-1))

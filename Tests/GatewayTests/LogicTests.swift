@@ -80,8 +80,6 @@ import Testing
     @Test func limitsAreTheContracts() {
         let limits = EdgeLimits(scale: 1)
         #expect(limits.frames == TokenBucket.Rule(perSecond: 100, burst: 200))
-        #expect(limits.register == TokenBucket.Rule(perSecond: 0.5, burst: 30))
-        #expect(limits.newConnections == TokenBucket.Rule(perSecond: 1, burst: 60))
         #expect(limits.openConnectionsMax == 500)
         #expect(EdgeLimits(scale: 2).openConnectionsMax == 1_000)
     }

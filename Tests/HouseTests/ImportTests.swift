@@ -12,6 +12,7 @@ private enum House {
     static let rules: [String: Set<String>] = [
         // Shared
         "Contract": ["Glibc", "Darwin"],
+        "ContractDocuments": ["Contract"],
         "Telemetry": ["Contract", "Logging", "Metrics"],
         "Bus": ["Contract"],
         "RedisBus": nio.union(["Bus", "Contract", "Telemetry", "CHiredis", "Logging", "DequeModule"]),
@@ -39,7 +40,9 @@ private enum House {
             "Contract", "CSodium", "Logging", "NIOHTTP1", "NIOWebSocket", "NIOSSL", "GRDB", "FoundationEssentials",
         ]),
         "WhisperTerminal": ["WhisperClient", "Contract", "Logging", "ArgumentParser", "Foundation"],
+        "WhisperAdmin": ["Contract", "ArgumentParser", "Foundation", "FoundationNetworking"],
         // What starts and loads real servers
+        "ContractTool": ["Contract", "ContractDocuments", "Foundation"],
         "LocalStack": ["Foundation"],
         "LocalCluster": ["LocalStack", "WhisperClient", "Contract", "Logging", "Foundation"],
         "TestKit": nio.union(["Contract", "Bus", "LocalStack", "CSodium", "Foundation"]),

@@ -9,24 +9,31 @@ package import Telemetry
 package struct Auth: Sendable {
     private let consumer: RequestConsumer
     private let sweep: SessionSweep
+    private let bans: Bans
     private let routes: PublicRoutes
+    private let adminRoutes: AdminRoutes
     private let pool: PostgresPool
 
     /// - Parameters:
     ///   - instance: the number of this process among those of its service, from 1.
-    ///   - rateLimitScale: multiplies the rate limits of the public HTTP.
+    ///   - adminTokens: of those who may use `/admin`.
+    ///   - rateLimitScale: multiplies the rate limits of HTTP.
     package init(
-        pool: PostgresPool, bus: any Bus, instance: Int, rateLimitScale: Double = 1,
+        pool: PostgresPool, bus: any Bus, instance: Int, adminTokens: AdminTokens = .none, rateLimitScale: Double = 1,
         clock: @escaping WallClock = { .now }, logger: Logger
     ) {
         let sessions = SessionTable(pool)
         let directory = SessionDirectory(sessions, keys: bus, clock: clock, logger: logger)
         let handler = RequestHandler(
             registration: Registration(pool: pool, directory: directory, bus: bus, clock: clock, logger: logger),
-            sessions: SessionService(pool: pool, directory: directory, clock: clock), directory: directory,
-            logger: logger)
+            sessions: SessionService(pool: pool, directory: directory, clock: clock),
+            reporting: Reporting(pool: pool, clock: clock), directory: directory, logger: logger)
         self.consumer = RequestConsumer(bus: bus, handler: handler, instance: instance, logger: logger)
         self.sweep = SessionSweep(sessions, clock: clock, logger: logger)
+        self.bans = Bans(pool: pool, directory: directory, bus: bus, clock: clock, logger: logger)
+        self.adminRoutes = AdminRoutes(
+            pool: pool, banning: self.bans, keys: bus, tokens: adminTokens, rateLimitScale: rateLimitScale, clock: clock,
+            logger: logger)
         self.routes = PublicRoutes(
             directory: directory, identities: IdentityTable(pool), backups: ContactBackupTable(pool),
             limiter: RateLimiter(bus: bus, scale: rateLimitScale), clock: clock, logger: logger)
@@ -37,6 +44,7 @@ package struct Auth: Sendable {
     package func run() async {
         await withTaskGroup { group in
             group.addTask { await self.sweep.run() }
+            group.addTask { await self.bans.run() }
             await self.consumer.run()
             group.cancelAll()
         }
@@ -47,6 +55,9 @@ package struct Auth: Sendable {
 
     /// The public HTTP of this service.
     package func addRoutes(to router: Router<BasicRequestContext>) { self.routes.add(to: router) }
+
+    /// The operators' HTTP, for the ops listener alone.
+    package func addAdminRoutes(to router: Router<BasicRequestContext>) { self.adminRoutes.add(to: router) }
 
     /// Whether Postgres answers.
     package func canReachStore() async -> Bool {
@@ -69,5 +80,8 @@ package struct Auth: Sendable {
     /// The schema `auth`.
     package static let migrator = Migrator(
         schema: "auth",
-        migrations: [Migration(version: 1, name: "auth", sql: PackageResources._01_auth_sql)])
+        migrations: [
+            Migration(version: 1, name: "auth", sql: PackageResources._01_auth_sql),
+            Migration(version: 2, name: "abuse", sql: PackageResources._02_abuse_sql),
+        ])
 }

@@ -26,6 +26,18 @@ package enum AuthLimits {
     package static let sweepEvery = Duration.seconds(60)
     package static let sweepBatch = 1_000
 
+    /// Time between two looks at bans: how late one ends.
+    package static let banLookEvery = Duration.seconds(1)
+    /// How long after a ban its consequences are repeated, in case they got lost.
+    package static let banRepeatedFor = Duration.seconds(10)
+    /// Body of an operator's request, in bytes.
+    package static let adminBodyBytesMax = 16 * 1_024
+    /// Recipients of one message that an operator is shown.
+    package static let deliveriesShownMax = 1_000
+    /// Identities whose presence is looked at to say how many are online, and how many of them in one question to the bus.
+    package static let onlineSampleMax = 20_000
+    package static let presencesPerReadMax = 1_000
+
     /// Ciphertext of a contact backup, in bytes (contract §8).
     package static let backupBytesMax = 1_024 * 1_024
     /// The body that carries one: its base64, and room for the other fields, in bytes.

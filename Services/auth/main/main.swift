@@ -14,8 +14,13 @@ await runService("auth") { context in
         eventLoop: context.eventLoop, logger: context.logger)
     let pool = Auth.pool(url: try context.settings.postgres(), instance: context.instance, logger: context.logger)
     let auth = Auth(
-        pool: pool, bus: bus, instance: context.instance, rateLimitScale: try context.settings.rateLimitScale(),
-        logger: context.logger)
+        pool: pool, bus: bus, instance: context.instance,
+        // - admin.token, viewer.token (secrets, optional): who may use /admin; the token, or sha256: and its digest in
+        //   hexadecimal. A role without a token is nobody's.
+        adminTokens: try AdminTokens(
+            operator: context.settings.optionalSecret("admin.token"),
+            viewer: context.settings.optionalSecret("viewer.token")),
+        rateLimitScale: try context.settings.rateLimitScale(), logger: context.logger)
     for gauge in auth.gauges { context.observe(gauge) }
     return Composition(
         parts: [
@@ -27,5 +32,6 @@ await runService("auth") { context in
         readiness: [
             ReadinessCheck("redis") { bus.isConnected },
             ReadinessCheck("postgres", isReady: auth.canReachStore),
-        ])
+        ],
+        opsRoutes: auth.addAdminRoutes)
 }

@@ -41,6 +41,8 @@ package enum GatewayLimits {
     package static let announcementsPerJobMax = 256
     /// Outcomes that a client may have unconfirmed before more are asked for.
     package static let outcomesPerBindMax = 1_000
+    /// Group events that a client may have unconfirmed before more are asked for.
+    package static let groupEventsPerBindMax = 16
     /// How long presence outlives its last refresh, and how often it is refreshed.
     package static let presenceTTL = Duration.seconds(180)
     package static let presenceRefresh = Duration.seconds(60)

@@ -3,4 +3,9 @@ package import Store
 /// The router's tables. Needs auth's to exist.
 package let routerMigrator = Migrator(
     schema: "router",
-    migrations: [Migration(version: 1, name: "mailboxes", sql: PackageResources._01_mailboxes_sql)])
+    migrations: [
+        Migration(version: 1, name: "mailboxes", sql: PackageResources._01_mailboxes_sql),
+        Migration(version: 2, name: "groups", sql: PackageResources._02_groups_sql),
+        Migration(version: 3, name: "standing", sql: PackageResources._03_standing_sql),
+        Migration(version: 4, name: "peers", sql: PackageResources._04_peers_sql),
+    ])

@@ -6,10 +6,14 @@ package struct RouterConfiguration: Sendable {
     package var pendingTTL: Duration
     /// Mail that a live connection has not acknowledged is sent again after this, then ever more rarely.
     package var resendAfter: Duration
+    package var presence: PresenceConfiguration
 
-    package init(pendingTTL: Duration = Limits.pendingTTL, resendAfter: Duration = .seconds(15)) {
+    package init(pendingTTL: Duration = Limits.pendingTTL, resendAfter: Duration = .seconds(15),
+        presence: PresenceConfiguration = PresenceConfiguration()
+    ) {
         self.pendingTTL = pendingTTL
         self.resendAfter = resendAfter
+        self.presence = presence
     }
 }
 
@@ -17,6 +21,8 @@ package struct RouterConfiguration: Sendable {
 package enum RouterLimits {
     /// Jobs taken from each partition in one batch.
     package static let jobsPerPartitionMax = 64
+    /// Reads of one Job at a time after the database has refused a batch.
+    package static let carefulReads = 4_096
     /// How long one look for Jobs waits. Also how late a new partition is first read.
     package static let readPatience = Duration.milliseconds(500)
     /// Between two looks at who owns which partition.
@@ -33,6 +39,24 @@ package enum RouterLimits {
     package static let resendPauseMax = Duration.seconds(300)
     /// Outcomes sent to a client that binds; it asks for more when it has them.
     package static let outcomesPerBindMax = 1_000
+    /// Group events told to a client that binds; it asks for more when it has them. The gateway counts to the same number.
+    package static let groupEventsPerBindMax = 16
+    /// Group events read at once. With their members written out, one is up to 25 kB.
+    package static let groupEventsPerReadMax = 32
+    /// Members in all groups of one answer to `group_list`, about a megabyte of them. The groups that changed longest ago
+    /// are left out.
+    package static let groupListMembersMax: Int64 = 12_000
+    /// Questions about groups that one router answers at a time, and its database connections for that.
+    package static let groupJobsMax = 16
+    package static let groupConnectionsMax = 2
+    /// A question about groups taken this long ago and not acknowledged lost its router, or its answer.
+    package static let groupClaimIdle = Duration.seconds(5)
+    /// Between two looks for such questions.
+    package static let groupClaimEvery = Duration.seconds(3)
+    /// Transactions tried for one change of a group while others get in its way, before INTERNAL_ERROR.
+    package static let groupAttemptsMax = 5
+    /// How long an event that everybody has heard of is kept to answer its question again. Longer than any question waits.
+    package static let groupEventTTL = Duration.seconds(3_600)
     /// A recipient that is away is woken at most once in this time.
     package static let wakePause = Duration.seconds(10)
     /// Recipients remembered as woken.

@@ -86,17 +86,17 @@ package enum FrameCatalogue {
         SendMessage.definition,
         DeliveryReceipt.definition,
         FetchPending.definition,
-    ]
-
-    /// Frames of the contract that no service answers yet: described by the documents, refused like unknown ones.
-    /// Whoever implements one moves its line into `all`.
-    package static let upcoming: [FrameDefinition] = [
         GroupCreate.definition,
         GroupUpdate.definition,
         GroupList.definition,
         GroupSendMessage.definition,
         Typing.definition,
         Report.definition,
+    ]
+
+    /// Frames of the contract that no service answers yet: described by the documents, refused like unknown ones.
+    /// Whoever implements one moves its line into `all`.
+    package static let upcoming: [FrameDefinition] = [
         CallInitiate.definition,
         CallAnswer.definition,
         CallICECandidate.definition,

@@ -14,7 +14,7 @@ package struct GroupCreate: Sendable {
                 "memberIds", .array(of: .whisperID, count: 0...Limits.groupMembersMax - 1),
                 about: "Everybody but the caller."),
         ],
-        refusals: [(.notFound, "A member is unknown.")],
+        refusals: [(.notFound, "A member is unknown."), (.forbidden, "A member is banned.")],
         samples: [
             CommonFields.sample(#""title":"Hiking","memberIds":["WSP-AAAA-AAAA-AAAA","WSP-F4YH-3J4Z-7RP7"]"#),
             CommonFields.sample(#""title":"Notes","memberIds":[]"#),

@@ -7,7 +7,7 @@ package struct GroupSendMessage: EnvelopeFrame {
     package static let definition: FrameDefinition = FrameDefinition(
         "group_send_message",
         about: """
-            One message for one member of a group: a group message is one such frame for each member. Accepted and answered \\
+            One message for one member of a group: a group message is one such frame for each member. Accepted and answered \
             one by one. The canonical line `toOrGroupId` is the `groupId`.
             """,
         route: .mailbox(of: "to"), rate: Rates.groupEnvelopes,

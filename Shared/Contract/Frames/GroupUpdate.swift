@@ -20,8 +20,8 @@ package struct GroupUpdate: Sendable {
     package static let definition: FrameDefinition = FrameDefinition(
         "group_update",
         about: """
-            Changes a group: all of it or nothing. Owner and admins add, remove and rename; only the owner gives roles; anyone \\
-            may remove themselves, and if that is the owner the oldest admin, else the oldest member, takes over. The last \\
+            Changes a group: all of it or nothing. Owner and admins add, remove and rename; only the owner gives roles; anyone \
+            may remove themselves, and if that is the owner the oldest admin, else the oldest member, takes over. The last \
             member's leaving ends the group.
             """,
         route: .service(.router), rate: Rates.groups,
@@ -32,9 +32,15 @@ package struct GroupUpdate: Sendable {
                 "roleChanges", .array(of: .object(Self.roleChange), count: 0...Limits.groupMembersMax), .optional),
         ],
         refusals: [
-            (.invalidPayload, "The group would have more than \(Limits.groupMembersMax) members."),
-            (.notFound, "The group or a new member is unknown."),
-            (.forbidden, "The caller is not a member, the caller's role is too low, or the owner would be removed."),
+            (
+                .invalidPayload,
+                "The group would have more than \(Limits.groupMembersMax) members, or somebody is both added and removed, or removed and given a role."
+            ),
+            (.notFound, "There is no such group, no such identity to add, or no such member to remove or give a role."),
+            (
+                .forbidden,
+                "The caller is not a member, the caller's role is too low, the owner would be removed or given another role, or a new member is banned."
+            ),
         ],
         samples: [
             CommonFields.sample(

@@ -6,7 +6,7 @@ package struct Typing: Sendable {
     package static let definition: FrameDefinition = FrameDefinition(
         "typing",
         about: """
-            Shows a peer that the caller is writing. Reaches only identities with 1:1 traffic both ways in the last 30 days; \\
+            Shows a peer that the caller is writing. Reaches only identities with 1:1 traffic both ways in the last 30 days; \
             anything else, and more than one in 2 s to the same peer, is dropped without a word.
             """,
         route: .mailbox(of: "to"),

@@ -1,19 +1,74 @@
 /// What operators ask and do (contract §10). Every call is audited.
 package enum AdminOperations {
+    /// How a report stands.
+    package enum ReportStatus: String, CaseIterable, Sendable {
+        case open, dismissed, warned, banned
+    }
+
+    /// What an operator makes of a report.
+    package enum Decision: String, CaseIterable, Sendable {
+        case dismiss, warn, ban
+    }
+
+    /// Where a message stands with one of its recipients.
+    package enum MessageStatus: String, CaseIterable, Sendable {
+        /// Stored, and not acknowledged yet.
+        case pending
+        case delivered, read, expired
+    }
+
     private static let count = FieldType.integer(0...Int64.max)
     private static let success = HTTPOperation.Success.json(
         ObjectSchema([Field("success", .bool, about: "Always `true`.")]), sample: #"{"success":true}"#)
-    private static let statuses = ["open", "dismissed", "warned", "banned"]
-    private static let why = Field("reason", .text(1...1_000))
+    private static let why = Field("reason", .text(Limits.banReasonCharacters))
     private static let unknown = HTTPOperation.Failure(.notFound, "There is no such identity.")
     private static let invalid = HTTPOperation.Failure(.invalidPayload, "The body is not valid.")
+    private static let badParameter = HTTPOperation.Failure(.invalidPayload, "A parameter is not valid.")
+    private static let cursor = HTTPOperation.Parameter.query("cursor", .text(Limits.cursorCharacters))
+    private static let next = Field(
+        "nextCursor", .text(Limits.cursorCharacters), .optional, about: "Only when there is more.")
+
+    // Bodies that come in: the service reads them by these.
+    package static let review = ObjectSchema([
+        Field("decision", .choice(Decision.allCases.map(\.rawValue))),
+        Field("note", .text(Limits.reportNoteCharacters), .optional),
+    ])
+    package static let ban = ObjectSchema([
+        Field("whisperId", .whisperID), Self.why,
+        Field("expiresAt", .timestamp, .optional, about: "In the future. For ever if absent."),
+    ])
+    package static let unban = ObjectSchema([Field("whisperId", .whisperID), Self.why])
 
     private static let report = ObjectSchema([
         Field("id", .uuid), Field("reporterId", .whisperID), Field("targetId", .whisperID),
         Field("reason", .choice(Report.Reason.allCases.map(\.rawValue))),
         Field("note", .text(Limits.reportNoteCharacters), .optional), Field("evidenceVerified", .bool),
-        Field("status", .choice(Self.statuses)), Field("createdAt", .timestamp),
+        Field("status", .choice(ReportStatus.allCases.map(\.rawValue))), Field("createdAt", .timestamp),
         Field("reviewedAt", .timestamp, .optional),
+    ])
+
+    private static let banned = ObjectSchema([
+        Field("whisperId", .whisperID), Self.why, Field("createdAt", .timestamp),
+        Field("expiresAt", .timestamp, .optional),
+    ])
+
+    private static let event = ObjectSchema([
+        Field("at", .timestamp),
+        Field("actor", .choice(["operator", "viewer", "nobody", "system"]), about: "`nobody` had no valid token."),
+        Field("action", .text(1...64), about: "An operation's name, or what a ban has done."),
+        Field("target", .text(1...64), .optional, about: "An identity, a report or a message."),
+        Field("result", .text(1...64), about: "`ok`, or the error code that was answered."),
+        Field("note", .text(0...1_000), .optional, about: "The reason that was given."),
+    ])
+
+    private static let delivery = ObjectSchema([
+        Field("from", .whisperID), Field("to", .whisperID), Field("groupId", .groupID, .optional),
+        Field("status", .choice(MessageStatus.allCases.map(\.rawValue))), Field("acceptedAt", .timestamp),
+        Field(
+            "deliveredAt", .timestamp, .optional,
+            about: "As the receipt says. Known until the sender's client has confirmed that it knows."),
+        Field("readAt", .timestamp, .optional, about: "Likewise."),
+        Field("expiredAt", .timestamp, .optional, about: "Likewise, by the server's clock."),
     ])
 
     package static let all = [
@@ -34,64 +89,70 @@ package enum AdminOperations {
         HTTPOperation(
             "listReports", .get, "/admin/reports", about: "Reports, newest first.", origin: .operators, access: .viewer,
             parameters: [
-                .query("status", .choice(Self.statuses)), .query("cursor", .text(Limits.cursorCharacters)),
+                .query("status", .choice(ReportStatus.allCases.map(\.rawValue))), Self.cursor,
                 .query("limit", .integer(1...100)),
             ],
             success: .json(
-                ObjectSchema([
-                    Field("reports", .array(of: .object(Self.report), count: 0...100)),
-                    Field("nextCursor", .text(Limits.cursorCharacters), .optional, about: "Only when there is more."),
-                ]),
+                ObjectSchema([Field("reports", .array(of: .object(Self.report), count: 0...100)), Self.next]),
                 sample:
                     #"{"reports":[{"id":"7e4f3f0a-2b0b-4b58-8f7e-6a5d0d1f9c21","reporterId":"WSP-AAAA-AAAA-AAAA","targetId":"WSP-JBPU-D452-TLT4","reason":"spam","evidenceVerified":true,"status":"open","createdAt":1730000000000}]}"#
             ),
-            failures: [.init(.invalidPayload, "A parameter is not valid.")]),
+            failures: [Self.badParameter]),
         HTTPOperation(
             "reviewReport", .post, "/admin/reports/{id}/review", about: "Decides a report. `ban` bans the target.",
             origin: .operators, access: .operator, parameters: [.path("id", .uuid)],
-            request: (
-                ObjectSchema([
-                    Field("decision", .choice(["dismiss", "warn", "ban"])),
-                    Field("note", .text(Limits.reportNoteCharacters), .optional),
-                ]), #"{"decision":"dismiss"}"#
-            ), success: Self.success, failures: [Self.invalid, .init(.notFound, "There is no such report.")]),
+            request: (Self.review, #"{"decision":"dismiss"}"#), success: Self.success,
+            failures: [Self.invalid, .init(.notFound, "There is no such report.")]),
         HTTPOperation(
             "ban", .post, "/admin/ban",
             about: "Bans an identity. Its live session ends within 1 s (USER_BANNED, close 4003), and it cannot log in.",
             origin: .operators, access: .operator,
-            request: (
-                ObjectSchema([
-                    Field("whisperId", .whisperID), Self.why,
-                    Field("expiresAt", .timestamp, .optional, about: "For ever if absent."),
-                ]), #"{"whisperId":"WSP-AAAA-AAAA-AAAA","reason":"spam","expiresAt":1730604800000}"#
-            ), success: Self.success, failures: [Self.invalid, Self.unknown]),
+            request: (Self.ban, #"{"whisperId":"WSP-AAAA-AAAA-AAAA","reason":"spam","expiresAt":1730604800000}"#),
+            success: Self.success, failures: [Self.invalid, Self.unknown]),
         HTTPOperation(
-            "unban", .post, "/admin/unban", about: "Ends a ban.", origin: .operators, access: .operator,
-            request: (
-                ObjectSchema([Field("whisperId", .whisperID), Self.why]),
-                #"{"whisperId":"WSP-AAAA-AAAA-AAAA","reason":"appeal"}"#
-            ), success: Self.success, failures: [Self.invalid, Self.unknown]),
+            "unban", .post, "/admin/unban", about: "Ends a ban. Sessions that have not expired meanwhile live again.",
+            origin: .operators, access: .operator,
+            request: (Self.unban, #"{"whisperId":"WSP-AAAA-AAAA-AAAA","reason":"appeal"}"#),
+            success: Self.success, failures: [Self.invalid, Self.unknown]),
         HTTPOperation(
-            "listBans", .get, "/admin/bans", about: "Bans that hold now.", origin: .operators, access: .viewer,
+            "listBans", .get, "/admin/bans", about: "Bans that hold now, newest first.", origin: .operators,
+            access: .viewer, parameters: [Self.cursor, .query("limit", .integer(1...1_000), about: "Default 1000.")],
+            success: .json(
+                ObjectSchema([Field("bans", .array(of: .object(Self.banned), count: 0...1_000)), Self.next]),
+                sample: #"{"bans":[{"whisperId":"WSP-AAAA-AAAA-AAAA","reason":"spam","createdAt":1730000000000}]}"#),
+            failures: [Self.badParameter]),
+        HTTPOperation(
+            "listAudit", .get, "/admin/audit",
+            about: "What operators asked and did, and what bans have done; newest first.", origin: .operators,
+            access: .viewer,
+            parameters: [.query("target", .text(1...64)), Self.cursor, .query("limit", .integer(1...100))],
+            success: .json(
+                ObjectSchema([Field("events", .array(of: .object(Self.event), count: 0...100)), Self.next]),
+                sample:
+                    #"{"events":[{"at":1730000000000,"actor":"operator","action":"ban","target":"WSP-AAAA-AAAA-AAAA","result":"ok","note":"spam"}]}"#
+            ),
+            failures: [Self.badParameter]),
+        HTTPOperation(
+            "getMessage", .get, "/admin/messages/{messageId}",
+            about: "Where a message stands with each recipient, without its content. Known for 14 days.",
+            origin: .operators, access: .viewer, parameters: [.path("messageId", .uuid)],
             success: .json(
                 ObjectSchema([
-                    Field(
-                        "bans",
-                        .array(
-                            of: .object(
-                                ObjectSchema([
-                                    Field("whisperId", .whisperID), Self.why, Field("createdAt", .timestamp),
-                                    Field("expiresAt", .timestamp, .optional),
-                                ])), count: 0...Int.max))
+                    Field("messageId", .uuid),
+                    Field("deliveries", .array(of: .object(Self.delivery), count: 1...1_000)),
                 ]),
-                sample: #"{"bans":[{"whisperId":"WSP-AAAA-AAAA-AAAA","reason":"spam","createdAt":1730000000000}]}"#)),
-        HTTPOperation(
-            "collectAttachments", .post, "/admin/attachments/gc/run",
-            about: "Removes attachments that nobody needs any more, now instead of later.", origin: .operators,
-            access: .operator,
-            success: .json(
-                ObjectSchema([
-                    Field("examined", Self.count), Field("deleted", Self.count), Field("bytesFreed", Self.count),
-                ]), sample: #"{"examined":10,"deleted":2,"bytesFreed":246912}"#)),
+                sample:
+                    #"{"messageId":"9b2a1f64-0f7c-4e51-9d0c-3c7d1d2b7a10","deliveries":[{"from":"WSP-JBPU-D452-TLT4","to":"WSP-AAAA-AAAA-AAAA","status":"delivered","acceptedAt":1730000000000,"deliveredAt":1730000000900}]}"#
+            ),
+            failures: [.init(.invalidPayload, "Not an id."), .init(.notFound, "Nobody sent such a message lately.")]),
     ]
+
+    package static let collectAttachments = HTTPOperation(
+        "collectAttachments", .post, "/admin/attachments/gc/run",
+        about: "Removes attachments that nobody needs any more, now instead of later.", origin: .operators,
+        access: .operator,
+        success: .json(
+            ObjectSchema([
+                Field("examined", Self.count), Field("deleted", Self.count), Field("bytesFreed", Self.count),
+            ]), sample: #"{"examined":10,"deleted":2,"bytesFreed":246912}"#))
 }

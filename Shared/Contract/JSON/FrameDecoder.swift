@@ -24,6 +24,7 @@ package enum FrameDecoder {
     package static func envelope(of message: [UInt8]) throws(Failure) -> Envelope {
         var type: String?
         var requestID: String?
+        var hasRequestID = false
         var payload: Range<Int>?
         var violation: PayloadViolation?
         do throws(JSONCursor.Malformed) {
@@ -42,8 +43,10 @@ package enum FrameDecoder {
                         }
                         type = Self.string(try cursor.string(), in: cursor)
                     case "requestId":
-                        if first == UInt8(ascii: "n") { return try cursor.literal("null") }
-                        guard first == UInt8(ascii: "\""), requestID == nil else {
+                        let isFirst = !hasRequestID
+                        hasRequestID = true
+                        if first == UInt8(ascii: "n"), isFirst { return try cursor.literal("null") }
+                        guard first == UInt8(ascii: "\""), isFirst else {
                             violation = violation ?? PayloadViolation("requestId", "must be one string")
                             return try cursor.skip(depth: 1)
                         }

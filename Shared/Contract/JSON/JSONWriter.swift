@@ -54,6 +54,11 @@ package struct JSONWriter {
         self.bytes.append(UInt8(ascii: "\""))
     }
 
+    /// A group's id.
+    package mutating func add(_ name: StaticString, group: UUIDText) {
+        self.add(name, GroupIDText.prefix + group.description)
+    }
+
     package mutating func add(_ name: StaticString, _ value: UUIDText) {
         self.name(name)
         self.bytes.append(UInt8(ascii: "\""))

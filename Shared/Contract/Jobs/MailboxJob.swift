@@ -10,6 +10,11 @@ package enum MailboxJob: Job {
     case unbound(identity: WhisperID, node: NodeID, connection: ConnectionID)
     /// These outcomes have reached their client. Goes to any partition; the numbers say it all.
     case outcomesConfirmed([Int64])
+    /// What peers in this partition should know.
+    case presence([PresenceNews])
+    /// Which peers in this partition are online?
+    case presenceAsked([PresenceQuestion])
+    case typing(TypingNews)
 
     package func encode(into writer: inout WireWriter) {
         switch self {
@@ -34,6 +39,15 @@ package enum MailboxJob: Job {
             writer.write(UInt8(6))
             writer.write(UInt32(ids.count))
             for id in ids { writer.write(id) }
+        case .presence(let news):
+            writer.write(UInt8(20))
+            writer.write(list: news)
+        case .presenceAsked(let questions):
+            writer.write(UInt8(21))
+            writer.write(list: questions)
+        case .typing(let news):
+            writer.write(UInt8(22))
+            writer.write(news)
         }
     }
 
@@ -51,6 +65,9 @@ package enum MailboxJob: Job {
             ids.reserveCapacity(count)
             for _ in 0..<count { ids.append(try reader.read()) }
             self = .outcomesConfirmed(ids)
+        case 20: self = .presence(try reader.readList())
+        case 21: self = .presenceAsked(try reader.readList())
+        case 22: self = .typing(try reader.read())
         case let other: throw .unknown(other)
         }
     }
@@ -64,6 +81,8 @@ package struct AcceptEnvelope: Sendable {
     package var senderKey: Bytes32
     package var messageID: UUIDText
     package var to: WhisperID
+    /// Set for group mail: sender and recipient must be members now.
+    package var group: UUIDText?
     package var timestamp: Timestamp
     package var signature: Bytes64
     /// SHA-256 of the canonical bytes: what was signed.
@@ -78,7 +97,7 @@ package struct AcceptEnvelope: Sendable {
 
     package init(
         answer: AnswerAddress, sender: Caller, senderKey: Bytes32, messageID: UUIDText, to: WhisperID,
-        timestamp: Timestamp, signature: Bytes64, digest: Bytes32, payload: [UInt8], receivedAt: Timestamp,
+        group: UUIDText? = nil, timestamp: Timestamp, signature: Bytes64, digest: Bytes32, payload: [UInt8], receivedAt: Timestamp,
         overRateFor: Int64? = nil
     ) {
         self.answer = answer
@@ -86,6 +105,7 @@ package struct AcceptEnvelope: Sendable {
         self.senderKey = senderKey
         self.messageID = messageID
         self.to = to
+        self.group = group
         self.timestamp = timestamp
         self.signature = signature
         self.digest = digest
@@ -102,6 +122,7 @@ extension AcceptEnvelope: WireCodable {
         writer.write(self.senderKey)
         writer.write(self.messageID)
         writer.write(self.to)
+        writer.write(self.group)
         writer.write(self.timestamp)
         writer.write(self.signature)
         writer.write(self.digest)
@@ -116,6 +137,7 @@ extension AcceptEnvelope: WireCodable {
         self.senderKey = try reader.read()
         self.messageID = try reader.read()
         self.to = try reader.read()
+        self.group = try reader.readOptional()
         self.timestamp = try reader.read()
         self.signature = try reader.read()
         self.digest = try reader.read()

@@ -19,6 +19,10 @@ package enum NodeEvent: Sendable {
     case mail(ConnectionID, [Mail], again: Bool)
     /// What became of messages that this connection's identity sent.
     case outcomes(ConnectionID, [Outcome])
+    /// A `group_event` that each of these clients is told again, until it has confirmed its number.
+    case groupEvent(payload: [UInt8], [GroupReader])
+    /// A frame that may be lost without harm.
+    case frame(ConnectionID, type: String, payload: [UInt8])
 }
 
 extension NodeEvent: WireCodable {
@@ -44,6 +48,15 @@ extension NodeEvent: WireCodable {
         case .replaced(let connection):
             writer.write(UInt8(5))
             writer.write(connection)
+        case .groupEvent(let payload, let readers):
+            writer.write(UInt8(6))
+            writer.write(bytes: payload)
+            writer.write(list: readers)
+        case .frame(let connection, let type, let payload):
+            writer.write(UInt8(20))
+            writer.write(connection)
+            writer.write(type)
+            writer.write(bytes: payload)
         }
     }
 
@@ -54,6 +67,8 @@ extension NodeEvent: WireCodable {
         case 3: self = .mail(try reader.read(), try reader.readList(), again: try reader.readBool())
         case 4: self = .outcomes(try reader.read(), try reader.readList())
         case 5: self = .replaced(try reader.read())
+        case 6: self = .groupEvent(payload: try reader.readBytes(), try reader.readList())
+        case 20: self = .frame(try reader.read(), type: try reader.readString(), payload: try reader.readBytes())
         case let other: throw .unknown(other)
         }
     }
@@ -84,6 +99,30 @@ extension Mail: WireCodable {
     }
 }
 
+/// Whom a `group_event` is for.
+package struct GroupReader: Sendable {
+    package var connection: ConnectionID
+    /// What its client confirms, as it does an `Outcome`'s.
+    package var number: Int64
+
+    package init(connection: ConnectionID, number: Int64) {
+        self.connection = connection
+        self.number = number
+    }
+}
+
+extension GroupReader: WireCodable {
+    package func encode(into writer: inout WireWriter) {
+        writer.write(self.connection)
+        writer.write(self.number)
+    }
+
+    package init(from reader: inout WireReader) throws(WireError) {
+        self.connection = try reader.read()
+        self.number = try reader.read()
+    }
+}
+
 /// What became of a message, for its sender. Kept until the sender's client has it.
 package struct Outcome: Sendable {
     package enum Kind: UInt8, Sendable {
@@ -97,14 +136,19 @@ package struct Outcome: Sendable {
     package var messageID: UUIDText
     /// The recipient of the message.
     package var peer: WhisperID
+    /// Set for group mail that was delivered or read.
+    package var group: UUIDText?
     /// As the receipt says; for `expired`, when the server gave up.
     package var timestamp: Timestamp
 
-    package init(number: Int64, kind: Kind, messageID: UUIDText, peer: WhisperID, timestamp: Timestamp) {
+    package init(
+        number: Int64, kind: Kind, messageID: UUIDText, peer: WhisperID, group: UUIDText? = nil, timestamp: Timestamp
+    ) {
         self.number = number
         self.kind = kind
         self.messageID = messageID
         self.peer = peer
+        self.group = group
         self.timestamp = timestamp
     }
 }
@@ -115,6 +159,7 @@ extension Outcome: WireCodable {
         writer.write(self.kind.rawValue)
         writer.write(self.messageID)
         writer.write(self.peer)
+        writer.write(self.group)
         writer.write(self.timestamp)
     }
 
@@ -125,6 +170,7 @@ extension Outcome: WireCodable {
         self.kind = kind
         self.messageID = try reader.read()
         self.peer = try reader.read()
+        self.group = try reader.readOptional()
         self.timestamp = try reader.read()
     }
 }
@@ -138,6 +184,8 @@ package enum Answer: Sendable {
     case stale
     /// A frame for the client.
     case reply(type: String, payload: [UInt8])
+    /// A `group_event` for the client that caused it, who confirms it by its number.
+    case groupEvent(number: Int64, payload: [UInt8])
     /// The login succeeded: bind the connection to this session, then send the frame.
     case loggedIn(Session, type: String, payload: [UInt8])
     /// The session has a new token; the old one lives on beside it for a while.
@@ -183,6 +231,10 @@ extension Answer: WireCodable {
             writer.write(UInt8(9))
             writer.write(list: mail)
             writer.write(next?.after ?? -1)
+        case .groupEvent(let number, let payload):
+            writer.write(UInt8(10))
+            writer.write(number)
+            writer.write(bytes: payload)
         }
     }
 
@@ -200,6 +252,7 @@ extension Answer: WireCodable {
             let mail: [Mail] = try reader.readList()
             let next: Int64 = try reader.read()
             self = .page(mail, next: next < 0 ? nil : Cursor(after: next))
+        case 10: self = .groupEvent(number: try reader.read(), payload: try reader.readBytes())
         case let other: throw .unknown(other)
         }
     }

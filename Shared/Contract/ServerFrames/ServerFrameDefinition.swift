@@ -1,5 +1,5 @@
 /// A frame that the server sends, as clients may rely on it. Documents and tests follow from it; the services that write
-/// the frame write it themselves, and a test holds what they write against this.
+/// the frame write it themselves; tests hold what they write against this (`FrameVerdict`).
 package struct ServerFrameDefinition: Sendable {
     package let type: String
     /// What the client learns from it, for people.
@@ -33,16 +33,16 @@ package enum ServerFrameCatalogue {
         MessageFrames.pending,
         MessageFrames.delivered,
         MessageFrames.expired,
-        ErrorFrame.definition,
-    ]
-
-    /// Frames that no service sends yet. Whoever implements one moves its line into `all`.
-    package static let upcoming: [ServerFrameDefinition] = [
         GroupFrames.event,
         GroupFrames.groups,
         PresenceFrames.presenceUpdate,
         PresenceFrames.typingNotification,
         ReportFrames.acknowledged,
+        ErrorFrame.definition,
+    ]
+
+    /// Frames that no service sends yet. Whoever implements one moves its line into `all`.
+    package static let upcoming: [ServerFrameDefinition] = [
         CallFrames.incoming,
         CallFrames.ringing,
         CallFrames.answered,

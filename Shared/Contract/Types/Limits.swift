@@ -56,6 +56,7 @@ package enum Limits {
     package static let groupTitleCharacters = 1...64
 
     package static let reportNoteCharacters = 0...1_000
+    package static let banReasonCharacters = 1...1_000
 
     /// Encrypted attachments, in bytes, by the class of their content type.
     package static let imageBytesMax: Int64 = 15_000_000

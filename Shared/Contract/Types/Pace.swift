@@ -5,6 +5,8 @@ package struct Pace: Hashable, Sendable {
     package private(set) var restedAt: Double
 
     package static let minute = 60_000.0
+    /// No pace is rested later. Text may name any number, infinity too, and waits are integers.
+    private static let restedAtMax = 9_007_199_254_740_992.0
 
     package init(restedAt: Double = 0) { self.restedAt = restedAt }
 
@@ -32,7 +34,8 @@ extension Pace {
     package var text: [UInt8] { Array(String(Int64(self.restedAt.rounded(.up))).utf8) }
 
     package init?(text: [UInt8]) {
-        guard let milliseconds = Double(String(decoding: text, as: UTF8.self)), milliseconds >= 0 else { return nil }
+        guard let milliseconds = Double(String(decoding: text, as: UTF8.self)), (0...Self.restedAtMax).contains(milliseconds)
+        else { return nil }
         self.init(restedAt: milliseconds)
     }
 }

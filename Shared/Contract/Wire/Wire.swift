@@ -1,6 +1,9 @@
 /// The encoding of everything that services tell each other: fixed-width little-endian integers, and
 /// byte strings behind a 32-bit length. Fields are written and read in declaration order; there are no names
-/// and no padding. Every message starts with a format number so that two releases can run side by side.
+/// and no padding. A whole message starts with the format's number, so that a release that does not know it can tell.
+
+/// The encoding described here.
+private let wireFormat: UInt8 = 1
 
 /// A value with one encoding on the bus.
 package protocol WireCodable: Sendable {
@@ -134,6 +137,7 @@ extension WireCodable {
     /// The whole message as bytes.
     package func encoded() -> [UInt8] {
         var writer = WireWriter(capacity: 256)
+        writer.write(wireFormat)
         self.encode(into: &writer)
         return writer.bytes
     }
@@ -141,6 +145,8 @@ extension WireCodable {
     /// Reads exactly one message.
     package init(decoding bytes: [UInt8]) throws(WireError) {
         var reader = WireReader(bytes)
+        let format: UInt8 = try reader.read()
+        guard format == wireFormat else { throw .unknown(format) }
         self = try Self(from: &reader)
         try reader.finish()
     }

@@ -14,6 +14,16 @@ extension Document {
         }
     }
 
+    /// The value as a frame carries it: no white space.
+    package var compact: String {
+        switch self {
+        case .array(let elements): "[" + elements.map(\.compact).joined(separator: ",") + "]"
+        case .object(let members):
+            "{" + members.map { "\(Self.quoted($0.name)):\($0.value.compact)" }.joined(separator: ",") + "}"
+        default: self.line
+        }
+    }
+
     /// The value for people: one member on a line, what is short in one piece.
     package func text(indent: String = "") -> String {
         let line = self.line

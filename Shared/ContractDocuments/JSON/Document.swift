@@ -23,6 +23,11 @@ package indirect enum Document: Hashable, Sendable {
         return .object(own + members.compactMap { name, value in value.map { Member(name: name, value: $0) } })
     }
 
+    /// An object of one member.
+    package static func member(_ name: String, _ value: Document) -> Document {
+        .object([Member(name: name, value: value)])
+    }
+
     package static func members(_ members: [(String, Document?)]) -> Document { Document.object([]).adding(members) }
 }
 

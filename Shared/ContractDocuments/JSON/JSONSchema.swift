@@ -27,11 +27,12 @@ package enum JSONSchema {
         case .integer(let range):
             ["type": "integer", "minimum": .integer(range.lowerBound), "maximum": .integer(range.upperBound)]
         case .bool: ["type": "boolean"]
-        case .text(let count): ["type": "string"].adding(self.text(count))
+        case .text(let count): Document.member("type", "string").adding(self.text(count))
         case .choice(let words): ["enum": .array(words.map { .string($0) })]
         case .object(let schema): self.schema(of: schema)
         case .array(let element, let count):
-            ["type": "array", "items": self.schema(of: element)].adding([
+            Document.members([
+                ("type", "array"), ("items", self.schema(of: element)),
                 ("minItems", count.lowerBound > 0 ? .integer(Int64(count.lowerBound)) : nil),
                 ("maxItems", count.upperBound < .max ? .integer(Int64(count.upperBound)) : nil),
             ])
@@ -54,13 +55,12 @@ package enum JSONSchema {
             switch rule {
             case .differ(let a, let b): differ.append([.string(a), .string(b)])
             case .bounded(let name, let bytes, let kind, let word):
-                all.append([
-                    "if": ["properties": .members([(kind, ["const": .string(word)])])],
-                    "then": ["properties": .members([(name, ["maxLength": .integer(Int64(bytes / 3 * 4))])])],
-                ])
+                let isWord = Document.member(kind, .member("const", .string(word)))
+                let isShort = Document.member(name, .member("maxLength", .integer(Int64(bytes / 3 * 4))))
+                all.append(["if": .member("properties", isWord), "then": .member("properties", isShort)])
             case .cursor(let name):
                 let pattern: Document = "^p1-(0|[1-9a-f][0-9a-f]{0,14}|[1-7][0-9a-f]{15})$"
-                all.append(["properties": .members([(name, ["pattern": pattern])])])
+                all.append(.member("properties", .member(name, .member("pattern", pattern))))
             }
         }
         return Document.members([

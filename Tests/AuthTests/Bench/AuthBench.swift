@@ -66,6 +66,10 @@ final class AuthBench: Sendable {
         SessionDirectory(SessionTable(self.pool), keys: self.bus, clock: self.clock, logger: quiet)
     }
 
+    var bans: Bans {
+        Bans(pool: self.pool, directory: self.directory, bus: self.bus, clock: self.clock, logger: quiet)
+    }
+
     // MARK: Asking
 
     func ask(
@@ -125,7 +129,7 @@ final class AuthBench: Sendable {
             registration: Registration(
                 pool: self.pool, directory: self.directory, bus: self.bus, clock: self.clock, logger: quiet),
             sessions: SessionService(pool: self.pool, directory: self.directory, clock: self.clock),
-            directory: self.directory, logger: quiet)
+            reporting: Reporting(pool: self.pool, clock: self.clock), directory: self.directory, logger: quiet)
         return RequestConsumer(
             bus: bus ?? self.bus, handler: handler, instance: 9, claimIdle: claimIdle, logger: quiet)
     }

@@ -4,11 +4,27 @@ import Contract
 import Foundation
 import Hummingbird
 import Logging
+import Telemetry
 
-/// The public routes without a listener.
+/// Routes without a listener.
 struct HTTPBench {
     private let responder: any HTTPResponder<Context>
 
+    static let operatorToken = "token-of-the-operators"
+    static let viewerToken = "token-of-the-viewers"
+
+    /// The operators' routes.
+    init(admin bench: AuthBench) throws {
+        let router = Router(context: Context.self)
+        AdminRoutes(
+            pool: bench.pool, banning: bench.bans, keys: bench.bus,
+            tokens: try AdminTokens(operator: Secret(Self.operatorToken), viewer: Secret(Self.viewerToken)),
+            rateLimitScale: 1, clock: bench.clock, logger: quiet
+        ).add(to: router)
+        self.responder = router.buildResponder()
+    }
+
+    /// The public routes.
     init(_ bench: AuthBench) {
         let router = Router(context: Context.self)
         PublicRoutes(
@@ -39,6 +55,11 @@ struct HTTPBench {
 
     func put(_ body: String, token: String, ifMatch: String? = nil) async throws -> Answer {
         try await self.send(.put, "/backup/contacts", authorization: "Bearer \(token)", ifMatch: ifMatch, body: body)
+    }
+
+    /// As an operator.
+    func post(_ path: String, _ body: String, token: String = Self.operatorToken) async throws -> Answer {
+        try await self.send(.post, path, authorization: "Bearer \(token)", body: body)
     }
 
     func send(

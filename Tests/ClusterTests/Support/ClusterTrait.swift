@@ -29,6 +29,23 @@ enum Cluster {
         phone.moved(to: try await self.client(gateway: gateway))
     }
 
+    /// Returns when people can log in and write to each other through every gateway: after a fault, what was lost with it
+    /// is noticed one by one, and each time somebody is told INTERNAL_ERROR.
+    static func calm() async throws {
+        for gateway in [1, 2] {
+            try await waitUntil("gateway \(gateway) serves", within: .seconds(30), every: .milliseconds(100)) {
+                do {
+                    let (one, other) = (try await self.phone(gateway: gateway), try await self.phone(gateway: gateway))
+                    try await one.text(other)
+                    try await other.text(one)
+                    return true
+                } catch {
+                    return false
+                }
+            }
+        }
+    }
+
     /// What stands in the database, for facts that no client can see.
     static func database(_ sql: String) async throws -> String {
         try await self.stack.postgres.run(sql, database: "whisper")

@@ -33,7 +33,7 @@ actor Correspondent {
     /// Between two looks at what there is to do.
     private static let look = Duration.milliseconds(5)
     /// Between two messages, on average.
-    private static let pause = 20
+    private static let pause = 10
 
     init(_ phone: Phone, gateway: Int, ledger: Ledger, stack: LocalStack, seed: UInt64) {
         self.person = phone.person

@@ -97,7 +97,8 @@ final class Ledger: Sendable {
         var accepted = 0
         var arrived = 0
         var told = 0
-        var repeated = 0
+        /// Pages may show what is on its way live, and is not acknowledged yet; nothing comes live a second time for no reason.
+        var repeatedLive = 0
     }
 
     var count: Count {
@@ -107,7 +108,7 @@ final class Ledger: Sendable {
                 if record.acceptedAt != nil { count.accepted += 1 }
                 if !record.arrivals.isEmpty { count.arrived += 1 }
                 if record.told != nil { count.told += 1 }
-                count.repeated += max(0, record.arrivals.count - 1)
+                count.repeatedLive += record.arrivals.dropFirst().count { $0.way == .live }
             }
         }
     }

@@ -28,9 +28,9 @@ struct Traffic {
     func run(onTheWay: Duration, _ mistreat: @escaping () async throws -> Void) async throws {
         try await withThrowingDiscardingTaskGroup { group in
             for person in self.people { group.addTask { await person.run() } }
-            try await self.everybodySends(20, "before")
+            try await self.everybodySends(40, "before")
             try await mistreat()
-            try await self.everybodySends(20, "after")
+            try await self.everybodySends(40, "after")
             for person in self.people { await person.stopWriting() }
             do {
                 try await waitUntil("all is accepted, delivered and told", within: Self.healing, every: .milliseconds(50)) {

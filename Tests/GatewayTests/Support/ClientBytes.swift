@@ -1,7 +1,9 @@
 import NIOCore
 
 /// Writes WebSocket frames as a client does (RFC 6455 §5.2), byte by byte, with every freedom to do it wrong.
-struct ClientFrame {
+struct ClientFrame: CustomStringConvertible {
+    var description: String { "opcode \(self.opcode), \(self.payload.count) bytes" }
+
     var opcode: UInt8
     var payload: [UInt8] = []
     var isFinal = true

@@ -12,8 +12,8 @@ struct FrameTemplate {
 
     static func sendMessage(_ letter: Letter, token: String) -> FrameTemplate {
         let head =
-            #"{"type":"send_message","payload":{"protocolVersion":1,"cryptoVersion":1,"sessionToken":""# + token
-            + #"","messageId":""#
+            #"{"type":""# + letter.type + #"","payload":{"protocolVersion":1,"cryptoVersion":1,"sessionToken":""# + token
+            + (letter.group.map { #"","groupId":""# + $0 } ?? "") + #"","messageId":""#
         let middle =
             #"","from":""# + letter.from + #"","to":""# + letter.to + #"","msgType":"text","timestamp":"#
             + "\(letter.timestamp)" + #","nonce":""# + letter.nonce + #"","ciphertext":""# + letter.ciphertext

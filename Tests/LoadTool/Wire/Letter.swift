@@ -7,18 +7,22 @@ struct Letter: Sendable {
     var seed: UInt64
     var from: String
     var to: String
+    /// Of group mail: the id of the group.
+    var group: String?
     /// Milliseconds; good for ten minutes on either side.
     var timestamp: Int64
     var nonce: String
     var ciphertext: String
     var keys: SigningKeys
 
+    var type: String { self.group == nil ? "send_message" : "group_send_message" }
+
     /// Base64, `FrameTemplate.signatureLength` characters.
     func signature(of sequence: Int) -> [UInt8] {
         let number = MessageNumber(conversation: self.conversation, sequence: sequence)
         let message = CanonicalMessage(
-            type: "send_message", messageID: number.text(seed: self.seed), from: self.from, toOrGroupID: self.to,
-            timestamp: self.timestamp, nonce: self.nonce, ciphertext: self.ciphertext)
+            type: self.type, messageID: number.text(seed: self.seed), from: self.from,
+            toOrGroupID: self.group ?? self.to, timestamp: self.timestamp, nonce: self.nonce, ciphertext: self.ciphertext)
         return Base64.encode(self.keys.sign(SigningKeys.sha256(message.bytes)))
     }
 

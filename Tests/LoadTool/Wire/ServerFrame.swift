@@ -4,7 +4,7 @@ import Glibc
 /// Valid only during the call that hands it over.
 struct ServerFrame {
     enum Kind {
-        case accepted, received, delivered, expired, pending, error, other
+        case accepted, received, delivered, expired, pending, group, error, other
     }
 
     let bytes: UnsafeRawBufferPointer
@@ -13,6 +13,7 @@ struct ServerFrame {
     private static let kinds: [(name: StaticString, kind: Kind)] = [
         ("message_received\"", .received), ("message_accepted\"", .accepted), ("message_delivered\"", .delivered),
         ("pending_messages\"", .pending), ("error\"", .error), ("message_expired\"", .expired),
+        ("group_event\"", .group),
     ]
 
     /// By the type, which our server writes first.

@@ -25,7 +25,9 @@ final class Conversation {
     private let receipt: FrameTemplate
     private var signatures: [UInt8] = []
 
-    init(_ number: Int, from sender: Client, to recipient: Client, payload: Int, seed: UInt64) {
+    init(
+        _ number: Int, from sender: Client, to recipient: Client, in group: String? = nil, payload: Int, seed: UInt64
+    ) {
         self.sender = sender
         self.recipient = recipient
         let now = Timestamp.now.milliseconds
@@ -33,7 +35,7 @@ final class Conversation {
             String(decoding: Base64.encode(SigningKeys.random(count)), as: UTF8.self)
         }
         self.letter = Letter(
-            conversation: number, seed: seed, from: sender.whisperID, to: recipient.whisperID, timestamp: now,
+            conversation: number, seed: seed, from: sender.whisperID, to: recipient.whisperID, group: group, timestamp: now,
             nonce: base64(Limits.nonceBytes), ciphertext: base64(payload), keys: sender.keys)
         self.message = .sendMessage(self.letter, token: sender.token)
         self.receipt = .deliveryReceipt(

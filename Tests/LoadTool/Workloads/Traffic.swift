@@ -8,6 +8,8 @@ final class Traffic: FrameListener {
         case whenDelivered
         /// When the server has accepted an earlier one.
         case whenAccepted
+        /// All together, when the recipients' receipts for all earlier ones have come back.
+        case together
         /// When told.
         case steady
     }
@@ -43,6 +45,8 @@ final class Traffic: FrameListener {
     private var due: UInt64 = 0
     private var interval: UInt64 = 0
     private var turn = 0
+    /// The conversations of each round.
+    private var together = 0..<0
 
     init(_ conversations: [Conversation], pace: Pace) {
         self.conversations = conversations
@@ -74,6 +78,17 @@ final class Traffic: FrameListener {
         for conversation in self.conversations {
             for _ in 0..<min(window, self.perSenderMax) { self.send(conversation, at: now, on: fleet) }
         }
+    }
+
+    /// Has these conversations send one message each, all at once, round after round until `stop`.
+    func start(rounds conversations: Range<Int>, on fleet: isolated Fleet) {
+        self.isStopped = false
+        self.together = conversations
+        self.sendRound(at: NIODeadline.now().uptimeNanoseconds, on: fleet)
+    }
+
+    private func sendRound(at now: UInt64, on fleet: isolated Fleet) {
+        for index in self.together { self.goOn(self.conversations[index], at: now, on: fleet) }
     }
 
     /// Sends `rate` messages a second, evenly spread over time and senders, until `stop`.
@@ -126,6 +141,7 @@ final class Traffic: FrameListener {
             let code = frame.text(#""code":""#) ?? "?"
             let message = frame.text(#""message":""#) ?? ""
             fleet.noteTrouble("error \(code): \(message)")
+        case .group: break
         case .expired: fleet.noteTrouble("message_expired")
         case .other: fleet.noteTrouble("unknown frame")
         }
@@ -169,6 +185,7 @@ final class Traffic: FrameListener {
             self.tally.delivered += 1
             self.delivered.record(nanoseconds: now - conversation.sentAt[sequence])
             if self.pace == .whenDelivered { self.goOn(conversation, at: now, on: fleet) }
+            if self.pace == .together, self.tally.delivered == self.tally.sent { self.sendRound(at: now, on: fleet) }
         } else {
             self.tally.repeatedReceipts += 1
         }

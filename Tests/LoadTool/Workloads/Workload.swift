@@ -7,6 +7,7 @@ enum Workload: String, CaseIterable, ExpressibleByArgument, Sendable {
     case latency = "W2"
     case offline = "W3"
     case idle = "W4"
+    case groups = "W5"
 
     var title: String {
         switch self {
@@ -14,6 +15,7 @@ enum Workload: String, CaseIterable, ExpressibleByArgument, Sendable {
         case .latency: "latency: pairs, messages at a steady rate"
         case .offline: "offline mail: stored, then drained in pages"
         case .idle: "idle connections: memory and CPU of each"
+        case .groups: "groups: CPU per envelope of a full group, beside the same messages one by one"
         }
     }
 
@@ -23,6 +25,7 @@ enum Workload: String, CaseIterable, ExpressibleByArgument, Sendable {
         case .latency: try await measureLatency(fleet, stack, options)
         case .offline: try await measureOffline(fleet, stack, options)
         case .idle: try await measureIdle(fleet, stack, options)
+        case .groups: try await measureGroups(fleet, stack, options)
         }
     }
 }

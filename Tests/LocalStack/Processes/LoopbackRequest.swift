@@ -26,11 +26,12 @@ package enum LoopbackRequest {
     }
 
     package static func http(
-        _ method: String, _ path: String, port: Int, headers: [String: String] = [:]
+        _ method: String, _ path: String, port: Int, headers: [String: String] = [:], body: String = ""
     ) async -> (status: Int, body: String)? {
         var head = "\(method) \(path) HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n"
         for (name, value) in headers { head += "\(name): \(value)\r\n" }
-        guard let answer = await self.answer(from: port, to: head + "\r\n", isWhole: { _ in false }) else { return nil }
+        if !body.isEmpty { head += "Content-Length: \(body.utf8.count)\r\n" }
+        guard let answer = await self.answer(from: port, to: head + "\r\n" + body, isWhole: { _ in false }) else { return nil }
         let parts = answer.split(separator: " ", maxSplits: 2)
         guard parts.count >= 2, let status = Int(parts[1].prefix(3)) else { return nil }
         let end = answer.range(of: "\r\n\r\n")?.upperBound ?? answer.endIndex

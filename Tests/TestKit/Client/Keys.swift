@@ -38,7 +38,13 @@ package struct Keys: Sendable {
         return digest
     }
 
-    package static func random(_ count: Int) -> [UInt8] { (0..<count).map { _ in UInt8.random(in: .min ... .max) } }
+    package static func random(_ count: Int) -> [UInt8] {
+        precondition(sodium_init() >= 0)
+        return [UInt8](unsafeUninitializedCapacity: count) { bytes, written in
+            randombytes_buf(bytes.baseAddress!, count)
+            written = count
+        }
+    }
 
     /// The first bits of `bytes`, five for each symbol.
     private static func base32(_ bytes: [UInt8], symbols: Int) -> String {

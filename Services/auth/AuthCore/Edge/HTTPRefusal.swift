@@ -31,6 +31,16 @@ package struct HTTPRefusal: HTTPResponseError {
     package static let internalError = HTTPRefusal(
         .internalError, "something went wrong on our side; safe to retry")
 
+    // The ops listener's.
+    package static let noAdminToken = HTTPRefusal(.notRegistered, "an admin token is needed")
+    package static let roleTooLow = HTTPRefusal(.forbidden, "viewers may only look")
+    package static let unknownReport = HTTPRefusal(.notFound, "there is no such report")
+    package static let unknownMessage = HTTPRefusal(.notFound, "nobody sent such a message lately")
+
+    package static func badParameter(_ name: StaticString) -> HTTPRefusal {
+        HTTPRefusal(.invalidPayload, "\(name): not a value that it may have")
+    }
+
     package static func tooMany(retryAfterMilliseconds wait: Int64) -> HTTPRefusal {
         HTTPRefusal(.rateLimited, "too many requests", retryAfter: (wait + 999) / 1_000)
     }

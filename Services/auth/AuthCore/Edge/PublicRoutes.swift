@@ -89,10 +89,14 @@ package struct PublicRoutes: Sendable {
 
     /// `Authorization: Bearer {token}`; the scheme's case does not matter (RFC 9110, 11.1).
     static func token(in headers: HTTPFields) -> SessionToken? {
+        self.bearer(in: headers).flatMap { SessionToken(shown: $0) }
+    }
+
+    static func bearer(in headers: HTTPFields) -> [UInt8]? {
         guard let value = headers[.authorization] else { return nil }
         let parts = value.utf8.split(separator: UInt8(ascii: " "), maxSplits: 1)
         guard parts.count == 2, String(Substring(parts[0])).lowercased() == "bearer" else { return nil }
-        return SessionToken(shown: parts[1].drop { $0 == UInt8(ascii: " ") })
+        return Array(parts[1].drop { $0 == UInt8(ascii: " ") })
     }
 
     func stored<T>(_ body: () async throws(StoreError) -> T) async throws(HTTPRefusal) -> T {

@@ -11,6 +11,7 @@ package struct Registration: Sendable {
     private let identities: IdentityTable
     private let devices = DeviceTable()
     private let sessions: SessionTable
+    private let audit: AuditTable
     private let directory: SessionDirectory
     private let bus: any KeyBus
     private let clock: WallClock
@@ -23,6 +24,7 @@ package struct Registration: Sendable {
         self.pool = pool
         self.identities = IdentityTable(pool)
         self.sessions = SessionTable(pool)
+        self.audit = AuditTable(pool)
         self.directory = directory
         self.bus = bus
         self.clock = clock
@@ -35,7 +37,7 @@ package struct Registration: Sendable {
         if let identity = frame.whisperID {
             let isBanned = try await atStore { () async throws(StoreError) in try await self.identities.isBanned(identity) }
             guard let isBanned else { return Replies.unknownIdentity }
-            guard !isBanned else { return Replies.banned }
+            guard !isBanned else { return await self.refused(banned: identity) }
         }
         let id = UUIDText.random()
         let challenge = LoginChallenge(
@@ -70,7 +72,7 @@ package struct Registration: Sendable {
         }
         switch login {
         case .refused: return .answer(self.refused("other keys"), then: nil)
-        case .banned: return .answer(Replies.banned, then: nil)
+        case .banned(let identity): return .answer(await self.refused(banned: identity), then: nil)
         case .done(let session, let ended):
             await self.directory.forget(ended)
             await self.directory.cache(session)
@@ -81,6 +83,17 @@ package struct Registration: Sendable {
         }
     }
 
+    /// A ban has kept somebody out. The answer does not wait for the record's sake: it is the same without.
+    private func refused(banned identity: WhisperID) async -> Answer {
+        do throws(StoreError) {
+            try await self.audit.addAtTimes(
+                AuditEvent(.system, AuditEvent.loginRefused, target: "\(identity)"), at: self.clock())
+        } catch {
+            self.logger.warning("refused login not recorded", [.error: "\(error)"])
+        }
+        return Replies.banned
+    }
+
     private func refused(_ reason: String) -> Answer {
         self.logger.debug("login refused", [.reason: "\(reason)"])
         return Replies.authFailed
@@ -88,7 +101,7 @@ package struct Registration: Sendable {
 
     private enum Login: Sendable {
         case done(Session, ended: [Bytes32])
-        case banned
+        case banned(WhisperID)
         case refused
     }
 
@@ -106,7 +119,7 @@ package struct Registration: Sendable {
             guard let added = try await self.add(claim, in: transaction) else { return .refused }
             identity = added
         }
-        guard let epoch = try await self.identities.beginEpoch(of: identity, in: transaction) else { return .banned }
+        guard let epoch = try await self.identities.beginEpoch(of: identity, in: transaction) else { return .banned(identity) }
         let session = Session(
             caller: Caller(identity: identity, epoch: epoch), device: proof.deviceID, platform: proof.platform,
             tokenHash: token.hash, expiresAt: SessionLife.end(ofNew: now), signPublicKey: proof.signPublicKey,

@@ -17,12 +17,17 @@ package enum Reaction: Sendable {
 package struct RequestHandler: Sendable {
     private let registration: Registration
     private let sessions: SessionService
+    private let reporting: Reporting
     private let directory: SessionDirectory
     private let logger: Logger
 
-    package init(registration: Registration, sessions: SessionService, directory: SessionDirectory, logger: Logger) {
+    package init(
+        registration: Registration, sessions: SessionService, reporting: Reporting, directory: SessionDirectory,
+        logger: Logger
+    ) {
         self.registration = registration
         self.sessions = sessions
+        self.reporting = reporting
         self.directory = directory
         self.logger = logger
     }
@@ -70,16 +75,16 @@ package struct RequestHandler: Sendable {
             return try await self.registration.prove(proof, node: node, connection: connection)
         default:
             guard let session = request.session else { return .answer(Replies.notRegistered, then: nil) }
-            return try await self.privileged(type, payload, of: session, presented: request.presentedToken)
+            return try await self.privileged(type, payload, of: session, request)
         }
     }
 
     private func privileged(
-        _ type: String, _ payload: Payload, of session: Session, presented: [UInt8]
+        _ type: String, _ payload: Payload, of session: Session, _ request: ServiceRequest
     ) async throws(HandlingError) -> Reaction {
         switch type {
         case SessionRefresh.definition.type:
-            guard let token = SessionToken(shown: presented) else { return .answer(Replies.notRegistered, then: nil) }
+            guard let token = SessionToken(shown: request.presentedToken) else { return .answer(Replies.notRegistered, then: nil) }
             return .answer(try await self.sessions.refresh(token), then: nil)
         case Logout.definition.type:
             guard let epoch = try await self.sessions.logout(session) else { return .answer(.stale, then: nil) }
@@ -88,6 +93,9 @@ package struct RequestHandler: Sendable {
                 Replies.logoutAck, then: .sessionsEnded(session.caller.identity, before: epoch, why: .replaced))
         case UpdateTokens.definition.type:
             return .answer(try await self.sessions.update(UpdateTokens(payload), of: session), then: nil)
+        case Report.definition.type:
+            let report = Report(payload)
+            return .answer(try await self.reporting.file(report, of: session, question: request.answer), then: nil)
         default:
             self.logger.error("frame without a handler", [.frame: "\(type)"])
             return .answer(Replies.internalError, then: nil)

@@ -9,7 +9,7 @@ package enum CallerStanding: Equatable, Sendable {
     case stale
 }
 
-/// The only code that writes `auth.identities`. The other tables join it by primary key.
+/// The only code that writes `auth.identities`, but for `BanTable`. The other tables join it by primary key.
 package struct IdentityTable: Sendable {
     private let pool: PostgresPool
 
@@ -18,6 +18,12 @@ package struct IdentityTable: Sendable {
     /// - Returns: nil if there is no such identity.
     package func isBanned(_ identity: WhisperID) async throws(StoreError) -> Bool? {
         let rows = try await self.pool.query("SELECT is_banned FROM auth.identities WHERE whisper_id = \(identity)")
+        return try rows.first?.decode(0)
+    }
+
+    /// - Returns: nil if there is no such identity.
+    package func signKey(of identity: WhisperID) async throws(StoreError) -> Bytes32? {
+        let rows = try await self.pool.query("SELECT sign_key FROM auth.identities WHERE whisper_id = \(identity)")
         return try rows.first?.decode(0)
     }
 

@@ -43,6 +43,14 @@ package struct SessionTable: Sendable {
         return try rows.map { row throws(StoreError) in try row.decode(0) }
     }
 
+    package func tokenHashes(
+        of identities: [WhisperID], in transaction: borrowing Transaction
+    ) async throws(StoreError) -> [Bytes32] {
+        let rows = try await transaction.query(
+            "SELECT token_hash FROM auth.sessions WHERE whisper_id = ANY (\(identities)::int8[])")
+        return try rows.map { row throws(StoreError) in try row.decode(0) }
+    }
+
     /// Lets a session end soon, and gives it the nonce that its successor's token is made with; both only once.
     /// Locks the session until the commit.
     /// - Parameter nonce: used if the session has none yet.

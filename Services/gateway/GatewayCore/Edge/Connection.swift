@@ -34,7 +34,7 @@ final class Connection {
     var transition: Transition?
     /// What the mailbox's router knows; see `BoundConnection.Progress`.
     var mailbox = MailboxProgress()
-    /// Outcomes on their way; absent while there are none.
+    /// Outcomes and group events on their way; absent while there are none.
     var confirmation: Confirmation?
 
     /// What the identity has used of its rates.
@@ -101,7 +101,7 @@ struct MailboxProgress {
     }
 }
 
-/// Outcomes leave the database when the client's own WebSocket layer has answered a ping sent behind them: a socket
+/// Outcomes and group events leave the database when the client's own WebSocket layer has answered a ping sent behind them: a socket
 /// that took the bytes proves nothing about a phone in a tunnel.
 final class Confirmation {
     /// Written, and not yet covered by a ping.
@@ -109,7 +109,9 @@ final class Confirmation {
     /// Covered by the ping under way.
     var awaitingPong: [Int64] = []
     var pingNumber: UInt64 = 0
-    /// The last page of outcomes was full: ask for more when it is confirmed.
+    /// Group events among them.
+    var groupEvents = 0
+    /// The last page of outcomes or group events was full: ask for more when it is confirmed.
     var hasMore = false
 
     func holds(_ number: Int64) -> Bool { self.written.contains(number) || self.awaitingPong.contains(number) }

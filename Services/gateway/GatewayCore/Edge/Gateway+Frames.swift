@@ -262,19 +262,13 @@ extension Gateway {
     ) {
         switch frame.definition.type {
         case SendMessage.definition.type:
-            let message = SendMessage(frame.payload)
-            let partition = Partition(of: message.to)
-            guard let number = self.ask(
-                .accept(messageID: message.messageID), partition, requestID: frame.requestID, on: connection)
-            else { return }
-            let digest = SHA256()
-            message.canonicalBytes { digest.update($0) }
-            let envelope = AcceptEnvelope(
-                answer: AnswerAddress(node: self.node, question: number), sender: session.caller,
-                senderKey: session.signPublicKey, messageID: message.messageID, to: message.to,
-                timestamp: message.timestamp, signature: message.signature, digest: digest.finish(),
-                payload: message.relayed(), receivedAt: .now, overRateFor: wait)
-            self.append(.accept(envelope), to: partition, question: number)
+            self.accept(
+                SendMessage(frame.payload).envelope, requestID: frame.requestID, of: session, overRateFor: wait,
+                on: connection)
+        case GroupSendMessage.definition.type:
+            self.accept(
+                GroupSendMessage(frame.payload).envelope, requestID: frame.requestID, of: session, overRateFor: wait,
+                on: connection)
         case FetchPending.definition.type:
             let fetch = FetchPending(frame.payload)
             let partition = Partition(of: session.caller.identity)
@@ -290,11 +284,48 @@ extension Gateway {
                 timestamp: receipt.timestamp)
             // A receipt that gets lost heals: the message is still pending, comes again, and is acknowledged again.
             self.append(.receipt(report), to: Partition(of: session.caller.identity), question: nil)
+            self.logger.debug(
+                "receipt forwarded",
+                [
+                    .messageId: "\(receipt.messageID)", .whisperId: "\(session.caller.identity)",
+                    .connId: .number(connection.id.value), .reason: "\(receipt.status)",
+                ])
+        case Typing.definition.type:
+            let typing = Typing(frame.payload)
+            let partition = Partition(of: typing.to)
+            guard self.partitionDepth[partition.index] < GatewayLimits.partitionDepthMax else { return }
+            let news = TypingNews(from: session.caller.identity, to: typing.to, isTyping: typing.isTyping)
+            self.append(.typing(news), to: partition, question: nil)
         default:
             // A frame with a mailbox route and no Job is our own mistake.
             self.logger.error("frame without a job", [.frame: "\(frame.definition.type)"])
             self.refuse(connection, .unavailable, requestID: frame.requestID)
         }
+    }
+
+    /// Has the router of the recipient's mailbox accept a message.
+    private func accept(
+        _ message: SignedEnvelope, requestID: String?, of session: Session, overRateFor wait: Int64?,
+        on connection: Connection
+    ) {
+        let partition = Partition(of: message.to)
+        let kind = Questions.Kind.accept(
+            messageID: message.messageID, groupRecipient: message.groupID == nil ? nil : message.to)
+        guard let number = self.ask(kind, partition, requestID: requestID, on: connection) else { return }
+        let digest = SHA256()
+        message.canonicalBytes { digest.update($0) }
+        let envelope = AcceptEnvelope(
+            answer: AnswerAddress(node: self.node, question: number), sender: session.caller,
+            senderKey: session.signPublicKey, messageID: message.messageID, to: message.to, group: message.groupID,
+            timestamp: message.timestamp, signature: message.signature, digest: digest.finish(),
+            payload: message.relayed(), receivedAt: .now, overRateFor: wait)
+        self.append(.accept(envelope), to: partition, question: number)
+        self.logger.debug(
+            "message forwarded",
+            [
+                .messageId: "\(message.messageID)", .whisperId: "\(session.caller.identity)",
+                .connId: .number(connection.id.value), .partition: .number(partition.index),
+            ])
     }
 
     /// - Returns: `nil` if the partition or the node has too much waiting; the client has been told.

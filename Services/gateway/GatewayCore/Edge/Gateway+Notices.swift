@@ -62,6 +62,11 @@ extension Gateway {
             self.endSession(of: connection)
         case .mail(let id, let mail, let again): self.deliver(mail, to: id, again: again)
         case .outcomes(let id, let outcomes): self.deliver(outcomes, to: id)
+        case .groupEvent(let payload, let readers):
+            for reader in readers { self.deliver(groupEvent: payload, to: reader) }
+        case .frame(let id, let type, let payload):
+            guard let connection = self.connections[id] else { return }
+            self.reply(connection, type: type, payload: payload, requestID: nil)
         }
     }
 
@@ -69,21 +74,35 @@ extension Gateway {
         guard let connection = self.connections[question.connection], connection.isOpen else { return }
         let requestID = question.requestID
         switch (answer, question.kind) {
-        case (.accepted, .accept(let messageID)):
+        case (.accepted, .accept(let messageID, let groupRecipient)):
             var payload = JSONWriter()
             payload.add("messageId", messageID)
             payload.add("status", "sent")
+            if let groupRecipient { payload.add("to", groupRecipient) }
             self.reply(connection, type: "message_accepted", payload: payload.finished(), requestID: requestID)
+            self.logger.debug(
+                "message acknowledged", [.messageId: "\(messageID)", .connId: .number(connection.id.value)])
         case (.page(let mail, let next), .fetch):
             self.deliver(page: mail, next: next, to: connection, requestID: requestID)
         case (.session(let session), .session): self.resolved(session, on: connection.id)
         case (.refused, .session): self.resolveFailed(on: connection.id)
-        case (.refused(let refusal), _):
+        case (.refused(let refusal), let kind):
             self.refuse(connection, refusal, requestID: requestID)
+            if case .accept(let messageID, _) = kind {
+                self.logger.debug(
+                    "message refused",
+                    [
+                        .messageId: "\(messageID)", .connId: .number(connection.id.value),
+                        .code: "\(refusal.code.rawValue)",
+                    ])
+            }
             if refusal.code == .userBanned { self.close(connection, .banned) }
         case (.stale, _): self.endSession(of: connection)
         case (.reply(let type, let payload), _):
             self.reply(connection, type: type, payload: payload, requestID: requestID)
+        case (.groupEvent(let number, let payload), _):
+            self.keep(number, on: connection)
+            self.reply(connection, type: "group_event", payload: payload, requestID: requestID)
         case (.loggedIn(let session, let type, let payload), _):
             if let own = connection.session, own.caller.identity != session.caller.identity {
                 self.refuse(
@@ -125,6 +144,8 @@ extension Gateway {
             self.write(to: connection) {
                 WebSocketWriter.text(Self.receivedHead, letter.payload, [UInt8(ascii: "}")], to: &$0)
             }
+            self.logger.debug(
+                "message written", [.messageId: "\(letter.messageID)", .connId: .number(connection.id.value)])
         }
     }
 
@@ -135,6 +156,9 @@ extension Gateway {
             if index > 0 { payload.append(UInt8(ascii: ",")) }
             payload += letter.payload
             connection.mailbox.sentThrough = max(connection.mailbox.sentThrough, letter.number)
+            self.logger.debug(
+                "message written in a page",
+                [.messageId: "\(letter.messageID)", .connId: .number(connection.id.value)])
         }
         payload.append(UInt8(ascii: "]"))
         if let next {
@@ -156,17 +180,44 @@ extension Gateway {
             confirmation.written.append(outcome.number)
             var payload = JSONWriter()
             payload.add("messageId", outcome.messageID)
+            self.logger.debug(
+                "outcome written",
+                [
+                    .messageId: "\(outcome.messageID)", .connId: .number(connection.id.value),
+                    .reason: "\(outcome.kind)",
+                ])
             switch outcome.kind {
             case .delivered, .read:
                 payload.add("status", outcome.kind == .read ? "read" : "delivered")
                 payload.add("timestamp", outcome.timestamp)
                 payload.add("from", outcome.peer)
+                if let group = outcome.group { payload.add("groupId", group: group) }
                 self.reply(connection, type: "message_delivered", payload: payload.finished(), requestID: nil)
             case .expired:
                 payload.add("to", outcome.peer)
                 self.reply(connection, type: "message_expired", payload: payload.finished(), requestID: nil)
             }
         }
+    }
+
+    private func deliver(groupEvent payload: [UInt8], to reader: GroupReader) {
+        guard let connection = self.connections[reader.connection], connection.isOpen,
+            self.keep(reader.number, on: connection)
+        else { return }
+        self.reply(connection, type: "group_event", payload: payload, requestID: nil)
+    }
+
+    /// The `group_event` written next is confirmed by the client's own pong, like an outcome.
+    /// - Returns: whether it is not on its way already.
+    @discardableResult
+    private func keep(_ number: Int64, on connection: Connection) -> Bool {
+        let confirmation = connection.confirmation ?? Confirmation()
+        connection.confirmation = confirmation
+        guard !confirmation.holds(number) else { return false }
+        confirmation.written.append(number)
+        confirmation.groupEvents += 1
+        if confirmation.groupEvents >= GatewayLimits.groupEventsPerBindMax { confirmation.hasMore = true }
+        return true
     }
 
     func receivedPong(_ payload: [UInt8], on connection: Connection) {
@@ -182,5 +233,12 @@ extension Gateway {
 
     static func pingPayload(_ number: UInt64) -> [UInt8] {
         withUnsafeBytes(of: number.bigEndian) { Array($0) }
+    }
+}
+
+extension Mail {
+    /// Read back from the payload, which begins with it (`SignedEnvelope.relayed`). For the log alone.
+    fileprivate var messageID: String {
+        String(decoding: self.payload.dropFirst(#"{"messageId":""#.utf8.count).prefix(UUIDText.textLength), as: UTF8.self)
     }
 }

@@ -6,6 +6,8 @@ import Telemetry
 /// What happens because time passes. One look around a second; what concerns every connection is spread over many looks.
 extension Gateway {
     func tick() async throws {
+        // Before anybody is here: what Redis loses from now on is noticed.
+        await self.lookAtCanary()
         while true {
             try await Task.sleep(for: .seconds(1))
             self.second += 1

@@ -76,7 +76,10 @@ final class SocketHandler: ChannelInboundHandler {
             if self.readFrames(&buffer, &parser) { self.stage = .webSocket(parser) }
         }
         if case .done = self.stage { return }
-        self.partial = buffer.readableBytes > 0 ? buffer : nil
+        guard buffer.readableBytes > 0 else { return }
+        // What was read before it must not be kept with it: a client whose reads always end inside a frame would
+        // otherwise have a buffer that only grows.
+        self.partial = buffer.readerIndex > 0 ? ByteBuffer(bytes: buffer.readableBytesView) : buffer
     }
 
     private func readRequest(_ buffer: inout ByteBuffer) {

@@ -11,7 +11,8 @@ struct Questions {
 
     enum Kind {
         /// A message waits for its commit.
-        case accept(messageID: UUIDText)
+        /// - groupRecipient: of group mail, which is answered recipient by recipient.
+        case accept(messageID: UUIDText, groupRecipient: WhisperID?)
         case fetch
         /// Any frame that a service answers.
         case frame

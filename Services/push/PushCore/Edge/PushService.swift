@@ -89,6 +89,7 @@ package final class PushService: Sendable {
         for entry in entries {
             do throws(WireError) {
                 let wake = try Wake(decoding: entry.bytes)
+                self.logger.debug("wake taken", [.wakeId: "\(wake.wakeID)"])
                 if let wakeup = coalescer.received(wake, entry.id, at: .now) { wakeups.append(wakeup) }
             } catch {
                 // It would come again forever. Losing it costs a wake-up, never a message.
@@ -120,9 +121,15 @@ package final class PushService: Sendable {
             try await self.provider.send(wakeup)
             self.metrics.byResult[.sent].increment()
             self.metrics.coalesced.increment(by: wakeup.jobs.count - 1)
+            self.logger.debug(
+                "wake sent",
+                [
+                    .wakeId: "\(wakeup.wakeID)", .count: .number(wakeup.jobs.count), .provider: "\(self.provider.name)",
+                ])
             return true
         } catch {
             self.metrics.byResult[.failed].increment()
+            self.logger.debug("wake not sent", [.wakeId: "\(wakeup.wakeID)", .error: "\(error)"])
             return false
         }
     }

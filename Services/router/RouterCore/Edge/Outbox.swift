@@ -28,6 +28,9 @@ struct Outbox {
         self.add(.answer(question: address.question, answer), for: address.node)
     }
 
+    /// Says nothing to a node, to learn whether it is there.
+    func knock(at node: NodeID) { self.publish([], to: node) }
+
     mutating func send() {
         for node in self.events.keys { self.send(to: node) }
     }
@@ -35,6 +38,10 @@ struct Outbox {
     private mutating func send(to node: NodeID) {
         guard let events = self.events.removeValue(forKey: node), !events.isEmpty else { return }
         self.bytes[node] = nil
+        self.publish(events, to: node)
+    }
+
+    private func publish(_ events: [NodeEvent], to node: NodeID) {
         let unheard = self.unheard
         self.bus.publish(NodeNotice(events: events).encoded(), to: Keyspace.node(node).name) { result in
             switch result {
@@ -52,6 +59,8 @@ extension NodeEvent {
         case .answer(_, .page(let mail, _)): mail.reduce(64) { $0 + $1.payload.count }
         case .mail(_, let mail, _): mail.reduce(64) { $0 + $1.payload.count }
         case .outcomes(_, let outcomes): 80 * outcomes.count
+        case .frame(_, _, let payload): 64 + payload.count
+        case .groupEvent(let payload, let readers): 64 + payload.count + 16 * readers.count
         default: 64
         }
     }

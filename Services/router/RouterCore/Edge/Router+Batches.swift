@@ -18,14 +18,21 @@ extension Router {
         // batch brings, or it would be held back for a client that sees no reason to fetch; a page must not show what
         // this batch acknowledges.
         var statements: [SQL] = []
+        var news: [GroupNews] = []
         let now = Timestamp.now
         if !batch.bounds.isEmpty {
             statements.append(MailboxTable.newest(batch.bounds.map(\.caller)))
             statements.append(OutcomesTable.pending(of: batch.bounds.map(\.caller.identity)))
+            statements.append(GroupNewsTable.pending(of: batch.bounds.map(\.caller.identity)))
         }
         if !accepts.unique.isEmpty { statements.append(AcceptStatement.sql(accepts.unique, at: now)) }
+        let unwritten = self.unwritten(accepts.unique, at: now)
+        if !unwritten.isEmpty { statements.append(PeersTable.note(unwritten.map { accepts.unique[$0] })) }
         for round in rounds { statements.append(ReceiptStatement.sql(round, at: now)) }
-        if !batch.confirmed.isEmpty { statements.append(OutcomesTable.remove(batch.confirmed)) }
+        if !batch.confirmed.isEmpty {
+            statements.append(OutcomesTable.remove(batch.confirmed))
+            statements.append(GroupNewsTable.remove(batch.confirmed))
+        }
         if !questions.isEmpty { statements.append(MailboxTable.read(questions)) }
 
         if !statements.isEmpty {
@@ -36,17 +43,23 @@ extension Router {
             if !batch.bounds.isEmpty {
                 let newest = try MailboxTable.newest(results.removeFirst())
                 let outcomes = try OutcomesTable.outcomes(results.removeFirst())
+                news = try GroupNewsTable.news(results.removeFirst())
                 self.bound(batch.bounds, newest: newest, outcomes: outcomes, &outbox)
             }
             if !accepts.unique.isEmpty {
-                self.accepted(accepts, try AcceptStatement.results(results.removeFirst()), &outbox)
+                let verdicts = try AcceptStatement.results(results.removeFirst())
+                self.accepted(accepts, verdicts, &outbox)
+                for position in unwritten where verdicts[position].verdict == .accepted {
+                    self.wrote(accepts.unique[position], at: now)
+                }
             }
+            if !unwritten.isEmpty { results.removeFirst() }
             var told: [(sender: WhisperID, outcome: Outcome)] = []
             for round in rounds {
                 told += self.received(round, try ReceiptStatement.results(results.removeFirst()))
             }
             await self.tell(told, &outbox)
-            if !batch.confirmed.isEmpty { results.removeFirst() }
+            if !batch.confirmed.isEmpty { results.removeFirst(2) }
             if !questions.isEmpty {
                 let letters = try MailboxTable.letters(results.removeFirst(), for: questions)
                 self.fetched(batch.fetches, letters, &outbox)
@@ -55,12 +68,21 @@ extension Router {
         for gone in batch.unbounds {
             guard let session = self.sessions[gone.identity], session.node == gone.node,
                 session.connection == gone.connection
-            else { continue }
+            else {
+                self.leftUnseen(gone.identity)
+                continue
+            }
             self.sessions[gone.identity] = nil
+            self.left(gone.identity)
             if session.unacknowledged > 0 { self.wake(gone.identity) }
         }
+        self.heardPresence(batch, &outbox)
         outbox.send()
         self.trim(batch)
+        if !news.isEmpty {
+            try await self.tell(news, &outbox) { sql throws(StoreError) in try await self.store.query(sql) }
+            outbox.send()
+        }
         try await self.catchUp(batch.bounds.map(\.caller.identity))
     }
 
@@ -107,6 +129,12 @@ extension Router {
             let answer = Self.answer(to: result.verdict, of: envelope)
             outbox.answer(envelope.answer, answer)
             for address in accepts.repeats[position] ?? [] { outbox.answer(address, answer) }
+            self.logger.debug(
+                "message judged",
+                [
+                    .messageId: "\(envelope.messageID)", .whisperId: "\(envelope.to)", .reason: "\(result.verdict)",
+                    .latencyMs: .number(now - envelope.receivedAt.milliseconds),
+                ])
             switch result.verdict {
             case .accepted: self.metrics.accepted.increment()
             case .repeated: self.metrics.repeated.increment()
@@ -121,8 +149,9 @@ extension Router {
                 outbox.add(
                     .mail(session.connection, [Mail(number: number, payload: envelope.payload)], again: false),
                     for: session.node)
-            case .hold: break
-            case nil: self.wake(envelope.to)
+                self.logger.debug("message sent", [.messageId: "\(envelope.messageID)", .node: "\(session.node)"])
+            case .hold: self.logger.debug("message held back", [.messageId: "\(envelope.messageID)"])
+            case nil: self.wake(envelope.to, for: envelope.messageID)
             }
         }
     }
@@ -137,6 +166,8 @@ extension Router {
             .refused(
                 Refusal(.rateLimited, "too many messages", retryAfterMilliseconds: envelope.overRateFor))
         case .unknownRecipient: .refused(Refusal(.notFound, "no such recipient"))
+        case .unknownGroup: .refused(Refusal(.notFound, "no such group"))
+        case .notMembers: .refused(Refusal(.forbidden, "sender and recipient must be members of the group"))
         case .recipientBanned: .refused(Refusal(.forbidden, "the recipient is banned"))
         }
     }
@@ -165,6 +196,12 @@ extension Router {
         self.metrics.receiptsIgnored.increment(by: reports.count - results.count)
         return results.map { result in
             let report = reports[result.position]
+            self.logger.debug(
+                "receipt honoured",
+                [
+                    .messageId: "\(report.messageID)", .whisperId: "\(report.recipient.identity)",
+                    .reason: "\(report.status)",
+                ])
             if result.wasPending { self.sessions[report.recipient.identity]?.acknowledged(result.number) }
             return (
                 report.sender,
@@ -172,7 +209,7 @@ extension Router {
                     number: result.outcome, kind: report.status == .read ? .read : .delivered,
                     messageID: UUIDText(
                         high: report.messageID.high, low: report.messageID.low, upperCase: result.idCase),
-                    peer: report.recipient.identity, timestamp: report.timestamp)
+                    peer: report.recipient.identity, group: result.group, timestamp: report.timestamp)
             )
         }
     }
@@ -228,7 +265,8 @@ extension Router {
                 }
                 outbox.add(.replaced(known.connection), for: known.node)
             }
-            let session = MailboxSession(bound, newest: found.newest)
+            let session = MailboxSession(bound, newest: found.newest, at: self.now)
+            self.came(bound, known: self.sessions[identity], at: self.now)
             self.sessions[identity] = session
             outbox.add(.bound(bound.connection, isCaughtUp: session.isCaughtUp), for: bound.node)
             if let list = waiting[identity] {
@@ -310,8 +348,13 @@ extension Router {
         let found = try MailboxTable.letters(try await self.store.query(MailboxTable.read(questions)), for: questions)
         for ((identity, _), letters) in zip(late, found) where !letters.isStale {
             guard let session = self.sessions[identity] else { continue }
-            let mail = letters.letters.map(\.mail)
-            self.sessions[identity]!.resent(mail.map(\.number), at: now)
+            // A busy client always has mail under way: only what it has had for long is late.
+            let deadline = now - self.configuration.resendAfter.milliseconds
+            let mail = letters.letters.filter { $0.acceptedAt.milliseconds <= deadline }.map(\.mail)
+            self.sessions[identity]!.resent(
+                count: mail.count, from: letters.letters.first?.mail.number,
+                youngSince: letters.letters.first { $0.acceptedAt.milliseconds > deadline }?.acceptedAt.milliseconds,
+                isAll: !letters.hasMore, at: now)
             guard !mail.isEmpty else { continue }
             self.metrics.redeliveries.increment(by: mail.count)
             outbox.add(.mail(session.connection, mail, again: true), for: session.node)

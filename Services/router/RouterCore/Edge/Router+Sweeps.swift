@@ -25,7 +25,7 @@ extension Router {
     /// As often as the time to live asks for, if that is short.
     private nonisolated var sweepPause: Duration { min(RouterLimits.sweepInterval, self.configuration.pendingTTL / 4) }
 
-    /// Outcomes that should have reached a connected sender by now: whoever stored them died before saying so. Only recent
+    /// Outcomes and group events that should have reached somebody connected by now: whoever stored them died before saying so. Only recent
     /// ones are looked at; what is older was told when its sender was last connected, or waits until it is.
     private func tellLingering(_ pool: PostgresPool) async throws(StoreError) {
         guard !self.sessions.isEmpty else { return }
@@ -34,7 +34,12 @@ extension Router {
             try await pool.query(
                 OutcomesTable.created(
                     after: now - RouterLimits.lingeringInterval * 4, before: now - RouterLimits.lingeringInterval)))
+        let news = try GroupNewsTable.news(
+            try await pool.query(
+                GroupNewsTable.created(
+                    after: now - RouterLimits.lingeringInterval * 4, before: now - RouterLimits.lingeringInterval)))
         var outbox = self.makeOutbox()
+        try await self.tell(news, &outbox) { sql throws(StoreError) in try await pool.query(sql) }
         for (sender, outcome) in lingering {
             guard let session = self.sessions[sender] else { continue }
             outbox.add(.outcomes(session.connection, [outcome]), for: session.node)
@@ -55,6 +60,10 @@ extension Router {
                         from: range.lowerBound, through: range.upperBound, acceptedBefore: deadline, at: now)))
             if !expired.isEmpty {
                 self.metrics.expired.increment(by: expired.count)
+                for (_, outcome) in expired {
+                    self.logger.debug(
+                        "message expired", [.messageId: "\(outcome.messageID)", .whisperId: "\(outcome.peer)"])
+                }
                 var outbox = self.makeOutbox()
                 await self.tell(expired, &outbox)
                 outbox.send()
@@ -69,7 +78,9 @@ extension Router {
         self.metrics.pendingMessages.set(pending)
         self.metrics.pendingOldestSeconds.set(oldest.map { Double(now.milliseconds - $0.milliseconds) / 1_000 } ?? 0)
         _ = try await pool.execute(OutcomesTable.expire(createdBefore: deadline))
+        _ = try await pool.execute(GroupNewsTable.forget(createdBefore: now - RouterLimits.groupEventTTL))
         _ = try await pool.execute(OutcomesTable.forgetLedger(acceptedBefore: now - RouterLimits.ledgerTTL))
+        _ = try await pool.execute(PeersTable.forget(sentBefore: now - PresenceLimits.trafficTTL))
         try await self.wakeWaiting(pool)
     }
 

@@ -21,6 +21,7 @@ package actor Router {
     /// The live connections of the identities in them.
     var sessions: [WhisperID: MailboxSession] = [:]
     var wakes = WakeMemory()
+    var presence: PresenceMemory
     /// Partitions whose gateways must be asked anew who is there.
     private var toAnnounce: Set<Partition> = []
     /// Partitions whose waiting recipients must be looked through for lost wake-ups.
@@ -29,6 +30,8 @@ package actor Router {
     private var leasesSeenAt: Int64 = 0
     private var timersSeenAt: Int64 = 0
     private var hasCanary = false
+    /// Above 0: Jobs are taken one at a time.
+    private var carefulReadsLeft = 0
     private var isDraining = false
     private var isServing = false
     private var drained: [CheckedContinuation<Void, Never>] = []
@@ -38,6 +41,7 @@ package actor Router {
         configuration: RouterConfiguration, bus: any Bus, store: PostgresConnection, logger: Logger
     ) {
         self.configuration = configuration
+        self.presence = PresenceMemory(configuration.presence)
         self.bus = bus
         self.store = store
         self.logger = logger
@@ -65,6 +69,7 @@ package actor Router {
                 try await self.serve()
             } catch {
                 self.logger.warning("routing interrupted", [.error: "\(error)"])
+                if case StoreError.refused = error { self.carefulReadsLeft = RouterLimits.carefulReads }
             }
             self.isServing = false
             await self.leave()
@@ -96,6 +101,7 @@ package actor Router {
     private func leave() async {
         self.owned = [:]
         self.sessions = [:]
+        self.presence.keep { _ in false }
         self.metrics.partitionsLeased.set(0)
         await self.store.close()
     }
@@ -106,7 +112,14 @@ package actor Router {
             try await self.look()
             if self.isDraining { return }
             async let following = self.intake()
-            try await self.handle(batch)
+            do {
+                try await self.handle(batch)
+            } catch StoreError.refused(let state, let message) where batch.isSingle {
+                // One Job that the database will never take must not stop everything behind it. Whoever asked hears nothing and
+                // gets INTERNAL_ERROR.
+                self.logger.error("job given up", [.code: "\(state)", .error: "\(message)"])
+                self.trim(batch)
+            }
             batch = try await following
         }
     }
@@ -119,10 +132,9 @@ package actor Router {
             try? await Task.sleep(for: RouterLimits.readPatience)
             return Batch()
         }
-        let positions = self.owned.map { (stream: Keyspace.mailbox($0.key).name, after: $0.value) }
-        let read = try await self.bus.read(
-            positions, limit: RouterLimits.jobsPerPartitionMax, patience: RouterLimits.readPatience)
+        let read = try await self.carefulReadsLeft > 0 ? self.readOne() : self.readAll()
         var batch = Batch()
+        batch.isSingle = self.carefulReadsLeft > 0
         for part in read {
             // Given up while the read was waiting: the next owner will find these entries.
             guard let partition = self.partition(ofStream: part.stream), self.owned[partition] != nil,
@@ -140,6 +152,24 @@ package actor Router {
         }
         if !batch.accepts.isEmpty { batch.verdicts = await Verification.verify(batch.accepts) }
         return batch
+    }
+
+    private func readAll() async throws(BusError) -> [StreamBatch] {
+        try await self.bus.read(
+            self.owned.map { (stream: Keyspace.mailbox($0.key).name, after: $0.value) },
+            limit: RouterLimits.jobsPerPartitionMax, patience: RouterLimits.readPatience)
+    }
+
+    /// Reads a single Job, partition after partition: for a while after the database has refused a batch, to find out which
+    /// Job it was.
+    private func readOne() async throws(BusError) -> [StreamBatch] {
+        for (partition, position) in self.owned.sorted(by: { $0.key < $1.key }) {
+            self.carefulReadsLeft -= 1
+            let read = try await self.bus.read(
+                [(stream: Keyspace.mailbox(partition).name, after: position)], limit: 1, patience: .zero)
+            if !read.isEmpty { return read }
+        }
+        return []
     }
 
     private let partitionsByStream = Dictionary(
@@ -198,6 +228,7 @@ package actor Router {
                 self.owned[partition] = .start
                 self.toAnnounce.insert(partition)
                 self.toWake.insert(partition)
+                self.presence.adoptedAt[partition] = self.now
             }
             self.logger.notice("partitions taken", [.count: .number(self.owned.count)])
         }
@@ -208,6 +239,7 @@ package actor Router {
     private func giveUp(_ partitions: [Partition]) async throws {
         for partition in partitions { self.owned[partition] = nil }
         self.sessions = self.sessions.filter { self.owned[Partition(of: $0.key)] != nil }
+        self.presence.keep { self.owned[Partition(of: $0)] != nil }
         _ = try await self.store.query(LeaseStatements.giveUp(partitions))
         self.logger.notice("partitions given up", [.count: .number(partitions.count)])
     }
@@ -239,13 +271,20 @@ package actor Router {
         // The node is gone, and with it its connections. What they did not acknowledge waits, and its owners are woken.
         for (identity, session) in self.sessions where session.node == node {
             self.sessions[identity] = nil
+            self.left(identity)
             if session.unacknowledged > 0 { self.wake(identity) }
         }
     }
 
-    func wake(_ identity: WhisperID) {
-        guard self.wakes.shouldWake(identity, at: self.now) else { return }
+    /// - Parameter message: the one that is waiting, if it is a new one.
+    func wake(_ identity: WhisperID, for message: UUIDText? = nil) {
+        guard self.wakes.shouldWake(identity, at: self.now) else {
+            return self.logger.debug("woken already", [.messageId: "\(message?.description ?? "")", .whisperId: "\(identity)"])
+        }
         let wake = Wake(recipient: identity, reason: .message, wakeID: .random(), queuedAt: .now)
+        self.logger.debug(
+            "wake queued",
+            [.messageId: "\(message?.description ?? "")", .whisperId: "\(identity)", .wakeId: "\(wake.wakeID)"])
         self.bus.append(wake, to: Keyspace.wakes) { [weak self] _ in
             // Bare: it lasts one hop. The sweep makes up for what got lost.
             Task { await self?.wakeAgain(identity) }

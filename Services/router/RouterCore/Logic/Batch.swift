@@ -11,14 +11,20 @@ struct Batch {
     var bounds: [BoundConnection] = []
     var unbounds: [(identity: WhisperID, node: NodeID, connection: ConnectionID)] = []
     var confirmed: [Int64] = []
+    var presence: [PresenceNews] = []
+    var presenceQuestions: [PresenceQuestion] = []
+    var typing: [TypingNews] = []
     /// The last entry taken of each partition: everything up to it is done when the batch is.
     var positions: [(partition: Partition, through: EntryID)] = []
+
+    /// Holds one Job only, because something is wrong with one of them.
+    var isSingle = false
 
     var isEmpty: Bool { self.positions.isEmpty }
 
     var jobs: Int {
         self.accepts.count + self.receipts.count + self.fetches.count + self.bounds.count + self.unbounds.count
-            + self.confirmed.count
+            + self.confirmed.count + self.presence.count + self.presenceQuestions.count + self.typing.count
     }
 
     mutating func add(_ job: MailboxJob) {
@@ -29,6 +35,9 @@ struct Batch {
         case .bound(let connections): self.bounds += connections
         case .unbound(let identity, let node, let connection): self.unbounds.append((identity, node, connection))
         case .outcomesConfirmed(let numbers): self.confirmed += numbers
+        case .presence(let news): self.presence += news
+        case .presenceAsked(let questions): self.presenceQuestions += questions
+        case .typing(let news): self.typing.append(news)
         }
     }
 }

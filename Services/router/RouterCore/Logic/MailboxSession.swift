@@ -25,9 +25,11 @@ package struct MailboxSession {
     private var unacknowledgedFrom: Int64 = 0
     private var unacknowledgedSince: Int64 = 0
     private var resends: Int64 = 0
+    /// Stands for "some": how many, the mailbox says when it is read the next time.
+    private static let some = Int.max / 2
 
     /// - Parameter newest: the highest number waiting in the mailbox, `nil` if it is empty.
-    package init(_ bound: BoundConnection, newest: Int64?) {
+    package init(_ bound: BoundConnection, newest: Int64?, at now: Int64) {
         self.caller = bound.caller
         self.node = bound.node
         self.connection = bound.connection
@@ -38,6 +40,11 @@ package struct MailboxSession {
         case .paging: self.delivery = .paging(through: 0, heldSince: nil)
         case .live(let through):
             self.delivery = newest.map { $0 > through } == true ? .catchingUp(through: through) : .live(through: through)
+            // Another router, or this one before the bus was lost, may have sent some of it; the receipts may be lost, too.
+            if newest != nil {
+                self.unacknowledged = Self.some
+                self.unacknowledgedSince = now
+            }
         }
     }
 
@@ -112,7 +119,7 @@ package struct MailboxSession {
         case none
         /// Read what lies behind this number and send it.
         case catchUp(after: Int64)
-        /// Read what lies in this range and was accepted before `deadline`, and send it again.
+        /// Read what lies in this range, and send again what was accepted longer ago than the time to resend.
         case resend(after: Int64, through: Int64)
     }
 
@@ -131,11 +138,15 @@ package struct MailboxSession {
         }
     }
 
-    /// These numbers still lay in the mailbox and were sent again.
-    package mutating func resent(_ numbers: [Int64], at now: Int64) {
-        self.unacknowledged = numbers.count
-        self.unacknowledgedFrom = numbers.first ?? 0
-        self.unacknowledgedSince = now
-        self.resends += 1
+    /// What lay in the range that was asked for has been read, and what is old enough has been sent again.
+    /// - Parameters:
+    ///   - first: the lowest number that still lay there.
+    ///   - youngSince: when the oldest of those was accepted that are too young to be sent again.
+    ///   - isAll: nothing lies behind what was read.
+    package mutating func resent(count: Int, from first: Int64?, youngSince: Int64?, isAll: Bool, at now: Int64) {
+        self.unacknowledged = isAll && youngSince == nil ? count : Self.some
+        self.unacknowledgedFrom = first ?? 0
+        self.unacknowledgedSince = youngSince ?? now
+        self.resends = youngSince == nil ? self.resends + 1 : 0
     }
 }

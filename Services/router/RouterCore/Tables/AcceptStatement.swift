@@ -18,6 +18,9 @@ enum AcceptStatement {
         case unknownRecipient = 5
         case recipientBanned = 6
         case overRate = 7
+        case unknownGroup = 8
+        /// Sender or recipient is not in the group now.
+        case notMembers = 9
     }
 
     struct Result {
@@ -32,6 +35,7 @@ enum AcceptStatement {
         let senders = envelopes.map(\.sender.identity)
         let epochs = envelopes.map(\.sender.epoch.value)
         let recipients = envelopes.map(\.to)
+        let groups = envelopes.map { $0.group.map { PostgresUUID($0) } }
         let payloads = envelopes.map(\.payload)
         let overRate = envelopes.map { $0.overRateFor != nil }
         let timely = envelopes.map { $0.timestamp.isWithinSkew(of: $0.receivedAt) }
@@ -46,12 +50,23 @@ enum AcceptStatement {
                         WHEN NOT g.is_timely THEN 4
                         WHEN g.is_over_rate THEN 7
                         WHEN r.whisper_id IS NULL THEN 5
+                        -- Looked up for group mail alone. Not joined: a join is paid for by every message, and EXISTS may
+                        -- be planned as a reading of the whole table.
+                        WHEN g.group_id IS NOT NULL
+                            AND (SELECT x.revision FROM router.groups x WHERE x.group_id = g.group_id) IS NULL THEN 8
+                        WHEN g.group_id IS NOT NULL AND (
+                            (SELECT m.role FROM router.group_members m
+                                WHERE m.group_id = g.group_id AND m.member = g.sender) IS NULL
+                            OR (SELECT m.role FROM router.group_members m
+                                WHERE m.group_id = g.group_id AND m.member = g.recipient) IS NULL) THEN 9
                         WHEN r.is_banned THEN 6
                         ELSE 0 END AS verdict
                     FROM unnest(\(messageIDs)::uuid[], \(idCases)::int4[], \(senders)::int8[], \(epochs)::int8[],
-                            \(recipients)::int8[], \(payloads)::bytea[], \(timely)::bool[], \(overRate)::bool[])
+                            \(recipients)::int8[], \(groups)::uuid[], \(payloads)::bytea[], \(timely)::bool[],
+                            \(overRate)::bool[])
                         WITH ORDINALITY
-                        AS g (message_id, id_case, sender, epoch, recipient, payload, is_timely, is_over_rate, position)
+                        AS g (message_id, id_case, sender, epoch, recipient, group_id, payload, is_timely, is_over_rate,
+                            position)
                     LEFT JOIN auth.mail_identities s ON s.whisper_id = g.sender
                     LEFT JOIN auth.mail_identities r ON r.whisper_id = g.recipient
                     LEFT JOIN router.ledger l
@@ -59,8 +74,8 @@ enum AcceptStatement {
                     ORDER BY g.position
                 ) a
             ), entered AS (
-                INSERT INTO router.ledger (message_id, sender, recipient, number, accepted_at, id_case)
-                SELECT message_id, sender, recipient, number, \(now), id_case FROM judged WHERE verdict = 0
+                INSERT INTO router.ledger (message_id, sender, recipient, number, accepted_at, id_case, group_id)
+                SELECT message_id, sender, recipient, number, \(now), id_case, group_id FROM judged WHERE verdict = 0
             ), stored AS (
                 INSERT INTO router.mailbox (recipient, number, sender, message_id, accepted_at, id_case, payload)
                 SELECT recipient, number, sender, message_id, \(now), id_case, payload FROM judged WHERE verdict = 0

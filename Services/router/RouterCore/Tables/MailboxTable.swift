@@ -139,7 +139,7 @@ enum MailboxTable {
         INSERT INTO router.outcomes (sender, number, kind, id_case, message_id, recipient, at, created_at)
         SELECT sender, nextval('router.outcome_numbers'), 3, id_case, message_id, recipient, \(now.milliseconds), \(now)
         FROM removed
-        RETURNING sender, number, kind, id_case, message_id, recipient, at
+        RETURNING sender, number, kind, id_case, message_id, recipient, group_id, at
         """
     }
 }

@@ -6,7 +6,7 @@ enum OutcomesTable {
     /// The oldest outcomes of each sender.
     static func pending(of senders: [WhisperID]) -> SQL {
         """
-        SELECT o.sender, o.number, o.kind, o.id_case, o.message_id, o.recipient, o.at
+        SELECT o.sender, o.number, o.kind, o.id_case, o.message_id, o.recipient, o.group_id, o.at
         FROM unnest(\(senders)::int8[]) AS g (sender)
         CROSS JOIN LATERAL (
             SELECT * FROM router.outcomes WHERE sender = g.sender ORDER BY number
@@ -26,6 +26,7 @@ enum OutcomesTable {
             let idCase = UInt32(bitPattern: try row.next(Int32.self))
             let messageID: PostgresUUID = try row.next()
             let recipient: WhisperID = try row.next()
+            let group: PostgresUUID? = try row.next()
             let at: Int64 = try row.next()
             results.append(
                 (
@@ -34,7 +35,7 @@ enum OutcomesTable {
                         // The column holds nothing else.
                         number: number, kind: Outcome.Kind(rawValue: kind)!,
                         messageID: UUIDText(high: messageID.high, low: messageID.low, upperCase: idCase),
-                        peer: recipient, timestamp: Timestamp(milliseconds: at))
+                        peer: recipient, group: group.map { UUIDText($0) }, timestamp: Timestamp(milliseconds: at))
                 ))
         }
         return results
@@ -43,7 +44,7 @@ enum OutcomesTable {
     /// Outcomes of a stretch of time that nobody has confirmed.
     static func created(after start: Timestamp, before end: Timestamp) -> SQL {
         """
-        SELECT sender, number, kind, id_case, message_id, recipient, at FROM router.outcomes
+        SELECT sender, number, kind, id_case, message_id, recipient, group_id, at FROM router.outcomes
         WHERE created_at > \(start) AND created_at < \(end) ORDER BY number LIMIT \(RouterLimits.sweepRowsMax)
         """
     }

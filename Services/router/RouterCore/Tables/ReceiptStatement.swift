@@ -16,6 +16,8 @@ enum ReceiptStatement {
         var outcome: Int64
         /// The message id in its sender's spelling.
         var idCase: UInt32
+        /// Of group mail.
+        var group: UUIDText?
     }
 
     static func sql(_ reports: [ReceiptReport], at now: Timestamp) -> SQL {
@@ -27,7 +29,8 @@ enum ReceiptStatement {
         let times = reports.map(\.timestamp.milliseconds)
         return """
             WITH honoured AS MATERIALIZED (
-                SELECT g.*, l.number, l.status AS old, l.id_case, nextval('router.outcome_numbers') AS outcome
+                SELECT g.*, l.number, l.status AS old, l.id_case, l.group_id,
+                    nextval('router.outcome_numbers') AS outcome
                 FROM unnest(\(messageIDs)::uuid[], \(recipients)::int8[], \(epochs)::int8[], \(senders)::int8[],
                         \(statuses)::int2[], \(times)::int8[])
                     WITH ORDINALITY AS g (message_id, recipient, epoch, sender, status, at, position)
@@ -42,10 +45,11 @@ enum ReceiptStatement {
                 DELETE FROM router.mailbox m USING honoured h
                 WHERE m.recipient = h.recipient AND m.number = h.number AND h.old = 0
             ), told AS (
-                INSERT INTO router.outcomes (sender, number, kind, id_case, message_id, recipient, at, created_at)
-                SELECT sender, outcome, status, id_case, message_id, recipient, at, \(now) FROM honoured
+                INSERT INTO router.outcomes
+                    (sender, number, kind, id_case, message_id, recipient, group_id, at, created_at)
+                SELECT sender, outcome, status, id_case, message_id, recipient, group_id, at, \(now) FROM honoured
             )
-            SELECT position - 1, number, old = 0, outcome, id_case FROM honoured
+            SELECT position - 1, number, old = 0, outcome, id_case, group_id FROM honoured
             """
     }
 
@@ -56,7 +60,8 @@ enum ReceiptStatement {
             results.append(
                 Result(
                     position: Int(try row.next(Int64.self)), number: try row.next(), wasPending: try row.next(),
-                    outcome: try row.next(), idCase: UInt32(bitPattern: try row.next(Int32.self))))
+                    outcome: try row.next(), idCase: UInt32(bitPattern: try row.next(Int32.self)),
+                    group: try row.next(PostgresUUID?.self).map { UUIDText($0) }))
         }
         return results
     }

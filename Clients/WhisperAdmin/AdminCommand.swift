@@ -1,0 +1,23 @@
+import ArgumentParser
+
+/// `whisper-admin`: what operators ask and do, from a terminal. The same HTTP as everybody's (docs/openapi.json).
+@main
+struct AdminCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "whisper-admin",
+        abstract: "Look after a Whisper cluster.",
+        discussion: """
+            The token is read from $ADMIN_TOKEN, or $VIEWER_TOKEN for looking only, or a file (--token-file); it is no \
+            argument, because everybody on a machine sees those. Every call is recorded: see `whisper-admin audit`.
+            """,
+        subcommands: [
+            StatsCommand.self, ReportsCommand.self, ReviewCommand.self, BanCommand.self, UnbanCommand.self,
+            BansCommand.self, AuditCommand.self, MessageCommand.self,
+        ])
+}
+
+/// What goes wrong on the way, for people.
+struct Problem: Error, CustomStringConvertible {
+    var description: String
+    init(_ description: String) { self.description = description }
+}

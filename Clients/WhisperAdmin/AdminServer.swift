@@ -1,0 +1,58 @@
+import Foundation
+import FoundationNetworking
+
+/// The ops origin of one cluster.
+struct AdminServer: Sendable {
+    private let url: URL
+    private let token: String
+    /// Longest wait for an answer, in seconds.
+    private static let patience: TimeInterval = 15
+
+    init(url: URL, token: String) {
+        self.url = url
+        self.token = token
+    }
+
+    /// The body of every failure (contract §1).
+    private struct Failure: Decodable {
+        var error: String
+        var message: String
+    }
+
+    func get(_ path: String, _ query: [String: String] = [:]) async throws -> Data {
+        guard var parts = URLComponents(url: self.url.appendingPathComponent(path), resolvingAgainstBaseURL: false) else {
+            throw Problem("\(self.url) is not an address.")
+        }
+        if !query.isEmpty {
+            parts.queryItems = query.sorted { $0.key < $1.key }.map { URLQueryItem(name: $0.key, value: $0.value) }
+        }
+        guard let url = parts.url else { throw Problem("\(self.url) is not an address.") }
+        return try await self.answer(to: URLRequest(url: url))
+    }
+
+    func post(_ path: String, _ body: some Encodable) async throws -> Data {
+        var request = URLRequest(url: self.url.appendingPathComponent(path))
+        request.httpMethod = "POST"
+        request.httpBody = try JSONEncoder().encode(body)
+        request.setValue("application/json", forHTTPHeaderField: "Content-Type")
+        return try await self.answer(to: request)
+    }
+
+    private func answer(to request: URLRequest) async throws -> Data {
+        var request = request
+        request.timeoutInterval = Self.patience
+        request.setValue("Bearer \(self.token)", forHTTPHeaderField: "Authorization")
+        let (body, response): (Data, URLResponse)
+        do {
+            (body, response) = try await URLSession.shared.data(for: request)
+        } catch {
+            throw Problem("\(self.url) cannot be reached: \(error.localizedDescription)")
+        }
+        let status = (response as? HTTPURLResponse)?.statusCode ?? 0
+        guard status == 200 else {
+            let failure = try? JSONDecoder().decode(Failure.self, from: body)
+            throw Problem("\(status) \(failure.map { "\($0.error): \($0.message)" } ?? "without an explanation")")
+        }
+        return body
+    }
+}

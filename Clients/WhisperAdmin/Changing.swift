@@ -1,0 +1,67 @@
+import ArgumentParser
+import Contract
+import Foundation
+
+struct ReviewCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(commandName: "review", abstract: "Decide a report.")
+
+    @OptionGroup var options: AdminOptions
+    @Argument(help: "The report's id.") var id: String
+    @Argument(help: "\(AdminOperations.Decision.allCases.map(\.rawValue).joined(separator: ", ")).") var decision: String
+    @Option(help: "Why; with ban, the ban's reason.") var note: String?
+
+    private struct Body: Encodable {
+        var decision: String
+        var note: String?
+    }
+
+    func run() async throws {
+        guard let id = UUIDText(self.id) else { throw Problem("\(self.id) is not a report id.") }
+        _ = try await self.options.server().post(
+            "admin/reports/\(id)/review", Body(decision: self.decision, note: self.note))
+        print("Done.")
+    }
+}
+
+struct BanCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "ban", abstract: "Ban an identity; its live session ends within a second.")
+
+    @OptionGroup var options: AdminOptions
+    @Argument(help: "The Whisper ID.") var id: String
+    @Option(help: "Why.") var reason: String
+    @Option(help: "How many hours the ban holds; for ever if not given.") var hours: Double?
+
+    private struct Body: Encodable {
+        var whisperId, reason: String
+        var expiresAt: Int64?
+    }
+
+    func validate() throws {
+        if let hours, !(hours > 0 && hours < 1_000_000) { throw ValidationError("--hours has to be above 0.") }
+    }
+
+    func run() async throws {
+        let end = self.hours.map { Int64((Date().timeIntervalSince1970 + $0 * 3_600) * 1_000) }
+        _ = try await self.options.server().post(
+            "admin/ban", Body(whisperId: self.id, reason: self.reason, expiresAt: end))
+        print("\(self.id) is banned \(end.map { "until \(time($0))" } ?? "for ever").")
+    }
+}
+
+struct UnbanCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(commandName: "unban", abstract: "End a ban.")
+
+    @OptionGroup var options: AdminOptions
+    @Argument(help: "The Whisper ID.") var id: String
+    @Option(help: "Why.") var reason: String
+
+    private struct Body: Encodable {
+        var whisperId, reason: String
+    }
+
+    func run() async throws {
+        _ = try await self.options.server().post("admin/unban", Body(whisperId: self.id, reason: self.reason))
+        print("\(self.id) is not banned.")
+    }
+}

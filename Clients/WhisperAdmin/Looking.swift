@@ -1,0 +1,161 @@
+import ArgumentParser
+import Contract
+import Foundation
+
+struct StatsCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(commandName: "stats", abstract: "The cluster in numbers.")
+
+    @OptionGroup var options: AdminOptions
+
+    private struct Answer: Decodable {
+        struct Attachments: Decodable { var count, bytes: Int64 }
+        var users, devices, sessions, online, pendingMessages, groups, reportsOpen, bansActive: Int64
+        var attachments: Attachments
+    }
+
+    func run() async throws {
+        let body = try await self.options.server().get("admin/stats")
+        try self.options.show(body, as: Answer.self) { answer in
+            [
+                ("users", answer.users), ("devices", answer.devices), ("sessions", answer.sessions),
+                ("online", answer.online), ("pending messages", answer.pendingMessages), ("groups", answer.groups),
+                ("attachments", answer.attachments.count), ("attachment bytes", answer.attachments.bytes),
+                ("open reports", answer.reportsOpen), ("active bans", answer.bansActive),
+            ].map { "\($0.padding(toLength: 18, withPad: " ", startingAt: 0))\($1)" }
+        }
+    }
+}
+
+struct ReportsCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(commandName: "reports", abstract: "Reports, newest first.")
+
+    @OptionGroup var options: AdminOptions
+    @OptionGroup var page: PageOptions
+    @Option(help: "Only those that are \(AdminOperations.ReportStatus.allCases.map(\.rawValue).joined(separator: ", ")).")
+    var status: String?
+
+    private struct Answer: Decodable {
+        struct Report: Decodable {
+            var id, reporterId, targetId, reason, status: String
+            var note: String?
+            var evidenceVerified: Bool
+            var createdAt: Int64
+        }
+        var reports: [Report]
+        var nextCursor: String?
+    }
+
+    func run() async throws {
+        var query = self.page.query
+        query["status"] = self.status
+        let body = try await self.options.server().get("admin/reports", query)
+        try self.options.show(body, as: Answer.self) { answer in
+            answer.reports.map { report in
+                let proof = report.evidenceVerified ? "with evidence" : "without evidence"
+                let note = report.note.map { " “\(harmless($0))”" } ?? ""
+                return "\(time(report.createdAt))  \(report.id)  \(report.status)  \(report.targetId) by \(report.reporterId): "
+                    + "\(report.reason), \(proof)\(note)"
+            } + PageOptions.more(answer.nextCursor)
+        }
+    }
+}
+
+struct BansCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(commandName: "bans", abstract: "Bans that hold now.")
+
+    @OptionGroup var options: AdminOptions
+    @OptionGroup var page: PageOptions
+
+    private struct Answer: Decodable {
+        struct Ban: Decodable {
+            var whisperId, reason: String
+            var createdAt: Int64
+            var expiresAt: Int64?
+        }
+        var bans: [Ban]
+        var nextCursor: String?
+    }
+
+    func run() async throws {
+        let body = try await self.options.server().get("admin/bans", self.page.query)
+        try self.options.show(body, as: Answer.self) { answer in
+            answer.bans.map { ban in
+                "\(time(ban.createdAt))  \(ban.whisperId)  \(ban.expiresAt.map { "until \(time($0))" } ?? "for ever")  \(harmless(ban.reason))"
+            } + PageOptions.more(answer.nextCursor)
+        }
+    }
+}
+
+struct AuditCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "audit", abstract: "What operators asked and did, and what bans have done.")
+
+    @OptionGroup var options: AdminOptions
+    @OptionGroup var page: PageOptions
+    @Option(help: "Only about this identity, report or message.")
+    var target: String?
+
+    private struct Answer: Decodable {
+        struct Event: Decodable {
+            var at: Int64
+            var actor, action, result: String
+            var target, note: String?
+        }
+        var events: [Event]
+        var nextCursor: String?
+    }
+
+    func run() async throws {
+        var query = self.page.query
+        query["target"] = self.target
+        let body = try await self.options.server().get("admin/audit", query)
+        try self.options.show(body, as: Answer.self) { answer in
+            answer.events.map { event in
+                let target = event.target.map { " \($0)" } ?? ""
+                let note = event.note.map { " “\(harmless($0))”" } ?? ""
+                return "\(time(event.at))  \(event.actor) \(event.action)\(target): \(event.result)\(note)"
+            } + PageOptions.more(answer.nextCursor)
+        }
+    }
+}
+
+struct MessageCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "message", abstract: "Where a message stands, without its content.")
+
+    @OptionGroup var options: AdminOptions
+    @Argument(help: "The message's id.") var id: String
+
+    private struct Answer: Decodable {
+        struct Delivery: Decodable {
+            var from, to, status: String
+            var groupId: String?
+            var acceptedAt: Int64
+            var deliveredAt, readAt, expiredAt: Int64?
+        }
+        var deliveries: [Delivery]
+    }
+
+    func run() async throws {
+        guard let id = UUIDText(self.id) else { throw Problem("\(self.id) is not a message id.") }
+        let body = try await self.options.server().get("admin/messages/\(id)")
+        try self.options.show(body, as: Answer.self) { answer in
+            answer.deliveries.map { delivery in
+                let times = [("delivered", delivery.deliveredAt), ("read", delivery.readAt), ("expired", delivery.expiredAt)]
+                    .compactMap { name, at in at.map { ", \(name) \(time($0))" } }.joined()
+                let group = delivery.groupId.map { " in \($0)" } ?? ""
+                return "\(delivery.from) to \(delivery.to)\(group): \(delivery.status); accepted \(time(delivery.acceptedAt))\(times)"
+            }
+        }
+    }
+}
+
+/// Milliseconds since 1970 as people read them: UTC, to the second.
+func time(_ milliseconds: Int64) -> String {
+    Date(timeIntervalSince1970: Double(milliseconds / 1_000)).formatted(.iso8601)
+}
+
+/// Text that somebody else wrote, without what could steer a terminal.
+func harmless(_ text: String) -> String {
+    String(String.UnicodeScalarView(text.unicodeScalars.map { $0.properties.generalCategory == .control ? " " : $0 }))
+}

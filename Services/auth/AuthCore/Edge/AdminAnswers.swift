@@ -1,0 +1,102 @@
+package import Contract
+
+/// The bodies that operators are answered with (contract §13).
+package enum AdminAnswers {
+    package static let success: [UInt8] = {
+        var json = JSONWriter(capacity: 16)
+        json.add("success", true)
+        return json.finished()
+    }()
+
+    package static func statistics(_ statistics: ClusterViews.Statistics, online: Int64) -> [UInt8] {
+        var attachments = JSONWriter(capacity: 48)
+        attachments.add("count", statistics.attachments)
+        attachments.add("bytes", statistics.attachmentBytes)
+        var json = JSONWriter(capacity: 256)
+        json.add("users", statistics.users)
+        json.add("devices", statistics.devices)
+        json.add("sessions", statistics.sessions)
+        json.add("online", online)
+        json.add("pendingMessages", statistics.pendingMessages)
+        json.add("groups", statistics.groups)
+        json.add("attachments", json: attachments.finished())
+        json.add("reportsOpen", statistics.reportsOpen)
+        json.add("bansActive", statistics.bansActive)
+        return json.finished()
+    }
+
+    /// - Parameter limit: one less than was asked of the table: whether there is more shows in the last entry.
+    package static func reports(_ entries: [ReportTable.Entry], limit: Int) -> [UInt8] {
+        self.page("reports", entries, limit: limit, number: \.number) { entry in
+            var json = JSONWriter(capacity: 256)
+            json.add("id", entry.id)
+            json.add("reporterId", entry.reporter)
+            json.add("targetId", entry.target)
+            json.add("reason", entry.reason)
+            json.add("note", entry.note)
+            // Forged evidence is never stored.
+            json.add("evidenceVerified", entry.hasEvidence)
+            json.add("status", entry.status)
+            json.add("createdAt", entry.createdAt)
+            if let reviewedAt = entry.reviewedAt { json.add("reviewedAt", reviewedAt) }
+            return json.finished()
+        }
+    }
+
+    package static func bans(_ entries: [BanTable.Entry], limit: Int) -> [UInt8] {
+        self.page("bans", entries, limit: limit, number: \.number) { entry in
+            var json = JSONWriter()
+            json.add("whisperId", entry.identity)
+            json.add("reason", entry.reason)
+            json.add("createdAt", entry.createdAt)
+            if let expiresAt = entry.expiresAt { json.add("expiresAt", expiresAt) }
+            return json.finished()
+        }
+    }
+
+    package static func events(_ list: [(number: Int64, at: Timestamp, event: AuditEvent)], limit: Int) -> [UInt8] {
+        self.page("events", list, limit: limit, number: \.number) { entry in
+            var json = JSONWriter()
+            json.add("at", entry.at)
+            json.add("actor", entry.event.actor.rawValue)
+            json.add("action", entry.event.action)
+            json.add("target", entry.event.target)
+            json.add("result", entry.event.result)
+            json.add("note", entry.event.note)
+            return json.finished()
+        }
+    }
+
+    package static func message(_ id: UUIDText, _ deliveries: [ClusterViews.Delivery]) -> [UInt8] {
+        var json = JSONWriter(capacity: 256)
+        json.add("messageId", id)
+        let list = deliveries.map { delivery in
+            var json = JSONWriter()
+            json.add("from", delivery.sender)
+            json.add("to", delivery.recipient)
+            if let group = delivery.group { json.add("groupId", group: group) }
+            json.add("status", delivery.status.rawValue)
+            json.add("acceptedAt", delivery.acceptedAt)
+            if let time = delivery.deliveredAt { json.add("deliveredAt", time) }
+            if let time = delivery.readAt { json.add("readAt", time) }
+            if let time = delivery.expiredAt { json.add("expiredAt", time) }
+            return json.finished()
+        }
+        json.add("deliveries", json: self.array(list))
+        return json.finished()
+    }
+
+    private static func page<Entry>(
+        _ name: StaticString, _ entries: [Entry], limit: Int, number: (Entry) -> Int64, _ write: (Entry) -> [UInt8]
+    ) -> [UInt8] {
+        let shown = entries.prefix(limit)
+        var json = JSONWriter(capacity: 256 * (shown.count + 1))
+        json.add(name, json: self.array(shown.map(write)))
+        if entries.count > limit, let last = shown.last { json.add("nextCursor", Cursor(after: number(last)).text) }
+        return json.finished()
+    }
+
+    private static func array(_ elements: [[UInt8]]) -> [UInt8] {
+        [UInt8(ascii: "[")] + Array(elements.joined(separator: [UInt8(ascii: ",")])) + [UInt8(ascii: "]")]
+    }
+}

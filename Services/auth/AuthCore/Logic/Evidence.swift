@@ -1,0 +1,29 @@
+package import Contract
+import ServerCrypto
+
+/// What makes a report believable.
+package enum Evidence {
+    /// Whether this message is one that `target` wrote to `reporter`.
+    /// - Parameter key: the target's Ed25519 key.
+    package static func isGenuine(
+        _ message: SignedEnvelope, from target: WhisperID, key: Bytes32, to reporter: WhisperID
+    ) -> Bool {
+        guard message.from == target, message.to == reporter else { return false }
+        let digest = SHA256()
+        message.canonicalBytes { digest.update($0) }
+        return Signatures.isValid(message.signature, over: digest.finish(), by: key)
+    }
+
+    /// The id of the report that answers a question: the same when the question is taken again.
+    package static func reportID(for question: AnswerAddress) -> UUIDText {
+        var bytes = Array("report\n".utf8)
+        for number in [question.node.value, question.question] {
+            withUnsafeBytes(of: number.bigEndian) { bytes += $0 }
+        }
+        let digest = SHA256.hash(bytes).bytes
+        func word(_ start: Int) -> UInt64 { digest[start..<start + 8].reduce(0) { $0 << 8 | UInt64($1) } }
+        // The bits that say: version 8, made by the application's own rule (RFC 9562, 5.8).
+        return UUIDText(
+            high: word(0) & 0xFFFF_FFFF_FFFF_0FFF | 0x8000, low: word(8) & 0x3FFF_FFFF_FFFF_FFFF | 0x8000_0000_0000_0000)
+    }
+}

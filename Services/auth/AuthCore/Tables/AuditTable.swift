@@ -1,0 +1,99 @@
+package import Contract
+package import Store
+
+/// Something that an operator asked or did, or that a ban has done.
+package struct AuditEvent: Equatable, Sendable {
+    package enum Actor: String, Sendable {
+        case `operator`, viewer
+        /// Somebody without a valid token.
+        case nobody
+        /// The service itself.
+        case system
+    }
+
+    package var actor: Actor
+    /// An operation's name, or one of those below.
+    package var action: String
+    /// An identity, a report or a message, as text.
+    package var target: String?
+    package var result: String
+    /// The reason that was given. Written by operators.
+    package var note: String?
+
+    package init(_ actor: Actor, _ action: String, target: String? = nil, result: String = Self.ok, note: String? = nil) {
+        self.actor = actor
+        self.action = action
+        self.target = target
+        self.result = result
+        self.note = note
+    }
+
+    package static let ok = "ok"
+
+    // What bans do.
+    package static let sessionsEnded = "sessionsEnded"
+    package static let loginRefused = "loginRefused"
+    package static let banExpired = "banExpired"
+}
+
+/// The only code that reads or writes `auth.audit_events`. Nothing in it is ever changed.
+package struct AuditTable: Sendable {
+    private let pool: PostgresPool
+
+    package init(_ pool: PostgresPool) { self.pool = pool }
+
+    package func add(_ event: AuditEvent, at now: Timestamp) async throws(StoreError) {
+        _ = try await self.pool.execute(Self.insertion(of: event, at: now))
+    }
+
+    package func add(
+        _ event: AuditEvent, at now: Timestamp, in transaction: borrowing Transaction
+    ) async throws(StoreError) {
+        try await transaction.execute(Self.insertion(of: event, at: now))
+    }
+
+    /// Adds an event that somebody outside can bring about at will: at most one for its target and action in a minute.
+    package func addAtTimes(_ event: AuditEvent, at now: Timestamp) async throws(StoreError) {
+        _ = try await self.pool.execute(
+            """
+            INSERT INTO auth.audit_events (at, actor, action, target, result, note)
+            SELECT \(now), \(event.actor.rawValue), \(event.action), \(event.target), \(event.result), \(event.note)
+            WHERE NOT EXISTS (
+                SELECT FROM (
+                    SELECT action, at FROM auth.audit_events WHERE target = \(event.target) ORDER BY number DESC LIMIT 10
+                ) latest WHERE action = \(event.action) AND at > \(now - .seconds(60)))
+            """)
+    }
+
+    private static func insertion(of event: AuditEvent, at now: Timestamp) -> SQL {
+        """
+        INSERT INTO auth.audit_events (at, actor, action, target, result, note)
+        VALUES (\(now), \(event.actor.rawValue), \(event.action), \(event.target), \(event.result), \(event.note))
+        """
+    }
+
+    /// Newest first.
+    /// - Parameter target: nil for all.
+    package func list(
+        target: String?, before cursor: Cursor?, limit: Int
+    ) async throws(StoreError) -> [(number: Int64, at: Timestamp, event: AuditEvent)] {
+        let rows = try await self.pool.query(
+            """
+            SELECT number, at, actor, action, target, result, note FROM auth.audit_events
+            WHERE number < \(cursor?.after ?? .max) AND (\(target)::text IS NULL OR target = \(target))
+            ORDER BY number DESC LIMIT \(Int64(limit))
+            """)
+        var list: [(Int64, Timestamp, AuditEvent)] = []
+        for var row in rows {
+            let (number, at): (Int64, Timestamp) = (try row.next(), try row.next())
+            guard let actor = AuditEvent.Actor(rawValue: try row.next()) else { throw .undecodable(column: 2) }
+            list.append(
+                (
+                    number, at,
+                    AuditEvent(
+                        actor, try row.next(), target: try row.next(), result: try row.next(), note: try row.next())
+                ))
+        }
+        return list
+    }
+}

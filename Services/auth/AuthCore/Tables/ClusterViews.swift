@@ -1,0 +1,115 @@
+package import Contract
+package import Store
+
+/// What operators are told about the cluster: auth's own counts, and those of others, through views that the owners'
+/// migrations declare. A view that is not there yet counts nothing.
+package struct ClusterViews: Sendable {
+    package struct Statistics: Equatable, Sendable {
+        package var users: Int64 = 0
+        package var devices: Int64 = 0
+        package var sessions: Int64 = 0
+        package var reportsOpen: Int64 = 0
+        package var bansActive: Int64 = 0
+        package var pendingMessages: Int64 = 0
+        package var groups: Int64 = 0
+        package var attachments: Int64 = 0
+        package var attachmentBytes: Int64 = 0
+    }
+
+    /// One recipient's share of a message.
+    package struct Delivery: Equatable, Sendable {
+        package var sender: WhisperID
+        package var recipient: WhisperID
+        package var group: UUIDText?
+        package var status: AdminOperations.MessageStatus
+        package var acceptedAt: Timestamp
+        package var deliveredAt: Timestamp?
+        package var readAt: Timestamp?
+        package var expiredAt: Timestamp?
+    }
+
+    private let pool: PostgresPool
+
+    package init(_ pool: PostgresPool) { self.pool = pool }
+
+    /// Costs one reading of each table's index: it is for people, not for a poll each second.
+    package func statistics(at now: Timestamp) async throws(StoreError) -> Statistics {
+        let rows = try await self.pool.query(
+            """
+            SELECT (SELECT count(*) FROM auth.identities), (SELECT count(*) FROM auth.devices),
+                (SELECT count(*) FROM auth.sessions WHERE LEAST(expires_at, dies_at) > \(now)),
+                (SELECT count(*) FROM auth.reports WHERE status = 'open'),
+                (SELECT count(*) FROM auth.bans WHERE expires_at IS NULL OR expires_at > \(now))
+            """)
+        var statistics = Statistics()
+        var own = rows[0]
+        statistics.users = try own.next()
+        statistics.devices = try own.next()
+        statistics.sessions = try own.next()
+        statistics.reportsOpen = try own.next()
+        statistics.bansActive = try own.next()
+        if try await self.canRead("router", "statistics") {
+            var row = try await self.pool.query("SELECT pending_messages, groups FROM router.statistics")[0]
+            statistics.pendingMessages = try row.next()
+            statistics.groups = try row.next()
+        }
+        if try await self.canRead("attachments", "statistics") {
+            var row = try await self.pool.query("SELECT count::int8, bytes::int8 FROM attachments.statistics")[0]
+            statistics.attachments = try row.next()
+            statistics.attachmentBytes = try row.next()
+        }
+        return statistics
+    }
+
+    /// Where a message stands with each of its recipients.
+    package func deliveries(of message: UUIDText) async throws(StoreError) -> [Delivery] {
+        guard try await self.canRead("router", "message_standing") else { return [] }
+        let rows = try await self.pool.query(
+            """
+            SELECT sender, recipient, group_id, status, accepted_at, delivered_at, read_at, expired_at
+            FROM router.message_standing WHERE message_id = \(PostgresUUID(message))
+            ORDER BY accepted_at, recipient LIMIT \(Int64(AuthLimits.deliveriesShownMax))
+            """)
+        var deliveries: [Delivery] = []
+        for var row in rows {
+            let (sender, recipient): (WhisperID, WhisperID) = (try row.next(), try row.next())
+            let group = try row.next(PostgresUUID?.self)
+            let status: AdminOperations.MessageStatus =
+                switch try row.next(Int16.self) {
+                case 1: .delivered
+                case 2: .read
+                case 3: .expired
+                default: .pending
+                }
+            let acceptedAt: Timestamp = try row.next()
+            func time(_ milliseconds: Int64?) -> Timestamp? { milliseconds.map { Timestamp(milliseconds: $0) } }
+            deliveries.append(
+                Delivery(
+                    sender: sender, recipient: recipient, group: group.map { UUIDText(high: $0.high, low: $0.low) },
+                    status: status, acceptedAt: acceptedAt, deliveredAt: time(try row.next()),
+                    readAt: time(try row.next()), expiredAt: time(try row.next())))
+        }
+        return deliveries
+    }
+
+    /// Identities with a session that lives, no more than `limit`. Ids are digests: any stretch of them is a fair sample.
+    package func sample(limit: Int, at now: Timestamp) async throws(StoreError) -> [WhisperID] {
+        let rows = try await self.pool.query(
+            """
+            SELECT DISTINCT whisper_id FROM auth.sessions WHERE LEAST(expires_at, dies_at) > \(now)
+            ORDER BY whisper_id LIMIT \(Int64(limit))
+            """)
+        return try rows.map { row throws(StoreError) in try row.decode(0) }
+    }
+
+    private func canRead(_ schema: String, _ view: String) async throws(StoreError) -> Bool {
+        let rows = try await self.pool.query(
+            """
+            SELECT EXISTS (
+                SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+                WHERE n.nspname = \(schema) AND c.relname = \(view)
+                    AND has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(c.oid, 'SELECT'))
+            """)
+        return try rows[0].decode(0)
+    }
+}

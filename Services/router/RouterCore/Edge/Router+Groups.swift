@@ -1,0 +1,27 @@
+import Contract
+import Store
+
+/// What the mailboxes' routers do for groups: they tell members what these have not heard of yet.
+extension Router {
+    /// Tells those of the members who are connected here. The others will be told when they bind.
+    /// - Parameter read: where the events are read from.
+    func tell(
+        _ news: [GroupNews], _ outbox: inout Outbox, reading read: (SQL) async throws(StoreError) -> Rows
+    ) async throws(StoreError) {
+        let reachable = Dictionary(grouping: news.filter { self.sessions[$0.member] != nil }, by: \.event)
+        let events = Array(reachable.keys)
+        for start in stride(from: 0, to: events.count, by: RouterLimits.groupEventsPerReadMax) {
+            let part = Array(events[start..<min(start + RouterLimits.groupEventsPerReadMax, events.count)])
+            for (event, payload) in try GroupNewsTable.payloads(try await read(GroupNewsTable.payloads(of: part))) {
+                var readers: [NodeID: [GroupReader]] = [:]
+                for item in reachable[event] ?? [] {
+                    // Gone while we were reading.
+                    guard let session = self.sessions[item.member] else { continue }
+                    readers[session.node, default: []].append(
+                        GroupReader(connection: session.connection, number: item.number))
+                }
+                for (node, list) in readers { outbox.add(.groupEvent(payload: payload, list), for: node) }
+            }
+        }
+    }
+}

@@ -1,0 +1,116 @@
+package import Contract
+
+/// A group as it stands: who is in it, and who they are in it.
+package struct Group: Hashable, Sendable {
+    package struct Member: Hashable, Sendable {
+        package var identity: WhisperID
+        package var role: GroupRole
+        package var joinedAt: Timestamp
+
+        package init(identity: WhisperID, role: GroupRole, joinedAt: Timestamp) {
+            self.identity = identity
+            self.role = role
+            self.joinedAt = joinedAt
+        }
+
+        /// Who is the older member; of those who came together, the one with the lower id.
+        static func isOlder(_ a: Member, _ b: Member) -> Bool {
+            (a.joinedAt, a.identity.bits) < (b.joinedAt, b.identity.bits)
+        }
+    }
+
+    package let id: UUIDText
+    package var title: String
+    /// Of a group that has ended: who left last.
+    package var owner: WhisperID
+    package var revision: Int64
+    package let createdAt: Timestamp
+    package var updatedAt: Timestamp
+    /// Oldest first. Empty: the group has ended.
+    package var members: [Member]
+
+    package init(
+        id: UUIDText, title: String, owner: WhisperID, revision: Int64, createdAt: Timestamp, updatedAt: Timestamp,
+        members: [Member]
+    ) {
+        self.id = id
+        self.title = title
+        self.owner = owner
+        self.revision = revision
+        self.createdAt = createdAt
+        self.updatedAt = updatedAt
+        self.members = members.sorted(by: Member.isOlder)
+    }
+
+    func role(of identity: WhisperID) -> GroupRole? {
+        self.members.first { $0.identity == identity }?.role
+    }
+
+    /// As clients see it (`GroupFrames.group`).
+    var json: [UInt8] {
+        var writer = JSONWriter(capacity: 256 + 96 * self.members.count)
+        writer.add("groupId", group: self.id)
+        writer.add("title", self.title)
+        writer.add("ownerId", self.owner)
+        writer.add("createdAt", self.createdAt)
+        writer.add("updatedAt", self.updatedAt)
+        writer.add("revision", self.revision)
+        writer.add(
+            "members",
+            json: jsonArray(self.members) { member, output in
+                var writer = JSONWriter()
+                writer.add("whisperId", member.identity)
+                writer.add("role", member.role.rawValue)
+                writer.add("joinedAt", member.joinedAt)
+                output += writer.finished()
+            })
+        return writer.finished()
+    }
+}
+
+/// What one frame did to a group.
+package struct GroupChange: Hashable, Sendable {
+    package enum Event: String, Sendable { case created, updated }
+
+    package var event: Event
+    /// As it is now.
+    package var group: Group
+    package var actor: WhisperID
+    package var added: [WhisperID]
+    package var removed: [WhisperID]
+    /// The frame asked for nothing that was not so already: nothing is stored, and nobody but the actor hears of it.
+    package var isEmpty = false
+
+    /// Who is to hear of it: those who are in the group now, and those who no longer are.
+    package var audience: [WhisperID] { self.group.members.map(\.identity) + self.removed }
+
+    /// The payload of `group_event`.
+    var payload: [UInt8] {
+        func ids(_ list: [WhisperID]) -> [UInt8] {
+            jsonArray(list) { id, output in
+                output.append(UInt8(ascii: "\""))
+                id.forEachByte { output.append($0) }
+                output.append(UInt8(ascii: "\""))
+            }
+        }
+        let group = self.group.json
+        var writer = JSONWriter(capacity: group.count + 256)
+        writer.add("event", self.event.rawValue)
+        writer.add("group", json: group)
+        writer.add("actor", self.actor)
+        writer.add("added", json: ids(self.added))
+        writer.add("removed", json: ids(self.removed))
+        return writer.finished()
+    }
+}
+
+/// A JSON array, its elements written by `append`.
+func jsonArray<Element>(_ elements: [Element], _ append: (Element, inout [UInt8]) -> Void) -> [UInt8] {
+    var output: [UInt8] = [UInt8(ascii: "[")]
+    for (index, element) in elements.enumerated() {
+        if index > 0 { output.append(UInt8(ascii: ",")) }
+        append(element, &output)
+    }
+    output.append(UInt8(ascii: "]"))
+    return output
+}

@@ -1,0 +1,106 @@
+package import Contract
+
+/// Decides what the peers of identities are told about their coming and going, and when: whoever has been away for less
+/// than `offlineAfter` has not been away, and an identity is told about at most once in `pause`, in its latest state.
+///
+/// Remembers only those who are restless: coming, going, or told about lately. Everybody else is online if and only if
+/// there is a session. Times are the caller's clock in milliseconds.
+package struct PresenceMachine {
+    private struct Entry {
+        var isPresent: Bool
+        /// When the last connection was gone; means something while it is not present.
+        var leftAt: Int64
+        /// What peers believe.
+        var isToldOnline: Bool
+        /// Nothing is told before.
+        var notBefore: Int64
+    }
+
+    /// What peers are to be told.
+    package struct Change: Hashable, Sendable {
+        package var identity: WhisperID
+        package var state: PresenceState
+    }
+
+    private let offlineAfter: Int64
+    private let pause: Int64
+    private let entriesMax: Int
+    private var entries: [WhisperID: Entry] = [:]
+
+    package init(_ configuration: PresenceConfiguration, entriesMax: Int = PresenceLimits.restlessMax) {
+        self.offlineAfter = configuration.offlineAfter.milliseconds
+        self.pause = configuration.pause.milliseconds
+        self.entriesMax = entriesMax
+    }
+
+    package var restless: Int { self.entries.count }
+
+    /// An identity that had no session has one. One that its gateway only tells a new router about did not come and must
+    /// not be reported here.
+    /// - Parameter notBefore: nobody is told earlier: whoever comes right after a takeover may never have been away long
+    ///   enough, which only the router before would know.
+    package mutating func came(_ identity: WhisperID, at now: Int64, notBefore: Int64 = .min) {
+        if self.entries[identity] != nil {
+            self.entries[identity]!.isPresent = true
+        } else if self.entries.count < self.entriesMax {
+            self.entries[identity] = Entry(isPresent: true, leftAt: now, isToldOnline: false, notBefore: notBefore)
+        }
+    }
+
+    /// An identity has no session any more.
+    package mutating func left(_ identity: WhisperID, at now: Int64) {
+        if let entry = self.entries[identity] {
+            // A race: two ways of noticing the same.
+            guard entry.isPresent else { return }
+            self.entries[identity]!.isPresent = false
+            self.entries[identity]!.leftAt = now
+        } else if self.entries.count < self.entriesMax {
+            self.entries[identity] = Entry(isPresent: false, leftAt: now, isToldOnline: true, notBefore: .min)
+        }
+    }
+
+    /// What those who ask now should believe: the same as everybody else. If it is about to change, they will be told
+    /// with everybody else.
+    package func isOnline(_ identity: WhisperID, hasSession: Bool) -> Bool {
+        self.entries[identity]?.isToldOnline ?? hasSession
+    }
+
+    /// What is to be told now, at most `limit` changes. It counts as told.
+    package mutating func changes(at now: Int64, limit: Int = .max) -> [Change] {
+        var changes: [Change] = []
+        var settled: [WhisperID] = []
+        var index = self.entries.startIndex
+        while index != self.entries.endIndex {
+            defer { index = self.entries.index(after: index) }
+            let (identity, entry) = self.entries[index]
+            // Perhaps it comes back in time.
+            guard entry.isPresent || now - entry.leftAt >= self.offlineAfter, now >= entry.notBefore else { continue }
+            if entry.isPresent == entry.isToldOnline {
+                settled.append(identity)
+            } else if changes.count < limit {
+                changes.append(
+                    Change(
+                        identity: identity,
+                        state: entry.isPresent
+                            ? .online : .offline(lastSeen: Timestamp(milliseconds: entry.leftAt))))
+                self.entries.values[index].isToldOnline = entry.isPresent
+                self.entries.values[index].notBefore = now + self.pause
+            }
+        }
+        for identity in settled { self.entries[identity] = nil }
+        return changes
+    }
+
+    /// These could not be told after all: they are due again.
+    package mutating func untold(_ changes: [Change]) {
+        for change in changes where self.entries[change.identity] != nil {
+            self.entries[change.identity]!.isToldOnline = change.state == .online ? false : true
+            self.entries[change.identity]!.notBefore = .min
+        }
+    }
+
+    /// Forgets identities that are another router's now.
+    package mutating func keep(_ isOurs: (WhisperID) -> Bool) {
+        self.entries = self.entries.filter { isOurs($0.key) }
+    }
+}

@@ -1,0 +1,52 @@
+/// How fast presence may change and how often it is told.
+package struct PresenceConfiguration: Sendable {
+    /// Whoever has been away for so long is offline; a quicker return tells nobody (contract §7: 15 s).
+    package var offlineAfter: Duration
+    /// A peer hears about another at most once in this time (contract §7: 30 s).
+    package var pause: Duration
+    /// A peer sees another typing at most once in this time (contract §7: 2 s).
+    package var typingPause: Duration
+
+    package init(
+        offlineAfter: Duration = .seconds(15), pause: Duration = .seconds(30), typingPause: Duration = .seconds(2)
+    ) {
+        self.offlineAfter = offlineAfter
+        self.pause = pause
+        self.typingPause = typingPause
+    }
+}
+
+/// Bounds of what one router does for presence and typing.
+package enum PresenceLimits {
+    /// Peers of one identity that are told of it: those it wrote to most recently.
+    package static let peersMax: Int64 = 500
+    /// Of those an identity has written to, how many are looked at to find its peers: whoever writes to everybody must
+    /// not cost more than anybody else.
+    package static let correspondentsMax: Int64 = 2_000
+    /// How long a message makes two identities peers. A pair is written down once a day, so it is a day longer than the
+    /// contract's 30 days, never shorter.
+    package static let trafficTTL = Duration.seconds(31 * 86_400)
+    /// Pairs remembered as written down today.
+    package static let pairsWrittenMax = 500_000
+    /// Between two rounds of telling. Also how late presence may be.
+    package static let roundPause = Duration.milliseconds(250)
+    /// Identities whose peers one round looks up; the others wait for the next.
+    package static let identitiesPerRoundMax = 500
+    /// Identities that are coming or going, or did lately. Beyond it changes are not told.
+    package static let restlessMax = 200_000
+    /// Clients that have just connected and are to learn which peers are online. Beyond it they learn only of changes.
+    package static let newcomersMax = 100_000
+    /// Pairs told lately. Beyond it nobody is told.
+    package static let pairsToldMax = 500_000
+    /// News in one Job for another router.
+    package static let newsPerJobMax = 200
+    /// Pairs one of which is typing.
+    package static let typingPairsMax = 100_000
+    /// How long it is remembered that two are peers, and that they are not.
+    package static let peerKnownFor = Duration.seconds(60)
+    package static let strangerKnownFor = Duration.seconds(5)
+    /// Between two looks for gateways that have died without anybody writing to them.
+    package static let nodeLookPause = Duration.seconds(5)
+    /// After a partition is taken over, a connection that went away in between may still be reported for this long.
+    package static let unsettledFor = Duration.seconds(60)
+}

@@ -1,0 +1,79 @@
+import Contract
+import Store
+
+/// The only code that reads or writes `router.peers`. Two identities are peers if each has written to the other in the
+/// last 30 days, outside groups (contract §7).
+enum PeersTable {
+    /// Writes down that these messages were sent, if they were accepted. Belongs behind the `AcceptStatement` that judged
+    /// them, in its transaction. No pair of identities may be given twice.
+    static func note(_ envelopes: [AcceptEnvelope]) -> SQL {
+        let messageIDs = envelopes.map { PostgresUUID(high: $0.messageID.high, low: $0.messageID.low) }
+        let senders = envelopes.map(\.sender.identity)
+        let recipients = envelopes.map(\.to)
+        return """
+            INSERT INTO router.peers AS p (identity, peer, last_sent_at)
+            SELECT l.sender, l.recipient, l.accepted_at
+            FROM unnest(\(messageIDs)::uuid[], \(senders)::int8[], \(recipients)::int8[])
+                AS g (message_id, sender, recipient)
+            JOIN router.ledger l
+                ON l.message_id = g.message_id AND l.sender = g.sender AND l.recipient = g.recipient
+            ON CONFLICT (identity, peer) DO UPDATE SET last_sent_at = excluded.last_sent_at
+                WHERE p.last_sent_at < excluded.last_sent_at
+            """
+    }
+
+    /// The peers of each identity, `PresenceLimits.peersMax` at most: those it wrote to most recently.
+    static func read(_ identities: [WhisperID], at now: Timestamp) -> SQL {
+        let start = now - PresenceLimits.trafficTTL
+        return """
+            SELECT g.position - 1, o.peer
+            FROM unnest(\(identities)::int8[]) WITH ORDINALITY AS g (identity, position)
+            CROSS JOIN LATERAL (
+                SELECT r.peer FROM (
+                    SELECT peer, last_sent_at FROM router.peers
+                    WHERE identity = g.identity AND last_sent_at > \(start)
+                    ORDER BY last_sent_at DESC LIMIT \(PresenceLimits.correspondentsMax)
+                ) r
+                JOIN router.peers b ON b.identity = r.peer AND b.peer = g.identity AND b.last_sent_at > \(start)
+                ORDER BY r.last_sent_at DESC LIMIT \(PresenceLimits.peersMax)
+            ) o
+            """
+    }
+
+    static func peers(_ rows: Rows, of identities: [WhisperID]) throws(StoreError) -> [WhisperID: [WhisperID]] {
+        var peers: [WhisperID: [WhisperID]] = [:]
+        for var row in rows {
+            let position: Int64 = try row.next()
+            peers[identities[Int(position)], default: []].append(try row.next())
+        }
+        return peers
+    }
+
+    /// Which of these are pairs of peers.
+    static func check(_ pairs: [PeerPair], at now: Timestamp) -> SQL {
+        let start = now - PresenceLimits.trafficTTL
+        return """
+            SELECT g.position - 1
+            FROM unnest(\(pairs.map(\.from))::int8[], \(pairs.map(\.to))::int8[]) WITH ORDINALITY AS g (a, b, position)
+            JOIN router.peers there ON there.identity = g.a AND there.peer = g.b AND there.last_sent_at > \(start)
+            JOIN router.peers back ON back.identity = g.b AND back.peer = g.a AND back.last_sent_at > \(start)
+            """
+    }
+
+    static func positions(_ rows: Rows) throws(StoreError) -> Set<Int> {
+        var positions: Set<Int> = []
+        for var row in rows { positions.insert(Int(try row.next(Int64.self))) }
+        return positions
+    }
+
+    /// Forgets traffic that makes nobody peers any more. What a batch is just writing is left to the next sweep: a batch
+    /// must never wait for a sweep that waits for it.
+    static func forget(sentBefore deadline: Timestamp) -> SQL {
+        """
+        DELETE FROM router.peers p USING (
+            SELECT identity, peer FROM router.peers WHERE last_sent_at < \(deadline)
+            LIMIT \(RouterLimits.sweepRowsMax) FOR UPDATE SKIP LOCKED) old
+        WHERE p.identity = old.identity AND p.peer = old.peer
+        """
+    }
+}

@@ -1,0 +1,102 @@
+/// Whether somebody is connected, as peers are told.
+package enum PresenceState: Hashable, Sendable {
+    case online
+    case offline(lastSeen: Timestamp)
+}
+
+extension PresenceState: WireCodable {
+    package func encode(into writer: inout WireWriter) {
+        switch self {
+        case .online: writer.write(UInt8(1))
+        case .offline(let lastSeen):
+            writer.write(UInt8(2))
+            writer.write(lastSeen)
+        }
+    }
+
+    package init(from reader: inout WireReader) throws(WireError) {
+        switch try reader.read(UInt8.self) {
+        case 1: self = .online
+        case 2: self = .offline(lastSeen: try reader.read())
+        case let other: throw .unknown(other)
+        }
+    }
+}
+
+/// What an identity's peers should know of it. Goes to the partition of all of them.
+package struct PresenceNews: Hashable, Sendable {
+    package var about: WhisperID
+    package var state: PresenceState
+    package var to: [WhisperID]
+
+    package init(about: WhisperID, state: PresenceState, to: [WhisperID]) {
+        self.about = about
+        self.state = state
+        self.to = to
+    }
+}
+
+extension PresenceNews: WireCodable {
+    package func encode(into writer: inout WireWriter) {
+        writer.write(self.about)
+        writer.write(self.state)
+        writer.write(list: self.to)
+    }
+
+    package init(from reader: inout WireReader) throws(WireError) {
+        self.about = try reader.read()
+        self.state = try reader.read()
+        self.to = try reader.readList()
+    }
+}
+
+/// Somebody has just connected and is to learn which of these peers are online. Goes to the partition of all of them;
+/// the answer is news.
+package struct PresenceQuestion: Hashable, Sendable {
+    package var asker: WhisperID
+    package var about: [WhisperID]
+
+    package init(asker: WhisperID, about: [WhisperID]) {
+        self.asker = asker
+        self.about = about
+    }
+}
+
+extension PresenceQuestion: WireCodable {
+    package func encode(into writer: inout WireWriter) {
+        writer.write(self.asker)
+        writer.write(list: self.about)
+    }
+
+    package init(from reader: inout WireReader) throws(WireError) {
+        self.asker = try reader.read()
+        self.about = try reader.readList()
+    }
+}
+
+/// Somebody is writing, or has stopped.
+package struct TypingNews: Hashable, Sendable {
+    package var from: WhisperID
+    package var to: WhisperID
+    package var isTyping: Bool
+
+    package init(from: WhisperID, to: WhisperID, isTyping: Bool) {
+        self.from = from
+        self.to = to
+        self.isTyping = isTyping
+    }
+}
+
+extension TypingNews: WireCodable {
+    package func encode(into writer: inout WireWriter) {
+        writer.write(self.from)
+        writer.write(self.to)
+        writer.write(self.isTyping)
+    }
+
+    package init(from reader: inout WireReader) throws(WireError) {
+        self.from = try reader.read()
+        self.to = try reader.read()
+        self.isTyping = try reader.readBool()
+    }
+}

@@ -1,0 +1,279 @@
+import LocalStack
+import TestKit
+import Testing
+
+extension CalmCluster {
+    /// Contract §10: what operators see and do, and what it does to everybody else.
+    @Suite struct Admin {
+        // MARK: Bans
+
+        @Test(arguments: [1, 2]) func aBanEndsTheLiveSessionWithinASecond(gateway: Int) async throws {
+            let banned = try await Cluster.phone(gateway: gateway)
+            let other = try await Cluster.phone(gateway: 3 - gateway)
+            let waiting = try await other.text(banned)
+            _ = try await banned.received(waiting)
+            let clock = ContinuousClock.now
+            try await Operators.ban(banned)
+            let farewell = try await banned.client.next("error")
+            #expect(farewell.errorCode == "USER_BANNED")
+            #expect(try await banned.client.end().code == 4003)
+            #expect(ContinuousClock.now - clock < .seconds(1))
+
+            // Nowhere is a way back in, and nobody can write.
+            let again = try await Cluster.reconnected(banned, gateway: 3 - gateway)
+            #expect(try await again.ask("fetch_pending").errorCode == "USER_BANNED")
+            #expect(try await again.client.end().code == 4003)
+            let begin = try await Cluster.client(gateway: gateway).ask("register_begin", banned.person.begin(as: banned.id))
+            #expect(begin.errorCode == "USER_BANNED")
+            let client = try await Cluster.client()
+            let challenge = try await client.ask("register_begin", banned.person.begin()).expecting("register_challenge")
+            #expect(try await client.ask("register_proof", banned.person.proof(of: challenge.payload)).errorCode == "USER_BANNED")
+            #expect(try await other.send(other.message(to: banned.id)).errorCode == "FORBIDDEN")
+            #expect(try await self.keys(of: banned.id, as: other).body["status"]?.string == "banned")
+            let own = try await self.keys(of: other.id, as: banned)
+            #expect(own.status == 403 && own.body["error"]?.string == "USER_BANNED")
+            let bans = try await self.bans(of: banned)
+            #expect(bans.count == 1)
+            #expect(bans.first?["reason"]?.string == "a test" && bans.first?["expiresAt"] == nil)
+        }
+
+        @Test func afterAnUnbanAllIsAsBefore() async throws {
+            let (phone, other) = (try await Cluster.phone(), try await Cluster.phone())
+            let kept = try await other.text(phone)
+            try await Operators.ban(phone)
+            #expect(try await phone.client.end().code == 4003)
+            try await Operators.unban(phone)
+            #expect(try await self.bans(of: phone).isEmpty)
+            #expect(try await self.keys(of: phone.id, as: other).body["status"]?.string == "active")
+            // The session was known all the time; what was stored before waits, and new mail comes.
+            let back = try await Cluster.reconnected(phone)
+            #expect(try await back.fetch().ids == [kept])
+            let new = try await other.text(back)
+            _ = try await back.received(new)
+            _ = try await Cluster.phone(phone.person)
+        }
+
+        @Test func aBanWithAnEndEnds() async throws {
+            let phone = try await Cluster.phone()
+            let end = nowMilliseconds() + 2_000
+            try await Operators.ban(phone, until: end)
+            #expect(try await phone.client.end().code == 4003)
+            #expect(try await self.bans(of: phone).first?["expiresAt"]?.integer == end)
+            let refused = try await Cluster.client().ask("register_begin", phone.person.begin(as: phone.id))
+            #expect(refused.errorCode == "USER_BANNED")
+            try await waitUntil("the ban is over", within: .seconds(10), every: .milliseconds(100)) {
+                try await Cluster.client().ask("register_begin", phone.person.begin(as: phone.id)).type == "register_challenge"
+            }
+            #expect(nowMilliseconds() >= end)
+            _ = try await Cluster.phone(phone.person)
+            let writer = try await Cluster.phone()
+            try await writer.text(phone)
+        }
+
+        @Test func whatIsNoBanIsRefused() async throws {
+            let phone = try await Cluster.phone()
+            let valid: Fields = ["whisperId": phone.id, "reason": "x"]
+            for fields in [
+                [:], valid.without("reason"), valid.without("whisperId"), valid.with(["reason": ""]),
+                valid.with(["whisperId": "WSP-1"]), valid.with(["expiresAt": nowMilliseconds() - 1]),
+                valid.with(["expiresAt": "soon"]), valid.with(["reason": String(repeating: "x", count: 1_001)]),
+            ] as [Fields] {
+                #expect(try await Operators.post("/admin/ban", fields).is(400, "INVALID_PAYLOAD"), "\(fields)")
+            }
+            let nobody: Fields = ["whisperId": "WSP-AAAA-AAAA-AAAA", "reason": "x"]
+            #expect(try await Operators.post("/admin/ban", nobody).is(404, "NOT_FOUND"))
+            #expect(try await Operators.post("/admin/unban", nobody).is(404, "NOT_FOUND"))
+            try await phone.ask("fetch_pending").expecting("pending_messages")
+        }
+
+        // MARK: Roles
+
+        @Test func onlyTheOpsOriginKnowsOperators() async throws {
+            let stack = Cluster.stack
+            for path in ["stats", "reports", "bans", "audit", "messages/\(newUUID())"].map({ "/admin/\($0)" }) {
+                for token in [nil, "", "x", stack.configuration.viewerToken + "x"] {
+                    #expect(try await Operators.get(path, token: token).is(401, "NOT_REGISTERED"), "\(path)")
+                }
+                let headers = ["Authorization": "Bearer \(stack.configuration.adminToken)"]
+                for port in [stack.ports.public, stack.ports[.auth, 1]!.http!, stack.ports[.gateway, 1]!.ops] {
+                    #expect(await LoopbackRequest.get(path, port: port, headers: headers)?.status == 404, "\(path)")
+                }
+            }
+            // A session is no role.
+            let phone = try await Cluster.phone()
+            #expect(try await Operators.get("/admin/stats", token: phone.token).is(401, "NOT_REGISTERED"))
+            let viewer = stack.configuration.viewerToken
+            for (path, fields) in [
+                ("/admin/ban", ["whisperId": phone.id, "reason": "x"]), ("/admin/unban", ["whisperId": phone.id, "reason": "x"]),
+                ("/admin/reports/\(newUUID())/review", ["decision": "dismiss"]),
+            ] as [(String, Fields)] {
+                #expect(try await Operators.post(path, fields, token: viewer).is(403, "FORBIDDEN"))
+                #expect(try await Operators.post(path, fields, token: nil).is(401, "NOT_REGISTERED"))
+            }
+            #expect(phone.client.ending == nil)
+        }
+
+        // MARK: Reports
+
+        @Test func aReportIsReviewedAndBans() async throws {
+            let (alice, mallory) = (try await Cluster.phone(gateway: 1), try await Cluster.phone(gateway: 2))
+            let letter = try await alice.received(try await mallory.text(alice)).payload
+            let plain: Fields = ["targetId": mallory.id, "reason": "spam"]
+            let first = try await alice.ask("report", plain.with(["note": "a note"])).expecting("report_ack")
+            let second = try await alice.ask("report", plain.with(["evidence": letter])).expecting("report_ack")
+            let id = try #require(second.payload["reportId"]?.string)
+            #expect(second.payload.members.count == 1 && first.payload["reportId"]?.string != id)
+
+            let reports = try await Operators.get("/admin/reports?limit=100&status=open").body["reports"]?.elements ?? []
+            let own = reports.filter { $0["targetId"]?.string == mallory.id }
+            #expect(own.map { $0["evidenceVerified"] } == [.bool(true), .bool(false)])
+            #expect(own.map { $0["reporterId"]?.string } == [alice.id, alice.id])
+            #expect(own.map { $0["note"]?.string } == [nil, "a note"])
+            #expect(own.first?["id"]?.string == id)
+
+            try await Operators.post("/admin/reports/\(id)/review", ["decision": "ban", "note": "seen it"]).expectSuccess()
+            #expect(try await mallory.client.end(within: .seconds(1)).code == 4003)
+            #expect(try await self.bans(of: mallory).first?["reason"]?.string == "seen it")
+            let banned = try await Operators.get("/admin/reports?limit=100&status=banned").body["reports"]?.elements ?? []
+            let reviewed = try #require(banned.first { $0["id"]?.string == id })
+            #expect(reviewed["status"]?.string == "banned" && reviewed["reviewedAt"]?.integer != nil)
+            let unknown = try await Operators.post("/admin/reports/\(newUUID())/review", ["decision": "warn"])
+            #expect(unknown.is(404, "NOT_FOUND"))
+        }
+
+        @Test func forgedEvidenceIsRefused() async throws {
+            let (alice, mallory) = (try await Cluster.phone(), try await Cluster.phone())
+            let carol = try await Cluster.phone()
+            let genuine = try await alice.received(try await mallory.text(alice)).payload.members
+            let foreign = try await carol.received(try await mallory.text(carol)).payload
+            let changed = [
+                genuine.merging(["ciphertext": .string(Keys.random(40).base64)]) { $1 },
+                genuine.merging(["timestamp": .integer(nowMilliseconds() + 1)]) { $1 },
+                genuine.merging(["messageId": .string(newUUID())]) { $1 },
+                genuine.merging(["from": .string(carol.id)]) { $1 },
+                genuine.merging(["sig": .string(Keys.random(64).base64)]) { $1 },
+                genuine.filter { $0.key != "sig" },
+            ].map { JSON.object($0) }
+            for evidence in changed + [foreign, .string("x")] {
+                let answer = try await alice.ask("report", ["targetId": mallory.id, "reason": "spam", "evidence": evidence])
+                #expect(answer.errorCode == "INVALID_PAYLOAD", "\(evidence.text)")
+            }
+            let stranger = try await alice.ask("report", ["targetId": "WSP-AAAA-AAAA-AAAA", "reason": "spam"])
+            #expect(stranger.errorCode == "NOT_FOUND")
+            let reason = try await alice.ask("report", ["targetId": mallory.id, "reason": "envy"])
+            #expect(reason.errorCode == "INVALID_PAYLOAD")
+            try await alice.ask(
+                "report", ["targetId": mallory.id, "reason": "spam", "evidence": JSON.object(genuine)]
+            ).expecting("report_ack")
+        }
+
+        // MARK: Questions
+
+        @Test func aMessageIsFollowedWithoutItsContent() async throws {
+            let (alice, bob) = (try await Cluster.phone(gateway: 1), try await Cluster.phone(gateway: 2))
+            // It must not confirm at once what became of it: that is when the times are forgotten.
+            alice.client.answersPings = false
+            let before = nowMilliseconds()
+            let id = try await alice.text(bob)
+            let pending = try await self.standing(of: id)
+            #expect(pending["from"]?.string == alice.id && pending["to"]?.string == bob.id)
+            #expect(pending["status"]?.string == "pending")
+            #expect((before - 1_000...nowMilliseconds() + 1_000).contains(try #require(pending["acceptedAt"]?.integer)))
+            #expect(Set(pending.members.keys) == ["from", "to", "status", "acceptedAt"])
+            let (deliveredAt, readAt) = (nowMilliseconds(), nowMilliseconds() + 5)
+            bob.acknowledge(id, from: alice.id, at: deliveredAt)
+            _ = try await alice.client.next("message_delivered")
+            let delivered = try await self.standing(of: id)
+            #expect(delivered["status"]?.string == "delivered" && delivered["deliveredAt"]?.integer == deliveredAt)
+            bob.acknowledge(id, from: alice.id, status: "read", at: readAt)
+            _ = try await alice.client.next("message_delivered")
+            let read = try await self.standing(of: id.uppercased())
+            #expect(read["status"]?.string == "read" && read["readAt"]?.integer == readAt)
+            #expect(try await Operators.get("/admin/messages/\(newUUID())").is(404, "NOT_FOUND"))
+            #expect(try await Operators.get("/admin/messages/nonsense").is(400, "INVALID_PAYLOAD"))
+        }
+
+        @Test func theClusterIsCounted() async throws {
+            let before = try await Operators.get("/admin/stats").body
+            #expect(
+                Set(before.members.keys) == [
+                    "users", "devices", "sessions", "online", "pendingMessages", "groups", "attachments", "reportsOpen",
+                    "bansActive",
+                ])
+            let (alice, bob) = (try await Cluster.phone(), try await Cluster.phone())
+            bob.client.cut()
+            try await alice.text(bob)
+            // Others come and go meanwhile: what this test adds is at least there.
+            try await waitUntil("the newcomers are counted", within: .seconds(5), every: .milliseconds(100)) {
+                let after = try await Operators.get("/admin/stats").body
+                func count(_ name: String) -> Int64 { after[name]?.integer ?? -1 }
+                return count("users") >= (before["users"]?.integer ?? 0) + 2 && count("sessions") >= 2 && count("devices") >= 2
+                    && count("online") >= 1 && count("online") <= count("sessions") && count("pendingMessages") >= 1
+            }
+        }
+
+        @Test func theRecordSaysWhoDidWhat() async throws {
+            let phone = try await Cluster.phone()
+            try await Operators.ban(phone)
+            _ = try await Cluster.client().ask("register_begin", phone.person.begin(as: phone.id))
+            try await Operators.unban(phone)
+            let viewer = Cluster.stack.configuration.viewerToken
+            _ = try await Operators.post("/admin/ban", ["whisperId": phone.id, "reason": "x"], token: viewer)
+            let events = try await Operators.get("/admin/audit?target=\(phone.id)").body["events"]?.elements ?? []
+            #expect(
+                events.reversed().map { "\($0["actor"]?.string ?? "") \($0["action"]?.string ?? "") \($0["result"]?.string ?? "")" } == [
+                    "operator ban ok", "system sessionsEnded ok", "system loginRefused ok", "operator unban ok",
+                ])
+            let all = try await Operators.get("/admin/audit?limit=1").body
+            #expect(all["events"]?.elements.count == 1 && all["nextCursor"]?.string != nil)
+        }
+
+        /// The tool for people, over the same HTTP.
+        @Test func operatorsHaveATool() async throws {
+            let (alice, mallory) = (try await Cluster.phone(), try await Cluster.phone())
+            let report = try await alice.ask("report", ["targetId": mallory.id, "reason": "abuse"]).expecting("report_ack")
+            let id = try #require(report.payload["reportId"]?.string)
+            #expect(try await self.tool("stats").contains("open reports"))
+            #expect(try await self.tool("reports", "--status", "open", "--limit", "100").contains(id))
+            #expect(try await self.tool("review", id, "warn").contains("Done."))
+            #expect(try await self.tool("ban", mallory.id, "--reason", "enough", "--hours", "1").contains("is banned until"))
+            #expect(try await mallory.client.end().code == 4003)
+            #expect(try await self.tool("bans").contains("\(mallory.id)  until"))
+            #expect(try await self.tool("audit", "--target", mallory.id).contains("operator ban \(mallory.id): ok “enough”"))
+            #expect(try await self.tool("unban", mallory.id, "--reason", "appeal").contains("is not banned"))
+            await #expect(throws: LaunchError.self) { try await self.tool("ban", "WSP-1", "--reason", "x") }
+            let message = try await alice.text(try await Cluster.phone())
+            #expect(try await self.tool("message", message).contains("pending; accepted"))
+        }
+
+        // MARK: -
+
+        @discardableResult
+        private func tool(_ arguments: String...) async throws -> String {
+            let stack = Cluster.stack
+            var command = Command("\(stack.configuration.programs)/whisper-admin", arguments)
+            command.environment = ["ADMIN_TOKEN": stack.configuration.adminToken, "WHISPER_OPS_URL": stack.opsURL]
+            return try await command.output(name: "whisper-admin")
+        }
+
+        private func standing(of id: String) async throws -> JSON {
+            let answer = try await Operators.get("/admin/messages/\(id)")
+            #expect(answer.status == 200 && answer.body["messageId"]?.string == id)
+            #expect(answer.body["deliveries"]?.elements.count == 1)
+            return try #require(answer.body["deliveries"]?[0])
+        }
+
+        private func bans(of phone: Phone) async throws -> [JSON] {
+            let bans = try await Operators.get("/admin/bans").body["bans"]?.elements ?? []
+            return bans.filter { $0["whisperId"]?.string == phone.id }
+        }
+
+        private func keys(of id: String, as phone: Phone) async throws -> Operators.Answer {
+            let answer = try #require(
+                await LoopbackRequest.get(
+                    "/users/\(id)/keys", port: Cluster.stack.ports.public,
+                    headers: ["Authorization": "Bearer \(phone.token)"]))
+            return Operators.Answer(status: answer.status, body: try JSON(parsing: Array(answer.body.utf8)))
+        }
+    }
+}

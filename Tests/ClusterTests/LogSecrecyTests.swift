@@ -1,0 +1,275 @@
+import Foundation
+import LocalStack
+import TestKit
+import Testing
+
+/// A cluster that logs as much as it can.
+@Suite(.cluster { $0.logLevel = "trace" }, .serialized) struct TalkativeCluster {
+    /// Spec §13: never tokens, keys, plaintext or ciphertext, whatever happens and however much is logged.
+    @Test func noLogKnowsASecret() async throws {
+        let book = SecretBook()
+        let conversation = try await Self.conversation(book)
+        try await Self.mistakes(conversation, book)
+        try await Self.abuse(conversation, book)
+        try await Self.outage(conversation, book)
+        #expect(book.count > 100)
+
+        let logs = try self.logs()
+        // What may be logged is: an empty log would know no secret either.
+        #expect(logs.contains { $0.name.hasPrefix("gateway") && $0.text.contains(conversation.alice.id) })
+        for log in logs {
+            let leaks = book.leaks(in: log.text)
+            #expect(leaks.isEmpty, "\(log.name) knows \(leaks.count): \(leaks.prefix(5).joined(separator: "\n"))")
+        }
+    }
+
+    /// The search itself: each form of a secret is found in a line that gives it away.
+    @Test func aPlantedSecretIsFound() {
+        let book = SecretBook()
+        let key = Keys.random(32)
+        book.note("key", bytes: key)
+        book.note("token", "a-token-of-a-session")
+        let hex = key.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+        let spellings = [key.base64, hex, hex.uppercased(), "\(key)", key.base64.replacing("+", with: "-").replacing("/", with: "_")]
+        for text in spellings + [String(key.base64.prefix(30)), "a-token-of-a-session"] {
+            #expect(!book.leaks(in: "{\"event\":\"x\"}\n{\"event\":\"leak\",\"reason\":\"\(text)\"}\n").isEmpty, "\(text)")
+        }
+        #expect(book.leaks(in: "{\"event\":\"x\",\"reason\":\"a-token-of\"}\n").isEmpty)
+    }
+
+    /// One message from socket to socket, and one to somebody who is away, by the lines that name it.
+    @Test func aMessageCanBeFollowedThroughTheServices() async throws {
+        try await Cluster.calm()
+        let (alice, bob) = (try await Cluster.phone(gateway: 1), try await Cluster.phone(gateway: 2))
+        let live = try await alice.text(bob)
+        _ = try await bob.received(live)
+        bob.acknowledge(live, from: alice.id)
+        _ = try await alice.client.next("message_delivered")
+        for (service, events) in [
+            ("gateway-1", ["message forwarded", "message acknowledged", "outcome written"]),
+            ("router", ["message judged", "message sent", "receipt honoured"]),
+            ("gateway-2", ["message written", "receipt forwarded"]),
+        ] {
+            let lines = try self.lines(of: service, about: live)
+            for event in events { #expect(lines.contains { $0["event"]?.string == event }, "\(service): \(event)") }
+        }
+
+        bob.client.cut()
+        let stored = try await self.wokenMessage(from: alice, to: bob)
+        let queued = try #require(try self.lines(of: "router", about: stored).first { $0["event"]?.string == "wake queued" })
+        let wake = try #require(queued["wakeId"]?.string)
+        try await waitUntil("push has sent the wake-up", within: .seconds(10)) {
+            let lines = try self.lines(of: "push", about: wake)
+            return ["wake taken", "wake sent"].allSatisfy { event in lines.contains { $0["event"]?.string == event } }
+        }
+    }
+
+    /// A message that found its recipient away, once the routers know that it is.
+    private func wokenMessage(from alice: Phone, to bob: Phone) async throws -> String {
+        var id = ""
+        try await waitUntil("a message wakes", within: .seconds(20), every: .milliseconds(100)) {
+            id = try await alice.text(bob)
+            return try self.lines(of: "router", about: id).contains { $0["event"]?.string == "wake queued" }
+        }
+        return id
+    }
+
+    // MARK: The script
+
+    struct Conversation {
+        var alice: Phone
+        var bob: Phone
+    }
+
+    /// Everything that people do all day.
+    private static func conversation(_ book: SecretBook) async throws -> Conversation {
+        let alice = try await self.login(gateway: 1, book)
+        var bob = try await self.login(gateway: 2, book)
+        let message = alice.message(to: bob.id, bytes: 300)
+        book.note("message", message: message)
+        let id = message["messageId"]!.json.string!
+        try await alice.send(message).expecting("message_accepted")
+        _ = try await bob.received(id)
+        bob.acknowledge(id, from: alice.id, status: "read")
+        _ = try await alice.client.next("message_delivered")
+
+        let refreshed = try await bob.ask("session_refresh").expecting("session_refresh_ack")
+        bob.token = try #require(refreshed.payload["sessionToken"]?.string)
+        book.note("refreshed token", bob.token)
+        let (push, voip) = ("push-\(newUUID())", "voip-\(newUUID())")
+        book.note("push token", push)
+        book.note("voip token", voip)
+        try await bob.ask("update_tokens", ["pushToken": push, "voipToken": voip]).expecting("tokens_updated")
+        // The same token for somebody else: the last owner wins.
+        try await alice.ask("update_tokens", ["pushToken": push]).expecting("tokens_updated")
+
+        bob.client.cut()
+        let stored = alice.message(to: bob.id, bytes: 5_000)
+        book.note("stored message", message: stored)
+        try await alice.send(stored).expecting("message_accepted")
+        bob = try await Cluster.reconnected(bob, gateway: 1)
+        #expect(try await bob.pending().map(\.id) == [stored["messageId"]!.json.string!])
+        bob.acknowledge(stored["messageId"]!.json.string!, from: alice.id)
+
+        let backup: Fields = Person.versions.with(["nonce": Keys.random(24).base64, "ciphertext": Keys.random(500).base64])
+        book.note("backup", message: backup)
+        for method in ["PUT", "GET", "DELETE"] {
+            let answer = await LoopbackRequest.http(
+                method, "/backup/contacts", port: Cluster.stack.ports.public,
+                headers: ["Authorization": "Bearer \(alice.token)"], body: method == "PUT" ? backup.json.text : "")
+            #expect(answer?.status == 200)
+        }
+        _ = await LoopbackRequest.get(
+            "/users/\(bob.id)/keys", port: Cluster.stack.ports.public, headers: ["Authorization": "Bearer \(alice.token)"])
+        return Conversation(alice: alice, bob: bob)
+    }
+
+    private static func login(gateway: Int, _ book: SecretBook) async throws -> Phone {
+        let (signSeed, encSeed) = (Keys.random(32), Keys.random(32))
+        let person = Person(keys: Keys(signSeed: signSeed, encSeed: encSeed))
+        book.note("private signing key", bytes: signSeed)
+        book.note("private encryption key", bytes: encSeed)
+        book.note("signing key", bytes: person.keys.signPublicKey)
+        book.note("encryption key", bytes: person.keys.encPublicKey)
+        let client = try await Cluster.client(gateway: gateway)
+        let challenge = try await client.ask("register_begin", person.begin()).expecting("register_challenge")
+        book.note("challenge", challenge.payload["challenge"]?.string.map { String($0.suffix(24)) })
+        let token = "push-\(newUUID())"
+        book.note("push token", token)
+        let proof = person.proof(of: challenge.payload).with(["pushToken": token])
+        book.note("proof", proof["signature"]?.json.string)
+        let ack = try await client.ask("register_proof", proof).expecting("register_ack")
+        let phone = Phone(
+            client: client, person: person, id: try #require(ack.payload["whisperId"]?.string),
+            token: try #require(ack.payload["sessionToken"]?.string))
+        book.note("session token", phone.token)
+        return phone
+    }
+
+    /// Everything that goes wrong.
+    private static func mistakes(_ people: Conversation, _ book: SecretBook) async throws {
+        let (alice, bob) = (people.alice, people.bob)
+        // A token where none belongs, or a wrong one.
+        let stray = Keys.random(32).base64.replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
+        book.note("stray token", stray)
+        #expect(try await alice.ask("fetch_pending", ["sessionToken": stray]).errorCode == "NOT_REGISTERED")
+        #expect(try await alice.ask("fetch_pending", ["cursor": stray]).errorCode == "INVALID_PAYLOAD")
+        #expect(try await alice.ask(stray, ["sessionToken": alice.token]).errorCode == "INVALID_PAYLOAD")
+        #expect(try await alice.ask("update_tokens", ["pushToken": ["x": stray]]).errorCode == "INVALID_PAYLOAD")
+        alice.client.send(text: #"{"type":"send_message","payload":{"sessionToken":"\#(stray)","ciphertext":"\#(stray)""#)
+        #expect(try await alice.client.next("error").errorCode == "INVALID_PAYLOAD")
+        // A wrong signature, a wrong time, a wrong recipient, an id used twice.
+        for change in [
+            ["sig": Keys.random(64).base64], ["timestamp": nowMilliseconds() - 3_600_000], ["to": "WSP-AAAA-AAAA-AAAA"],
+            ["from": bob.id], ["nonce": Keys.random(23).base64],
+        ] as [Fields] {
+            var message = alice.message(to: bob.id) { $0 = $0.with(change.filter { $0.key != "sig" }) }
+            message = message.with(change.filter { $0.key == "sig" })
+            book.note("refused message", message: message)
+            #expect(try await alice.send(message).type == "error", "\(change)")
+        }
+        let client = try await Cluster.client()
+        let challenge = try await client.ask("register_begin", alice.person.begin()).expecting("register_challenge")
+        let proof = alice.person.proof(of: challenge.payload).with(["signature": Keys.random(64).base64])
+        book.note("wrong proof", proof["signature"]?.json.string)
+        #expect(try await client.ask("register_proof", proof).errorCode == "AUTH_FAILED")
+        // HTTP, with a token in every place where one can be put.
+        let port = Cluster.stack.ports.public
+        for (path, authorization) in [
+            ("/users/\(bob.id)/keys", "Bearer \(stray)"), ("/users/\(bob.id)/keys", "Basic \(stray)"),
+            ("/users/\(bob.id)/keys", stray), ("/backup/contacts", "Bearer \(stray)"),
+        ] {
+            #expect(await LoopbackRequest.get(path, port: port, headers: ["Authorization": authorization])?.status == 401)
+        }
+        let body = #"{"protocolVersion":2,"cryptoVersion":1,"nonce":"\#(stray)","ciphertext":"\#(stray)"}"#
+        let answer = await LoopbackRequest.http(
+            "PUT", "/backup/contacts", port: port, headers: ["Authorization": "Bearer \(alice.token)"], body: body)
+        #expect(answer?.status == 400)
+    }
+
+    /// Reports, bans, and operators with wrong tokens.
+    private static func abuse(_ people: Conversation, _ book: SecretBook) async throws {
+        let mallory = try await self.login(gateway: 1, book)
+        let letter = mallory.message(to: people.alice.id)
+        book.note("reported message", message: letter)
+        try await mallory.send(letter).expecting("message_accepted")
+        let evidence = try await people.alice.received(letter["messageId"]!.json.string!).payload
+        let note = "a note that is nobody's business"
+        book.note("note", note)
+        let report: Fields = ["targetId": mallory.id, "reason": "abuse", "note": note, "evidence": evidence]
+        let id = try #require(
+            try await people.alice.ask("report", report).expecting("report_ack").payload["reportId"]?.string)
+        let forged = report.with(["evidence": JSON.object(evidence.members.merging(["sig": .string(Keys.random(64).base64)]) { $1 })])
+        #expect(try await people.alice.ask("report", forged).errorCode == "INVALID_PAYLOAD")
+
+        let configuration = Cluster.stack.configuration
+        book.note("operators' token", configuration.adminToken)
+        book.note("viewers' token", configuration.viewerToken)
+        book.note("wrong admin token", configuration.adminToken.reversed().map { String($0) }.joined())
+        let wrong = String(configuration.adminToken.reversed())
+        #expect(try await Operators.get("/admin/stats", token: wrong).is(401, "NOT_REGISTERED"))
+        #expect(try await Operators.post("/admin/ban", ["whisperId": mallory.id, "reason": note], token: configuration.viewerToken).status == 403)
+        for path in ["stats", "reports", "bans", "audit", "messages/\(newUUID())"] { _ = try await Operators.get("/admin/\(path)") }
+        try await Operators.post("/admin/reports/\(id)/review", ["decision": "ban", "note": note]).expectSuccess()
+        #expect(try await mallory.client.end().code == 4003)
+        #expect(try await Cluster.client().ask("register_begin", mallory.person.begin(as: mallory.id)).errorCode == "USER_BANNED")
+        #expect(try await Cluster.reconnected(mallory).ask("fetch_pending").errorCode == "USER_BANNED")
+        try await Operators.unban(mallory)
+    }
+
+    /// Servers that go away while something is under way. Operators are kept out meanwhile.
+    private static func outage(_ people: Conversation, _ book: SecretBook) async throws {
+        let stack = Cluster.stack
+        let message = people.alice.message(to: people.bob.id)
+        book.note("message in an outage", message: message)
+        await stack.kill(.redis)
+        _ = try? await people.alice.client.ask(
+            "send_message", people.alice.privileges.with(message), within: .seconds(2))
+        try await Self.expectClosedDoor()
+        try await Self.restart(.redis)
+        await stack.kill(.postgres)
+        _ = try? await people.alice.client.ask(
+            "send_message", people.alice.privileges.with(message), within: .seconds(2))
+        _ = await LoopbackRequest.get(
+            "/users/\(people.bob.id)/keys", port: stack.ports.public,
+            headers: ["Authorization": "Bearer \(people.alice.token)"])
+        try await Self.expectClosedDoor()
+        try await Self.restart(.postgres)
+        try await Cluster.calm()
+    }
+
+    /// By the service itself, or by the balancer, which has noticed that it is not ready.
+    private static func expectClosedDoor() async throws {
+        let answer = try await Operators.get("/admin/stats")
+        #expect(answer.is(500, "INTERNAL_ERROR") || answer.is(503, "INTERNAL_ERROR"), "\(answer)")
+        let direct = await LoopbackRequest.get(
+            "/admin/stats", port: Cluster.stack.ports[.auth, 1]!.ops,
+            headers: ["Authorization": "Bearer \(Cluster.stack.configuration.viewerToken)"])
+        #expect(direct?.status == 500)
+    }
+
+    private static func restart(_ process: StackProcess) async throws {
+        try await Cluster.stack.start(process)
+        try await waitUntil("operators are let in again", within: .seconds(30), every: .milliseconds(100)) {
+            try await Operators.get("/admin/stats").status == 200
+        }
+    }
+
+    // MARK: Reading
+
+    private func logs() throws -> [(name: String, text: String)] {
+        let folder = Cluster.stack.folder + "/log"
+        let names = try FileManager.default.contentsOfDirectory(atPath: folder).sorted()
+        #expect(Set(names).isSuperset(of: Cluster.stack.processes.map { "\($0).log" }))
+        return try names.map { name in
+            (name, String(decoding: try Data(contentsOf: URL(filePath: "\(folder)/\(name)")), as: UTF8.self))
+        }
+    }
+
+    /// The lines of all instances of a service, or of one, that name this id.
+    private func lines(of service: String, about id: String) throws -> [JSON] {
+        try self.logs().filter { $0.name.hasPrefix(service) }.flatMap { log in
+            log.text.split(separator: "\n").filter { $0.contains(id) }.compactMap { try? JSON(parsing: Array($0.utf8)) }
+        }
+    }
+}

@@ -1,0 +1,25 @@
+import ContractDocuments
+import Foundation
+import Testing
+
+@Suite struct CurrentDocumentTests {
+    @Test(arguments: ContractDocuments.files.map(\.path))
+    func aDocumentIsWhatTheContractSays(path: String) throws {
+        let file = try #require(ContractDocuments.files.first { $0.path == path })
+        let committed = try? Data(contentsOf: Folder.documents.appending(path: path))
+        #expect(committed == Data(file.text.utf8), "docs/\(path) is not current: run `make documents` and commit docs/")
+    }
+
+    @Test(arguments: ContractDocuments.folders)
+    func nothingElseLiesAmongGeneratedFiles(folder: String) throws {
+        let present = try FileManager.default.contentsOfDirectory(atPath: Folder.documents.appending(path: folder).path())
+        let generated = Set(ContractDocuments.files.map(\.path))
+        let strays = present.filter { !generated.contains("\(folder)/\($0)") }
+        #expect(strays.isEmpty, "in docs/\(folder): run `make documents` and commit docs/")
+    }
+
+    @Test(.enabled(if: Python.has("nacl"), "needs python3-nacl"))
+    func cryptographicVectorsAreThoseOfAnotherImplementation() async throws {
+        _ = try await Python.run("vectors.py", ["--check", Folder.documents.appending(path: "vectors").path()])
+    }
+}
