@@ -34,7 +34,9 @@ run: build
 test: dependencies
 	@echo '· building with tests (release); the first time takes a few minutes'
 	@$(BUILD) --build-tests
-	@$(SWIFT) test $(FLAGS) --skip-build
+	@$(SWIFT) test $(FLAGS) --skip-build --skip ClusterTests
+	@echo '· testing whole clusters, which want the machine for themselves'
+	@$(SWIFT) test $(FLAGS) --skip-build --filter ClusterTests
 
 bench: build
 	@$(PROGRAMS)/whisper-load $(ARGUMENTS)

@@ -164,7 +164,7 @@ import Testing
             }
             self.server.set { $0.isAway = false }
             await self.wait(alice, for: events) { $0 == .connection(.online) }
-            self.server.breakConnections(code: 1001, reason: "10")
+            self.server.breakConnections(code: 1001, reason: "500")
             await self.wait(alice, for: events) { event in
                 if case .connection(.away) = event { true } else { false }
             }

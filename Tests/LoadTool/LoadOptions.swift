@@ -4,10 +4,10 @@ import LocalStack
 
 /// Everything that can be asked for. Every number has bounds, so that each run ends by itself.
 struct LoadOptions: ParsableArguments {
-    @Argument(help: "Workloads to run: W1 W2 W3 W4 W5. All of them by default.")
+    @Argument(help: "Workloads to run: W1 W2 W3 W4 W5 W6. All of them by default.")
     var workloads: [Workload] = Workload.allCases
 
-    @Option(help: "Seconds measured, 1...600. Default: 15 in W1, 20 in W2, 60 in W4, 10 in W5.")
+    @Option(help: "Seconds measured, 1...600. Default: 15 in W1, 20 in W2, 60 in W4, 10 in W5, 75 in W6.")
     var seconds: Int?
     @Option(help: "Seconds of traffic before the measurement, 0...60.")
     var warmUp = 3

@@ -54,6 +54,28 @@ import Testing
         #expect(machine.changes(at: 15_000).count == 1)
     }
 
+    /// Somebody who was taken for gone, because nobody heard a gateway for a moment.
+    @Test func whoeverIsAnnouncedWasNotAway() {
+        var machine = PresenceMachine(contract)
+        machine.left(self.alice, at: 0)
+        machine.announced(self.alice)
+        machine.announced(self.bob)
+        #expect(machine.changes(at: 60_000).isEmpty)
+        #expect(machine.restless == 0)
+    }
+
+    @Test func anotherRouterGoesOnWhereThisOneStopped() {
+        var machine = PresenceMachine(contract)
+        machine.left(self.alice, at: 0)
+        machine.left(self.bob, at: 0)
+        let restless = machine.keep { $0 == self.bob }
+        #expect(machine.restless == 1)
+        var successor = PresenceMachine(contract)
+        successor.inherit(restless)
+        let state = PresenceState.offline(lastSeen: Timestamp(milliseconds: 0))
+        #expect(successor.changes(at: 15_000) == [.init(identity: self.alice, state: state)])
+    }
+
     @Test func whatCouldNotBeToldIsDueAgain() {
         var machine = PresenceMachine(contract)
         machine.came(self.alice, at: 0)

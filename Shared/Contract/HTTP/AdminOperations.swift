@@ -66,9 +66,8 @@ package enum AdminOperations {
         Field("status", .choice(MessageStatus.allCases.map(\.rawValue))), Field("acceptedAt", .timestamp),
         Field(
             "deliveredAt", .timestamp, .optional,
-            about: "As the receipt says. Known until the sender's client has confirmed that it knows."),
-        Field("readAt", .timestamp, .optional, about: "Likewise."),
-        Field("expiredAt", .timestamp, .optional, about: "Likewise, by the server's clock."),
+            about: "When the receipt came. Of a message that has been read: until its sender's client knows of the delivery."),
+        Field("readAt", .timestamp, .optional), Field("expiredAt", .timestamp, .optional),
     ])
 
     package static let all = [

@@ -14,6 +14,8 @@ package enum MailboxJob: Job {
     case presence([PresenceNews])
     /// Which peers in this partition are online?
     case presenceAsked([PresenceQuestion])
+    /// Left by a router that gave this partition up, for its successor.
+    case presenceHandedOver([RestlessIdentity])
     case typing(TypingNews)
 
     package func encode(into writer: inout WireWriter) {
@@ -48,6 +50,9 @@ package enum MailboxJob: Job {
         case .typing(let news):
             writer.write(UInt8(22))
             writer.write(news)
+        case .presenceHandedOver(let restless):
+            writer.write(UInt8(23))
+            writer.write(list: restless)
         }
     }
 
@@ -68,6 +73,7 @@ package enum MailboxJob: Job {
         case 20: self = .presence(try reader.readList())
         case 21: self = .presenceAsked(try reader.readList())
         case 22: self = .typing(try reader.read())
+        case 23: self = .presenceHandedOver(try reader.readList())
         case let other: throw .unknown(other)
         }
     }

@@ -74,6 +74,44 @@ extension PresenceQuestion: WireCodable {
     }
 }
 
+/// Somebody who is coming or going, or was told about a moment ago. Times are milliseconds since 1970.
+package struct RestlessIdentity: Hashable, Sendable {
+    package let identity: WhisperID
+    package var isPresent: Bool
+    /// When the last connection was gone; means something while it is not present.
+    package var leftAt: Int64
+    /// What peers believe.
+    package var isToldOnline: Bool
+    /// Peers are told nothing before.
+    package var notBefore: Int64
+
+    package init(_ identity: WhisperID, isPresent: Bool, leftAt: Int64, isToldOnline: Bool, notBefore: Int64) {
+        self.identity = identity
+        self.isPresent = isPresent
+        self.leftAt = leftAt
+        self.isToldOnline = isToldOnline
+        self.notBefore = notBefore
+    }
+}
+
+extension RestlessIdentity: WireCodable {
+    package func encode(into writer: inout WireWriter) {
+        writer.write(self.identity)
+        writer.write(self.isPresent)
+        writer.write(self.leftAt)
+        writer.write(self.isToldOnline)
+        writer.write(self.notBefore)
+    }
+
+    package init(from reader: inout WireReader) throws(WireError) {
+        self.identity = try reader.read()
+        self.isPresent = try reader.readBool()
+        self.leftAt = try reader.read()
+        self.isToldOnline = try reader.readBool()
+        self.notBefore = try reader.read()
+    }
+}
+
 /// Somebody is writing, or has stopped.
 package struct TypingNews: Hashable, Sendable {
     package var from: WhisperID

@@ -154,6 +154,8 @@ actor Correspondent {
         case "error" where frame.errorCode == "AUTH_FAILED" && frame.requestID == nil:
             // A session that somebody took over; nobody did.
             self.ledger.remark("\(self.id) was told that its session was replaced")
+        // The pairs write to each other, so they are peers; who is online is another suite's business.
+        case "presence_update": break
         default: self.ledger.remark("\(self.id) got \(frame)")
         }
     }

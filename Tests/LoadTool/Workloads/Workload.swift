@@ -8,6 +8,7 @@ enum Workload: String, CaseIterable, ExpressibleByArgument, Sendable {
     case offline = "W3"
     case idle = "W4"
     case groups = "W5"
+    case flapping = "W6"
 
     var title: String {
         switch self {
@@ -16,6 +17,7 @@ enum Workload: String, CaseIterable, ExpressibleByArgument, Sendable {
         case .offline: "offline mail: stored, then drained in pages"
         case .idle: "idle connections: memory and CPU of each"
         case .groups: "groups: CPU per envelope of a full group, beside the same messages one by one"
+        case .flapping: "presence: a thousand clients that come and go, without peers and with them"
         }
     }
 
@@ -26,6 +28,7 @@ enum Workload: String, CaseIterable, ExpressibleByArgument, Sendable {
         case .offline: try await measureOffline(fleet, stack, options)
         case .idle: try await measureIdle(fleet, stack, options)
         case .groups: try await measureGroups(fleet, stack, options)
+        case .flapping: try await measureFlapping(fleet, stack, options)
         }
     }
 }

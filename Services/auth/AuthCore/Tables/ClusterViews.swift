@@ -82,12 +82,11 @@ package struct ClusterViews: Sendable {
                 default: .pending
                 }
             let acceptedAt: Timestamp = try row.next()
-            func time(_ milliseconds: Int64?) -> Timestamp? { milliseconds.map { Timestamp(milliseconds: $0) } }
             deliveries.append(
                 Delivery(
                     sender: sender, recipient: recipient, group: group.map { UUIDText(high: $0.high, low: $0.low) },
-                    status: status, acceptedAt: acceptedAt, deliveredAt: time(try row.next()),
-                    readAt: time(try row.next()), expiredAt: time(try row.next())))
+                    status: status, acceptedAt: acceptedAt, deliveredAt: try row.next(),
+                    readAt: try row.next(), expiredAt: try row.next()))
         }
         return deliveries
     }

@@ -5,6 +5,7 @@ import Telemetry
 
 /// What one router remembers for presence and typing. None of it is stored, and losing it tells nobody anything: a
 /// session that a gateway announces to a new router (`.live`, `.paging`) is taken for online without a word.
+/// A router that gives a partition up in good order leaves word of those who are just coming or going.
 struct PresenceMemory {
     /// What is told of the identities in our partitions.
     var machine: PresenceMachine
@@ -27,10 +28,12 @@ struct PresenceMemory {
     }
 
     /// Forgets identities that are another router's now. Who wrote to whom today remains true.
-    mutating func keep(_ isOurs: (WhisperID) -> Bool) {
-        self.machine.keep(isOurs)
+    /// - Returns: what that one has to know.
+    @discardableResult
+    mutating func keep(_ isOurs: (WhisperID) -> Bool) -> [RestlessIdentity] {
         self.pairs.keep(isOurs)
         self.newcomers = self.newcomers.filter(isOurs)
+        return self.machine.keep(isOurs)
     }
 }
 
@@ -62,8 +65,9 @@ extension Router {
         if let known, known.connection == bound.connection, known.node == bound.node { return }
         let identity = bound.caller.identity
         guard bound.progress == .fresh else {
-            if known == nil { self.presence.pairs.inherited(identity, at: now) }
-            return
+            guard known == nil else { return }
+            self.presence.machine.announced(identity)
+            return self.presence.pairs.inherited(identity, at: now)
         }
         self.presence.pairs.bound(identity)
         if self.presence.newcomers.count < PresenceLimits.newcomersMax { self.presence.newcomers.insert(identity) }
@@ -87,8 +91,21 @@ extension Router {
         self.left(identity)
     }
 
+    /// Partitions go to another router: what it must know of those coming and going awaits it in their streams. A router
+    /// that dies leaves nothing: whoever went in its last seconds is offline for those who ask, and for nobody else.
+    func handOverPresence() {
+        let restless = self.presence.keep { self.owned[Partition(of: $0)] != nil }
+        for (partition, list) in Dictionary(grouping: restless, by: { Partition(of: $0.identity) }) {
+            for start in stride(from: 0, to: list.count, by: PresenceLimits.newsPerJobMax) {
+                let part = Array(list[start..<min(start + PresenceLimits.newsPerJobMax, list.count)])
+                self.bus.append(MailboxJob.presenceHandedOver(part), to: Keyspace.mailbox(partition), failed: { _ in })
+            }
+        }
+    }
+
     /// What other routers say about peers, what they ask, and who is typing.
     func heardPresence(_ batch: Batch, _ outbox: inout Outbox) {
+        self.presence.machine.inherit(batch.restless)
         guard !batch.presence.isEmpty || !batch.presenceQuestions.isEmpty || !batch.typing.isEmpty else { return }
         let now = self.now
         for news in batch.presence { self.pass(news, at: now, &outbox) }

@@ -101,7 +101,7 @@ package actor Router {
     private func leave() async {
         self.owned = [:]
         self.sessions = [:]
-        self.presence.keep { _ in false }
+        if self.isDraining { self.handOverPresence() } else { self.presence.keep { _ in false } }
         self.metrics.partitionsLeased.set(0)
         await self.store.close()
     }
@@ -239,7 +239,7 @@ package actor Router {
     private func giveUp(_ partitions: [Partition]) async throws {
         for partition in partitions { self.owned[partition] = nil }
         self.sessions = self.sessions.filter { self.owned[Partition(of: $0.key)] != nil }
-        self.presence.keep { self.owned[Partition(of: $0)] != nil }
+        self.handOverPresence()
         _ = try await self.store.query(LeaseStatements.giveUp(partitions))
         self.logger.notice("partitions given up", [.count: .number(partitions.count)])
     }

@@ -13,6 +13,7 @@ struct Batch {
     var confirmed: [Int64] = []
     var presence: [PresenceNews] = []
     var presenceQuestions: [PresenceQuestion] = []
+    var restless: [RestlessIdentity] = []
     var typing: [TypingNews] = []
     /// The last entry taken of each partition: everything up to it is done when the batch is.
     var positions: [(partition: Partition, through: EntryID)] = []
@@ -37,6 +38,7 @@ struct Batch {
         case .outcomesConfirmed(let numbers): self.confirmed += numbers
         case .presence(let news): self.presence += news
         case .presenceAsked(let questions): self.presenceQuestions += questions
+        case .presenceHandedOver(let restless): self.restless += restless
         case .typing(let news): self.typing.append(news)
         }
     }

@@ -6,16 +6,6 @@ package import Contract
 /// Remembers only those who are restless: coming, going, or told about lately. Everybody else is online if and only if
 /// there is a session. Times are the caller's clock in milliseconds.
 package struct PresenceMachine {
-    private struct Entry {
-        var isPresent: Bool
-        /// When the last connection was gone; means something while it is not present.
-        var leftAt: Int64
-        /// What peers believe.
-        var isToldOnline: Bool
-        /// Nothing is told before.
-        var notBefore: Int64
-    }
-
     /// What peers are to be told.
     package struct Change: Hashable, Sendable {
         package var identity: WhisperID
@@ -25,7 +15,7 @@ package struct PresenceMachine {
     private let offlineAfter: Int64
     private let pause: Int64
     private let entriesMax: Int
-    private var entries: [WhisperID: Entry] = [:]
+    private var entries: [WhisperID: RestlessIdentity] = [:]
 
     package init(_ configuration: PresenceConfiguration, entriesMax: Int = PresenceLimits.restlessMax) {
         self.offlineAfter = configuration.offlineAfter.milliseconds
@@ -35,16 +25,22 @@ package struct PresenceMachine {
 
     package var restless: Int { self.entries.count }
 
-    /// An identity that had no session has one. One that its gateway only tells a new router about did not come and must
-    /// not be reported here.
+    /// An identity that had no session has opened one.
     /// - Parameter notBefore: nobody is told earlier: whoever comes right after a takeover may never have been away long
     ///   enough, which only the router before would know.
     package mutating func came(_ identity: WhisperID, at now: Int64, notBefore: Int64 = .min) {
         if self.entries[identity] != nil {
             self.entries[identity]!.isPresent = true
         } else if self.entries.count < self.entriesMax {
-            self.entries[identity] = Entry(isPresent: true, leftAt: now, isToldOnline: false, notBefore: notBefore)
+            self.entries[identity] = RestlessIdentity(
+                identity, isPresent: true, leftAt: now, isToldOnline: false, notBefore: notBefore)
         }
+    }
+
+    /// A gateway says that an identity has a session, which is none that was just opened. It did not come; but if we took it
+    /// for gone, it is not.
+    package mutating func announced(_ identity: WhisperID) {
+        self.entries[identity]?.isPresent = true
     }
 
     /// An identity has no session any more.
@@ -55,7 +51,8 @@ package struct PresenceMachine {
             self.entries[identity]!.isPresent = false
             self.entries[identity]!.leftAt = now
         } else if self.entries.count < self.entriesMax {
-            self.entries[identity] = Entry(isPresent: false, leftAt: now, isToldOnline: true, notBefore: .min)
+            self.entries[identity] = RestlessIdentity(
+                identity, isPresent: false, leftAt: now, isToldOnline: true, notBefore: .min)
         }
     }
 
@@ -100,7 +97,18 @@ package struct PresenceMachine {
     }
 
     /// Forgets identities that are another router's now.
-    package mutating func keep(_ isOurs: (WhisperID) -> Bool) {
-        self.entries = self.entries.filter { isOurs($0.key) }
+    /// - Returns: what that one has to know.
+    @discardableResult
+    package mutating func keep(_ isOurs: (WhisperID) -> Bool) -> [RestlessIdentity] {
+        let others = self.entries.values.filter { !isOurs($0.identity) }
+        for other in others { self.entries[other.identity] = nil }
+        return others
+    }
+
+    /// What the router before us knew. What we have heard since is newer.
+    package mutating func inherit(_ restless: [RestlessIdentity]) {
+        for entry in restless where self.entries[entry.identity] == nil && self.entries.count < self.entriesMax {
+            self.entries[entry.identity] = entry
+        }
     }
 }

@@ -133,7 +133,7 @@ enum MailboxTable {
             WHERE m.recipient = old.recipient AND m.number = old.number
             RETURNING m.sender, m.recipient, m.message_id, m.id_case
         ), marked AS (
-            UPDATE router.ledger l SET status = 3 FROM removed r
+            UPDATE router.ledger l SET status = 3, status_at = \(now) FROM removed r
             WHERE l.message_id = r.message_id AND l.sender = r.sender AND l.recipient = r.recipient
         )
         INSERT INTO router.outcomes (sender, number, kind, id_case, message_id, recipient, at, created_at)

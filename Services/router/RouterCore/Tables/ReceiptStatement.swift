@@ -39,7 +39,7 @@ enum ReceiptStatement {
                     ON l.message_id = g.message_id AND l.sender = g.sender AND l.recipient = g.recipient
                 WHERE l.status < g.status
             ), marked AS (
-                UPDATE router.ledger l SET status = h.status FROM honoured h
+                UPDATE router.ledger l SET status = h.status, status_at = \(now) FROM honoured h
                 WHERE l.message_id = h.message_id AND l.sender = h.sender AND l.recipient = h.recipient
             ), removed AS (
                 DELETE FROM router.mailbox m USING honoured h
