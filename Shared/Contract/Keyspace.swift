@@ -20,8 +20,11 @@ package enum Keyspace {
         }
     }
 
-    /// Router → push, one consumer group.
+    /// Router → push, one consumer group: mail waits.
     package static let wakes = StreamName<Wake>("wakes")
+
+    /// Calls → push, one consumer group. A stream of its own: a call must not queue behind mail.
+    package static let callWakes = StreamName<Wake>("wakes:calls")
 
     /// Service → one gateway node.
     package static func node(_ node: NodeID) -> ChannelName<NodeNotice> {

@@ -7,7 +7,11 @@ import Testing
         var random = Seeded(seed)
         try expectWhole(random.mailboxJob())
         try expectWhole(random.serviceRequest())
-        try expectWhole(Wake(recipient: random.whisperID(), reason: .message, wakeID: random.uuid(), queuedAt: random.timestamp()))
+        let reasons: [Wake.Reason] = [.message, .call(isVideo: true, until: random.timestamp()), .callOver]
+        for reason in reasons {
+            try expectWhole(
+                Wake(recipient: random.whisperID(), reason: reason, wakeID: random.uuid(), queuedAt: random.timestamp()))
+        }
         try expectWhole(NodeNotice(events: (0..<random.upTo(4)).map { _ in random.nodeEvent() }))
         try expectWhole(random.clusterNotice())
         try expectWhole(random.session())

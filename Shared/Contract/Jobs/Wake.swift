@@ -1,12 +1,17 @@
-/// Mail waits for somebody who is not connected. Carries no content.
+/// Something waits for somebody who is not connected. Carries no content and says nothing of the other side.
 package struct Wake: Job {
-    package enum Reason: UInt8, Sendable {
-        case message = 1
+    package enum Reason: Hashable, Sendable {
+        /// Mail waits. On `Keyspace.wakes`.
+        case message
+        /// The phone should ring until then; afterwards the wake-up is worth nothing. On `Keyspace.callWakes`.
+        case call(isVideo: Bool, until: Timestamp)
+        /// The call that was announced with the same `wakeID` rings no longer. On `Keyspace.callWakes`.
+        case callOver
     }
 
     package var recipient: WhisperID
     package var reason: Reason
-    /// What the push provider sees instead of a name. Random.
+    /// What push provider and app see instead of a name. Random; the wake-ups of one call share theirs.
     package var wakeID: UUIDText
     package var queuedAt: Timestamp
 
@@ -19,16 +24,26 @@ package struct Wake: Job {
 
     package func encode(into writer: inout WireWriter) {
         writer.write(self.recipient)
-        writer.write(self.reason.rawValue)
+        switch self.reason {
+        case .message: writer.write(UInt8(1))
+        case .call(let isVideo, let until):
+            writer.write(UInt8(2))
+            writer.write(isVideo)
+            writer.write(until)
+        case .callOver: writer.write(UInt8(3))
+        }
         writer.write(self.wakeID)
         writer.write(self.queuedAt)
     }
 
     package init(from reader: inout WireReader) throws(WireError) {
         self.recipient = try reader.read()
-        let reason: UInt8 = try reader.read()
-        guard let reason = Reason(rawValue: reason) else { throw .unknown(reason) }
-        self.reason = reason
+        switch try reader.read(UInt8.self) {
+        case 1: self.reason = .message
+        case 2: self.reason = .call(isVideo: try reader.readBool(), until: try reader.read())
+        case 3: self.reason = .callOver
+        case let other: throw .unknown(other)
+        }
         self.wakeID = try reader.read()
         self.queuedAt = try reader.read()
     }

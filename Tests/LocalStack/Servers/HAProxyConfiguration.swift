@@ -127,6 +127,8 @@ struct HAProxyConfiguration {
             self.ports.services[service]!.enumerated().map { index, instance in
                 """
                 backend ops-\(service.rawValue)-\(index + 1)
+                    # There is no other server to try, and a scrape that waits is worth nothing.
+                    retries 0
                     http-request replace-path /ops/[a-z]+/[0-9]+/(.*) /\\1
                     server \(service.rawValue)-\(index + 1) 127.0.0.1:\(instance.ops)
                 """
