@@ -62,6 +62,8 @@ struct ClusterTrait: SuiteTrait, TestScoping {
         try await Turns.shared.take {
             var configuration = StackConfiguration()
             configuration.rateLimitScale = 1_000
+            // To find out why a test fails: LOG_LEVEL=debug KEEP_FOLDERS=1 swift test …
+            if let level = ProcessInfo.processInfo.environment["LOG_LEVEL"] { configuration.logLevel = level }
             self.configure(&configuration)
             let stack = try await LocalStack.start(configuration)
             do {

@@ -92,6 +92,13 @@ final class Ledger: Sendable {
 
     // MARK: Judging
 
+    /// Arrived, and its sender has not heard so.
+    var untold: [String] {
+        self.state.withLock { state in
+            state.order.filter { !state.records[$0]!.arrivals.isEmpty && state.records[$0]!.told == nil }
+        }
+    }
+
     struct Count {
         var sent = 0
         var accepted = 0

@@ -45,7 +45,25 @@ struct Traffic {
         }
         try await self.emptyMailboxes()
         let faults = self.ledger.faults(onTheWay: onTheWay)
-        #expect(faults.isEmpty, "\(faults.count) faults in \(self.ledger.count): \(faults.prefix(10))")
+        guard !faults.isEmpty else { return }
+        Issue.record("\(faults.count) faults in \(self.ledger.count): \(faults.prefix(10)); \(try await self.whereaboutsOfUntold())")
+    }
+
+    /// Where the messages stand whose senders were not told.
+    private func whereaboutsOfUntold() async throws -> String {
+        let ids = self.ledger.untold.map { "'\($0)'" }.joined(separator: ",")
+        guard !ids.isEmpty else { return "none is untold" }
+        return try await Cluster.database(
+            """
+            SELECT 'status ' || l.status || ', in the mailbox: ' || (m.number IS NOT NULL)
+                || ', outcomes: ' || (SELECT count(*) FROM router.outcomes o WHERE o.message_id = l.message_id)
+                || ', sender ' || l.sender || ', messages: ' || count(*) || ', accepted ' || min(l.accepted_at) || ' to '
+                || max(l.accepted_at) || ', settled ' || coalesce(min(l.status_at)::text, '-') || ', now ' || now()
+            FROM router.ledger l LEFT JOIN router.mailbox m USING (message_id, recipient)
+            WHERE l.message_id IN (\(ids))
+            GROUP BY l.status, m.number IS NOT NULL, l.sender,
+                (SELECT count(*) FROM router.outcomes o WHERE o.message_id = l.message_id)
+            """)
     }
 
     /// Returns when each has had this many more messages accepted.

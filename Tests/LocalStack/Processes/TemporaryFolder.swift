@@ -15,7 +15,9 @@ package struct TemporaryFolder: Sendable {
         chmod(self.path, 0o755)
     }
 
+    /// With `KEEP_FOLDERS=1` it stays, for whoever wants to read the logs of a test that failed.
     package func remove() {
+        guard ProcessInfo.processInfo.environment["KEEP_FOLDERS"] == nil else { return }
         try? FileManager.default.removeItem(atPath: self.path)
     }
 }

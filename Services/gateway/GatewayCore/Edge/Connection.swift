@@ -90,7 +90,7 @@ struct MailboxProgress {
     var announcedAt: Int64 = 0
     /// All that waited has been written: mail goes live.
     var isCaughtUp = false
-    /// No router has answered yet since the bind.
+    /// No router has answered yet since the bind, neither to the announcement nor with a page.
     var isFresh = true
     /// The highest number written.
     var sentThrough: Int64 = 0

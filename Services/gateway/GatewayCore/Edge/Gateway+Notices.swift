@@ -150,6 +150,8 @@ extension Gateway {
     }
 
     private func deliver(page mail: [Mail], next: Cursor?, to connection: Connection, requestID: String?) {
+        // The announcement may have been lost, and this page's question not.
+        connection.mailbox.isFresh = false
         var payload = Array(#"{"messages":["#.utf8)
         payload.reserveCapacity(mail.reduce(64) { $0 + $1.payload.count + 1 })
         for (index, letter) in mail.enumerated() {

@@ -37,7 +37,9 @@ package struct MailboxSession {
         case .fresh:
             // Waiting mail is the client's to fetch (contract §13).
             self.delivery = newest == nil ? .live(through: 0) : .paging(through: 0, heldSince: nil)
-        case .paging: self.delivery = .paging(through: 0, heldSince: nil)
+        case .paging:
+            // Another router may have held back what waits, for a client that has long come to the end of its pages.
+            self.delivery = .paging(through: 0, heldSince: newest.map { _ in now })
         case .live(let through):
             self.delivery = newest.map { $0 > through } == true ? .catchingUp(through: through) : .live(through: through)
             // Another router, or this one before the bus was lost, may have sent some of it; the receipts may be lost, too.
