@@ -1,11 +1,20 @@
 # Everything is built in release, in one tree (.build). Settings of `make run` are in Tests/LocalCluster/Settings.swift.
 
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
 SWIFT ?= swift
 # One optimised build serves for running, testing and measuring; tests look inside modules, hence the flag.
 FLAGS := -c release -Xswiftc -enable-testing
 BUILD := $(SWIFT) build $(FLAGS)
 PROGRAMS := .build/release
 SETTINGS := PORT OPS_PORT ADMIN_TOKEN VIEWER_TOKEN RATE_LIMIT_SCALE GATEWAYS ROUTERS DATA_DIR LOG_LEVEL CHECK
+
+# Says at the end again what failed: a log is often read from its end.
+define run-tests
+$(SWIFT) test $(FLAGS) --skip-build $(1) 2>&1 | tee .build/tests.log || { \
+	printf '\n· what failed:\n'; grep -aE -A2 'recorded an issue|✘ Suite|error:|Fatal' .build/tests.log | cut -c1-1000 | tail -80; \
+	exit 1; }
+endef
 
 .DEFAULT_GOAL := help
 .PHONY: help run test bench build documents admin clean dependencies
@@ -34,9 +43,9 @@ run: build
 test: dependencies
 	@echo '· building with tests (release); the first time takes a few minutes'
 	@$(BUILD) --build-tests
-	@$(SWIFT) test $(FLAGS) --skip-build --skip ClusterTests
+	@$(call run-tests,--skip ClusterTests)
 	@echo '· testing whole clusters, which want the machine for themselves'
-	@$(SWIFT) test $(FLAGS) --skip-build --filter ClusterTests
+	@$(call run-tests,--filter ClusterTests)
 
 bench: build
 	@$(PROGRAMS)/whisper-load $(ARGUMENTS)

@@ -83,24 +83,6 @@ struct ReceivedFrame {
     var requestID: String?
 }
 
-/// What the gateway and the mailbox's router agree on for one connection.
-struct MailboxProgress {
-    /// A router has confirmed the connection; until then it is announced again and again.
-    var isConfirmed = false
-    var announcedAt: Int64 = 0
-    /// All that waited has been written: mail goes live.
-    var isCaughtUp = false
-    /// No router has answered yet since the bind, neither to the announcement nor with a page.
-    var isFresh = true
-    /// The highest number written.
-    var sentThrough: Int64 = 0
-
-    var progress: BoundConnection.Progress {
-        if self.isFresh { return .fresh }
-        return self.isCaughtUp ? .live(through: self.sentThrough) : .paging
-    }
-}
-
 /// Outcomes and group events leave the database when the client's own WebSocket layer has answered a ping sent behind them: a socket
 /// that took the bytes proves nothing about a phone in a tunnel.
 final class Confirmation {

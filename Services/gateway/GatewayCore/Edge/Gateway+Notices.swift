@@ -28,8 +28,7 @@ extension Gateway {
     /// Has every connection announced again. The next ticks do it in paced parts.
     func announceAll() {
         for connection in self.bound.values {
-            connection.mailbox.isConfirmed = false
-            connection.mailbox.announcedAt = 0
+            connection.mailbox.mayHaveMissed()
         }
     }
 
@@ -54,9 +53,7 @@ extension Gateway {
             self.handle(answer, to: question)
         case .bound(let id, let isCaughtUp):
             guard let connection = self.connections[id] else { return }
-            connection.mailbox.isConfirmed = true
-            connection.mailbox.isFresh = false
-            connection.mailbox.isCaughtUp = isCaughtUp
+            connection.mailbox.bound(isCaughtUp: isCaughtUp)
         case .replaced(let id):
             guard let connection = self.connections[id], connection.isOpen else { return }
             self.endSession(of: connection)
@@ -134,12 +131,9 @@ extension Gateway {
 
     private func deliver(_ mail: [Mail], to id: ConnectionID, again: Bool) {
         guard let connection = self.connections[id], connection.isOpen else { return }
-        // The router sends mail only to connections that are through with what waited.
-        connection.mailbox.isCaughtUp = true
-        for letter in mail {
-            // A router that has just taken over does not know what its predecessor sent.
-            guard again || letter.number > connection.mailbox.sentThrough else { continue }
-            connection.mailbox.sentThrough = max(connection.mailbox.sentThrough, letter.number)
+        // Somebody who gets mail need not wait for the turn that a paced announcement would have.
+        if connection.mailbox.isAnnouncementDue(at: self.now) { self.announce(connection) }
+        for letter in mail where connection.mailbox.takes(letter.number, again: again) {
             self.metrics.framesOut.increment()
             self.write(to: connection) {
                 WebSocketWriter.text(Self.receivedHead, letter.payload, [UInt8(ascii: "}")], to: &$0)
@@ -150,14 +144,11 @@ extension Gateway {
     }
 
     private func deliver(page mail: [Mail], next: Cursor?, to connection: Connection, requestID: String?) {
-        // The announcement may have been lost, and this page's question not.
-        connection.mailbox.isFresh = false
         var payload = Array(#"{"messages":["#.utf8)
         payload.reserveCapacity(mail.reduce(64) { $0 + $1.payload.count + 1 })
         for (index, letter) in mail.enumerated() {
             if index > 0 { payload.append(UInt8(ascii: ",")) }
             payload += letter.payload
-            connection.mailbox.sentThrough = max(connection.mailbox.sentThrough, letter.number)
             self.logger.debug(
                 "message written in a page",
                 [.messageId: "\(letter.messageID)", .connId: .number(connection.id.value)])
@@ -166,9 +157,8 @@ extension Gateway {
         if let next {
             payload += #","nextCursor":"#.utf8
             JSONWriter.append(string: next.text, to: &payload)
-        } else {
-            connection.mailbox.isCaughtUp = true
         }
+        connection.mailbox.paged(through: mail.last?.number, isLast: next == nil)
         payload.append(UInt8(ascii: "}"))
         self.reply(connection, type: "pending_messages", payload: payload, requestID: requestID)
     }

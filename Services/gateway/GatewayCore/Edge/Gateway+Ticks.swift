@@ -45,9 +45,7 @@ extension Gateway {
                     self.write(to: connection) { WebSocketWriter.ping([], to: &$0) }
                 }
                 guard let session = connection.session else { continue }
-                if !connection.mailbox.isConfirmed, announcementsLeft > 0,
-                    now - connection.mailbox.announcedAt > GatewayLimits.announceAgainAfter.milliseconds
-                {
+                if announcementsLeft > 0, connection.mailbox.isAnnouncementDue(at: now) {
                     announcementsLeft -= 1
                     self.announce(connection)
                 }

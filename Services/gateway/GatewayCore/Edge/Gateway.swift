@@ -163,8 +163,7 @@ package actor Gateway {
     /// this turn. Lost on the way, it is told again, because nobody confirms it.
     func announce(_ connection: Connection, now: Bool = false) {
         guard let session = connection.session, connection.isOpen else { return }
-        connection.mailbox.isConfirmed = false
-        connection.mailbox.announcedAt = self.now
+        connection.mailbox.announced(at: self.now)
         let announcement = BoundConnection(
             caller: session.caller, node: self.node, connection: connection.id,
             progress: connection.mailbox.progress)

@@ -1,0 +1,69 @@
+import Contract
+
+/// What the gateway and the mailbox's router agree on for one connection: which mail it has been given.
+///
+/// Whenever they may disagree, because a Notice may have been lost or another router has taken over, the gateway announces
+/// the connection and writes no live mail to it until that is answered: what the router sends then begins exactly
+/// behind what was announced.
+struct MailboxProgress {
+    /// A router has confirmed the connection; until then it is announced again and again.
+    private(set) var isConfirmed = false
+    /// Milliseconds of the gateway's clock.
+    private(set) var announcedAt: Int64 = 0
+    /// No router has answered yet since the bind, neither to the announcement nor with a page.
+    private var isFresh = true
+    /// All that waited has been written: mail goes live.
+    private var isCaughtUp = false
+    /// The highest number written.
+    private var sentThrough: Int64 = 0
+
+    /// The connection as a router has to be told of it now.
+    var progress: BoundConnection.Progress {
+        if self.isFresh { return .fresh }
+        return self.isCaughtUp ? .live(through: self.sentThrough) : .paging
+    }
+
+    func isAnnouncementDue(at now: Int64) -> Bool {
+        !self.isConfirmed && now - self.announcedAt > GatewayLimits.announceAgainAfter.milliseconds
+    }
+
+    /// Something may have been lost. The announcement is due at once.
+    mutating func mayHaveMissed() {
+        self.isConfirmed = false
+        self.announcedAt = 0
+    }
+
+    mutating func announced(at now: Int64) {
+        self.isConfirmed = false
+        self.announcedAt = now
+    }
+
+    /// The router's answer to an announcement.
+    mutating func bound(isCaughtUp: Bool) {
+        self.isConfirmed = true
+        self.isFresh = false
+        self.isCaughtUp = isCaughtUp
+    }
+
+    /// The router sends a letter by itself.
+    /// - Parameter again: it was written before and has not been acknowledged.
+    /// - Returns: whether it is to be written.
+    mutating func takes(_ number: Int64, again: Bool) -> Bool {
+        // Routers send mail only to connections that are through with what waited.
+        guard self.isConfirmed else { return false }
+        self.isCaughtUp = true
+        // A router that has just taken over does not know what its predecessor sent.
+        guard again || number > self.sentThrough else { return false }
+        self.sentThrough = max(self.sentThrough, number)
+        return true
+    }
+
+    /// A page was written.
+    /// - Parameter last: its highest number, `nil` if it was empty.
+    mutating func paged(through last: Int64?, isLast: Bool) {
+        // The announcement may have been lost, and this page's question not.
+        self.isFresh = false
+        self.sentThrough = max(self.sentThrough, last ?? 0)
+        if isLast { self.isCaughtUp = true }
+    }
+}
