@@ -3,40 +3,6 @@ import Contract
 package import Store
 import Telemetry
 
-/// What one router remembers for presence and typing. None of it is stored, and losing it tells nobody anything: a
-/// session that a gateway announces to a new router (`.live`, `.paging`) is taken for online without a word.
-/// A router that gives a partition up in good order leaves word of those who are just coming or going.
-struct PresenceMemory {
-    /// What is told of the identities in our partitions.
-    var machine: PresenceMachine
-    /// What the identities in our partitions are told.
-    var pairs: PresencePairs
-    var typing: TypingMachine
-    var written = WrittenPairs()
-    /// Who has just connected and is to learn which peers are online.
-    var newcomers: Set<WhisperID> = []
-    /// Pairs of whom it is not known whether they are peers.
-    var toLookUp: Set<PeerPair> = []
-    /// When we took each partition over.
-    var adoptedAt: [Partition: Int64] = [:]
-    var nodesSeenAt: Int64 = 0
-
-    init(_ configuration: PresenceConfiguration) {
-        self.machine = PresenceMachine(configuration)
-        self.pairs = PresencePairs(configuration)
-        self.typing = TypingMachine(configuration)
-    }
-
-    /// Forgets identities that are another router's now. Who wrote to whom today remains true.
-    /// - Returns: what that one has to know.
-    @discardableResult
-    mutating func keep(_ isOurs: (WhisperID) -> Bool) -> [RestlessIdentity] {
-        self.pairs.keep(isOurs)
-        self.newcomers = self.newcomers.filter(isOurs)
-        return self.machine.keep(isOurs)
-    }
-}
-
 /// Telling peers who comes and goes, and who is writing (contract §7). Batches only note what happened; looking up peers
 /// and telling them is a task beside them, with a database connection of its own, so that no message waits for it.
 extension Router {
@@ -59,37 +25,7 @@ extension Router {
             PeerPair(from: envelope.sender.identity, to: envelope.to), at: now.milliseconds)
     }
 
-    /// - Parameter known: the session that the identity had before.
-    func came(_ bound: BoundConnection, known: MailboxSession?, at now: Int64) {
-        // Said again until we have confirmed it.
-        if let known, known.connection == bound.connection, known.node == bound.node { return }
-        let identity = bound.caller.identity
-        guard bound.progress == .fresh else {
-            guard known == nil else { return }
-            self.presence.machine.announced(identity)
-            return self.presence.pairs.inherited(identity, at: now)
-        }
-        self.presence.pairs.bound(identity)
-        if self.presence.newcomers.count < PresenceLimits.newcomersMax { self.presence.newcomers.insert(identity) }
-        guard known == nil else { return }
-        let adoptedAt = self.presence.adoptedAt[Partition(of: identity)] ?? 0
-        self.presence.machine.came(
-            identity, at: now, notBefore: adoptedAt + self.configuration.presence.offlineAfter.milliseconds)
-    }
-
-    func left(_ identity: WhisperID) {
-        self.presence.newcomers.remove(identity)
-        self.presence.machine.left(identity, at: self.now)
-    }
-
-    /// A connection went that is not the one we know. If we know none at all, and are new here, it went while nobody
-    /// owned the partition.
-    func leftUnseen(_ identity: WhisperID) {
-        guard self.sessions[identity] == nil, let adoptedAt = self.presence.adoptedAt[Partition(of: identity)],
-            self.now - adoptedAt < PresenceLimits.unsettledFor.milliseconds
-        else { return }
-        self.left(identity)
-    }
+    func left(_ identity: WhisperID) { self.presence.left(identity, at: self.now) }
 
     /// Partitions go to another router: what it must know of those coming and going awaits it in their streams. A router
     /// that dies leaves nothing: whoever went in its last seconds is offline for those who ask, and for nobody else.
@@ -271,18 +207,8 @@ extension Router {
         _ state: PresenceState, about: WhisperID, to listener: WhisperID, _ outbox: inout Outbox
     ) {
         guard let session = self.sessions[listener] else { return }
-        var payload = JSONWriter()
-        payload.add("whisperId", about)
-        switch state {
-        case .online: payload.add("status", "online")
-        case .offline(let lastSeen):
-            payload.add("status", "offline")
-            payload.add("lastSeen", lastSeen)
-        }
         self.metrics.presenceUpdates.increment()
-        outbox.add(
-            .frame(session.connection, type: PresenceFrames.presenceUpdate.type, payload: payload.finished()),
-            for: session.node)
+        outbox.add(.presence(session.connection, about: about, state), for: session.node)
     }
 
     private func tell(_ typing: TypingNews, _ outbox: inout Outbox) {

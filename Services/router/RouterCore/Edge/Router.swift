@@ -111,6 +111,8 @@ package actor Router {
         while !Task.isCancelled {
             try await self.look()
             if self.isDraining { return }
+            // What has been read from a partition that was given up since is its next owner's.
+            batch.keep { self.owned[$0] != nil }
             async let following = self.intake()
             do {
                 try await self.handle(batch)

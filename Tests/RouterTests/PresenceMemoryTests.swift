@@ -1,0 +1,68 @@
+import Contract
+import Testing
+
+@testable import RouterCore
+
+/// Who came, and who was there all the time.
+@Suite struct PresenceMemoryTests {
+    private let alice = identity(1)
+    private let node = NodeID(value: 1)
+
+    private func bound(
+        _ progress: BoundConnection.Progress = .fresh, isFirst: Bool = false, connection: UInt64 = 1
+    ) -> BoundConnection {
+        BoundConnection(
+            caller: Caller(identity: self.alice, epoch: Epoch(value: 1)), node: self.node,
+            connection: ConnectionID(value: connection), progress: progress, isFirst: isFirst)
+    }
+
+    private func session(_ bound: BoundConnection) -> MailboxSession { MailboxSession(bound, newest: nil, at: 0) }
+
+    @Test func whoeverIsNewAndUnknownHasCome() {
+        var memory = PresenceMemory(contract)
+        memory.came(self.bound(isFirst: true), known: nil, at: 100_000)
+        #expect(memory.machine.changes(at: 100_000).map(\.state) == [.online])
+        #expect(memory.newcomers == [self.alice])
+    }
+
+    /// A takeover: the router before us has heard the first announcement, and has told of it; its confirmation got lost, or
+    /// the gateway was faster. That the connection is fresh says only that the gateway has heard nothing yet.
+    @Test(arguments: [BoundConnection.Progress.fresh, .paging, .live(through: 7)])
+    func whoeverIsAnnouncedAgainAfterATakeoverHasNotCome(progress: BoundConnection.Progress) {
+        var memory = PresenceMemory(contract)
+        memory.adoptedAt[Partition(of: self.alice)] = 100_000
+        memory.came(self.bound(progress), known: nil, at: 100_500)
+        #expect(memory.machine.changes(at: 900_000).isEmpty)
+        #expect(memory.newcomers.isEmpty)
+    }
+
+    /// If the one before us has not dealt with it, the first announcement lies in the stream.
+    @Test func whoeverCameWhileNobodyOwnedThePartitionIsToldAfterTheAbsence() {
+        var memory = PresenceMemory(contract)
+        memory.adoptedAt[Partition(of: self.alice)] = 100_000
+        let first = self.bound(isFirst: true)
+        memory.came(first, known: nil, at: 100_100)
+        memory.came(self.bound(), known: self.session(first), at: 103_100)
+        #expect(memory.machine.changes(at: 114_999).isEmpty)
+        #expect(memory.machine.changes(at: 115_000).map(\.state) == [.online])
+        #expect(memory.newcomers == [self.alice])
+    }
+
+    @Test func anotherConnectionOfSomebodyWhoIsThereIsNoComing() {
+        var memory = PresenceMemory(contract)
+        let older = self.session(self.bound(isFirst: true))
+        memory.came(self.bound(isFirst: true, connection: 2), known: older, at: 100_000)
+        #expect(memory.machine.changes(at: 900_000).isEmpty)
+        // But it knows nothing yet.
+        #expect(memory.newcomers == [self.alice])
+    }
+
+    @Test func whoeverWentWhileNobodyOwnedThePartitionIsOffline() {
+        var memory = PresenceMemory(contract)
+        memory.leftUnseen(self.alice, at: 100_000)
+        #expect(memory.machine.restless == 0)
+        memory.adoptedAt[Partition(of: self.alice)] = 100_000
+        memory.leftUnseen(self.alice, at: 101_000)
+        #expect(memory.machine.changes(at: 116_000).count == 1)
+    }
+}
