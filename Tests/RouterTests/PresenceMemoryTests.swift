@@ -57,6 +57,29 @@ import Testing
         #expect(memory.newcomers == [self.alice])
     }
 
+    /// News may stand in front of the announcements in the stream of a partition that has just been taken over.
+    @Test func newsThatIsEarlierThanItsListenerIsTold() {
+        var memory = PresenceMemory(contract)
+        let bob = identity(2)
+        let gone = PresenceState.offline(lastSeen: Timestamp(milliseconds: 99_000))
+        memory.hold(gone, about: bob, for: self.alice, at: 100_000)
+        memory.adoptedAt[Partition(of: self.alice)] = 100_000
+        memory.hold(.online, about: bob, for: self.alice, at: 100_100)
+        memory.hold(gone, about: bob, for: self.alice, at: 100_200)
+        memory.came(self.bound(.live(through: 7)), known: nil, at: 100_300)
+        #expect(memory.pairs.due(at: 130_300) == [.init(listener: self.alice, about: bob, state: gone)])
+    }
+
+    @Test func earlyNewsIsForgottenWithItsTime() {
+        var memory = PresenceMemory(contract)
+        memory.adoptedAt[Partition(of: self.alice)] = 100_000
+        memory.hold(.online, about: identity(2), for: self.alice, at: 100_100)
+        memory.hold(.online, about: identity(3), for: self.alice, at: 110_000)
+        memory.forgetEarlyNews(at: 110_000)
+        memory.came(self.bound(.live(through: 7)), known: nil, at: 110_100)
+        #expect(memory.pairs.pairs == 0)
+    }
+
     @Test func whoeverWentWhileNobodyOwnedThePartitionIsOffline() {
         var memory = PresenceMemory(contract)
         memory.leftUnseen(self.alice, at: 100_000)

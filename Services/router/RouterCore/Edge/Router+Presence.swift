@@ -29,12 +29,18 @@ extension Router {
 
     /// Partitions go to another router: what it must know of those coming and going awaits it in their streams. A router
     /// that dies leaves nothing: whoever went in its last seconds is offline for those who ask, and for nobody else.
-    func handOverPresence() {
+    /// Returns when it is there: before anybody can own them, or this process end.
+    func handOverPresence() async {
         let restless = self.presence.keep { self.owned[Partition(of: $0)] != nil }
         for (partition, list) in Dictionary(grouping: restless, by: { Partition(of: $0.identity) }) {
             for start in stride(from: 0, to: list.count, by: PresenceLimits.newsPerJobMax) {
                 let part = Array(list[start..<min(start + PresenceLimits.newsPerJobMax, list.count)])
-                self.bus.append(MailboxJob.presenceHandedOver(part), to: Keyspace.mailbox(partition), failed: { _ in })
+                do throws(BusError) {
+                    try await self.bus.append(MailboxJob.presenceHandedOver(part), to: Keyspace.mailbox(partition))
+                } catch {
+                    // Without the bus it is lost, as with a router that dies.
+                    return self.logger.warning("presence not handed over", [.error: "\(error)"])
+                }
             }
         }
     }
@@ -78,6 +84,7 @@ extension Router {
     private func presenceRound(_ pool: PostgresPool) async throws(StoreError) {
         let now = self.now
         self.lookAtNodes(now)
+        self.presence.forgetEarlyNews(at: now)
         var outbox = self.makeOutbox()
         for update in self.presence.pairs.due(at: now) {
             self.tell(update.state, about: update.about, to: update.listener, &outbox)
@@ -169,7 +176,11 @@ extension Router {
     // MARK: Telling
 
     private func pass(_ news: PresenceNews, at now: Int64, _ outbox: inout Outbox) {
-        for listener in news.to where self.sessions[listener] != nil {
+        for listener in news.to {
+            guard self.sessions[listener] != nil else {
+                self.presence.hold(news.state, about: news.about, for: listener, at: now)
+                continue
+            }
             guard self.presence.pairs.heard(news.state, about: news.about, by: listener, at: now) else { continue }
             self.tell(news.state, about: news.about, to: listener, &outbox)
         }

@@ -101,7 +101,7 @@ package actor Router {
     private func leave() async {
         self.owned = [:]
         self.sessions = [:]
-        if self.isDraining { self.handOverPresence() } else { self.presence.keep { _ in false } }
+        if self.isDraining { await self.handOverPresence() } else { self.presence.keep { _ in false } }
         self.metrics.partitionsLeased.set(0)
         await self.store.close()
     }
@@ -241,7 +241,7 @@ package actor Router {
     private func giveUp(_ partitions: [Partition]) async throws {
         for partition in partitions { self.owned[partition] = nil }
         self.sessions = self.sessions.filter { self.owned[Partition(of: $0.key)] != nil }
-        self.handOverPresence()
+        await self.handOverPresence()
         _ = try await self.store.query(LeaseStatements.giveUp(partitions))
         self.logger.notice("partitions given up", [.count: .number(partitions.count)])
     }

@@ -16,6 +16,10 @@ struct PresenceMemory {
     var toLookUp: Set<PeerPair> = []
     /// When we took each partition over.
     var adoptedAt: [Partition: Int64] = [:]
+    /// News that reached a partition before its gateways had told us who is there: by listener, then by peer.
+    private var early: [WhisperID: [WhisperID: PresenceState]] = [:]
+    private var earlyCount = 0
+    private var earlyUntil: Int64 = 0
     var nodesSeenAt: Int64 = 0
     private let offlineAfter: Int64
 
@@ -37,13 +41,35 @@ struct PresenceMemory {
         guard bound.isFirst || (known != nil && bound.progress == .fresh) else {
             guard known == nil else { return }
             self.machine.announced(identity)
-            return self.pairs.inherited(identity, at: now)
+            self.pairs.inherited(identity, at: now)
+            for (peer, state) in self.early.removeValue(forKey: identity) ?? [:] {
+                self.earlyCount -= 1
+                // Told at the end of the pause: the router before us may have told something a moment ago.
+                _ = self.pairs.heard(state, about: peer, by: identity, at: now)
+            }
+            return
         }
         self.pairs.bound(identity)
         if self.newcomers.count < PresenceLimits.newcomersMax { self.newcomers.insert(identity) }
         guard known == nil else { return }
         let adoptedAt = self.adoptedAt[Partition(of: identity)] ?? 0
         self.machine.came(identity, at: now, notBefore: adoptedAt + self.offlineAfter)
+    }
+
+    /// News for a listener whom we do not know. If we are new here, it may be there all the same.
+    mutating func hold(_ state: PresenceState, about peer: WhisperID, for listener: WhisperID, at now: Int64) {
+        guard let adoptedAt = self.adoptedAt[Partition(of: listener)] else { return }
+        let end = adoptedAt + PresenceLimits.earlyNewsHeldFor.milliseconds
+        guard now < end, self.earlyCount < PresenceLimits.earlyNewsMax else { return }
+        if self.early[listener, default: [:]].updateValue(state, forKey: peer) == nil { self.earlyCount += 1 }
+        self.earlyUntil = max(self.earlyUntil, end)
+    }
+
+    /// Whoever has not been announced by now is not there.
+    mutating func forgetEarlyNews(at now: Int64) {
+        guard self.earlyCount > 0, now >= self.earlyUntil else { return }
+        self.early = [:]
+        self.earlyCount = 0
     }
 
     /// An identity has no connection any more.
