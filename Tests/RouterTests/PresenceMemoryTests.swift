@@ -80,6 +80,34 @@ import Testing
         #expect(memory.pairs.pairs == 0)
     }
 
+    /// A partition that is given up in good order takes along whatever is still to be told.
+    @Test func theNextOwnerLearnsWhatIsStillToBeTold() {
+        var memory = PresenceMemory(contract)
+        let (bob, carol) = (identity(2), identity(3))
+        let gone = PresenceState.offline(lastSeen: Timestamp(milliseconds: 99_000))
+        // To be told at the end of a pause.
+        #expect(memory.pairs.heard(.online, about: bob, by: self.alice, at: 100_000) == true)
+        #expect(memory.pairs.heard(gone, about: bob, by: self.alice, at: 101_000) == false)
+        // Heard of before the gateways have said who is there.
+        memory.adoptedAt[Partition(of: carol)] = 100_000
+        memory.hold(gone, about: bob, for: carol, at: 101_000)
+        // Told already, but for the look-up of its peers.
+        memory.machine.left(bob, at: 80_000)
+        memory.telling = memory.machine.changes(at: 101_000)
+        #expect(memory.telling.count == 1)
+
+        let legacy = memory.keep { _ in false }
+        #expect(
+            Set(legacy.news) == [
+                .init(listener: self.alice, about: bob, state: gone), .init(listener: carol, about: bob, state: gone),
+            ])
+        var successor = PresenceMachine(contract)
+        successor.inherit(legacy.restless)
+        #expect(successor.changes(at: 101_100).map(\.identity) == [bob])
+        let rest = memory.keep { _ in false }
+        #expect(rest.news.isEmpty)
+    }
+
     @Test func whoeverWentWhileNobodyOwnedThePartitionIsOffline() {
         var memory = PresenceMemory(contract)
         memory.leftUnseen(self.alice, at: 100_000)

@@ -31,17 +31,26 @@ extension Router {
     /// that dies leaves nothing: whoever went in its last seconds is offline for those who ask, and for nobody else.
     /// Returns when it is there: before anybody can own them, or this process end.
     func handOverPresence() async {
-        let restless = self.presence.keep { self.owned[Partition(of: $0)] != nil }
-        for (partition, list) in Dictionary(grouping: restless, by: { Partition(of: $0.identity) }) {
-            for start in stride(from: 0, to: list.count, by: PresenceLimits.newsPerJobMax) {
-                let part = Array(list[start..<min(start + PresenceLimits.newsPerJobMax, list.count)])
-                do throws(BusError) {
-                    try await self.bus.append(MailboxJob.presenceHandedOver(part), to: Keyspace.mailbox(partition))
-                } catch {
-                    // Without the bus it is lost, as with a router that dies.
-                    return self.logger.warning("presence not handed over", [.error: "\(error)"])
-                }
-            }
+        let legacy = self.presence.keep { self.owned[Partition(of: $0)] != nil }
+        var jobs: [(Partition, MailboxJob)] = []
+        for (partition, list) in Dictionary(grouping: legacy.restless, by: { Partition(of: $0.identity) }) {
+            jobs += Self.parts(of: list).map { (partition, .presenceHandedOver($0)) }
+        }
+        for (partition, list) in Dictionary(grouping: legacy.news, by: { Partition(of: $0.listener) }) {
+            let news = list.map { PresenceNews(about: $0.about, state: $0.state, to: [$0.listener]) }
+            jobs += Self.parts(of: news).map { (partition, .presence($0)) }
+        }
+        do throws(BusError) {
+            for (partition, job) in jobs { try await self.bus.append(job, to: Keyspace.mailbox(partition)) }
+        } catch {
+            // Without the bus it is lost, as with a router that dies.
+            self.logger.warning("presence not handed over", [.error: "\(error)"])
+        }
+    }
+
+    private static func parts<T>(of list: [T]) -> [[T]] {
+        stride(from: 0, to: list.count, by: PresenceLimits.newsPerJobMax).map {
+            Array(list[$0..<min($0 + PresenceLimits.newsPerJobMax, list.count)])
         }
     }
 
@@ -99,20 +108,23 @@ extension Router {
         let newcomers = self.takeNewcomers(PresenceLimits.identitiesPerRoundMax - changes.count)
         let identities = Array(Set(changes.map(\.identity)).union(newcomers))
         guard !identities.isEmpty else { return }
+        self.presence.telling = changes
+        defer { self.presence.telling = [] }
         let peers: [WhisperID: [WhisperID]]
         do throws(StoreError) {
             peers = try PeersTable.peers(
                 try await pool.query(PeersTable.read(identities, at: .now)), of: identities)
         } catch {
             self.presence.machine.untold(changes)
-            self.presence.newcomers.formUnion(newcomers)
+            self.presence.newcomers.formUnion(newcomers.filter { self.owned[Partition(of: $0)] != nil })
             throw error
         }
 
         let now = self.now
         var outbox = self.makeOutbox()
         var news: [Partition: [PresenceNews]] = [:]
-        for change in changes {
+        // Others have been handed over meanwhile, as untold.
+        for change in changes where self.owned[Partition(of: change.identity)] != nil {
             for (partition, list) in Dictionary(grouping: peers[change.identity] ?? [], by: { Partition(of: $0) }) {
                 let item = PresenceNews(about: change.identity, state: change.state, to: list)
                 if self.owned[partition] != nil {
@@ -207,8 +219,7 @@ extension Router {
     /// What got lost on the way is lost: presence is true again with the next change.
     private func send(_ news: [Partition: [PresenceNews]]) {
         for (partition, list) in news {
-            for start in stride(from: 0, to: list.count, by: PresenceLimits.newsPerJobMax) {
-                let part = Array(list[start..<min(start + PresenceLimits.newsPerJobMax, list.count)])
+            for part in Self.parts(of: list) {
                 self.bus.append(MailboxJob.presence(part), to: Keyspace.mailbox(partition), failed: { _ in })
             }
         }

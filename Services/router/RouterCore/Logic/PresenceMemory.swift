@@ -12,6 +12,8 @@ struct PresenceMemory {
     var written = WrittenPairs()
     /// Who has just connected and is to learn which peers are online.
     var newcomers: Set<WhisperID> = []
+    /// Changes that count as told while their peers are being looked up.
+    var telling: [PresenceMachine.Change] = []
     /// Pairs of whom it is not known whether they are peers.
     var toLookUp: Set<PeerPair> = []
     /// When we took each partition over.
@@ -87,12 +89,27 @@ struct PresenceMemory {
         self.left(identity, at: now)
     }
 
+    /// What the next owner of a partition has to know.
+    struct Legacy {
+        /// Who is coming or going there.
+        var restless: [RestlessIdentity] = []
+        /// What listeners there were still to be told.
+        var news: [PresencePairs.Update] = []
+    }
+
     /// Forgets identities that are another router's now. Who wrote to whom today remains true.
-    /// - Returns: what that one has to know.
     @discardableResult
-    mutating func keep(_ isOurs: (WhisperID) -> Bool) -> [RestlessIdentity] {
-        self.pairs.keep(isOurs)
+    mutating func keep(_ isOurs: (WhisperID) -> Bool) -> Legacy {
+        var legacy = Legacy(news: self.pairs.keep(isOurs))
+        for (listener, news) in self.early where !isOurs(listener) {
+            self.early[listener] = nil
+            self.earlyCount -= news.count
+            legacy.news += news.map { PresencePairs.Update(listener: listener, about: $0.key, state: $0.value) }
+        }
         self.newcomers = self.newcomers.filter(isOurs)
-        return self.machine.keep(isOurs)
+        // Whose peers are being looked up has not been told.
+        self.machine.untold(self.telling.filter { !isOurs($0.identity) })
+        legacy.restless = self.machine.keep(isOurs)
+        return legacy
     }
 }
