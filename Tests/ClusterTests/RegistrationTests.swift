@@ -48,6 +48,30 @@ extension CalmCluster {
             #expect(try await Cluster.phone().id != (try await Cluster.phone().id))
         }
 
+        /// The router may hear of the first login when the second is done: that one must not end with it.
+        @Test func twoLoginsAtOnceOnOneConnectionLeaveItAlive() async throws {
+            for round in 0..<20 {
+                let (person, client) = (Person(), try await Cluster.client(gateway: 1 + round % 2))
+                var proofs: [Fields] = []
+                for _ in 0..<2 {
+                    proofs.append(
+                        person.proof(of: try await client.ask("register_begin", person.begin()).expecting("register_challenge").payload))
+                }
+                for proof in proofs { client.send("register_proof", proof) }
+                var tokens: [String] = []
+                for _ in proofs {
+                    tokens.append(try #require(try await client.next("register_ack").payload["sessionToken"]?.string))
+                }
+                // One of the two was done last, and is the live one.
+                var answers: [ServerFrame] = []
+                for token in tokens {
+                    answers.append(try await client.ask("fetch_pending", Person.versions.with(["sessionToken": token])))
+                }
+                #expect(answers.filter { $0.type == "pending_messages" }.count == 1, "\(answers)")
+                #expect(client.ending == nil)
+            }
+        }
+
         // MARK: Challenges
 
         /// One wrong thing each. After the refusal the connection is as good as before.

@@ -65,6 +65,22 @@ import Testing
         #expect(Set(box.allKeys as! [String]) == ["nonce", "ciphertext"])
     }
 
+    /// A list of objects is written anew element by element.
+    @Test func unknownFieldsOfElementsAreNotPassedOn() throws {
+        let roles =
+            #"[ {"x":[{"role":"member"}],"whisperId":"WSP-AAAA-AAAA-AAAA","role":"admin"} ,{"role":"member","y":null,"whisperId":"WSP-JBPU-D452-TLT4"}]"#
+        let draft = Draft(GroupUpdate.definition).with("roleChanges", roles)
+        let payload = try read(draft.message).payload
+        let expected =
+            #"[{"whisperId":"WSP-AAAA-AAAA-AAAA","role":"admin"},{"role":"member","whisperId":"WSP-JBPU-D452-TLT4"}]"#
+        let bare = text(payload.json())
+        #expect(bare.contains("\"roleChanges\":\(expected)"), "\(bare)")
+        let changes = GroupUpdate(payload).roleChanges
+        let again = GroupUpdate(try FrameDecoder.payload(bare: Array(bare.utf8), schema: GroupUpdate.definition.schema))
+        #expect(again.roleChanges == changes)
+        #expect(changes.map(\.role) == [.admin, .member])
+    }
+
     @Test func theSpellingOfUUIDsIsKept() throws {
         let mixed = "9B2a1F64-0f7C-4E51-9d0c-3C7d1d2B7a1F"
         let draft = Draft(SendMessage.definition).with("messageId", "\"\(mixed)\"").with("replyTo", "\"\(mixed)\"")

@@ -128,7 +128,7 @@ extension Seeded {
                     let through = self.int64()
                     return BoundConnection(
                         caller: self.caller(), node: self.node(), connection: self.connection(),
-                        progress: self.one(of: [.fresh, .paging, .live(through: through)]))
+                        progress: self.one(of: [.fresh, .paging, .live(through: through)]), isFirst: self.chance(2))
                 })
         case 4: return .unbound(identity: self.whisperID(), node: self.node(), connection: self.connection())
         default: return .outcomesConfirmed((0..<self.upTo(5)).map { _ in self.int64() })
@@ -148,11 +148,15 @@ extension Seeded {
     }
 
     fileprivate mutating func nodeEvent() -> NodeEvent {
-        switch self.upTo(5) {
+        switch self.upTo(6) {
         case 0: return .answer(question: self.next(), self.answer())
         case 1: return .bound(self.connection(), isCaughtUp: self.chance(2))
-        case 2: return .replaced(self.connection())
+        case 2: return .replaced(self.connection(), Epoch(value: self.int64()))
         case 3: return .mail(self.connection(), self.mail(), again: self.chance(2))
+        case 4:
+            return .presence(
+                self.connection(), about: self.whisperID(),
+                self.chance(2) ? .online : .offline(lastSeen: self.timestamp()))
         default:
             return .outcomes(
                 self.connection(),

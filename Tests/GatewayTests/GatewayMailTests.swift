@@ -185,12 +185,84 @@ import Testing
         }
     }
 
+    /// What a router says of an older session of this very connection comes late.
+    @Test func aConnectionThatHasLoggedInAgainIsNotReplacedByItself() async throws {
+        try await GatewayBench.run { bench in
+            let (client, connection) = try await bench.boundClient()
+            // The router is faster than auth: the older session is said to be over while the proof is being checked.
+            try await client.send(Frames.proof())
+            let request = try await bench.request()
+            try await bench.tell(.replaced(connection, Epoch(value: 1)))
+            let newer = Session.of(identity: "\(self.sender)", token: String(repeating: "b", count: 43), epoch: 2)
+            try await bench.tell(
+                .answer(question: request.answer.question, .loggedIn(newer, type: "register_ack", payload: Array("{}".utf8))))
+            #expect(try await client.json().type == "register_ack")
+            // And once more, as late as can be.
+            try await bench.tell(.replaced(connection, Epoch(value: 1)))
+            try await client.send(#"{"type":"ping","payload":{}}"#)
+            #expect(try await client.json().type == "pong")
+            try await bench.tell(.replaced(connection, Epoch(value: 2)))
+            #expect(try await client.json().code == "AUTH_FAILED")
+            #expect(try await client.closeCode() == 4001)
+        }
+    }
+
+    @Test func anAnswerToAnOlderSessionDoesNotEndTheNewerOne() async throws {
+        try await GatewayBench.run { bench in
+            let (client, _) = try await bench.boundClient()
+            try await client.send(Frames.fetch())
+            guard case .fetch(let fetch) = try await bench.job(of: Partition(of: self.sender)) else { return #expect(Bool(false)) }
+            try await client.send(Frames.proof())
+            let request = try await bench.request()
+            let newer = Session.of(identity: "\(self.sender)", token: String(repeating: "b", count: 43), epoch: 2)
+            try await bench.tell(
+                .answer(question: request.answer.question, .loggedIn(newer, type: "register_ack", payload: Array("{}".utf8))),
+                .answer(question: fetch.answer.question, .stale))
+            #expect(try await client.json().type == "register_ack")
+            #expect(try await client.json().code == "NOT_REGISTERED")
+            try await client.send(#"{"type":"ping","payload":{}}"#)
+            #expect(try await client.json().type == "pong")
+        }
+    }
+
+    /// A login that fails does not shield a connection from being replaced: the router is asked again.
+    @Test func aConnectionIsAnnouncedAgainIfItWasReplacedDuringALogin() async throws {
+        try await GatewayBench.run { bench in
+            let (client, connection) = try await bench.boundClient()
+            try await bench.tell(.bound(connection, isCaughtUp: true))
+            try await client.send(Frames.proof())
+            let request = try await bench.request()
+            try await bench.tell(
+                .replaced(connection, Epoch(value: 1)),
+                .answer(question: request.answer.question, .refused(Refusal(.authFailed, "no"))))
+            #expect(try await client.json().code == "AUTH_FAILED")
+            guard case .bound(let bound) = try await bench.job(of: Partition(of: self.sender)) else { return #expect(Bool(false)) }
+            #expect(bound.map(\.connection) == [connection])
+            try await bench.tell(.replaced(connection, Epoch(value: 1)))
+            #expect(try await client.json().code == "AUTH_FAILED")
+            #expect(try await client.closeCode() == 4001)
+        }
+    }
+
     @Test func aBanEndsTheConnection() async throws {
         try await GatewayBench.run { bench in
             let (client, _) = try await bench.boundClient()
             try await bench.tellAll(.sessionsEnded(self.sender, before: Epoch(value: 2), why: .banned))
             #expect(try await client.json().code == "USER_BANNED")
             #expect(try await client.closeCode() == 4003)
+        }
+    }
+
+    /// A router that has taken over does not know what the one before has told.
+    @Test func aClientIsNotToldTwiceThatAPeerIsOnline() async throws {
+        try await GatewayBench.run { bench in
+            let (client, connection) = try await bench.boundClient()
+            try await bench.tell(.presence(connection, about: self.recipient, .online), .presence(connection, about: self.recipient, .online))
+            #expect(try await client.json().payload == ["whisperId": "\(self.recipient)", "status": "online"])
+            let gone = PresenceState.offline(lastSeen: Timestamp(milliseconds: 5))
+            try await bench.tell(.presence(connection, about: self.recipient, gone), .presence(connection, about: self.recipient, .online))
+            #expect(try await client.json().payload == ["whisperId": "\(self.recipient)", "status": "offline", "lastSeen": 5])
+            #expect(try await client.json().payload["status"] as? String == "online")
         }
     }
 

@@ -24,6 +24,11 @@ private func purpose(_ lines: [String]) throws -> UpgradeRequest.Purpose { try #
         #expect(try purpose(good.map { $0 == good[0] ? "GET /ws?x=1 HTTP/1.1" : $0 }) == .webSocket(key: key))
     }
 
+    /// RFC 6455 §4.2.1: HTTP/1.1 or higher.
+    @Test func anOldHTTPKnowsNoUpgrade() throws {
+        #expect(try purpose(good.map { $0 == good[0] ? "GET /ws HTTP/1.0" : $0 }) == .badUpgrade)
+    }
+
     @Test func headersMayBeSpelledInAnyCaseAndSpacing() throws {
         let lines = [
             "GET /ws HTTP/1.1", "UPGRADE:WebSocket", "connection:  keep-alive, UPGRADE \t", "sec-websocket-KEY:\(key)",

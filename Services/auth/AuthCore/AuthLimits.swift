@@ -38,8 +38,6 @@ package enum AuthLimits {
     package static let onlineSampleMax = 20_000
     package static let presencesPerReadMax = 1_000
 
-    /// Ciphertext of a contact backup, in bytes (contract §8).
-    package static let backupBytesMax = 1_024 * 1_024
-    /// The body that carries one: its base64, and room for the other fields, in bytes.
-    package static let backupBodyBytesMax = (backupBytesMax + 2) / 3 * 4 + 4_096
+    /// The body that carries a contact backup: its base64, and room for the other fields, in bytes.
+    package static let backupBodyBytesMax = (Limits.backupBytesMax + 2) / 3 * 4 + 4_096
 }

@@ -35,6 +35,8 @@ package enum GatewayLimits {
     package static let framesWaitingMax = 256
     /// Jobs standing in one partition's stream before the gateway takes no more for it.
     package static let partitionDepthMax = 20_000
+    /// Peers of one client of whom it is remembered that it knows them to be online. As many as a router tells it of.
+    package static let peersRememberedMax = 500
     /// A bind that no router has confirmed is announced again after this.
     package static let announceAgainAfter = Duration.seconds(3)
     /// Connections announced in one Job, and in one turn after an outage.

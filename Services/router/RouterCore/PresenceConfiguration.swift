@@ -47,6 +47,10 @@ package enum PresenceLimits {
     package static let strangerKnownFor = Duration.seconds(5)
     /// Between two looks for gateways that have died without anybody writing to them.
     package static let nodeLookPause = Duration.seconds(5)
+    /// After a partition is taken over, news for those of whom no gateway has told us yet are kept for this long: longer
+    /// than the gateways need to announce everybody. And how many are kept.
+    package static let earlyNewsHeldFor = Duration.seconds(10)
+    package static let earlyNewsMax = 100_000
     /// After a partition is taken over, a connection that went away in between may still be reported for this long.
     package static let unsettledFor = Duration.seconds(60)
 }

@@ -3,13 +3,20 @@ package enum BackupOperations {
     private static let path = "/backup/contacts"
     private static let entityTag = (name: "ETag", about: "The version of the backup, for `If-Match`.")
     private static let success = Field("success", .bool, about: "Always `true`.")
-    private static let blob = [
-        Field("nonce", .base64(Limits.nonce)), Field("ciphertext", .base64(1...Limits.backupBytesMax)),
-    ]
+    private static let blob = Self.blob(ciphertextBytesMax: Limits.backupBytesMax)
     private static let blobSample = #""nonce":"AAECAwQFBgcICQoLDA0ODxAREhMUFRYX","ciphertext":"Y2lwaGVydGV4dA==""#
 
     /// The body of an upload.
-    package static let upload = ObjectSchema(CommonFields.versions + Self.blob)
+    package static let upload = Self.upload(ciphertextBytesMax: Limits.backupBytesMax)
+
+    /// The same with another bound, for a service to whom too large (413) is something else than malformed (400).
+    package static func upload(ciphertextBytesMax: Int) -> ObjectSchema {
+        ObjectSchema(CommonFields.versions + Self.blob(ciphertextBytesMax: ciphertextBytesMax))
+    }
+
+    private static func blob(ciphertextBytesMax: Int) -> [Field] {
+        [Field("nonce", .base64(Limits.nonce)), Field("ciphertext", .base64(1...ciphertextBytesMax))]
+    }
 
     package static let all = [
         HTTPOperation(
@@ -17,7 +24,7 @@ package enum BackupOperations {
             about: "Stores the backup, in place of the one before. Refused for a session that is not the identity's live one.",
             rate: Rates.backup,
             parameters: [
-                .header("If-Match", .text(1...1_000), about: "Store only if this is still the backup's version; `*`: if there is one.")
+                .header("If-Match", .text(Limits.ifMatchCharacters), about: "Store only if this is still the backup's version; `*`: if there is one.")
             ],
             request: (Self.upload, #"{"protocolVersion":1,"cryptoVersion":1,\#(Self.blobSample)}"#),
             success: .json(
@@ -25,7 +32,7 @@ package enum BackupOperations {
                 sample: #"{"success":true,"updatedAt":1730000000000}"#),
             headers: [Self.entityTag],
             failures: [
-                .init(.invalidPayload, "The body is not valid."),
+                .init(.invalidPayload, "The body or `If-Match` is not valid."),
                 .init(.invalidPayload, status: 412, "The backup is not the one that `If-Match` names."),
                 .init(.invalidPayload, status: 413, "More than \(Limits.backupBytesMax) bytes of ciphertext."),
             ]),

@@ -68,6 +68,7 @@ package struct HTTPOperation: Sendable {
     package let about: String
     package let origin: Origin
     package let access: Access
+    /// Of each identity; of admin operations, of each role over all of them.
     package let rate: Rate?
     package let parameters: [Parameter]
     package let request: (schema: ObjectSchema, sample: String)?
@@ -89,7 +90,11 @@ package struct HTTPOperation: Sendable {
         self.about = about
         self.origin = origin
         self.access = access
-        self.rate = rate
+        self.rate =
+            switch access {
+            case .viewer, .operator: rate ?? Rates.admin
+            case .anybody, .session: rate
+            }
         self.parameters = parameters
         self.request = request
         self.success = success

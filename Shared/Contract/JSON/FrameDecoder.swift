@@ -336,33 +336,54 @@ package enum FrameDecoder {
         return rule ?? (count <= Limits.reactionsMax ? nil : "must have at most \(Limits.reactionsMax) reactions")
     }
 
-    /// Writes an object that satisfies `schema` anew, without what the schema does not know.
-    static func appendKnownFields(
-        of schema: ObjectSchema, _ text: UnsafeBufferPointer<UInt8>, at start: Int, to output: inout [UInt8]
+    /// Writes a value that satisfies its type anew, without what the schemas of the objects in it do not know.
+    static func appendKnown(
+        _ type: FieldType, _ text: UnsafeBufferPointer<UInt8>, at start: Int, to output: inout [UInt8]
     ) {
-        var written: [UInt8] = []
         var cursor = JSONCursor(text, at: start)
-        // The object was checked when the frame was read: nothing in here can throw.
-        try? cursor.members(depth: 0) { cursor, name throws(JSONCursor.Malformed) in
+        // The value was checked when the frame was read: nothing in here can throw.
+        try? Self.appendKnown(type, &cursor, to: &output)
+    }
+
+    private static func appendKnown(
+        _ type: FieldType, _ cursor: inout JSONCursor, to output: inout [UInt8]
+    ) throws(JSONCursor.Malformed) {
+        switch type {
+        case .object(let schema): try Self.appendKnownFields(of: schema, &cursor, to: &output)
+        case .array(of: let element, _):
+            var isFirst = true
+            output.append(UInt8(ascii: "["))
+            try cursor.elements(depth: 0) { cursor throws(JSONCursor.Malformed) in
+                if !isFirst { output.append(UInt8(ascii: ",")) }
+                isFirst = false
+                try Self.appendKnown(element, &cursor, to: &output)
+            }
+            output.append(UInt8(ascii: "]"))
+        default:
+            _ = cursor.peek()
+            let start = cursor.position
+            try cursor.skip()
+            output += cursor.text[start..<cursor.position]
+        }
+    }
+
+    private static func appendKnownFields(
+        of schema: ObjectSchema, _ cursor: inout JSONCursor, to output: inout [UInt8]
+    ) throws(JSONCursor.Malformed) {
+        var isFirst = true
+        output.append(UInt8(ascii: "{"))
+        try cursor.members(depth: 0) { cursor, name throws(JSONCursor.Malformed) in
             guard let index = Self.field(name, in: cursor, schema: schema, hint: 0),
                 cursor.peek() != UInt8(ascii: "n")
             else { return try cursor.skip() }
             let field = schema.fields[index]
-            if !written.isEmpty { written.append(UInt8(ascii: ",")) }
-            written.append(UInt8(ascii: "\""))
-            written += field.nameBytes
-            written += "\":".utf8
-            let valueStart = cursor.position
-            if case .object(let inner) = field.type {
-                Self.appendKnownFields(of: inner, text, at: valueStart, to: &written)
-                try cursor.skip()
-            } else {
-                try cursor.skip()
-                written += text[valueStart..<cursor.position]
-            }
+            if !isFirst { output.append(UInt8(ascii: ",")) }
+            isFirst = false
+            output.append(UInt8(ascii: "\""))
+            output += field.nameBytes
+            output += "\":".utf8
+            try Self.appendKnown(field.type, &cursor, to: &output)
         }
-        output.append(UInt8(ascii: "{"))
-        output += written
         output.append(UInt8(ascii: "}"))
     }
 }

@@ -18,7 +18,7 @@ package struct Payload: Sendable {
         /// A string whose text never needs escapes, so it can be written from `text`.
         var isPlain = false
         var isNull = false
-        /// Objects: they hold fields that are not in the schema, and must be written anew to be passed on.
+        /// Objects, and lists of them: they hold fields that are not in the schema, and must be written anew to be passed on.
         var hasUnknownFields = false
         var integer: Int64 = 0
 
@@ -102,9 +102,10 @@ package struct Payload: Sendable {
     /// Appends the value as JSON, with unknown fields left out.
     package func appendJSON(_ field: Int, to output: inout [UInt8]) {
         let slot = self.slots[field]
-        if slot.hasUnknownFields, case .object(let schema) = self.schema.fields[field].type {
+        if slot.hasUnknownFields {
             self.source.withUnsafeBufferPointer {
-                FrameDecoder.appendKnownFields(of: schema, $0, at: Int(slot.raw.lowerBound), to: &output)
+                FrameDecoder.appendKnown(
+                    self.schema.fields[field].type, $0, at: Int(slot.raw.lowerBound), to: &output)
             }
             return
         }

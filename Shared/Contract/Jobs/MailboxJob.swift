@@ -246,12 +246,16 @@ package struct BoundConnection: Sendable {
     package var node: NodeID
     package var connection: ConnectionID
     package var progress: Progress
+    /// The connection has just been bound, and this is said of it for the first time. What is said again may have been heard
+    /// by a router that is gone.
+    package var isFirst: Bool
 
-    package init(caller: Caller, node: NodeID, connection: ConnectionID, progress: Progress) {
+    package init(caller: Caller, node: NodeID, connection: ConnectionID, progress: Progress, isFirst: Bool) {
         self.caller = caller
         self.node = node
         self.connection = connection
         self.progress = progress
+        self.isFirst = isFirst
     }
 }
 
@@ -267,6 +271,7 @@ extension BoundConnection: WireCodable {
             writer.write(UInt8(2))
             writer.write(through)
         }
+        writer.write(self.isFirst)
     }
 
     package init(from reader: inout WireReader) throws(WireError) {
@@ -279,5 +284,6 @@ extension BoundConnection: WireCodable {
         case 2: self.progress = .live(through: try reader.read())
         case let other: throw .unknown(other)
         }
+        self.isFirst = try reader.readBool()
     }
 }

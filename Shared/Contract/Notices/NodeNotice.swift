@@ -13,14 +13,17 @@ package enum NodeEvent: Sendable {
     /// The router knows that this connection is its identity's live one. `isCaughtUp`: nothing waits that has not been
     /// written to it, so new mail goes live.
     case bound(ConnectionID, isCaughtUp: Bool)
-    /// Another connection of the same identity is the live one: close this one (4001).
-    case replaced(ConnectionID)
+    /// Another connection of the same identity is the live one, or a newer login: close this one (4001), unless it has
+    /// itself a newer session than the one of this epoch.
+    case replaced(ConnectionID, Epoch)
     /// Mail to write, in order. `again`: it was written before and not acknowledged.
     case mail(ConnectionID, [Mail], again: Bool)
     /// What became of messages that this connection's identity sent.
     case outcomes(ConnectionID, [Outcome])
     /// A `group_event` that each of these clients is told again, until it has confirmed its number.
     case groupEvent(payload: [UInt8], [GroupReader])
+    /// What the client should know of a peer. May be lost without harm.
+    case presence(ConnectionID, about: WhisperID, PresenceState)
     /// A frame that may be lost without harm.
     case frame(ConnectionID, type: String, payload: [UInt8])
 }
@@ -45,13 +48,19 @@ extension NodeEvent: WireCodable {
             writer.write(UInt8(4))
             writer.write(connection)
             writer.write(list: outcomes)
-        case .replaced(let connection):
+        case .replaced(let connection, let epoch):
             writer.write(UInt8(5))
             writer.write(connection)
+            writer.write(epoch)
         case .groupEvent(let payload, let readers):
             writer.write(UInt8(6))
             writer.write(bytes: payload)
             writer.write(list: readers)
+        case .presence(let connection, let about, let state):
+            writer.write(UInt8(7))
+            writer.write(connection)
+            writer.write(about)
+            writer.write(state)
         case .frame(let connection, let type, let payload):
             writer.write(UInt8(20))
             writer.write(connection)
@@ -66,8 +75,9 @@ extension NodeEvent: WireCodable {
         case 2: self = .bound(try reader.read(), isCaughtUp: try reader.readBool())
         case 3: self = .mail(try reader.read(), try reader.readList(), again: try reader.readBool())
         case 4: self = .outcomes(try reader.read(), try reader.readList())
-        case 5: self = .replaced(try reader.read())
+        case 5: self = .replaced(try reader.read(), try reader.read())
         case 6: self = .groupEvent(payload: try reader.readBytes(), try reader.readList())
+        case 7: self = .presence(try reader.read(), about: try reader.read(), try reader.read())
         case 20: self = .frame(try reader.read(), type: try reader.readString(), payload: try reader.readBytes())
         case let other: throw .unknown(other)
         }

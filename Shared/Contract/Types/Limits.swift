@@ -65,6 +65,8 @@ package enum Limits {
 
     /// Ciphertext of a contacts backup, in bytes.
     package static let backupBytesMax = 1_024 * 1_024
+    /// `If-Match`, with all the versions that it names.
+    package static let ifMatchCharacters = 1...1_000
 }
 
 extension Duration {

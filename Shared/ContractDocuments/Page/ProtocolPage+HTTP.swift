@@ -35,7 +35,7 @@ extension ProtocolPage {
             case .viewer: "**Needs** an admin token."
             case .operator: "**Needs** an admin token of role `operator`."
             }
-        parts.append(access + (operation.rate.map { " **Rate:** \($0.perMinute) per minute and identity." } ?? ""))
+        parts.append(access + (operation.rate.map { " **Rate:** \($0.perMinute) per minute and \(operation.access == .session ? "identity" : "role")." } ?? ""))
         if !operation.parameters.isEmpty {
             parts.append(
                 self.table(

@@ -121,6 +121,10 @@ enum Frames {
         self.frame("register_begin", RegisterBegin.definition.samples[0], requestID: requestID, session: nil)
     }
 
+    static func proof(requestID: String = "p1") -> String {
+        self.frame("register_proof", RegisterProof.definition.samples[0], requestID: requestID, session: nil)
+    }
+
     static func logout(session: String) -> String {
         self.frame("logout", Logout.definition.samples[0], requestID: "l1", session: session)
     }

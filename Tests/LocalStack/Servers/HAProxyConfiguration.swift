@@ -90,10 +90,10 @@ struct HAProxyConfiguration {
         return """
             frontend ops
                 bind 127.0.0.1:\(self.ports.ops)
-                http-request use-service prometheus-exporter if { path /metrics }
-                http-request return status 200 content-type application/json string '{"status":"ok"}' if { path /health }
-                http-request return status 200 content-type application/json string '{"status":"ready"}' if { path /ready } \(ready)
-                http-request return status 503 content-type application/json string '\(Self.json("INTERNAL_ERROR", "A service has no ready instance."))' if { path /ready }
+                http-request use-service prometheus-exporter if { path /metrics } METH_GET
+                http-request return status 200 content-type application/json string '{"status":"ok"}' if { path /health } METH_GET
+                http-request return status 200 content-type application/json string '{"status":"ready"}' if { path /ready } METH_GET \(ready)
+                http-request return status 503 content-type application/json string '\(Self.json("INTERNAL_ERROR", "A service has no ready instance."))' if { path /ready } METH_GET
                 http-request disable-l7-retry unless METH_GET
                 use_backend admin if { path_beg /admin/ }
                 use_backend ops-%[path,field(3,/)]-%[path,field(4,/)] if { path_reg ^/ops/[a-z]+/[0-9]+/(metrics|health|ready)$ }

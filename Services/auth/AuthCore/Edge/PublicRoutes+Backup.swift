@@ -23,9 +23,13 @@ extension PublicRoutes {
 
     func writeBackup(_ request: Request) async throws(HTTPRefusal) -> Response {
         let session = try await self.session(of: request, within: Rates.backup)
+        let expected = request.headers[.ifMatch]
+        if let expected, !Limits.ifMatchCharacters.contains(expected.unicodeScalars.count) {
+            throw .invalid(PayloadViolation("If-Match", "names too many versions, or none"))
+        }
         let frame = try await Self.backup(in: request)
         let condition: ContactBackupTable.Condition =
-            switch request.headers[.ifMatch].map(EntityTag.expectation) {
+            switch expected.map(EntityTag.expectation) {
             case nil: .anything
             case .any: .exists
             case .oneOf(let revisions): .revision(revisions)

@@ -5,12 +5,8 @@ package struct ContactBackupFrame: Sendable {
     package let nonce: [UInt8]
     package let ciphertext: [UInt8]
 
-    /// The ciphertext's own bound is `AuthLimits.backupBytesMax`; it is another error than a malformed one.
-    private static let schema = ObjectSchema(
-        CommonFields.versions + [
-            Field("nonce", .base64(Limits.nonceBytes...Limits.nonceBytes)),
-            Field("ciphertext", .base64(1...AuthLimits.backupBodyBytesMax)),
-        ])
+    /// Any ciphertext that fits into a body: one above `Limits.backupBytesMax` is another error than a malformed one.
+    private static let schema = BackupOperations.upload(ciphertextBytesMax: AuthLimits.backupBodyBytesMax)
 
     package init(_ body: [UInt8]) throws(PayloadViolation) {
         guard String(validating: body, as: UTF8.self) != nil else { throw PayloadViolation("", "must be UTF-8") }
@@ -20,5 +16,5 @@ package struct ContactBackupFrame: Sendable {
         self.ciphertext = payload.bytes(Self.schema.index(of: "ciphertext")!)
     }
 
-    package var isTooLarge: Bool { self.ciphertext.count > AuthLimits.backupBytesMax }
+    package var isTooLarge: Bool { self.ciphertext.count > Limits.backupBytesMax }
 }

@@ -37,6 +37,9 @@ final class Connection {
     /// Outcomes and group events on their way; absent while there are none.
     var confirmation: Confirmation?
 
+    /// What its client knows of peers.
+    var peersOnline = PeersOnline()
+
     /// What the identity has used of its rates.
     var rates = RateBook()
     /// Frames to be written at the end of this turn.

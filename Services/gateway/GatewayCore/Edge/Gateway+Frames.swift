@@ -338,7 +338,10 @@ extension Gateway {
             self.refuse(connection, .unavailable, requestID: requestID)
             return nil
         }
-        return self.questions.ask(.init(connection: connection.id, requestID: requestID, kind: kind), at: self.now)
+        return self.questions.ask(
+            .init(
+                connection: connection.id, requestID: requestID, kind: kind, epoch: connection.session?.caller.epoch),
+            at: self.now)
     }
 
     private func append(_ job: MailboxJob, to partition: Partition, question: UInt64?) {
@@ -354,7 +357,11 @@ extension Gateway {
             return self.refuse(connection, .unavailable, requestID: frame.requestID)
         }
         let number = self.questions.ask(
-            .init(connection: connection.id, requestID: frame.requestID, kind: .frame), at: self.now)
+            .init(
+                connection: connection.id, requestID: frame.requestID,
+                kind: frame.definition.type == RegisterProof.definition.type ? .login : .frame,
+                epoch: session?.caller.epoch),
+            at: self.now)
         let token: [UInt8] = frame.definition.passesToken
             ? frame.payload.withText(frame.definition.sessionField!) { Array($0) } : []
         self.send(

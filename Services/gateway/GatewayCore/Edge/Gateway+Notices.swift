@@ -54,17 +54,27 @@ extension Gateway {
         case .bound(let id, let isCaughtUp):
             guard let connection = self.connections[id] else { return }
             connection.mailbox.bound(isCaughtUp: isCaughtUp)
-        case .replaced(let id):
-            guard let connection = self.connections[id], connection.isOpen else { return }
-            self.endSession(of: connection)
+        case .replaced(let id, let epoch): self.replaced(id, epoch)
         case .mail(let id, let mail, let again): self.deliver(mail, to: id, again: again)
         case .outcomes(let id, let outcomes): self.deliver(outcomes, to: id)
         case .groupEvent(let payload, let readers):
             for reader in readers { self.deliver(groupEvent: payload, to: reader) }
+        case .presence(let id, let about, let state): self.tell(state, about: about, to: id)
         case .frame(let id, let type, let payload):
             guard let connection = self.connections[id] else { return }
             self.reply(connection, type: type, payload: payload, requestID: nil)
         }
+    }
+
+    /// The session of this epoch is not the live one any more.
+    private func replaced(_ id: ConnectionID, _ epoch: Epoch) {
+        guard let connection = self.connections[id], connection.isOpen else { return }
+        // A race: the connection has logged in again meanwhile.
+        if let own = connection.session?.caller.epoch, own > epoch { return }
+        guard self.questions.isLoggingIn(connection: id) else { return self.endSession(of: connection) }
+        // A race: the login under way may be the newer one, and the router faster than auth. If it is not, the router says
+        // this again when the connection is announced to it again.
+        connection.mailbox.announced(at: self.now)
     }
 
     private func handle(_ answer: Answer, to question: Questions.Question) {
@@ -94,7 +104,12 @@ extension Gateway {
                     ])
             }
             if refusal.code == .userBanned { self.close(connection, .banned) }
-        case (.stale, _): self.endSession(of: connection)
+        case (.stale, _):
+            // Asked for an older session, before this connection logged in again.
+            if let asked = question.epoch, let own = connection.session?.caller.epoch, asked < own {
+                return self.refuse(connection, .notRegistered, requestID: requestID)
+            }
+            self.endSession(of: connection)
         case (.reply(let type, let payload), _):
             self.reply(connection, type: type, payload: payload, requestID: requestID)
         case (.groupEvent(let number, let payload), _):
@@ -123,6 +138,23 @@ extension Gateway {
             self.logger.error("answer does not fit", [:])
             self.refuse(connection, .unavailable, requestID: requestID)
         }
+    }
+
+    // MARK: Presence
+
+    private func tell(_ state: PresenceState, about peer: WhisperID, to id: ConnectionID) {
+        guard let connection = self.connections[id], connection.isOpen, connection.peersOnline.hears(state, of: peer)
+        else { return }
+        var payload = JSONWriter()
+        payload.add("whisperId", peer)
+        switch state {
+        case .online: payload.add("status", "online")
+        case .offline(let lastSeen):
+            payload.add("status", "offline")
+            payload.add("lastSeen", lastSeen)
+        }
+        self.reply(
+            connection, type: PresenceFrames.presenceUpdate.type, payload: payload.finished(), requestID: nil)
     }
 
     // MARK: Mail

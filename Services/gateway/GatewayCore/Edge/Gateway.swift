@@ -161,12 +161,13 @@ package actor Gateway {
 
     /// Tells the router of the identity's mailbox about this connection: at once, or together with others at the end of
     /// this turn. Lost on the way, it is told again, because nobody confirms it.
+    /// - Parameter now: it has just been bound.
     func announce(_ connection: Connection, now: Bool = false) {
         guard let session = connection.session, connection.isOpen else { return }
         connection.mailbox.announced(at: self.now)
         let announcement = BoundConnection(
             caller: session.caller, node: self.node, connection: connection.id,
-            progress: connection.mailbox.progress)
+            progress: connection.mailbox.progress, isFirst: now)
         let partition = Partition(of: session.caller.identity)
         if now {
             return self.bus.append(MailboxJob.bound([announcement]), to: Keyspace.mailbox(partition), failed: { _ in })

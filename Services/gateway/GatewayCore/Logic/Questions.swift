@@ -7,6 +7,8 @@ struct Questions {
         var connection: ConnectionID
         var requestID: String?
         var kind: Kind
+        /// Of the session for which it is asked.
+        var epoch: Epoch?
     }
 
     enum Kind {
@@ -14,7 +16,9 @@ struct Questions {
         /// - groupRecipient: of group mail, which is answered recipient by recipient.
         case accept(messageID: UUIDText, groupRecipient: WhisperID?)
         case fetch
-        /// Any frame that a service answers.
+        /// The frame that gives the connection a session.
+        case login
+        /// Any other frame that a service answers.
         case frame
         /// Whose token is this?
         case session(tokenHash: Bytes32)
@@ -32,6 +36,13 @@ struct Questions {
         self.open[self.next] = question
         self.deadlines.append((self.next, now + GatewayLimits.answerMax.milliseconds))
         return self.next
+    }
+
+    /// Whether this connection has asked for a session. Looks through all questions: for what happens rarely.
+    func isLoggingIn(connection: ConnectionID) -> Bool {
+        self.open.values.contains {
+            if case .login = $0.kind { $0.connection == connection } else { false }
+        }
     }
 
     /// - Returns: `nil` if the answer comes too late, or twice.

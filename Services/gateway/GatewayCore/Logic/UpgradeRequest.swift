@@ -6,6 +6,8 @@ package import NIOCore
 package struct UpgradeRequest: Equatable, Sendable {
     package var method: String
     package var path: String
+    /// HTTP/1.0, otherwise HTTP/1.1.
+    package var isOldHTTP: Bool
     /// Names in lower case; a name given twice keeps both values, joined by a comma (RFC 9110 §5.3).
     package var headers: [String: String]
 
@@ -41,7 +43,8 @@ package struct UpgradeRequest: Equatable, Sendable {
             headers[name] = headers[name].map { "\($0), \(value)" } ?? value
         }
         return UpgradeRequest(
-            method: String(words[0]), path: String(words[1].prefix { $0 != "?" }), headers: headers)
+            method: String(words[0]), path: String(words[1].prefix { $0 != "?" }), isOldHTTP: words[2] == "HTTP/1.0",
+            headers: headers)
     }
 
     private static func endOfHead(_ view: ByteBufferView) -> Int? {
@@ -72,7 +75,8 @@ package struct UpgradeRequest: Equatable, Sendable {
     package var purpose: Purpose {
         switch (self.method, self.path) {
         case ("GET", "/ws"):
-            guard let key = self.headers["sec-websocket-key"], Base64.decode(key)?.count == Self.keyBytes,
+            // HTTP/1.0 knows no upgrade (RFC 6455 §4.2.1).
+            guard !self.isOldHTTP, let key = self.headers["sec-websocket-key"], Base64.decode(key)?.count == Self.keyBytes,
                 self.headers["sec-websocket-version"] == "13", self.has("websocket", in: "upgrade"),
                 self.has("upgrade", in: "connection")
             else { return .badUpgrade }

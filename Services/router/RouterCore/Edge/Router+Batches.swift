@@ -69,7 +69,7 @@ extension Router {
             guard let session = self.sessions[gone.identity], session.node == gone.node,
                 session.connection == gone.connection
             else {
-                self.leftUnseen(gone.identity)
+                if self.sessions[gone.identity] == nil { self.presence.leftUnseen(gone.identity, at: self.now) }
                 continue
             }
             self.sessions[gone.identity] = nil
@@ -252,7 +252,7 @@ extension Router {
             let identity = bound.caller.identity
             guard self.owned[Partition(of: identity)] != nil else { continue }
             guard found.epoch == bound.caller.epoch else {
-                outbox.add(.replaced(bound.connection), for: bound.node)
+                outbox.add(.replaced(bound.connection, bound.caller.epoch), for: bound.node)
                 continue
             }
             if let known = self.sessions[identity],
@@ -260,13 +260,13 @@ extension Router {
             {
                 // The same session on two connections: the one that has just been opened wins.
                 guard bound.progress == .fresh || known.caller.epoch < bound.caller.epoch else {
-                    outbox.add(.replaced(bound.connection), for: bound.node)
+                    outbox.add(.replaced(bound.connection, bound.caller.epoch), for: bound.node)
                     continue
                 }
-                outbox.add(.replaced(known.connection), for: known.node)
+                outbox.add(.replaced(known.connection, known.caller.epoch), for: known.node)
             }
             let session = MailboxSession(bound, newest: found.newest, at: self.now)
-            self.came(bound, known: self.sessions[identity], at: self.now)
+            self.presence.came(bound, known: self.sessions[identity], at: self.now)
             self.sessions[identity] = session
             outbox.add(.bound(bound.connection, isCaughtUp: session.isCaughtUp), for: bound.node)
             if let list = waiting[identity] {

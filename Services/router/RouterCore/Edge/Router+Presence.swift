@@ -3,40 +3,6 @@ import Contract
 package import Store
 import Telemetry
 
-/// What one router remembers for presence and typing. None of it is stored, and losing it tells nobody anything: a
-/// session that a gateway announces to a new router (`.live`, `.paging`) is taken for online without a word.
-/// A router that gives a partition up in good order leaves word of those who are just coming or going.
-struct PresenceMemory {
-    /// What is told of the identities in our partitions.
-    var machine: PresenceMachine
-    /// What the identities in our partitions are told.
-    var pairs: PresencePairs
-    var typing: TypingMachine
-    var written = WrittenPairs()
-    /// Who has just connected and is to learn which peers are online.
-    var newcomers: Set<WhisperID> = []
-    /// Pairs of whom it is not known whether they are peers.
-    var toLookUp: Set<PeerPair> = []
-    /// When we took each partition over.
-    var adoptedAt: [Partition: Int64] = [:]
-    var nodesSeenAt: Int64 = 0
-
-    init(_ configuration: PresenceConfiguration) {
-        self.machine = PresenceMachine(configuration)
-        self.pairs = PresencePairs(configuration)
-        self.typing = TypingMachine(configuration)
-    }
-
-    /// Forgets identities that are another router's now. Who wrote to whom today remains true.
-    /// - Returns: what that one has to know.
-    @discardableResult
-    mutating func keep(_ isOurs: (WhisperID) -> Bool) -> [RestlessIdentity] {
-        self.pairs.keep(isOurs)
-        self.newcomers = self.newcomers.filter(isOurs)
-        return self.machine.keep(isOurs)
-    }
-}
-
 /// Telling peers who comes and goes, and who is writing (contract §7). Batches only note what happened; looking up peers
 /// and telling them is a task beside them, with a database connection of its own, so that no message waits for it.
 extension Router {
@@ -59,47 +25,32 @@ extension Router {
             PeerPair(from: envelope.sender.identity, to: envelope.to), at: now.milliseconds)
     }
 
-    /// - Parameter known: the session that the identity had before.
-    func came(_ bound: BoundConnection, known: MailboxSession?, at now: Int64) {
-        // Said again until we have confirmed it.
-        if let known, known.connection == bound.connection, known.node == bound.node { return }
-        let identity = bound.caller.identity
-        guard bound.progress == .fresh else {
-            guard known == nil else { return }
-            self.presence.machine.announced(identity)
-            return self.presence.pairs.inherited(identity, at: now)
-        }
-        self.presence.pairs.bound(identity)
-        if self.presence.newcomers.count < PresenceLimits.newcomersMax { self.presence.newcomers.insert(identity) }
-        guard known == nil else { return }
-        let adoptedAt = self.presence.adoptedAt[Partition(of: identity)] ?? 0
-        self.presence.machine.came(
-            identity, at: now, notBefore: adoptedAt + self.configuration.presence.offlineAfter.milliseconds)
-    }
-
-    func left(_ identity: WhisperID) {
-        self.presence.newcomers.remove(identity)
-        self.presence.machine.left(identity, at: self.now)
-    }
-
-    /// A connection went that is not the one we know. If we know none at all, and are new here, it went while nobody
-    /// owned the partition.
-    func leftUnseen(_ identity: WhisperID) {
-        guard self.sessions[identity] == nil, let adoptedAt = self.presence.adoptedAt[Partition(of: identity)],
-            self.now - adoptedAt < PresenceLimits.unsettledFor.milliseconds
-        else { return }
-        self.left(identity)
-    }
+    func left(_ identity: WhisperID) { self.presence.left(identity, at: self.now) }
 
     /// Partitions go to another router: what it must know of those coming and going awaits it in their streams. A router
     /// that dies leaves nothing: whoever went in its last seconds is offline for those who ask, and for nobody else.
-    func handOverPresence() {
-        let restless = self.presence.keep { self.owned[Partition(of: $0)] != nil }
-        for (partition, list) in Dictionary(grouping: restless, by: { Partition(of: $0.identity) }) {
-            for start in stride(from: 0, to: list.count, by: PresenceLimits.newsPerJobMax) {
-                let part = Array(list[start..<min(start + PresenceLimits.newsPerJobMax, list.count)])
-                self.bus.append(MailboxJob.presenceHandedOver(part), to: Keyspace.mailbox(partition), failed: { _ in })
-            }
+    /// Returns when it is there: before anybody can own them, or this process end.
+    func handOverPresence() async {
+        let legacy = self.presence.keep { self.owned[Partition(of: $0)] != nil }
+        var jobs: [(Partition, MailboxJob)] = []
+        for (partition, list) in Dictionary(grouping: legacy.restless, by: { Partition(of: $0.identity) }) {
+            jobs += Self.parts(of: list).map { (partition, .presenceHandedOver($0)) }
+        }
+        for (partition, list) in Dictionary(grouping: legacy.news, by: { Partition(of: $0.listener) }) {
+            let news = list.map { PresenceNews(about: $0.about, state: $0.state, to: [$0.listener]) }
+            jobs += Self.parts(of: news).map { (partition, .presence($0)) }
+        }
+        do throws(BusError) {
+            for (partition, job) in jobs { try await self.bus.append(job, to: Keyspace.mailbox(partition)) }
+        } catch {
+            // Without the bus it is lost, as with a router that dies.
+            self.logger.warning("presence not handed over", [.error: "\(error)"])
+        }
+    }
+
+    private static func parts<T>(of list: [T]) -> [[T]] {
+        stride(from: 0, to: list.count, by: PresenceLimits.newsPerJobMax).map {
+            Array(list[$0..<min($0 + PresenceLimits.newsPerJobMax, list.count)])
         }
     }
 
@@ -142,6 +93,7 @@ extension Router {
     private func presenceRound(_ pool: PostgresPool) async throws(StoreError) {
         let now = self.now
         self.lookAtNodes(now)
+        self.presence.forgetEarlyNews(at: now)
         var outbox = self.makeOutbox()
         for update in self.presence.pairs.due(at: now) {
             self.tell(update.state, about: update.about, to: update.listener, &outbox)
@@ -156,20 +108,23 @@ extension Router {
         let newcomers = self.takeNewcomers(PresenceLimits.identitiesPerRoundMax - changes.count)
         let identities = Array(Set(changes.map(\.identity)).union(newcomers))
         guard !identities.isEmpty else { return }
+        self.presence.telling = changes
+        defer { self.presence.telling = [] }
         let peers: [WhisperID: [WhisperID]]
         do throws(StoreError) {
             peers = try PeersTable.peers(
                 try await pool.query(PeersTable.read(identities, at: .now)), of: identities)
         } catch {
             self.presence.machine.untold(changes)
-            self.presence.newcomers.formUnion(newcomers)
+            self.presence.newcomers.formUnion(newcomers.filter { self.owned[Partition(of: $0)] != nil })
             throw error
         }
 
         let now = self.now
         var outbox = self.makeOutbox()
         var news: [Partition: [PresenceNews]] = [:]
-        for change in changes {
+        // Others have been handed over meanwhile, as untold.
+        for change in changes where self.owned[Partition(of: change.identity)] != nil {
             for (partition, list) in Dictionary(grouping: peers[change.identity] ?? [], by: { Partition(of: $0) }) {
                 let item = PresenceNews(about: change.identity, state: change.state, to: list)
                 if self.owned[partition] != nil {
@@ -233,7 +188,11 @@ extension Router {
     // MARK: Telling
 
     private func pass(_ news: PresenceNews, at now: Int64, _ outbox: inout Outbox) {
-        for listener in news.to where self.sessions[listener] != nil {
+        for listener in news.to {
+            guard self.sessions[listener] != nil else {
+                self.presence.hold(news.state, about: news.about, for: listener, at: now)
+                continue
+            }
             guard self.presence.pairs.heard(news.state, about: news.about, by: listener, at: now) else { continue }
             self.tell(news.state, about: news.about, to: listener, &outbox)
         }
@@ -260,8 +219,7 @@ extension Router {
     /// What got lost on the way is lost: presence is true again with the next change.
     private func send(_ news: [Partition: [PresenceNews]]) {
         for (partition, list) in news {
-            for start in stride(from: 0, to: list.count, by: PresenceLimits.newsPerJobMax) {
-                let part = Array(list[start..<min(start + PresenceLimits.newsPerJobMax, list.count)])
+            for part in Self.parts(of: list) {
                 self.bus.append(MailboxJob.presence(part), to: Keyspace.mailbox(partition), failed: { _ in })
             }
         }
@@ -271,18 +229,8 @@ extension Router {
         _ state: PresenceState, about: WhisperID, to listener: WhisperID, _ outbox: inout Outbox
     ) {
         guard let session = self.sessions[listener] else { return }
-        var payload = JSONWriter()
-        payload.add("whisperId", about)
-        switch state {
-        case .online: payload.add("status", "online")
-        case .offline(let lastSeen):
-            payload.add("status", "offline")
-            payload.add("lastSeen", lastSeen)
-        }
         self.metrics.presenceUpdates.increment()
-        outbox.add(
-            .frame(session.connection, type: PresenceFrames.presenceUpdate.type, payload: payload.finished()),
-            for: session.node)
+        outbox.add(.presence(session.connection, about: about, state), for: session.node)
     }
 
     private func tell(_ typing: TypingNews, _ outbox: inout Outbox) {

@@ -22,8 +22,6 @@ package actor Router {
     var sessions: [WhisperID: MailboxSession] = [:]
     var wakes = WakeMemory()
     var presence: PresenceMemory
-    /// Ours still, but nothing more is read from them: given up as soon as what was read is committed.
-    private var leaving: Set<Partition> = []
     /// Partitions whose gateways must be asked anew who is there.
     private var toAnnounce: Set<Partition> = []
     /// Partitions whose waiting recipients must be looked through for lost wake-ups.
@@ -102,9 +100,8 @@ package actor Router {
     /// Everything that was known is void: somebody else may own the partitions by now.
     private func leave() async {
         self.owned = [:]
-        self.leaving = []
         self.sessions = [:]
-        if self.isDraining { self.handOverPresence() } else { self.presence.keep { _ in false } }
+        if self.isDraining { await self.handOverPresence() } else { self.presence.keep { _ in false } }
         self.metrics.partitionsLeased.set(0)
         await self.store.close()
     }
@@ -114,6 +111,8 @@ package actor Router {
         while !Task.isCancelled {
             try await self.look()
             if self.isDraining { return }
+            // What has been read from a partition that was given up since is its next owner's.
+            batch.keep { self.owned[$0] != nil }
             async let following = self.intake()
             do {
                 try await self.handle(batch)
@@ -124,8 +123,6 @@ package actor Router {
                 self.trim(batch)
             }
             batch = try await following
-            // Of these nothing is in the batch.
-            if !self.leaving.isEmpty { try await self.giveUp() }
         }
     }
 
@@ -133,14 +130,15 @@ package actor Router {
 
     /// Reads what has arrived and checks its signatures.
     private func intake() async throws(BusError) -> Batch {
-        guard self.owned.count > self.leaving.count else {
-            if self.leaving.isEmpty { try? await Task.sleep(for: RouterLimits.readPatience) }
+        guard !self.owned.isEmpty else {
+            try? await Task.sleep(for: RouterLimits.readPatience)
             return Batch()
         }
         let read = try await self.carefulReadsLeft > 0 ? self.readOne() : self.readAll()
         var batch = Batch()
         batch.isSingle = self.carefulReadsLeft > 0
         for part in read {
+            // Given up while the read was waiting: the next owner will find these entries.
             guard let partition = self.partition(ofStream: part.stream), self.owned[partition] != nil,
                 let last = part.entries.last
             else { continue }
@@ -158,23 +156,16 @@ package actor Router {
         return batch
     }
 
-    /// The partitions that Jobs are taken from, and the last one read of each.
-    private var read: [Partition: EntryID] {
-        self.leaving.isEmpty ? self.owned : self.owned.filter { !self.leaving.contains($0.key) }
-    }
-
     private func readAll() async throws(BusError) -> [StreamBatch] {
         try await self.bus.read(
-            self.read.map { (stream: Keyspace.mailbox($0.key).name, after: $0.value) },
-            limit: RouterLimits.jobsPerPartitionMax,
-            // The next owner waits.
-            patience: self.leaving.isEmpty ? RouterLimits.readPatience : .zero)
+            self.owned.map { (stream: Keyspace.mailbox($0.key).name, after: $0.value) },
+            limit: RouterLimits.jobsPerPartitionMax, patience: RouterLimits.readPatience)
     }
 
     /// Reads a single Job, partition after partition: for a while after the database has refused a batch, to find out which
     /// Job it was.
     private func readOne() async throws(BusError) -> [StreamBatch] {
-        for (partition, position) in self.read.sorted(by: { $0.key < $1.key }) {
+        for (partition, position) in self.owned.sorted(by: { $0.key < $1.key }) {
             self.carefulReadsLeft -= 1
             let read = try await self.bus.read(
                 [(stream: Keyspace.mailbox(partition).name, after: position)], limit: 1, patience: .zero)
@@ -232,7 +223,7 @@ package actor Router {
         }
         if members > 1 { _ = try await self.store.query(LeaseStatements.endFrozen) }
         let decision = PartitionShare.decide(mine: mine, taken: taken, members: max(1, members))
-        self.leaving = Set(decision.giveUp)
+        if !decision.giveUp.isEmpty { try await self.giveUp(decision.giveUp) }
         if !decision.take.isEmpty {
             for var row in try await self.store.query(LeaseStatements.take(decision.take)) {
                 guard let partition = Partition(Int(try row.next(Int32.self))) else { continue }
@@ -246,14 +237,11 @@ package actor Router {
         self.metrics.partitionsLeased.set(self.owned.count)
     }
 
-    /// Called when all that was read from these partitions is committed: what their next owner finds in the streams is
-    /// nobody else's.
-    private func giveUp() async throws {
-        let partitions = self.leaving.sorted()
-        self.leaving = []
+    /// Called between batches: of what was read from these partitions, what is not committed stays in the streams.
+    private func giveUp(_ partitions: [Partition]) async throws {
         for partition in partitions { self.owned[partition] = nil }
         self.sessions = self.sessions.filter { self.owned[Partition(of: $0.key)] != nil }
-        self.handOverPresence()
+        await self.handOverPresence()
         _ = try await self.store.query(LeaseStatements.giveUp(partitions))
         self.logger.notice("partitions given up", [.count: .number(partitions.count)])
     }

@@ -44,6 +44,26 @@ struct Batch {
     }
 }
 
+extension Batch {
+    /// Forgets what concerns other partitions. Numbers of confirmed outcomes concern none, and may be handled twice.
+    mutating func keep(_ isOurs: (Partition) -> Bool) {
+        guard self.positions.contains(where: { !isOurs($0.partition) }) else { return }
+        func concerns(_ identity: WhisperID) -> Bool { isOurs(Partition(of: identity)) }
+        self.positions.removeAll { !isOurs($0.partition) }
+        let kept = self.accepts.indices.filter { concerns(self.accepts[$0].to) }
+        self.verdicts = kept.map { self.verdicts[$0] }
+        self.accepts = kept.map { self.accepts[$0] }
+        self.receipts.removeAll { !concerns($0.recipient.identity) }
+        self.fetches.removeAll { !concerns($0.caller.identity) }
+        self.bounds.removeAll { !concerns($0.caller.identity) }
+        self.unbounds.removeAll { !concerns($0.identity) }
+        self.presence.removeAll { !($0.to.first.map(concerns) ?? false) }
+        self.presenceQuestions.removeAll { !($0.about.first.map(concerns) ?? false) }
+        self.restless.removeAll { !concerns($0.identity) }
+        self.typing.removeAll { !concerns($0.to) }
+    }
+}
+
 /// What makes a message one message (contract §6): sender, id without regard to case, recipient.
 struct MessageKey: Hashable {
     var sender: WhisperID

@@ -95,8 +95,17 @@ package struct PresencePairs {
     }
 
     /// Forgets listeners who are another router's now.
-    package mutating func keep(_ isOurs: (WhisperID) -> Bool) {
+    /// - Returns: what they were to be told at the end of a pause.
+    @discardableResult
+    package mutating func keep(_ isOurs: (WhisperID) -> Bool) -> [Update] {
+        var untold: [Update] = []
+        for (listener, entries) in self.listeners where !isOurs(listener) {
+            for (about, entry) in entries {
+                if let next = entry.next { untold.append(Update(listener: listener, about: about, state: next)) }
+            }
+        }
         self.listeners = self.listeners.filter { isOurs($0.key) }
         self.count = self.listeners.values.reduce(0) { $0 + $1.count }
+        return untold
     }
 }

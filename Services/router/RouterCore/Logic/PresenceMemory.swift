@@ -1,0 +1,115 @@
+import Contract
+
+/// What one router remembers for presence and typing. None of it is stored, and losing it tells nobody anything: a
+/// session that a gateway announces to a new router (`.live`, `.paging`) is taken for online without a word.
+/// A router that gives a partition up in good order leaves word of those who are just coming or going.
+struct PresenceMemory {
+    /// What is told of the identities in our partitions.
+    var machine: PresenceMachine
+    /// What the identities in our partitions are told.
+    var pairs: PresencePairs
+    var typing: TypingMachine
+    var written = WrittenPairs()
+    /// Who has just connected and is to learn which peers are online.
+    var newcomers: Set<WhisperID> = []
+    /// Changes that count as told while their peers are being looked up.
+    var telling: [PresenceMachine.Change] = []
+    /// Pairs of whom it is not known whether they are peers.
+    var toLookUp: Set<PeerPair> = []
+    /// When we took each partition over.
+    var adoptedAt: [Partition: Int64] = [:]
+    /// News that reached a partition before its gateways had told us who is there: by listener, then by peer.
+    private var early: [WhisperID: [WhisperID: PresenceState]] = [:]
+    private var earlyCount = 0
+    private var earlyUntil: Int64 = 0
+    var nodesSeenAt: Int64 = 0
+    private let offlineAfter: Int64
+
+    init(_ configuration: PresenceConfiguration) {
+        self.machine = PresenceMachine(configuration)
+        self.pairs = PresencePairs(configuration)
+        self.typing = TypingMachine(configuration)
+        self.offlineAfter = configuration.offlineAfter.milliseconds
+    }
+
+    /// A gateway says that a connection is its identity's live one.
+    /// - Parameter known: the session that the identity had before.
+    mutating func came(_ bound: BoundConnection, known: MailboxSession?, at now: Int64) {
+        // Said again until we have confirmed it.
+        if let known, known.connection == bound.connection, known.node == bound.node { return }
+        let identity = bound.caller.identity
+        // Nobody here knows it, and it is not new: the router before us has told of it. That is so even if no router has
+        // confirmed it yet: the first announcement would lie before this one if it had not been dealt with.
+        guard bound.isFirst || (known != nil && bound.progress == .fresh) else {
+            guard known == nil else { return }
+            self.machine.announced(identity)
+            self.pairs.inherited(identity, at: now)
+            for (peer, state) in self.early.removeValue(forKey: identity) ?? [:] {
+                self.earlyCount -= 1
+                // Told at the end of the pause: the router before us may have told something a moment ago.
+                _ = self.pairs.heard(state, about: peer, by: identity, at: now)
+            }
+            return
+        }
+        self.pairs.bound(identity)
+        if self.newcomers.count < PresenceLimits.newcomersMax { self.newcomers.insert(identity) }
+        guard known == nil else { return }
+        let adoptedAt = self.adoptedAt[Partition(of: identity)] ?? 0
+        self.machine.came(identity, at: now, notBefore: adoptedAt + self.offlineAfter)
+    }
+
+    /// News for a listener whom we do not know. If we are new here, it may be there all the same.
+    mutating func hold(_ state: PresenceState, about peer: WhisperID, for listener: WhisperID, at now: Int64) {
+        guard let adoptedAt = self.adoptedAt[Partition(of: listener)] else { return }
+        let end = adoptedAt + PresenceLimits.earlyNewsHeldFor.milliseconds
+        guard now < end, self.earlyCount < PresenceLimits.earlyNewsMax else { return }
+        if self.early[listener, default: [:]].updateValue(state, forKey: peer) == nil { self.earlyCount += 1 }
+        self.earlyUntil = max(self.earlyUntil, end)
+    }
+
+    /// Whoever has not been announced by now is not there.
+    mutating func forgetEarlyNews(at now: Int64) {
+        guard self.earlyCount > 0, now >= self.earlyUntil else { return }
+        self.early = [:]
+        self.earlyCount = 0
+    }
+
+    /// An identity has no connection any more.
+    mutating func left(_ identity: WhisperID, at now: Int64) {
+        self.newcomers.remove(identity)
+        self.machine.left(identity, at: now)
+    }
+
+    /// A connection went that is not the one we know; we know none at all. If we are new here, it went while nobody owned
+    /// the partition.
+    mutating func leftUnseen(_ identity: WhisperID, at now: Int64) {
+        guard let adoptedAt = self.adoptedAt[Partition(of: identity)],
+            now - adoptedAt < PresenceLimits.unsettledFor.milliseconds
+        else { return }
+        self.left(identity, at: now)
+    }
+
+    /// What the next owner of a partition has to know.
+    struct Legacy {
+        /// Who is coming or going there.
+        var restless: [RestlessIdentity] = []
+        /// What listeners there were still to be told.
+        var news: [PresencePairs.Update] = []
+    }
+
+    /// Forgets identities that are another router's now. Who wrote to whom today remains true.
+    @discardableResult
+    mutating func keep(_ isOurs: (WhisperID) -> Bool) -> Legacy {
+        var legacy = Legacy(news: self.pairs.keep(isOurs))
+        for (listener, news) in self.early where !isOurs(listener) {
+            self.early[listener] = nil
+            self.earlyCount -= news.count
+            legacy.news += news.map { PresencePairs.Update(listener: listener, about: $0.key, state: $0.value) }
+        }
+        self.newcomers = self.newcomers.filter(isOurs)
+        // Whose peers are being looked up has not been told.
+        self.machine.untold(self.telling.filter { !isOurs($0.identity) })
+        legacy.restless = self.machine.keep(isOurs)
+        return legacy
+    }
+}
