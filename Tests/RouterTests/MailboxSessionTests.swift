@@ -10,7 +10,7 @@ import Testing
         MailboxSession(
             BoundConnection(
                 caller: Caller(identity: identity(1), epoch: Epoch(value: 1)), node: NodeID(value: 1), connection: ConnectionID(value: 1),
-                progress: progress),
+                progress: progress, isFirst: progress == .fresh),
             newest: newest, at: now)
     }
 

@@ -269,7 +269,7 @@ struct MailboxWorld {
             if let known = self.session, known.connection.value > connection { return }
             let bound = BoundConnection(
                 caller: Caller(identity: identity(1), epoch: Epoch(value: 1)), node: NodeID(value: 1),
-                connection: ConnectionID(value: connection), progress: progress)
+                connection: ConnectionID(value: connection), progress: progress, isFirst: false)
             self.session = MailboxSession(bound, newest: self.mailbox.last?.number, at: self.now)
             self.notices.append(.bound(connection: connection, isCaughtUp: self.session!.isCaughtUp))
         case .unbound(let connection):
