@@ -5,7 +5,7 @@ SWIFT ?= swift
 FLAGS := -c release -Xswiftc -enable-testing
 BUILD := $(SWIFT) build $(FLAGS)
 PROGRAMS := .build/release
-SETTINGS := PORT OPS_PORT ADMIN_TOKEN VIEWER_TOKEN RATE_LIMIT_SCALE GATEWAYS ROUTERS DATA_DIR LOG_LEVEL CHECK
+SETTINGS := PORT OPS_PORT TURN_PORT ADMIN_TOKEN VIEWER_TOKEN RATE_LIMIT_SCALE GATEWAYS ROUTERS DATA_DIR LOG_LEVEL CHECK
 
 .DEFAULT_GOAL := help
 .PHONY: help run test bench build documents admin clean dependencies
@@ -32,6 +32,7 @@ run: build
 	@$(PROGRAMS)/whisper-local
 
 test: dependencies
+	@./deploy/install-webrtc.sh
 	@echo '· building with tests (release); the first time takes a few minutes'
 	@$(BUILD) --build-tests
 	@$(SWIFT) test $(FLAGS) --skip-build --skip ClusterTests

@@ -21,6 +21,8 @@ package enum NodeEvent: Sendable {
     case outcomes(ConnectionID, [Outcome])
     /// A `group_event` that each of these clients is told again, until it has confirmed its number.
     case groupEvent(payload: [UInt8], [GroupReader])
+    /// A frame about a call, which the gateway confirms.
+    case call(CallDelivery)
     /// A frame that may be lost without harm.
     case frame(ConnectionID, type: String, payload: [UInt8])
 }
@@ -52,6 +54,9 @@ extension NodeEvent: WireCodable {
             writer.write(UInt8(6))
             writer.write(bytes: payload)
             writer.write(list: readers)
+        case .call(let delivery):
+            writer.write(UInt8(7))
+            writer.write(delivery)
         case .frame(let connection, let type, let payload):
             writer.write(UInt8(20))
             writer.write(connection)
@@ -68,6 +73,7 @@ extension NodeEvent: WireCodable {
         case 4: self = .outcomes(try reader.read(), try reader.readList())
         case 5: self = .replaced(try reader.read())
         case 6: self = .groupEvent(payload: try reader.readBytes(), try reader.readList())
+        case 7: self = .call(try reader.read())
         case 20: self = .frame(try reader.read(), type: try reader.readString(), payload: try reader.readBytes())
         case let other: throw .unknown(other)
         }
@@ -184,6 +190,8 @@ package enum Answer: Sendable {
     case stale
     /// A frame for the client.
     case reply(type: String, payload: [UInt8])
+    /// Done, and nothing to tell the client now.
+    case done
     /// A `group_event` for the client that caused it, who confirms it by its number.
     case groupEvent(number: Int64, payload: [UInt8])
     /// The login succeeded: bind the connection to this session, then send the frame.
@@ -235,6 +243,7 @@ extension Answer: WireCodable {
             writer.write(UInt8(10))
             writer.write(number)
             writer.write(bytes: payload)
+        case .done: writer.write(UInt8(11))
         }
     }
 
@@ -253,6 +262,7 @@ extension Answer: WireCodable {
             let next: Int64 = try reader.read()
             self = .page(mail, next: next < 0 ? nil : Cursor(after: next))
         case 10: self = .groupEvent(number: try reader.read(), payload: try reader.readBytes())
+        case 11: self = .done
         case let other: throw .unknown(other)
         }
     }

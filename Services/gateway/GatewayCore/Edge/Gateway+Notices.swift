@@ -64,6 +64,7 @@ extension Gateway {
         case .outcomes(let id, let outcomes): self.deliver(outcomes, to: id)
         case .groupEvent(let payload, let readers):
             for reader in readers { self.deliver(groupEvent: payload, to: reader) }
+        case .call(let delivery): self.deliver(delivery)
         case .frame(let id, let type, let payload):
             guard let connection = self.connections[id] else { return }
             self.reply(connection, type: type, payload: payload, requestID: nil)
@@ -98,6 +99,7 @@ extension Gateway {
             }
             if refusal.code == .userBanned { self.close(connection, .banned) }
         case (.stale, _): self.endSession(of: connection)
+        case (.done, _): break
         case (.reply(let type, let payload), _):
             self.reply(connection, type: type, payload: payload, requestID: requestID)
         case (.groupEvent(let number, let payload), _):
