@@ -141,7 +141,7 @@ extension CallMachine {
     @Test func candidatesHaveABoundInBytes() {
         var call = newCall(calleeAt: nil)
         let big = [UInt8](repeating: 7, count: 300_000)
-        for mark in 0..<5 { _ = call.said(.candidate, by: .caller, on: here, mark: mark, payload: big, at: start) }
+        for mark in 0..<5 { _ = call.said(.candidate, by: .caller, on: here, mark: Int64(mark), payload: big, at: start) }
         #expect(call.candidatesDropped == 2)
     }
 

@@ -165,16 +165,17 @@ extension CallRules {
 }
 
 @Suite struct LinesTests {
-    private let (one, other) = (UUIDText.random(), UUIDText.random())
+    private let one = UUIDText.random()
+    private let other = UUIDText.random()
 
     @Test func aLineIsTakenOnce() {
         var lines = Lines()
-        #expect(lines.take(self.one, caller: alice, callee: bob, at: start))
-        #expect(!lines.take(self.other, caller: carol, callee: bob, at: start))
-        #expect(!lines.take(self.other, caller: alice, callee: carol, at: start))
+        #expect(lines.take(self.one, caller: alice, callee: bob, at: start) == true)
+        #expect(lines.take(self.other, caller: carol, callee: bob, at: start) == false)
+        #expect(lines.take(self.other, caller: alice, callee: carol, at: start) == false)
         #expect(lines.after[carol] == nil)
         lines.release(self.one)
-        #expect(lines.take(self.other, caller: carol, callee: bob, at: start))
+        #expect(lines.take(self.other, caller: carol, callee: bob, at: start) == true)
         #expect(lines.changes.removed.isEmpty)
         #expect(Set(lines.changes.added.map(\.identity)) == [bob, carol])
     }
@@ -182,15 +183,15 @@ extension CallRules {
     /// Whose phone died in a call can be called again: at once by starting anew, or when it has been away for long.
     @Test func anAnsweredCallDoesNotHoldALineForever() {
         var lines = Lines()
-        #expect(lines.take(self.one, caller: alice, callee: bob, at: start))
+        #expect(lines.take(self.one, caller: alice, callee: bob, at: start) == true)
         lines.answer(self.one, at: start)
         lines = Lines(lines.after)
         let later = start + CallLimits.lineLostAfter
-        #expect(!lines.take(self.other, caller: carol, callee: bob, at: later))
+        #expect(lines.take(self.other, caller: carol, callee: bob, at: later) == false)
         var calling = lines
-        #expect(calling.take(self.other, caller: alice, callee: carol, at: start))
+        #expect(calling.take(self.other, caller: alice, callee: carol, at: start) == true)
         #expect(calling.changes.removed == [alice])
-        #expect(lines.take(self.other, caller: carol, callee: bob, at: later + .milliseconds(1)))
+        #expect(lines.take(self.other, caller: carol, callee: bob, at: later + .milliseconds(1)) == true)
         #expect(lines.after[alice]?.call == self.one)
     }
 }

@@ -22,7 +22,7 @@ import Testing
 
     @Test(arguments: [[], ["http://a"], Array(repeating: "turn:a", count: 17)])
     func unusableRelaysAreRefused(urls: [String]) {
-        #expect(throws: TurnConfiguration.Unusable()) { try TurnConfiguration.checked(urls) }
+        #expect(throws: TurnConfiguration.Unusable.self) { try TurnConfiguration.checked(urls) }
     }
 }
 

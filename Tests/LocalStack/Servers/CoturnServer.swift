@@ -48,7 +48,7 @@ package actor CoturnServer {
             // It holds the secret: not in the arguments, which every process can read.
             try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file)
         } catch {
-            throw LaunchError.file(path: file, reason: "\(error)")
+            throw LaunchError.file(file, reason: "\(error)")
         }
         let process = try await ChildProcess.start(
             Command(Self.program, ["-c", file], folder: self.folder, log: self.log), name: "coturn")
