@@ -7,7 +7,7 @@ SWIFT ?= swift
 FLAGS := -c release -Xswiftc -enable-testing
 BUILD := $(SWIFT) build $(FLAGS)
 PROGRAMS := .build/release
-SETTINGS := PORT OPS_PORT ADMIN_TOKEN VIEWER_TOKEN RATE_LIMIT_SCALE GATEWAYS ROUTERS DATA_DIR LOG_LEVEL CHECK
+SETTINGS := PORT OPS_PORT TURN_PORT ADMIN_TOKEN VIEWER_TOKEN RATE_LIMIT_SCALE GATEWAYS ROUTERS DATA_DIR LOG_LEVEL CHECK
 
 # Says at the end again what failed: a log is often read from its end.
 define run-tests
@@ -43,6 +43,7 @@ run: build
 # Without PyPI the tests that need Python tools are left out, or fail if CI is set.
 test: dependencies
 	@./deploy/install-python-tools.sh || true
+	@./deploy/install-webrtc.sh
 	@echo '· building with tests (release); the first time takes a few minutes'
 	@$(BUILD) --build-tests
 	@$(call run-tests,--skip ClusterTests)

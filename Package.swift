@@ -115,8 +115,10 @@ let package = Package(
         executable("push", "PushCore", ["RedisBus", "Store"]),
         core("attachments", "AttachmentsCore", ["Contract", "Telemetry", log, hummingbird]),
         executable("attachments", "AttachmentsCore", []),
-        core("calls", "CallsCore", ["Contract", "Telemetry", log, hummingbird]),
-        executable("calls", "CallsCore", []),
+        core(
+            "calls", "CallsCore", ["Contract", "Bus", "Store", "Telemetry", "ServerCrypto", log, hummingbird],
+            migrations: true),
+        executable("calls", "CallsCore", ["RedisBus", "Store"]),
 
         // The other end of the wire
         .target(
@@ -161,8 +163,12 @@ let package = Package(
         // Gateway and router agree on what a connection has been given: tested together.
         tests("RouterTests", ["RouterCore", "GatewayCore", "Contract", "Bus", "Store", "TestKit", "LocalStack", log]),
         tests("AuthTests", ["AuthCore", "Contract", "Store", "ServerCrypto", "TestKit", "LocalStack"]),
+        tests("CallsTests", ["CallsCore", "Contract", "Bus", "Store", "ServerCrypto", "Telemetry", "TestKit", "LocalStack", log]),
         tests("PushTests", ["PushCore", "Bus", "Contract", "TestKit", log]),
         tests("ClientTests", ["WhisperClient", "WhisperTerminal", "Contract"]),
-        tests("ClusterTests", ["LocalStack", "TestKit", "WhisperClient", "Contract"]),
+        .testTarget(
+            name: "ClusterTests",
+            dependencies: ["LocalStack", "TestKit", "WhisperClient", "Contract", "Bus", "RedisBus", log, nioPosix],
+            path: "Tests/ClusterTests", exclude: ["WebRTC"], swiftSettings: strict),
     ]
 )

@@ -5,7 +5,8 @@ set -eu
 
 packages="
     pkg-config libpq-dev libhiredis-dev libssl-dev libnghttp2-dev libsodium-dev libsqlite3-dev
-    postgresql redis-server haproxy util-linux python3-jsonschema python3-nacl python3-venv
+    postgresql redis-server haproxy util-linux python3-jsonschema python3-nacl
+    coturn python3-venv
 "
 
 missing=""

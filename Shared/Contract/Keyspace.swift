@@ -11,7 +11,10 @@ package enum Keyspace {
     /// Gateway → router: everything about groups but their mail. One consumer group: any router may answer.
     package static let groups = StreamName<ServiceRequest>("groups")
 
-    /// The stream of frames for a service; `nil` for those that take none this way.
+    /// Gateway → calls: one stream per share, read by the one process that owns it.
+    package static func calls(_ share: CallShare) -> StreamName<CallJob> { StreamName("calls:\(share.index)") }
+
+    /// The stream of frames for a service; `nil` for those that take none this way. Calls have `calls(_:)`.
     package static func requests(to service: ServiceName) -> StreamName<ServiceRequest>? {
         switch service {
         case .auth: Self.auth
@@ -48,6 +51,15 @@ package enum Keyspace {
     /// How much of a rate a subject has used (`Pace`).
     /// - Parameter key: an identity or an address, as text.
     package static func rateLimit(_ rate: Rate, _ key: String) -> KeyName { KeyName("ratelimit:\(key):\(rate.action)") }
+
+    /// Set while a call of this share concerns an identity: whoever binds asks, and its gateway tells the share
+    /// (`CallJob.bound`). Holds the call's id while it rings there, else a single byte.
+    package static func engaged(_ identity: WhisperID, in share: CallShare) -> KeyName {
+        KeyName("engaged:\(share.index):\(identity)")
+    }
+
+    /// A `RingingCall`, by its id without regard to case. A cache of the calls service's table.
+    package static func call(_ id: UUIDText) -> KeyName { KeyName("call:\(UUIDText(high: id.high, low: id.low))") }
 
     /// Set by a process while it runs. When it is gone, so is everything else: Redis has been emptied.
     package static func canary(_ process: NodeID) -> KeyName { KeyName("canary:\(process)") }

@@ -49,6 +49,14 @@ package func hmacSHA256(key: [UInt8], _ message: [UInt8]) -> Bytes32 {
     return code
 }
 
+/// HMAC-SHA-1, 20 bytes (RFC 2104): TURN servers take no other for credentials made from a shared secret
+/// (draft-uberti-behave-turn-rest, 2.2).
+package func hmacSHA1(key: [UInt8], _ message: [UInt8]) -> [UInt8] {
+    var code = [UInt8](repeating: 0, count: 20)
+    _ = HMAC(EVP_sha1(), key, Int32(key.count), message, message.count, &code, nil)
+    return code
+}
+
 /// Equality in a time that does not depend on the contents.
 package func constantTimeEqual(_ a: Bytes32, _ b: Bytes32) -> Bool {
     a.withUnsafeBytes { a in b.withUnsafeBytes { b in CRYPTO_memcmp(a.baseAddress!, b.baseAddress!, 32) == 0 } }

@@ -119,3 +119,20 @@ package struct PushMetrics: Sendable {
         self.byResult = CounterFamily(.push, by: .result, fixed: [.provider: provider])
     }
 }
+
+/// What became of a call that somebody began.
+package enum CallResult: String, CaseIterable, Sendable {
+    case answered, declined, busy, timeout, failed, cancelled
+}
+
+package struct CallMetrics: Sendable {
+    package let setups = CounterFamily<CallResult>(.callSetup, by: .result)
+    package let ringSeconds = Timer(.callRingSeconds)
+    package let active = Meter(.callsActive)
+    package let candidatesDropped = Counter(.callCandidatesDropped)
+    package let sharesLeased = Meter(.callSharesLeased)
+    package let commitSeconds = Timer(.commitSeconds)
+    package let batchJobs = Recorder(.batchJobs)
+
+    package init() {}
+}

@@ -46,6 +46,16 @@ package enum MetricName: String, CaseIterable, Sendable {
     /// Gauge: mailbox partitions this process has leased.
     case partitionsLeased = "whisper_partitions_leased"
 
+    // Calls.
+    /// Histogram: from a call's beginning to its callee's device.
+    case callRingSeconds = "whisper_call_ring_seconds"
+    /// Gauge: calls that ring or are answered, of the shares this process owns.
+    case callsActive = "whisper_calls_active"
+    /// Candidates that a side away had no more room for.
+    case callCandidatesDropped = "whisper_call_ice_dropped_total"
+    /// Gauge: shares of all calls that this process owns.
+    case callSharesLeased = "whisper_call_shares_leased"
+
     // The bus and the store, as each process sees them.
     /// Gauge: entries waiting in the streams this process reads.
     case busDepth = "whisper_bus_depth"

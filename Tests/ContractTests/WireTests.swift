@@ -7,6 +7,8 @@ import Testing
         var random = Seeded(seed)
         try expectWhole(random.mailboxJob())
         try expectWhole(random.serviceRequest())
+        for job in random.callJobs() { try expectWhole(job) }
+        try expectWhole(random.ringingCall())
         let reasons: [Wake.Reason] = [.message, .call(isVideo: true, until: random.timestamp()), .callOver]
         for reason in reasons {
             try expectWhole(
@@ -23,6 +25,7 @@ import Testing
         var random = Seeded(seed)
         expectExactLength(random.mailboxJob())
         expectExactLength(random.serviceRequest())
+        for job in random.callJobs() { expectExactLength(job) }
         expectExactLength(NodeNotice(events: [random.nodeEvent(), random.nodeEvent()]))
         expectExactLength(random.clusterNotice())
         expectExactLength(random.session())
@@ -33,6 +36,7 @@ import Testing
         var random = Seeded(seed)
         for _ in 0..<20 {
             tryToDecode(MailboxJob.self, random.corrupted(random.mailboxJob().encoded()))
+            for job in random.callJobs() { tryToDecode(CallJob.self, random.corrupted(job.encoded())) }
             tryToDecode(ServiceRequest.self, random.corrupted(random.serviceRequest().encoded()))
             tryToDecode(NodeNotice.self, random.corrupted(NodeNotice(events: [random.nodeEvent()]).encoded()))
             tryToDecode(ClusterNotice.self, random.corrupted(random.clusterNotice().encoded()))
@@ -147,8 +151,30 @@ extension Seeded {
             presentedToken: self.bytes(self.upTo(50)), body: body)
     }
 
+    /// One of each kind.
+    fileprivate mutating func callJobs() -> [CallJob] {
+        [
+            .frame(
+                CallRequest(
+                    answer: self.answerAddress(), connection: self.connection(), session: self.session(),
+                    requestID: self.chance(2) ? nil : "r", type: self.anyText(0...12), payload: self.bytes(self.upTo(50)),
+                    receivedAt: self.timestamp())),
+            .bound(CallConnection(identity: self.whisperID(), node: self.node(), connection: self.connection())),
+            .delivered(
+                CallReceipt(
+                    call: self.uuid(), number: self.int64(), node: self.node(), connection: self.connection(),
+                    isWritten: self.chance(2))),
+        ]
+    }
+
+    fileprivate mutating func ringingCall() -> RingingCall {
+        RingingCall(
+            callID: self.uuid(), caller: self.whisperID(), callee: self.whisperID(), isVideo: self.chance(2),
+            wakeID: self.uuid(), ringsUntil: self.timestamp())
+    }
+
     fileprivate mutating func nodeEvent() -> NodeEvent {
-        switch self.upTo(6) {
+        switch self.upTo(7) {
         case 0: return .answer(question: self.next(), self.answer())
         case 1: return .bound(self.connection(), isCaughtUp: self.chance(2))
         case 2: return .replaced(self.connection(), Epoch(value: self.int64()))
@@ -157,6 +183,12 @@ extension Seeded {
             return .presence(
                 self.connection(), about: self.whisperID(),
                 self.chance(2) ? .online : .offline(lastSeen: self.timestamp()))
+        case 5:
+            return .call(
+                CallDelivery(
+                    connection: self.connection(), share: self.one(of: CallShare.all), call: self.uuid(),
+                    number: self.int64(), requestID: self.chance(2) ? nil : "r", type: self.anyText(0...12),
+                    payload: self.bytes(self.upTo(40))))
         default:
             return .outcomes(
                 self.connection(),
@@ -171,8 +203,9 @@ extension Seeded {
     fileprivate mutating func answer() -> Answer {
         let type = self.anyText(0...12)
         let payload = self.bytes(self.upTo(40))
-        switch self.upTo(9) {
+        switch self.upTo(10) {
         case 0: return .accepted
+        case 9: return .done
         case 1: return .refused(self.refusal())
         case 2: return .stale
         case 3: return .reply(type: type, payload: payload)

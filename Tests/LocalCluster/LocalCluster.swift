@@ -16,8 +16,8 @@ func runLocalCluster(_ settings: Settings) async -> Int32 {
             try await stack.start { say("· \($0)") }
         } catch where Task.isCancelled {
             return settings.statusWhenInterrupted
-        } catch LaunchError.portTaken(let port) where port == settings.port || port == settings.opsPort {
-            let name = port == settings.port ? "PORT" : "OPS_PORT"
+        } catch LaunchError.portTaken(let port) where [settings.port, settings.opsPort, settings.turnPort].contains(port) {
+            let name = port == settings.port ? "PORT" : port == settings.opsPort ? "OPS_PORT" : "TURN_PORT"
             say("error: port \(port) is taken by another process; choose another with \(name)=…")
             return 1
         } catch LaunchError.folderInUse(let folder) {
@@ -60,6 +60,7 @@ private func welcome(_ stack: LocalStack, _ settings: Settings) -> String {
         "",
         "  endpoint   \(stack.endpoint)   (HTTP: \(stack.publicURL))",
         "  operations \(stack.opsURL)   /admin/* /ready /metrics /ops/{service}/{instance}/metrics",
+        "  relay      \(stack.configuration.hasRelay ? stack.relay.urls[0] : "none: coturn is not installed")",
         "  data       \(stack.folder)   (logs in log/)",
     ]
     if settings.adminToken == nil { lines.append("  ADMIN_TOKEN  \(stack.configuration.adminToken)") }

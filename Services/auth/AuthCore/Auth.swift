@@ -83,5 +83,6 @@ package struct Auth: Sendable {
         migrations: [
             Migration(version: 1, name: "auth", sql: PackageResources._01_auth_sql),
             Migration(version: 2, name: "abuse", sql: PackageResources._02_abuse_sql),
+            Migration(version: 4, name: "calls", sql: PackageResources._04_calls_sql),
         ])
 }

@@ -2,6 +2,6 @@
 package enum CallAnswer {
     package static let definition: FrameDefinition = FrameDefinition(
         "call_answer", about: "Takes a call; `ciphertext` holds the answer. Forwarded to the caller whole.",
-        route: .service(.calls), rate: Rates.calls, fields: SignedCall.fields,
+        route: .service(.calls), rate: Rates.calls, fields: SignedCall.fields, rules: SignedCall.rules,
         refusals: SignedCall.refusals + [(.forbidden, "It is the caller who answers.")], samples: [SignedCall.sample()])
 }

@@ -6,5 +6,5 @@ package enum CallEnd {
         "call_end", about: "Ends a call, or declines it. Forwarded to the other side.", route: .service(.calls),
         rate: Rates.calls,
         fields: SignedCall.fields + [Field("reason", .choice(Self.reasons), .optional)],
-        refusals: SignedCall.refusals, samples: [SignedCall.sample(#","reason":"declined""#)])
+        rules: SignedCall.rules, refusals: SignedCall.refusals, samples: [SignedCall.sample(#","reason":"declined""#)])
 }

@@ -7,6 +7,10 @@ package enum CallInitiate {
             as the device is back. After 45 s without an answer both get `call_end` with reason `timeout`.
             """,
         route: .service(.calls), rate: Rates.calls, fields: SignedCall.fields + [Field("isVideo", .bool)],
-        refusals: [(.notFound, "The callee is unknown."), (.forbidden, "The callee is banned.")],
+        rules: SignedCall.rules,
+        refusals: [
+            (.notFound, "The callee is unknown."),
+            (.forbidden, "The callee is banned, or `callId` is that of a call from the callee."),
+        ],
         samples: [SignedCall.sample(#","isVideo":false"#)])
 }

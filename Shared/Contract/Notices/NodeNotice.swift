@@ -24,6 +24,8 @@ package enum NodeEvent: Sendable {
     case groupEvent(payload: [UInt8], [GroupReader])
     /// What the client should know of a peer. May be lost without harm.
     case presence(ConnectionID, about: WhisperID, PresenceState)
+    /// A frame about a call, which the gateway confirms.
+    case call(CallDelivery)
     /// A frame that may be lost without harm.
     case frame(ConnectionID, type: String, payload: [UInt8])
 }
@@ -61,6 +63,9 @@ extension NodeEvent: WireCodable {
             writer.write(connection)
             writer.write(about)
             writer.write(state)
+        case .call(let delivery):
+            writer.write(UInt8(8))
+            writer.write(delivery)
         case .frame(let connection, let type, let payload):
             writer.write(UInt8(20))
             writer.write(connection)
@@ -78,6 +83,7 @@ extension NodeEvent: WireCodable {
         case 5: self = .replaced(try reader.read(), try reader.read())
         case 6: self = .groupEvent(payload: try reader.readBytes(), try reader.readList())
         case 7: self = .presence(try reader.read(), about: try reader.read(), try reader.read())
+        case 8: self = .call(try reader.read())
         case 20: self = .frame(try reader.read(), type: try reader.readString(), payload: try reader.readBytes())
         case let other: throw .unknown(other)
         }
@@ -194,6 +200,8 @@ package enum Answer: Sendable {
     case stale
     /// A frame for the client.
     case reply(type: String, payload: [UInt8])
+    /// Done, and nothing to tell the client now.
+    case done
     /// A `group_event` for the client that caused it, who confirms it by its number.
     case groupEvent(number: Int64, payload: [UInt8])
     /// The login succeeded: bind the connection to this session, then send the frame.
@@ -245,6 +253,7 @@ extension Answer: WireCodable {
             writer.write(UInt8(10))
             writer.write(number)
             writer.write(bytes: payload)
+        case .done: writer.write(UInt8(11))
         }
     }
 
@@ -263,6 +272,7 @@ extension Answer: WireCodable {
             let next: Int64 = try reader.read()
             self = .page(mail, next: next < 0 ? nil : Cursor(after: next))
         case 10: self = .groupEvent(number: try reader.read(), payload: try reader.readBytes())
+        case 11: self = .done
         case let other: throw .unknown(other)
         }
     }

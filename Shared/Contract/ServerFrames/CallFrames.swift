@@ -26,7 +26,10 @@ package enum CallFrames {
 
     package static let ended = ServerFrameDefinition(
         "call_end",
-        about: "The call is over: forwarded whole from the other side, or the server's own with these three fields only.",
+        about: """
+            The call is over: forwarded whole from the other side, or the server's own with the first three fields only. \
+            `busy` from the server refuses a `call_initiate`, and then has its `requestId`.
+            """,
         fields: [
             Field("callId", .uuid), Field("reason", .choice(CallEnd.reasons), .optional), Field("timestamp", .timestamp),
             Field("from", .whisperID, .optional), Field("to", .whisperID, .optional),

@@ -55,6 +55,16 @@ package enum Limits {
     package static let groupMembersMax = 256
     package static let groupTitleCharacters = 1...64
 
+    /// How long a call rings before both sides are told `timeout` (contract §7).
+    package static let callRingTime = Duration.seconds(45)
+    /// How long a call is remembered, counted from its beginning, if nobody answers; and if somebody does.
+    package static let callUnansweredTTL = Duration.seconds(60)
+    package static let callAnsweredTTL = Duration.seconds(12 * 3_600)
+    /// Candidates kept for a side that is not connected.
+    package static let callCandidatesBufferedMax = 64
+    /// Life of TURN credentials.
+    package static let turnCredentialsTTL = Duration.seconds(12 * 3_600)
+
     package static let reportNoteCharacters = 0...1_000
     package static let banReasonCharacters = 1...1_000
 

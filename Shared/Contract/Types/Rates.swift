@@ -38,12 +38,13 @@ package enum Rates {
     package static let backup = Rate("backup", 20)
     package static let presign = Rate("presign", 60)
     package static let reports = Rate("report", 10)
+    package static let ringing = Rate("ringing", 60)
     /// Counted per role instead of per address: operators come through the same balancer. Wrong tokens are one role.
     package static let admin = Rate("admin", 600, per: .address, failsClosed: true)
 
     package static let all = [
         Self.register, Self.connections, Self.sendMessage, Self.groupEnvelopes, Self.receipts, Self.fetchPending,
         Self.updateTokens, Self.groups, Self.calls, Self.iceCandidates, Self.turnCredentials, Self.keys, Self.backup,
-        Self.presign, Self.reports, Self.admin,
+        Self.presign, Self.reports, Self.admin, Self.ringing,
     ]
 }

@@ -13,6 +13,7 @@ package actor LocalStack {
     package nonisolated let postgres: PostgresServer
     package nonisolated let redis: RedisServer
     package nonisolated let balancer: HAProxyServer
+    package nonisolated let relay: CoturnServer
 
     private let temporary: TemporaryFolder?
     private var lock: FolderLock?
@@ -38,6 +39,9 @@ package actor LocalStack {
         self.postgres = PostgresServer(
             folder: self.folder + "/postgres", port: self.ports.postgres, log: log + "/postgres.log")
         self.redis = RedisServer(folder: self.folder + "/redis", port: self.ports.redis, log: log + "/redis.log")
+        self.relay = CoturnServer(
+            folder: self.folder + "/coturn", port: self.ports.turn, secret: configuration.turnSecret,
+            log: log + "/coturn.log")
         self.balancer = HAProxyServer(folder: self.folder, ports: self.ports, log: log + "/haproxy.log")
     }
 
@@ -71,7 +75,7 @@ package actor LocalStack {
 
     /// All processes of this stack, in the order in which they start.
     package nonisolated var processes: [StackProcess] {
-        [.postgres, .redis] + self.instances + [.balancer]
+        [.postgres, .redis] + self.instances + (self.configuration.hasRelay ? [.relay] : []) + [.balancer]
     }
 
     private nonisolated var instances: [StackProcess] {
@@ -102,6 +106,10 @@ package actor LocalStack {
             progress("starting \(self.instances.map(\.description).joined(separator: ", "))")
             for instance in self.instances { try await self.launch(instance) }
             for instance in self.instances { try await self.becomeReady(instance) }
+            if self.configuration.hasRelay {
+                progress("starting coturn")
+                try await self.start(.relay)
+            }
             progress("starting HAProxy")
             try await self.start(.balancer)
             try await self.waitUntilBalancerIsReady()
@@ -125,6 +133,7 @@ package actor LocalStack {
         }
         self.services = [:]
         await self.balancer.stop()
+        await self.relay.stop()
         await self.redis.stop()
         if self.temporary != nil { await self.postgres.kill() }  // its last checkpoint is of no use to anybody
         await self.postgres.stop()
@@ -152,6 +161,7 @@ package actor LocalStack {
         case .postgres: await self.postgres.stop()
         case .redis: await self.redis.stop()
         case .balancer: await self.balancer.stop()
+        case .relay: await self.relay.stop()
         case .service: return await self.services[process]?.stop(patience: Self.drainPatience)
         }
         return nil
@@ -164,6 +174,7 @@ package actor LocalStack {
         case .postgres: await self.postgres.kill()
         case .redis: await self.redis.kill()
         case .balancer: await self.balancer.kill()
+        case .relay: await self.relay.kill()
         case .service: await self.services[process]?.kill()
         }
     }
@@ -227,6 +238,7 @@ package actor LocalStack {
         case .postgres: await self.postgres.child
         case .redis: await self.redis.child
         case .balancer: await self.balancer.child
+        case .relay: await self.relay.child
         case .service: self.services[process]
         }
     }
@@ -238,6 +250,7 @@ package actor LocalStack {
         case .postgres: try await self.postgres.start()
         case .redis: try await self.redis.start()
         case .balancer: try await self.balancer.start()
+        case .relay: try await self.relay.start()
         case .service(let service, let number):
             if let child = self.services[process], child.isRunning { return }
             self.services[process] = try await ChildProcess.start(
@@ -301,6 +314,10 @@ package actor LocalStack {
         if service == .auth {
             environment["ADMIN_TOKEN"] = self.configuration.adminToken
             environment["VIEWER_TOKEN"] = self.configuration.viewerToken
+        }
+        if service == .calls {
+            environment["TURN_URLS"] = self.relay.urls.joined(separator: ",")
+            environment["TURN_SECRET"] = self.configuration.turnSecret
         }
         environment.merge(self.configuration.environment[service] ?? [:]) { $1 }
         return Command(

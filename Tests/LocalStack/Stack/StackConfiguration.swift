@@ -13,9 +13,15 @@ package struct StackConfiguration: Sendable {
     /// Ports of the balancer; free ones when nil.
     package var port: Int?
     package var opsPort: Int?
+    /// Port of the relay; a free one when nil.
+    package var turnPort: Int?
+    /// Whether a relay (coturn) runs beside the services.
+    package var hasRelay = false
     /// Tokens of the two admin roles.
     package var adminToken = randomToken()
     package var viewerToken = randomToken()
+    /// What the relay and the calls service know; nobody else.
+    package var turnSecret = randomToken()
     /// Multiplies every limit of the cluster.
     package var rateLimitScale = 1.0
     /// Level of the services' logs (swift-log's names).
@@ -55,6 +61,8 @@ package struct StackPorts: Sendable {
     package var ops: Int
     package var postgres: Int
     package var redis: Int
+    /// The relay's, for UDP and TCP.
+    package var turn: Int
     /// Instance n stands at n - 1.
     package var services: [ServiceName: [Instance]]
 
@@ -64,6 +72,7 @@ package struct StackPorts: Sendable {
         self.ops = configuration.opsPort ?? LoopbackPort.free()
         self.postgres = LoopbackPort.free()
         self.redis = LoopbackPort.free()
+        self.turn = configuration.turnPort ?? LoopbackPort.free()
         self.services = [:]
         for service in ServiceName.allCases {
             self.services[service] = (0..<(configuration.instances[service] ?? 0)).map { _ in

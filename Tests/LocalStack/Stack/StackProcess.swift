@@ -19,12 +19,13 @@ package enum ServiceName: String, CaseIterable, Hashable, Sendable {
 
 /// One process of the stack. Instances of a service count from 1.
 package enum StackProcess: Hashable, Sendable, CustomStringConvertible {
-    case postgres, redis, balancer
+    case postgres, redis, balancer, relay
     case service(ServiceName, Int)
 
     package static func gateway(_ number: Int) -> StackProcess { .service(.gateway, number) }
     package static func router(_ number: Int) -> StackProcess { .service(.router, number) }
     package static func auth(_ number: Int) -> StackProcess { .service(.auth, number) }
+    package static func calls(_ number: Int) -> StackProcess { .service(.calls, number) }
     package static func push(_ number: Int) -> StackProcess { .service(.push, number) }
 
     package var description: String {
@@ -32,6 +33,7 @@ package enum StackProcess: Hashable, Sendable, CustomStringConvertible {
         case .postgres: "postgres"
         case .redis: "redis"
         case .balancer: "haproxy"
+        case .relay: "coturn"
         case .service(let service, let number): "\(service.rawValue)-\(number)"
         }
     }

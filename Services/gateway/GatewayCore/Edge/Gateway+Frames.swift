@@ -251,6 +251,7 @@ extension Gateway {
         }
         switch frame.definition.route {
         case .gateway: self.pong(frame, on: connection)
+        case .service(.calls): self.call(frame, of: session, on: connection)
         case .service(let service): self.ask(service, frame, session: session, on: connection)
         case .mailbox, .ownMailbox: self.mail(frame, of: session, overRateFor: wait, on: connection)
         }

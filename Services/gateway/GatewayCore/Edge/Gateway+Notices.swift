@@ -60,6 +60,7 @@ extension Gateway {
         case .groupEvent(let payload, let readers):
             for reader in readers { self.deliver(groupEvent: payload, to: reader) }
         case .presence(let id, let about, let state): self.tell(state, about: about, to: id)
+        case .call(let delivery): self.deliver(delivery)
         case .frame(let id, let type, let payload):
             guard let connection = self.connections[id] else { return }
             self.reply(connection, type: type, payload: payload, requestID: nil)
@@ -110,6 +111,7 @@ extension Gateway {
                 return self.refuse(connection, .notRegistered, requestID: requestID)
             }
             self.endSession(of: connection)
+        case (.done, _): break
         case (.reply(let type, let payload), _):
             self.reply(connection, type: type, payload: payload, requestID: requestID)
         case (.groupEvent(let number, let payload), _):

@@ -247,9 +247,13 @@ package actor Gateway {
         let id = connection.id
         // Bare: it lasts no longer than one answer of the bus, which has a limit of its own.
         Task {
-            guard let texts = try? await self.bus.get(RateBook.rates.map { Keyspace.rateLimit($0, "\(identity)") }),
+            // In the same question: which calls wait for whoever comes.
+            guard let texts = try? await self.bus.get(
+                RateBook.rates.map { Keyspace.rateLimit($0, "\(identity)") }
+                    + CallShare.all.map { Keyspace.engaged(identity, in: $0) }),
                 let connection = self.connections[id]
             else { return }
+            self.tellCalls(of: connection, texts.dropFirst(RateBook.rates.count))
             for (rate, text) in zip(RateBook.rates, texts) {
                 if let pace = text.flatMap({ Pace(text: $0) }) { connection.rates.merge(pace, of: rate) }
             }

@@ -15,6 +15,7 @@ package actor Router {
     let logger: Logger
     let metrics = RouterMetrics()
     private let process = NodeID.random()
+    private let leases = Leases.partitions(Partition.count, frozenAfter: RouterLimits.frozenAfter)
 
     /// The partitions that are ours, and the last entry read of each.
     var owned: [Partition: EntryID] = [:]
@@ -93,7 +94,7 @@ package actor Router {
 
     private func join() async throws(StoreError) {
         try await self.store.connect()
-        _ = try await self.store.query(LeaseStatements.join)
+        _ = try await self.store.query(self.leases.join)
         self.leasesSeenAt = 0
     }
 
@@ -206,26 +207,12 @@ package actor Router {
     }
 
     private func lookAtLeases() async throws {
-        let rows = try await self.store.query(LeaseStatements.all)
-        var members = 0
-        var taken: Set<Partition> = []
-        var mine: Set<Partition> = []
-        for var row in rows {
-            let isMember: Bool = try row.next()
-            let number: Int32 = try row.next()
-            let isMine: Bool = try row.next()
-            if isMember {
-                members += 1
-            } else if let partition = Partition(Int(number)) {
-                taken.insert(partition)
-                if isMine { mine.insert(partition) }
-            }
-        }
-        if members > 1 { _ = try await self.store.query(LeaseStatements.endFrozen) }
-        let decision = PartitionShare.decide(mine: mine, taken: taken, members: max(1, members))
-        if !decision.giveUp.isEmpty { try await self.giveUp(decision.giveUp) }
+        let standing = try self.leases.standing(try await self.store.query(self.leases.all))
+        if standing.members > 1 { _ = try await self.store.query(self.leases.endFrozen) }
+        let decision = self.leases.decide(standing)
+        if !decision.giveUp.isEmpty { try await self.giveUp(decision.giveUp.compactMap { Partition($0) }) }
         if !decision.take.isEmpty {
-            for var row in try await self.store.query(LeaseStatements.take(decision.take)) {
+            for var row in try await self.store.query(self.leases.take(decision.take)) {
                 guard let partition = Partition(Int(try row.next(Int32.self))) else { continue }
                 self.owned[partition] = .start
                 self.toAnnounce.insert(partition)
@@ -242,7 +229,7 @@ package actor Router {
         for partition in partitions { self.owned[partition] = nil }
         self.sessions = self.sessions.filter { self.owned[Partition(of: $0.key)] != nil }
         await self.handOverPresence()
-        _ = try await self.store.query(LeaseStatements.giveUp(partitions))
+        _ = try await self.store.query(self.leases.giveUp(partitions.map(\.index)))
         self.logger.notice("partitions given up", [.count: .number(partitions.count)])
     }
 

@@ -1,0 +1,49 @@
+import Contract
+
+/// The bounds of this service. Those that clients can see are `Limits`.
+package enum CallLimits {
+    /// Jobs taken from each share in one batch.
+    package static let jobsPerShareMax = 64
+    /// How long one look for Jobs waits: also how late a timer fires.
+    package static let readPatience = Duration.milliseconds(200)
+    /// Between two looks at who owns which share, and at where sides are that a call waits for.
+    package static let leaseInterval = Duration.seconds(1)
+    /// A process whose database session has said nothing for this long is taken for frozen, and its session ended.
+    package static let frozenAfter = Duration.seconds(5)
+    /// After a failure of bus or store, before trying again.
+    package static let retryPause = Duration.milliseconds(200)
+    /// Transactions tried for one batch while others get in its way.
+    package static let attemptsMax = 5
+    /// Reads of one Job at a time after the database has refused a batch.
+    package static let carefulReads = 1_024
+    /// A frame older than this is not begun any more: its client has been told INTERNAL_ERROR by then
+    /// (`GatewayLimits.answerMax`). Clocks of the cluster are taken to agree within a second.
+    package static let frameAgeMax = Duration.seconds(9)
+    /// A frame of which its gateway says nothing is sent again after this.
+    package static let resendAfter = Duration.seconds(2)
+    /// A callee who seems connected and has not been reached after this is woken all the same.
+    package static let wakeUnreachedAfter = Duration.seconds(3)
+    /// Between two looks for sides that a call has just lost.
+    package static let locatePause = Duration.milliseconds(50)
+    /// How long a gateway that did not hear a Notice counts as gone. Presence keys outlive their gateway.
+    package static let silenceRemembered = Duration.seconds(5)
+    /// Candidates on their way to a connected side.
+    package static let candidatesUnderWayMax = 256
+    /// Candidates kept for one side, in bytes.
+    package static let candidateBytesMax = 1_048_576
+    /// Signatures remembered of one call, to know a repeated candidate by.
+    package static let marksMax = 256
+    /// How long the end of an answered call is remembered.
+    package static let endedTTL = Duration.seconds(60)
+    /// A side of an answered call that has not been connected for this long can be called by others.
+    package static let lineLostAfter = Duration.seconds(60)
+    /// Between two notes of who of the answered calls is connected.
+    package static let lineSeenInterval = Duration.seconds(20)
+    /// How long keys of a refused call linger in Redis.
+    package static let engagedMin = Duration.seconds(60)
+    /// Calls named in one answer to "is it still ringing?".
+    package static let ringingMax = 16
+    package static let canaryTTL = Duration.seconds(3_600)
+    /// A Notice is sent when it has grown to this size, in bytes; Redis passes it on whole.
+    package static let noticeBytesMax = 1_000_000
+}

@@ -1,0 +1,47 @@
+import Contract
+package import Telemetry
+
+/// Everything the calls service is told from outside.
+package struct CallsConfiguration: Sendable {
+    /// How long a call rings (contract §7: 45 s).
+    package var ringTime: Duration
+    package var turn: TurnConfiguration
+    /// Multiplies the rate limits of HTTP.
+    package var rateLimitScale: Double
+
+    package init(ringTime: Duration = Limits.callRingTime, turn: TurnConfiguration, rateLimitScale: Double = 1) {
+        self.ringTime = ringTime
+        self.turn = turn
+        self.rateLimitScale = rateLimitScale
+    }
+}
+
+/// The relays that clients are sent to.
+package struct TurnConfiguration: Sendable {
+    /// `turn:` and `turns:` URIs (RFC 7065), 1 to 16.
+    package var urls: [String]
+    /// The relays' `static-auth-secret`.
+    package var secret: Secret
+    /// How long credentials are good.
+    package var ttl: Duration
+
+    package init(urls: [String], secret: Secret, ttl: Duration = Limits.turnCredentialsTTL) {
+        self.urls = urls
+        self.secret = secret
+        self.ttl = ttl
+    }
+
+    /// The relays are configured in a way that no client could use.
+    package struct Unusable: Error, Equatable, CustomStringConvertible {
+        package var description: String { "TURN_URLS must be 1 to 16 of turn:… or turns:…, with commas between" }
+    }
+
+    package static let urlsMax = 16
+
+    /// - Throws: if there are none, too many, or other things than relays.
+    package static func checked(_ urls: [String]) throws(Unusable) -> [String] {
+        guard (1...Self.urlsMax).contains(urls.count), urls.allSatisfy({ $0.hasPrefix("turn:") || $0.hasPrefix("turns:") })
+        else { throw Unusable() }
+        return urls
+    }
+}

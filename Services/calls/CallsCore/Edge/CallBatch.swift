@@ -1,0 +1,68 @@
+import Bus
+import Contract
+import ServerCrypto
+
+/// Jobs that are handled together, in order, in one transaction.
+struct CallBatch {
+    enum Step {
+        case frame(CallFrame, AnswerAddress)
+        case turn(Caller, AnswerAddress)
+        case bound(CallConnection)
+        case delivered(CallReceipt)
+        /// Needs nothing but its answer.
+        case refused(Refusal, AnswerAddress)
+    }
+
+    var steps: [Step] = []
+    /// The last entry taken of each share: everything up to it is done when the batch is.
+    var positions: [(share: CallShare, through: EntryID)] = []
+    /// Holds one Job only, because something is wrong with one of them.
+    var isSingle = false
+
+    mutating func add(_ job: CallJob) {
+        switch job {
+        case .frame(let request): self.steps.append(Self.step(request))
+        case .bound(let connection): self.steps.append(.bound(connection))
+        case .delivered(let receipt): self.steps.append(.delivered(receipt))
+        }
+    }
+
+    /// Reads the frame by its schema, and checks its signature.
+    private static func step(_ request: CallRequest) -> Step {
+        guard let definition = FrameCatalogue.definition(of: request.type), case .service(.calls) = definition.route else {
+            return .refused(Refusal(.internalError, "not a frame of this service"), request.answer)
+        }
+        if request.type == GetTurnCredentials.definition.type { return .turn(request.session.caller, request.answer) }
+        do {
+            let call = SignedCall(try FrameDecoder.payload(bare: request.payload, schema: definition.schema), definition)
+            let digest = SHA256.hash(call.canonical.bytes)
+            guard Signatures.isValid(call.signature, over: digest, by: request.session.signPublicKey) else {
+                return .refused(Refusal(.authFailed, "the signature does not fit frame and key"), request.answer)
+            }
+            return .frame(
+                CallFrame(
+                    call: call, caller: request.session.caller,
+                    leg: CallLeg(node: request.answer.node, connection: request.connection),
+                    requestID: request.requestID, receivedAt: request.receivedAt), request.answer)
+        } catch {
+            return .refused(Refusal(.invalidPayload, "\(error)"), request.answer)
+        }
+    }
+
+    var frames: [CallFrame] {
+        self.steps.compactMap { if case .frame(let frame, _) = $0 { frame } else { nil } }
+    }
+
+    /// Calls that may begin.
+    var beginnings: [SignedCall] {
+        self.frames.map(\.call).filter { $0.type == CallInitiate.definition.type }
+    }
+
+    /// Everybody whose standing matters.
+    var identities: [WhisperID] {
+        var identities = Set(self.frames.map(\.caller.identity))
+        identities.formUnion(self.beginnings.map(\.to))
+        for case .turn(let caller, _) in self.steps { identities.insert(caller.identity) }
+        return identities.sorted()
+    }
+}

@@ -1,0 +1,326 @@
+import Bus
+import Contract
+import ServerCrypto
+import Store
+import Telemetry
+
+/// One batch: what is read, decided and written in one transaction, and who hears of it afterwards.
+extension CallDesk {
+    func handle(_ batch: CallBatch) async throws {
+        let looked = try await self.lookForSides(batch)
+        self.silentNodes.subtract(looked.silent)
+        let start = ContinuousClock.now
+        var outcome = try await self.transacted(batch, looked)
+        let changes = self.book.changes
+        self.book.commit()
+        if !batch.steps.isEmpty {
+            self.metrics.batchJobs.record(batch.steps.count)
+            self.metrics.commitSeconds.record(duration: ContinuousClock.now - start)
+        }
+        await self.tell(&outcome, changes)
+    }
+
+    // MARK: Before
+
+    /// What was learned outside of the database.
+    private struct Looked {
+        var silent: Set<NodeID> = []
+        /// Callees of new calls, where they are.
+        var callees: [WhisperID: CallLeg] = [:]
+        /// Missing sides of calls, and where they are now.
+        var sides: [WhisperID: CallLeg?] = [:]
+    }
+
+    private func lookForSides(_ batch: CallBatch) async throws(BusError) -> Looked {
+        var looked = Looked(silent: self.silentNodes)
+        let beginnings = batch.beginnings
+        // First the keys, then the look: whoever binds in between finds the key and says so.
+        for call in beginnings {
+            let share = CallShare(of: call.from, and: call.to)
+            for identity in [call.from, call.to]
+            where !self.book.calls(of: identity).contains(where: { $0.share == share }) {
+                self.bus.setSoon(Keyspace.engaged(identity, in: share), to: [1], for: CallLimits.engagedMin)
+            }
+        }
+        var missing: Set<WhisperID> = []
+        if self.shouldLocate, self.now.milliseconds - self.locatedAt >= CallLimits.locatePause.milliseconds {
+            self.shouldLocate = false
+            self.locatedAt = self.now.milliseconds
+            for call in self.book.all {
+                for side in call.missing { missing.insert(call.identity(of: side)) }
+            }
+        }
+        let callees = Set(beginnings.map(\.to))
+        let legs = try await self.legs(of: Array(callees.union(missing)))
+        looked.callees = legs.filter { callees.contains($0.key) }
+        for identity in missing { looked.sides[identity] = .some(legs[identity]) }
+        return looked
+    }
+
+    // MARK: The transaction
+
+    struct Outcome {
+        var answers: [(address: AnswerAddress, answer: Answer)] = []
+    }
+
+    private func transacted(_ batch: CallBatch, _ looked: Looked) async throws(StoreError) -> Outcome {
+        var attempt = 1
+        while true {
+            do throws(StoreError) {
+                return try await self.attempt(batch, looked)
+            } catch {
+                self.book.takeBack()
+                guard error == .conflict, attempt < CallLimits.attemptsMax else { throw error }
+                attempt += 1
+            }
+        }
+    }
+
+    private func attempt(_ batch: CallBatch, _ looked: Looked) async throws(StoreError) -> Outcome {
+        let identities = batch.identities
+        guard !identities.isEmpty else {
+            // Nobody says anything new: nothing needs to be read, and mostly nothing to be written.
+            let (outcome, lines) = self.apply(batch, looked, lines: Lines(), standings: [:])
+            let writes = self.writes(lines)
+            if !writes.statements.isEmpty { _ = try await self.store.pipeline(writes.statements) }
+            return outcome
+        }
+        let beginners = Set(batch.beginnings.flatMap { [$0.from, $0.to] }).sorted()
+        return try await self.store.transaction { transaction throws(StoreError) in
+            var questions = [IdentityView.standings(of: identities)]
+            if !beginners.isEmpty { questions.append(LineTable.lock(beginners)) }
+            let rows = try await transaction.pipeline(questions)
+            let lines = beginners.isEmpty ? Lines() : try LineTable.lines(rows[1])
+            let (outcome, after) = self.apply(
+                batch, looked, lines: lines, standings: try IdentityView.standings(rows[0]))
+            let writes = self.writes(after)
+            if !writes.statements.isEmpty {
+                let results = try await transaction.pipeline(writes.statements)
+                // Somebody else has taken one of the lines since they were read: everything is decided anew.
+                if let place = writes.taking, results[place].affected < writes.taken { throw .conflict }
+            }
+            return outcome
+        }
+    }
+
+    private func apply(
+        _ batch: CallBatch, _ looked: Looked, lines: Lines, standings: [WhisperID: CallStanding]
+    ) -> (Outcome, Lines) {
+        var rules = CallRules(
+            book: self.book, lines: lines, standings: standings, legs: looked.callees,
+            ringTime: self.configuration.ringTime, at: self.now)
+        // One owner at a time, so that a change copies nothing.
+        self.book = CallBook()
+        var outcome = Outcome()
+        rules.tick()
+        for node in looked.silent { rules.unheard(by: node) }
+        for (identity, leg) in looked.sides { rules.located(identity, on: leg) }
+        for step in batch.steps {
+            switch step {
+            case .frame(let frame, let address):
+                self.silentSince[frame.leg.node] = nil
+                if let answer = rules.received(frame, wakeID: .random()) { outcome.answers.append((address, answer)) }
+            case .turn(let caller, let address):
+                outcome.answers.append((address, rules.judge(caller) ?? self.turnCredentials()))
+            case .bound(let connection):
+                rules.bound(
+                    connection.identity, on: CallLeg(node: connection.node, connection: connection.connection))
+            case .delivered(let receipt): rules.delivered(receipt)
+            case .refused(let refusal, let address): outcome.answers.append((address, .refused(refusal)))
+            }
+        }
+        self.book = rules.book
+        return (outcome, rules.lines)
+    }
+
+    private struct Writes {
+        var statements: [SQL] = []
+        /// Where among them lines are taken, and how many.
+        var taking: Int?
+        var taken = 0
+    }
+
+    private func writes(_ lines: Lines) -> Writes {
+        let changes = self.book.changes
+        var writes = Writes()
+        let over = changes.filter { $0.after?.isOver ?? true && $0.before?.isOver == false }.map(\.wakeID)
+        if !over.isEmpty { writes.statements.append(LineTable.release(over)) }
+        let answered = changes.filter { $0.before?.isRinging == true && $0.after?.isAnswered == true }.map(\.wakeID)
+        if !answered.isEmpty { writes.statements.append(LineTable.answer(answered, at: self.now)) }
+        let (removed, added) = lines.changes
+        if !removed.isEmpty { writes.statements.append(LineTable.remove(removed)) }
+        if !added.isEmpty {
+            writes.taking = writes.statements.count
+            writes.taken = added.count
+            writes.statements.append(LineTable.add(added))
+        }
+        writes.statements += CallTable.write(changes)
+        return writes
+    }
+
+    private func turnCredentials() -> Answer {
+        let turn = self.configuration.turn
+        let credentials = TurnCredentials(
+            secret: turn.secret, pseudonym: randomBytes(TurnCredentials.pseudonymBytes), expiresAt: self.now + turn.ttl)
+        return .reply(type: "turn_credentials", payload: credentials.payload(urls: turn.urls, ttl: turn.ttl))
+    }
+
+    // MARK: After the commit
+
+    private func tell(_ outcome: inout Outcome, _ changes: [CallBook.Change]) async {
+        var outbox = Outbox(bus: self.bus) { [weak self] node in
+            // Bare: it lasts one hop, and happens only when a gateway or the bus has died.
+            Task { await self?.unheard(by: node) }
+        }
+        for (address, answer) in outcome.answers {
+            if case .refused(let refusal) = answer { self.errors.answered(refusal.code) }
+            outbox.answer(address, answer)
+        }
+        for (call, parcel, leg) in self.book.dispatch(at: self.now) {
+            outbox.add(
+                CallDelivery(
+                    connection: leg.connection, share: call.share, call: call.wakeID, number: parcel.number,
+                    requestID: call.requestID(for: parcel, on: leg), type: parcel.kind.type, payload: parcel.payload),
+                for: leg.node)
+        }
+        outbox.send()
+        for wake in self.owedWakes { self.send(wake) }
+        self.owedWakes = []
+        for change in changes { self.tell(change) }
+        await self.hideFromRedis(changes)
+        if !changes.isEmpty { self.metrics.active.set(self.book.all.count { !$0.isOver }) }
+    }
+
+    private func tell(_ change: CallBook.Change) {
+        guard let call = change.after else { return }
+        let before = change.before
+        if !Set(call.missing).isSubset(of: before?.missing ?? []) { self.shouldLocate = true }
+        if call.phase != before?.phase { self.showInRedis(call) }
+        if call.isRinging, call.isWoken, before?.isWoken != true {
+            self.send(Wake(ringing: call, at: self.now))
+        } else if before?.isOver != true, let wake = Wake(overBecauseOf: call, at: self.now) {
+            self.send(wake)
+        }
+        if let result = call.setupResult, before?.setupResult == nil { self.metrics.setups[result].increment() }
+        if call.reachedAt != nil, before?.reachedAt == nil, call.isRinging {
+            self.metrics.ringSeconds.record(duration: .milliseconds(self.now.milliseconds - call.startedAt.milliseconds))
+        }
+        self.metrics.candidatesDropped.increment(by: call.candidatesDropped - (before?.candidatesDropped ?? 0))
+        if call.phase != before?.phase {
+            self.logger.debug(
+                "call changed",
+                [.callId: "\(call.callID)", .wakeId: "\(call.wakeID)", .reason: "\(call.phaseName)"])
+        }
+    }
+
+    func send(_ wake: Wake) {
+        self.logger.debug("wake queued", [.wakeId: "\(wake.wakeID)"])
+        self.bus.append(wake, to: Keyspace.callWakes) { [weak self] _ in
+            // Bare: it lasts one hop. The next batch tries again.
+            Task { await self?.owe(wake) }
+        }
+    }
+
+    private func owe(_ wake: Wake) { self.owedWakes.append(wake) }
+
+    // MARK: Redis in front
+
+    /// Writes what others look up: who is waited for, and what rings.
+    func showInRedis(_ call: CallMachine) {
+        var life = CallLimits.engagedMin
+        for side in CallSide.allCases {
+            let isRingingHere = call.isRinging && side == .callee
+            let identity = call.identity(of: side)
+            // As long as the longest of the identity's calls in this share.
+            for other in self.book.calls(of: identity) where other.share == call.share {
+                life = max(life, .milliseconds(other.forgetAt.milliseconds - self.now.milliseconds))
+            }
+            self.bus.setSoon(
+                Keyspace.engaged(identity, in: call.share), to: isRingingHere ? call.callID.encoded() : [1], for: life)
+        }
+        guard call.isRinging else { return }
+        let ringing = RingingCall(
+            callID: call.callID, caller: call.caller, callee: call.callee, isVideo: call.isVideo, wakeID: call.wakeID,
+            ringsUntil: call.ringsUntil)
+        self.bus.setSoon(Keyspace.call(call.callID), to: ringing.encoded(), for: life)
+    }
+
+    private func hideFromRedis(_ changes: [CallBook.Change]) async {
+        var keys: [KeyName] = []
+        for change in changes {
+            guard let before = change.before else { continue }
+            if before.isRinging, change.after?.isRinging != true { keys.append(Keyspace.call(before.callID)) }
+            guard change.after == nil else { continue }
+            for identity in [before.caller, before.callee]
+            where !self.book.calls(of: identity).contains(where: { $0.share == before.share }) {
+                keys.append(Keyspace.engaged(identity, in: before.share))
+            }
+        }
+        guard !keys.isEmpty else { return }
+        // Left behind they only cost a question, and end by themselves.
+        try? await self.bus.delete(keys)
+    }
+}
+
+extension CallMachine {
+    var isAnswered: Bool {
+        if case .answered = self.phase { true } else { false }
+    }
+
+    var reachedAt: Timestamp? {
+        if case .ringing(let reachedAt) = self.phase { reachedAt } else { nil }
+    }
+
+    /// What became of the attempt; nil while it rings.
+    var setupResult: CallResult? {
+        switch self.phase {
+        case .ringing: nil
+        case .answered: .answered
+        case .ended(_, at: _, by: _, answeredAt: .some): .answered
+        case .ended(let reason, at: _, by: _, answeredAt: nil):
+            switch reason {
+            case .declined: .declined
+            case .busy: .busy
+            case .timeout: .timeout
+            case .failed: .failed
+            case .cancelled, .ended: .cancelled
+            }
+        }
+    }
+
+    /// For the log.
+    fileprivate var phaseName: String {
+        switch self.phase {
+        case .ringing(nil): "ringing"
+        case .ringing: "reached"
+        case .answered: "answered"
+        case .ended(let reason, at: _, by: _, answeredAt: _): reason.rawValue
+        }
+    }
+}
+
+extension Wake {
+    /// The callee's phone is to ring.
+    init(ringing call: CallMachine, at now: Timestamp) {
+        self.init(
+            recipient: call.callee, reason: .call(isVideo: call.isVideo, until: call.ringsUntil), wakeID: call.wakeID,
+            queuedAt: now)
+    }
+
+    /// The phone is to ring no longer; nil if it never did, or its owner has decided that.
+    init?(overBecauseOf call: CallMachine, at now: Timestamp) {
+        guard call.isWoken, case .ended(_, at: _, by: let side, answeredAt: nil) = call.phase, side != .callee else {
+            return nil
+        }
+        self.init(recipient: call.callee, reason: .callOver, wakeID: call.wakeID, queuedAt: now)
+    }
+
+    /// What push should have heard of a call by now.
+    init?(owedBecauseOf call: CallMachine, at now: Timestamp) {
+        if call.isRinging, call.isWoken {
+            self.init(ringing: call, at: now)
+        } else {
+            self.init(overBecauseOf: call, at: now)
+        }
+    }
+}

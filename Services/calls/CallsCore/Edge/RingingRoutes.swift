@@ -1,0 +1,99 @@
+package import Bus
+import Contract
+package import Hummingbird
+package import Logging
+package import Store
+import Telemetry
+
+/// `GET /calls/ringing`: does it still ring? Asked by an app that a push has woken, perhaps too late.
+package struct RingingRoutes: Sendable {
+    private let sessions: any SessionLookup
+    private let pool: PostgresPool
+    private let keys: any KeyBus
+    private let limiter: RateLimiter
+    private let logger: Logger
+    private let errors = ErrorMetrics()
+
+    package init(pool: PostgresPool, keys: any KeyBus, rateLimitScale: Double, logger: Logger) {
+        self.sessions = BearerSessions(keys: keys, pool: pool)
+        self.pool = pool
+        self.keys = keys
+        self.limiter = RateLimiter(bus: keys, scale: rateLimitScale)
+        self.logger = logger
+    }
+
+    package func add(to router: Router<BasicRequestContext>) {
+        router.get("calls/ringing") { request, _ in
+            do throws(HTTPRefusal) {
+                return try await self.ringing(request)
+            } catch {
+                self.errors.answered(error.code)
+                throw error
+            }
+        }
+    }
+
+    private func ringing(_ request: Request) async throws(HTTPRefusal) -> Response {
+        guard let tokenHash = BearerSessions.tokenHash(in: request.headers) else { throw .notRegistered }
+        let session = try await self.stored { () async throws(StoreError) in
+            try await self.sessions.session(tokenHash)
+        }
+        guard let session else { throw .notRegistered }
+        guard !session.isBanned else { throw .banned }
+        let identity = session.caller.identity
+        if let wait = await self.limiter.admit(Rates.ringing, "\(identity)") {
+            throw .tooMany(retryAfterMilliseconds: wait)
+        }
+        return self.response(
+            try await self.stored { () async throws(StoreError) in try await self.calls(for: identity) })
+    }
+
+    private func stored<T>(_ body: () async throws(StoreError) -> T) async throws(HTTPRefusal) -> T {
+        do throws(StoreError) {
+            return try await body()
+        } catch {
+            self.logger.warning("request not answered", [.error: "\(error)"])
+            throw .internalError
+        }
+    }
+
+    /// What Redis shows, or else Postgres: nothing there proves nothing.
+    private func calls(for identity: WhisperID) async throws(StoreError) -> [RingingCall] {
+        let now = Timestamp.now
+        if let call = await self.shown(to: identity), call.ringsUntil > now { return [call] }
+        return try CallTable.ringing(
+            try await self.pool.query(CallTable.ringing(for: identity, at: now)), for: identity)
+    }
+
+    private func shown(to identity: WhisperID) async -> RingingCall? {
+        guard let engaged = try? await self.keys.get(CallShare.all.map { Keyspace.engaged(identity, in: $0) }) else {
+            return nil
+        }
+        let ids = engaged.compactMap { $0.flatMap { try? UUIDText(decoding: $0) } }
+        // One line each: more than one is a leftover, and the tables know which.
+        guard ids.count == 1, let bytes = try? await self.keys.get(Keyspace.call(ids[0])),
+            let call = try? RingingCall(decoding: bytes), call.callee == identity
+        else { return nil }
+        return call
+    }
+
+    private func response(_ calls: [RingingCall]) -> Response {
+        var list: [UInt8] = [UInt8(ascii: "[")]
+        for (index, call) in calls.enumerated() {
+            if index > 0 { list.append(UInt8(ascii: ",")) }
+            var json = JSONWriter()
+            json.add("callId", call.callID)
+            json.add("from", call.caller)
+            json.add("isVideo", call.isVideo)
+            json.add("wakeId", call.wakeID)
+            json.add("ringsUntil", call.ringsUntil)
+            list += json.finished()
+        }
+        list.append(UInt8(ascii: "]"))
+        var json = JSONWriter()
+        json.add("calls", json: list)
+        return Response(
+            status: .ok, headers: [.contentType: "application/json"],
+            body: ResponseBody(byteBuffer: ByteBuffer(bytes: json.finished())))
+    }
+}

@@ -1,0 +1,352 @@
+package import Contract
+
+/// One call from its beginning until it is forgotten: who may say what when, what each side has yet to hear, and when time
+/// is up (contract §7, §13). Holds no socket, clock or database.
+package struct CallMachine: Equatable, Sendable {
+    package enum Phase: Equatable, Sendable {
+        /// Goes to `answered`, or to `ended`: by a side, or at `ringsUntil`. `reachedAt` is set once the callee's socket
+        /// has `call_incoming`.
+        case ringing(reachedAt: Timestamp?)
+        /// Goes to `ended`; is forgotten after `Limits.callAnsweredTTL`.
+        case answered(at: Timestamp)
+        /// Terminal. Remembered for a while, for sides that have yet to hear of it. `by`: nil for the server.
+        case ended(CallEndReason, at: Timestamp, by: CallSide?, answeredAt: Timestamp?)
+    }
+
+    /// A frame of one of the two, whose signature is good.
+    package enum Saying: Sendable {
+        case answer, candidate
+        case end(CallEndReason?)
+    }
+
+    package let callID: UUIDText
+    /// What push knows the call by, and the cluster itself. Unlike `callID` nobody chooses it.
+    package let wakeID: UUIDText
+    package let caller: WhisperID
+    package let callee: WhisperID
+    package let isVideo: Bool
+    package let startedAt: Timestamp
+    package let ringsUntil: Timestamp
+
+    package private(set) var phase: Phase
+    /// A push has been asked for.
+    package private(set) var isWoken: Bool
+    /// In the order in which they were said.
+    package private(set) var parcels: [CallParcel]
+    /// The beginnings of the signatures that answered and ended it: a repeated frame is known by them.
+    package private(set) var answerMark: Int64?
+    package private(set) var endMark: Int64?
+    package private(set) var candidatesDropped = 0
+
+    private var nextNumber: Int64
+    private var callerLeg: CallLeg?
+    private var calleeLeg: CallLeg?
+    /// The caller's frame that `call_ringing` or `busy` answers, and the connection it came by.
+    private var question: Question?
+    private var marks: [Int64] = []
+
+    private struct Question: Equatable, Sendable {
+        var requestID: String
+        var leg: CallLeg
+    }
+
+    // MARK: Beginnings
+
+    /// It rings.
+    /// - Parameter payload: of `call_incoming`.
+    package init(
+        callID: UUIDText, wakeID: UUIDText, caller: WhisperID, callee: WhisperID, isVideo: Bool, payload: [UInt8],
+        ringTime: Duration, at now: Timestamp
+    ) {
+        self.init(
+            callID: callID, wakeID: wakeID, caller: caller, callee: callee, isVideo: isVideo, startedAt: now,
+            ringsUntil: now + ringTime, phase: .ringing(reachedAt: nil), isWoken: false, parcels: [])
+        self.add(.incoming, to: .callee, payload)
+    }
+
+    /// As it stands in the tables. Where the sides are is not known.
+    package init(
+        callID: UUIDText, wakeID: UUIDText, caller: WhisperID, callee: WhisperID, isVideo: Bool, startedAt: Timestamp,
+        ringsUntil: Timestamp, phase: Phase, isWoken: Bool, parcels: [CallParcel], answerMark: Int64? = nil,
+        endMark: Int64? = nil
+    ) {
+        self.callID = callID
+        self.wakeID = wakeID
+        self.caller = caller
+        self.callee = callee
+        self.isVideo = isVideo
+        self.startedAt = startedAt
+        self.ringsUntil = ringsUntil
+        self.phase = phase
+        self.isWoken = isWoken
+        self.parcels = parcels
+        self.answerMark = answerMark
+        self.endMark = endMark
+        self.nextNumber = (parcels.map(\.number).max() ?? 0) + 1
+    }
+
+    // MARK: What can be asked
+
+    package func identity(of side: CallSide) -> WhisperID { side == .caller ? self.caller : self.callee }
+
+    package func side(of identity: WhisperID) -> CallSide? {
+        if identity == self.caller { return .caller }
+        return identity == self.callee ? .callee : nil
+    }
+
+    package func leg(of side: CallSide) -> CallLeg? { side == .caller ? self.callerLeg : self.calleeLeg }
+
+    package var isRinging: Bool {
+        if case .ringing = self.phase { true } else { false }
+    }
+
+    package var isOver: Bool {
+        if case .ended = self.phase { true } else { false }
+    }
+
+    /// When nobody needs to know of it any more (contract §7).
+    package var forgetAt: Timestamp {
+        switch self.phase {
+        case .ringing: max(self.startedAt + Limits.callUnansweredTTL, self.ringsUntil)
+        case .answered(let answeredAt): answeredAt + Limits.callAnsweredTTL
+        case .ended(_, let endedAt, _, let answeredAt):
+            answeredAt == nil ? max(self.startedAt + Limits.callUnansweredTTL, self.ringsUntil) : endedAt + CallLimits.endedTTL
+        }
+    }
+
+    /// Sides that something waits for and of whom nobody knows where they are.
+    package var missing: [CallSide] {
+        CallSide.allCases.filter { side in
+            self.leg(of: side) == nil
+                && (side == .callee && self.isRinging || self.parcels.contains { $0.side == side && $0.progress == .waiting })
+        }
+    }
+
+    /// The request id that a parcel of this kind answers, on this leg.
+    package func requestID(for parcel: CallParcel, on leg: CallLeg) -> String? {
+        guard parcel.side == .caller, let question, question.leg == leg else { return nil }
+        switch (parcel.kind, self.phase) {
+        case (.ringing, _), (.end, .ended(.busy, _, by: nil, answeredAt: _)): return question.requestID
+        default: return nil
+        }
+    }
+
+    // MARK: The two speak
+
+    /// The caller begins, or says again that it does.
+    package mutating func asked(_ requestID: String?, on leg: CallLeg, at now: Timestamp) {
+        self.connected(.caller, on: leg)
+        self.question = requestID.map { Question(requestID: $0, leg: leg) }
+        // What the caller may have missed is said again; the callee hears nothing twice.
+        guard !self.parcels.contains(where: { $0.side == .caller }) else { return }
+        switch self.phase {
+        case .ringing(.some), .answered: self.add(.ringing, to: .caller, self.ringingPayload(at: now))
+        case .ended(let reason, let endedAt, by: _, answeredAt: _):
+            self.add(.end, to: .caller, self.endPayload(reason, at: endedAt))
+        case .ringing(nil): break
+        }
+    }
+
+    /// - Parameters:
+    ///   - mark: the beginning of the frame's signature.
+    ///   - payload: as the other side gets it.
+    /// - Returns: nil if all is well; then the other side hears of it unless it is a repetition.
+    package mutating func said(
+        _ saying: Saying, by side: CallSide, on leg: CallLeg, mark: Int64, payload: [UInt8], at now: Timestamp
+    ) -> Refusal? {
+        self.connected(side, on: leg)
+        switch saying {
+        case .answer: return self.answered(by: side, mark, payload, at: now)
+        case .candidate: return self.candidate(from: side, mark, payload)
+        case .end(let reason):
+            if self.isOver { return mark == self.endMark ? nil : .noSuchCall }
+            let usual: CallEndReason = self.isRinging ? (side == .caller ? .cancelled : .declined) : .ended
+            self.end(reason ?? usual, at: now, by: side)
+            self.endMark = mark
+            self.add(.end, to: side.other, payload)
+            return nil
+        }
+    }
+
+    /// Whether this very frame has been taken before (contract §3, step 7).
+    package func isRepeated(_ saying: Saying, mark: Int64) -> Bool {
+        switch saying {
+        case .answer: !self.isOver && self.answerMark == mark
+        case .candidate: !self.isOver && self.marks.contains(mark)
+        case .end: self.endMark == mark
+        }
+    }
+
+    private mutating func answered(by side: CallSide, _ mark: Int64, _ payload: [UInt8], at now: Timestamp) -> Refusal? {
+        switch self.phase {
+        case .ended: return .noSuchCall
+        case .ringing where side == .caller, .answered where side == .caller: return .answeredItself
+        // Another answer than the one that was taken comes too late: it does not ring any more.
+        case .answered: return mark == self.answerMark ? nil : .noSuchCall
+        case .ringing:
+            self.phase = .answered(at: now)
+            self.answerMark = mark
+            self.parcels.removeAll { $0.kind == .incoming || $0.progress == .written }
+            self.add(.answer, to: .caller, payload)
+            return nil
+        }
+    }
+
+    private mutating func candidate(from side: CallSide, _ mark: Int64, _ payload: [UInt8]) -> Refusal? {
+        guard !self.isOver else { return .noSuchCall }
+        guard !self.marks.contains(mark) else { return nil }
+        if self.marks.count >= CallLimits.marksMax { self.marks.removeFirst() }
+        self.marks.append(mark)
+        let kept = self.parcels.filter { $0.side == side.other && $0.kind == .candidate }
+        let open = kept.count { $0.progress != .written }
+        let openMax =
+            self.leg(of: side.other) == nil ? Limits.callCandidatesBufferedMax : CallLimits.candidatesUnderWayMax
+        guard open < openMax, kept.reduce(payload.count, { $0 + $1.payload.count }) <= CallLimits.candidateBytesMax else {
+            // The sender is not told: it has no use for it, and the call may well come about without this path.
+            self.candidatesDropped += 1
+            return nil
+        }
+        if kept.count >= Limits.callCandidatesBufferedMax,
+            let oldest = kept.first(where: { $0.progress == .written })
+        {
+            self.parcels.removeAll { $0.number == oldest.number }
+        }
+        self.add(.candidate, to: side.other, payload)
+        return nil
+    }
+
+    // MARK: The server decides
+
+    /// The callee cannot take it, or it lost against a call that crossed it.
+    /// - Parameter tellingCallee: it may have heard of the call.
+    package mutating func busy(tellingCallee: Bool, at now: Timestamp) {
+        guard !self.isOver else { return }
+        self.endByServer(.busy, tellingCallee: tellingCallee, at: now)
+    }
+
+    /// Time passes.
+    package mutating func tick(at now: Timestamp) {
+        if case .ringing(let reachedAt) = self.phase {
+            if now >= self.ringsUntil {
+                self.endByServer(.timeout, tellingCallee: true, at: now)
+            } else if reachedAt == nil, now >= self.startedAt + CallLimits.wakeUnreachedAfter {
+                self.isWoken = true
+            }
+        }
+        for index in self.parcels.indices {
+            if case .sent(let at) = self.parcels[index].progress, now >= at + CallLimits.resendAfter {
+                self.parcels[index].progress = .waiting
+            }
+        }
+    }
+
+    private mutating func endByServer(_ reason: CallEndReason, tellingCallee: Bool, at now: Timestamp) {
+        self.end(reason, at: now, by: nil)
+        self.add(.end, to: .caller, self.endPayload(reason, at: now))
+        if tellingCallee { self.add(.end, to: .callee, self.endPayload(reason, at: now)) }
+    }
+
+    private mutating func end(_ reason: CallEndReason, at now: Timestamp, by side: CallSide?) {
+        let answeredAt: Timestamp? = if case .answered(let at) = self.phase { at } else { nil }
+        self.phase = .ended(reason, at: now, by: side, answeredAt: answeredAt)
+        // Whatever has not been heard yet is of no use any more.
+        self.parcels = []
+        self.marks = []
+    }
+
+    // MARK: Where the sides are
+
+    /// A side is reached by this connection from now on.
+    package mutating func connected(_ side: CallSide, on leg: CallLeg) {
+        guard self.leg(of: side) != leg else { return }
+        self.setLeg(leg, of: side)
+        for index in self.parcels.indices where self.parcels[index].side == side {
+            self.parcels[index].progress = .waiting
+        }
+    }
+
+    /// Somebody looked where a side is. Only news if that was not known.
+    package mutating func located(_ side: CallSide, on leg: CallLeg?) {
+        guard self.leg(of: side) == nil else { return }
+        if let leg { return self.connected(side, on: leg) }
+        if side == .callee, self.isRinging { self.isWoken = true }
+    }
+
+    /// The side is not there any more.
+    package mutating func lost(_ side: CallSide, on leg: CallLeg) {
+        guard self.leg(of: side) == leg else { return }
+        self.setLeg(nil, of: side)
+        var candidates = 0
+        self.parcels.removeAll { parcel in
+            guard parcel.side == side, parcel.kind == .candidate, parcel.progress != .written else { return false }
+            candidates += 1
+            return candidates > Limits.callCandidatesBufferedMax
+        }
+        self.candidatesDropped += max(0, candidates - Limits.callCandidatesBufferedMax)
+        for index in self.parcels.indices where self.parcels[index].side == side {
+            if case .sent = self.parcels[index].progress { self.parcels[index].progress = .waiting }
+        }
+    }
+
+    /// A gateway says what became of a parcel.
+    package mutating func delivered(_ number: Int64, on leg: CallLeg, isWritten: Bool, at now: Timestamp) {
+        guard let index = self.parcels.firstIndex(where: { $0.number == number }) else { return }
+        let parcel = self.parcels[index]
+        // The side has moved meanwhile: it gets the parcel where it is now.
+        guard self.leg(of: parcel.side) == leg else { return }
+        guard isWritten else { return self.lost(parcel.side, on: leg) }
+        guard case .ringing(let reachedAt) = self.phase, parcel.side == .callee else {
+            self.parcels.remove(at: index)
+            return
+        }
+        self.parcels[index].progress = .written
+        if parcel.kind == .incoming, reachedAt == nil {
+            self.phase = .ringing(reachedAt: now)
+            self.add(.ringing, to: .caller, self.ringingPayload(at: now))
+        }
+    }
+
+    /// What is to be sent now, in order; counts as sent from here on.
+    package mutating func dispatch(at now: Timestamp) -> [(parcel: CallParcel, leg: CallLeg)] {
+        var sent: [(parcel: CallParcel, leg: CallLeg)] = []
+        for index in self.parcels.indices where self.parcels[index].progress == .waiting {
+            guard let leg = self.leg(of: self.parcels[index].side) else { continue }
+            self.parcels[index].progress = .sent(at: now)
+            sent.append((self.parcels[index], leg))
+        }
+        return sent
+    }
+
+    // MARK: Pieces
+
+    private mutating func setLeg(_ leg: CallLeg?, of side: CallSide) {
+        if side == .caller { self.callerLeg = leg } else { self.calleeLeg = leg }
+    }
+
+    private mutating func add(_ kind: CallParcel.Kind, to side: CallSide, _ payload: [UInt8]) {
+        self.parcels.append(CallParcel(number: self.nextNumber, side: side, kind: kind, payload: payload))
+        self.nextNumber += 1
+    }
+
+    private func ringingPayload(at now: Timestamp) -> [UInt8] {
+        var json = JSONWriter()
+        json.add("callId", self.callID)
+        json.add("from", self.callee)
+        json.add("timestamp", now)
+        return json.finished()
+    }
+
+    private func endPayload(_ reason: CallEndReason, at now: Timestamp) -> [UInt8] {
+        var json = JSONWriter()
+        json.add("callId", self.callID)
+        json.add("reason", reason.rawValue)
+        json.add("timestamp", now)
+        return json.finished()
+    }
+}
+
+extension Refusal {
+    /// Unknown, over, or between others: all the same to whoever asks.
+    package static let noSuchCall = Refusal(.notFound, "there is no such call")
+    package static let answeredItself = Refusal(.forbidden, "only the callee can answer")
+}

@@ -1,0 +1,41 @@
+package import Contract
+package import Telemetry
+import ServerCrypto
+
+/// Credentials that a TURN server believes because it knows the same secret (draft-uberti-behave-turn-rest; coturn's
+/// `use-auth-secret`): the user name says when they end, the password is its HMAC.
+package struct TurnCredentials: Equatable, Sendable {
+    /// Bytes of randomness in a pseudonym.
+    package static let pseudonymBytes = 12
+
+    /// `{unix expiry}:{pseudonym}`. Names nobody: the relay's operator learns times and sizes, not who.
+    package let username: String
+    /// base64.
+    package let credential: String
+
+    /// - Parameter pseudonym: random, new for each answer.
+    package init(secret: Secret, pseudonym: [UInt8], expiresAt: Timestamp) {
+        let name = pseudonym.map { byte in
+            (byte < 16 ? "0" : "") + String(byte, radix: 16)
+        }.joined()
+        self.username = "\(expiresAt.milliseconds / 1_000):\(name)"
+        let code = hmacSHA1(key: Array(secret.revealed.utf8), Array(self.username.utf8))
+        self.credential = String(decoding: Base64.encode(code), as: UTF8.self)
+    }
+
+    /// The payload of `turn_credentials`.
+    package func payload(urls: [String], ttl: Duration) -> [UInt8] {
+        var list: [UInt8] = [UInt8(ascii: "[")]
+        for (index, url) in urls.enumerated() {
+            if index > 0 { list.append(UInt8(ascii: ",")) }
+            JSONWriter.append(string: url, to: &list)
+        }
+        list.append(UInt8(ascii: "]"))
+        var json = JSONWriter()
+        json.add("urls", json: list)
+        json.add("username", self.username)
+        json.add("credential", self.credential)
+        json.add("ttl", ttl.components.seconds)
+        return json.finished()
+    }
+}

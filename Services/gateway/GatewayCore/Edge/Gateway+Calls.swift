@@ -1,0 +1,50 @@
+import Bus
+import Contract
+import NIOCore
+import Telemetry
+
+/// Calls: frames go to the share of the pair who call each other, and what comes from there is confirmed.
+extension Gateway {
+    func call(_ frame: ReceivedFrame, of session: Session, on connection: Connection) {
+        guard self.questions.count < GatewayLimits.questionsMax else {
+            return self.refuse(connection, .unavailable, requestID: frame.requestID)
+        }
+        let identity = session.caller.identity
+        let peer = frame.definition.schema.index(of: "to").map { frame.payload.whisperID($0) }
+        let number = self.questions.ask(
+            .init(connection: connection.id, requestID: frame.requestID, kind: .frame), at: self.now)
+        let request = CallRequest(
+            answer: AnswerAddress(node: self.node, question: number), connection: connection.id, session: session,
+            requestID: frame.requestID, type: frame.definition.type,
+            payload: frame.payload.json(without: [CommonFields.sessionToken.name]), receivedAt: .now)
+        self.bus.append(
+            CallJob.frame(request), to: Keyspace.calls(CallShare(of: identity, and: peer ?? identity))
+        ) { _ in self.assumeIsolated { $0.failed(number) } }
+    }
+
+    /// Tells each share in which a call waits for this identity that it is here.
+    /// - Parameter engaged: what stands under the shares' keys, in their order.
+    func tellCalls(of connection: Connection, _ engaged: some Sequence<[UInt8]?>) {
+        guard connection.isOpen, let identity = connection.session?.caller.identity else { return }
+        for (share, value) in zip(CallShare.all, engaged) where value != nil {
+            // Lost, it heals: calls that wait for somebody look at presence once a second.
+            self.bus.append(
+                CallJob.bound(CallConnection(identity: identity, node: self.node, connection: connection.id)),
+                to: Keyspace.calls(share), failed: { _ in })
+        }
+    }
+
+    func deliver(_ delivery: CallDelivery) {
+        let connection = self.connections[delivery.connection].flatMap { $0.isOpen ? $0 : nil }
+        if let connection {
+            self.reply(connection, type: delivery.type, payload: delivery.payload, requestID: delivery.requestID)
+        }
+        // Lost, the frame comes again.
+        self.bus.append(
+            CallJob.delivered(
+                CallReceipt(
+                    call: delivery.call, number: delivery.number, node: self.node, connection: delivery.connection,
+                    isWritten: connection != nil)),
+            to: Keyspace.calls(delivery.share), failed: { _ in })
+    }
+}

@@ -1,0 +1,197 @@
+import CallsCore
+import Contract
+import Testing
+
+private let start = Timestamp(milliseconds: 1_730_000_000_000)
+private let people = ["WSP-JBPU-D452-TLT4", "WSP-7NUF-DNEU-IGIL", "WSP-AAAA-AAAA-AAAA"].map { WhisperID($0)! }
+private let (alice, bob, carol) = (people[0], people[1], people[2])
+private let standings = Dictionary(
+    uniqueKeysWithValues: people.map { ($0, CallStanding(epoch: Epoch(value: 1), isBanned: false)) })
+
+private func leg(_ identity: WhisperID) -> CallLeg {
+    CallLeg(node: NodeID(value: 1), connection: ConnectionID(value: identity.bits))
+}
+
+private func rules(at now: Timestamp = start, _ change: (inout [WhisperID: CallStanding]) -> Void = { _ in }) -> CallRules {
+    var standings = standings
+    change(&standings)
+    return CallRules(
+        book: CallBook(), standings: standings, legs: Dictionary(uniqueKeysWithValues: people.map { ($0, leg($0)) }),
+        at: now)
+}
+
+private let ids = ["00000000-0000-4000-8000-000000000001", "00000000-0000-4000-8000-000000000002"]
+
+private func frame(
+    _ definition: FrameDefinition, _ callID: String, _ from: WhisperID, _ to: WhisperID, epoch: Int64 = 1,
+    timestamp: Timestamp = start, receivedAt: Timestamp = start, mark: UInt8 = .random(in: 0...255)
+) throws -> CallFrame {
+    let nonce = String(decoding: Base64.encode([UInt8](repeating: 1, count: 24)), as: UTF8.self)
+    let sig = String(decoding: Base64.encode([mark] + [UInt8](repeating: .random(in: 0...255), count: 63)), as: UTF8.self)
+    let more = definition.type == CallInitiate.definition.type ? #","isVideo":true"# : ""
+    let json =
+        #"{"protocolVersion":1,"cryptoVersion":1,"callId":"\#(callID)","from":"\#(from)","to":"\#(to)","timestamp":\#(timestamp.milliseconds),"nonce":"\#(nonce)","ciphertext":"YQ==","sig":"\#(sig)"\#(more)}"#
+    let payload = try FrameDecoder.payload(bare: Array(json.utf8), schema: definition.schema)
+    return CallFrame(
+        call: SignedCall(payload, definition), caller: Caller(identity: from, epoch: Epoch(value: epoch)), leg: leg(from),
+        requestID: nil, receivedAt: receivedAt)
+}
+
+extension CallRules {
+    fileprivate mutating func hear(_ frame: CallFrame) -> String {
+        switch self.received(frame, wakeID: .random()) {
+        case .done: "done"
+        case .stale: "stale"
+        case .refused(let refusal): refusal.code.rawValue
+        case nil: "nothing"
+        default: "?"
+        }
+    }
+
+    /// What each call came to.
+    fileprivate func phase(_ id: String, _ one: WhisperID, _ other: WhisperID) -> String {
+        switch self.book.call(UUIDText(id)!, between: one, and: other)?.phase {
+        case nil: "unknown"
+        case .ringing: "ringing"
+        case .answered: "answered"
+        case .ended(let reason, at: _, by: _, answeredAt: _): reason.rawValue
+        }
+    }
+}
+
+@Suite struct CallRulesTests {
+    @Test func theChecksHaveTheirOrder() throws {
+        var rules = rules { $0[carol] = CallStanding(epoch: Epoch(value: 1), isBanned: true) }
+        let initiate = CallInitiate.definition
+        let late = start - .seconds(601)
+        let nobody = WhisperID("WSP-BBBB-BBBB-BBBB")!
+        #expect(rules.hear(try frame(initiate, ids[0], alice, nobody, epoch: 2, timestamp: late)) == "stale")
+        #expect(rules.hear(try frame(initiate, ids[0], carol, nobody, timestamp: late)) == "USER_BANNED")
+        #expect(rules.hear(try frame(initiate, ids[0], alice, nobody, timestamp: late)) == "INVALID_TIMESTAMP")
+        #expect(rules.hear(try frame(initiate, ids[0], alice, nobody)) == "NOT_FOUND")
+        #expect(rules.hear(try frame(initiate, ids[0], alice, carol)) == "FORBIDDEN")
+        #expect(rules.hear(try frame(CallEnd.definition, ids[0], alice, bob, timestamp: late)) == "INVALID_TIMESTAMP")
+        #expect(rules.hear(try frame(CallEnd.definition, ids[0], alice, bob)) == "NOT_FOUND")
+        #expect(rules.hear(try frame(initiate, ids[0], alice, bob)) == "done")
+        // Accepted before: also outside of the time window.
+        #expect(rules.hear(try frame(initiate, ids[0], alice, bob, timestamp: late)) == "done")
+    }
+
+    /// Its client has been told that it was not accepted.
+    @Test func aCallThatWaitedTooLongDoesNotBegin() throws {
+        var rules = rules(at: start + CallLimits.frameAgeMax + .milliseconds(1))
+        #expect(rules.hear(try frame(CallInitiate.definition, ids[0], alice, bob)) == "nothing")
+        #expect(rules.phase(ids[0], alice, bob) == "unknown")
+    }
+
+    @Test(arguments: [true, false]) func ofTwoCallsThatCrossTheLowerLives(isLowerFirst: Bool) throws {
+        var rules = rules()
+        let (first, second) = isLowerFirst ? (ids[0], ids[1]) : (ids[1], ids[0])
+        #expect(rules.hear(try frame(CallInitiate.definition, first, alice, bob)) == "done")
+        #expect(rules.hear(try frame(CallInitiate.definition, second, bob, alice)) == "done")
+        #expect(rules.phase(ids[0], alice, bob) == "ringing")
+        #expect(rules.phase(ids[1], alice, bob) == "busy")
+        let live = rules.book.call(UUIDText(ids[0])!, between: alice, and: bob)!.wakeID
+        #expect(rules.lines.after.mapValues(\.call) == [alice: live, bob: live])
+    }
+
+    @Test func anIDIsOneWithoutRegardToCase() throws {
+        var rules = rules()
+        let id = "abcdefab-0000-4000-8000-00000000abcd"
+        #expect(rules.hear(try frame(CallInitiate.definition, id, alice, bob)) == "done")
+        #expect(rules.hear(try frame(CallAnswer.definition, id.uppercased(), bob, alice)) == "done")
+        #expect(rules.phase(id, alice, bob) == "answered")
+    }
+
+    @Test func whoIsInACallIsBusyUntilItEnds() throws {
+        var rules = rules()
+        #expect(rules.hear(try frame(CallInitiate.definition, ids[0], alice, bob)) == "done")
+        #expect(rules.hear(try frame(CallInitiate.definition, ids[1], carol, alice)) == "done")
+        #expect(rules.phase(ids[1], carol, alice) == "busy")
+        #expect(rules.hear(try frame(CallEnd.definition, ids[0], bob, alice)) == "done")
+        #expect(rules.phase(ids[0], alice, bob) == "declined")
+        #expect(rules.lines.after.isEmpty)
+        let third = "00000000-0000-4000-8000-000000000003"
+        #expect(rules.hear(try frame(CallInitiate.definition, third, carol, alice)) == "done")
+        #expect(rules.phase(third, carol, alice) == "ringing")
+    }
+
+    @Test func aBatchCanBeTakenBack() throws {
+        var book = rules().book
+        #expect(book.changes.isEmpty)
+        var first = CallRules(book: book, standings: standings, at: start)
+        #expect(first.hear(try frame(CallInitiate.definition, ids[0], alice, bob)) == "done")
+        book = first.book
+        #expect(book.changes.count == 1)
+        book.takeBack()
+        #expect(book.all.isEmpty && book.calls(of: alice).isEmpty)
+        #expect(book.call(UUIDText(ids[0])!, between: alice, and: bob) == nil)
+    }
+
+    /// Everybody calls everybody, in whatever order: nobody is in two calls, and lines belong to calls that live.
+    @Test(arguments: UInt64(0)..<200) func nobodyIsInTwoCalls(seed: UInt64) throws {
+        var random = SeededGenerator(seed: seed)
+        let calls = try (0..<6).map { index in
+            let pair = people.shuffled(using: &random)
+            return (id: "00000000-0000-4000-8000-00000000000\(index)", from: pair[0], to: pair[1])
+        }
+        var book = CallBook()
+        var lines = Lines()
+        var now = start
+        for _ in 0..<60 {
+            now = now + .milliseconds(Int.random(in: 0...3_000, using: &random))
+            var rules = CallRules(book: book, lines: lines, standings: standings, at: now)
+            rules.tick()
+            let call = calls.randomElement(using: &random)!
+            let isReversed = Bool.random(using: &random)
+            let (from, to) = isReversed ? (call.to, call.from) : (call.from, call.to)
+            let kind = [CallInitiate.definition, CallInitiate.definition, CallAnswer.definition, CallICECandidate.definition, CallEnd.definition]
+                .randomElement(using: &random)!
+            _ = rules.hear(try frame(kind, call.id, from, to, timestamp: now, receivedAt: now))
+            book = rules.book
+            lines = Lines(rules.lines.after)
+            book.commit()
+            for identity in people {
+                let ringing = book.calls(of: identity).filter { $0.isRinging }
+                #expect(ringing.count <= 1)
+            }
+            for (identity, line) in lines.after {
+                let call = try #require(book[line.call])
+                #expect(!call.isOver)
+                #expect(call.side(of: identity) != nil)
+            }
+        }
+    }
+}
+
+@Suite struct LinesTests {
+    private let one = UUIDText.random()
+    private let other = UUIDText.random()
+
+    @Test func aLineIsTakenOnce() {
+        var lines = Lines()
+        #expect(lines.take(self.one, caller: alice, callee: bob, at: start) == true)
+        #expect(lines.take(self.other, caller: carol, callee: bob, at: start) == false)
+        #expect(lines.take(self.other, caller: alice, callee: carol, at: start) == false)
+        #expect(lines.after[carol] == nil)
+        lines.release(self.one)
+        #expect(lines.take(self.other, caller: carol, callee: bob, at: start) == true)
+        #expect(lines.changes.removed.isEmpty)
+        #expect(Set(lines.changes.added.map(\.identity)) == [bob, carol])
+    }
+
+    /// Whose phone died in a call can be called again: at once by starting anew, or when it has been away for long.
+    @Test func anAnsweredCallDoesNotHoldALineForever() {
+        var lines = Lines()
+        #expect(lines.take(self.one, caller: alice, callee: bob, at: start) == true)
+        lines.answer(self.one, at: start)
+        lines = Lines(lines.after)
+        let later = start + CallLimits.lineLostAfter
+        #expect(lines.take(self.other, caller: carol, callee: bob, at: later) == false)
+        var calling = lines
+        #expect(calling.take(self.other, caller: alice, callee: carol, at: start) == true)
+        #expect(calling.changes.removed == [alice])
+        #expect(lines.take(self.other, caller: carol, callee: bob, at: later + .milliseconds(1)) == true)
+        #expect(lines.after[alice]?.call == self.one)
+    }
+}
