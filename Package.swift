@@ -100,6 +100,9 @@ let package = Package(
             "ServiceRuntime",
             ["Contract", "Telemetry", log, metrics, lifecycle, configuration, hummingbird, nioCore, nioHTTP, nioPosix]),
 
+        // Who may ask over HTTP: bearer tokens of sessions and of operators.
+        shared("HTTPAccess", ["Contract", "Bus", "Store", "Telemetry", "ServerCrypto", log, hummingbird]),
+
         // Services
         core(
             "gateway", "GatewayCore",
@@ -107,14 +110,19 @@ let package = Package(
         executable("gateway", "GatewayCore", ["RedisBus"]),
         core(
             "auth", "AuthCore",
-            ["Contract", "Bus", "Store", "Telemetry", "ServerCrypto", log, hummingbird], migrations: true),
-        executable("auth", "AuthCore", ["RedisBus", "Store"]),
+            ["Contract", "Bus", "Store", "Telemetry", "ServerCrypto", "HTTPAccess", log, hummingbird], migrations: true),
+        executable("auth", "AuthCore", ["RedisBus", "Store", "HTTPAccess"]),
         core("router", "RouterCore", ["Contract", "Bus", "Store", "Telemetry", "ServerCrypto", log], migrations: true),
         executable("router", "RouterCore", ["RedisBus", "Store"]),
         core("push", "PushCore", ["Contract", "Bus", "Store", "Telemetry", "ServerCrypto", log]),
         executable("push", "PushCore", ["RedisBus", "Store"]),
-        core("attachments", "AttachmentsCore", ["Contract", "Telemetry", log, hummingbird]),
-        executable("attachments", "AttachmentsCore", []),
+        core(
+            "attachments", "AttachmentsCore",
+            [
+                "Contract", "Bus", "Store", "Telemetry", "ServerCrypto", "HTTPAccess", log, hummingbird, nioCore, nioPosix,
+                nioHTTP, nioSSL,
+            ], migrations: true),
+        executable("attachments", "AttachmentsCore", ["RedisBus", "Store", "HTTPAccess"]),
         core("calls", "CallsCore", ["Contract", "Telemetry", log, hummingbird]),
         executable("calls", "CallsCore", []),
 
@@ -159,7 +167,7 @@ let package = Package(
         tests("ServiceRuntimeTests", ["ServiceRuntime", "Telemetry", log, metrics, configuration, hummingbird]),
         tests("GatewayTests", ["GatewayCore", "Contract", "Bus", "ServerCrypto", "TestKit", log, nioCore, nioPosix]),
         tests("RouterTests", ["RouterCore", "Contract", "Bus", "Store", "TestKit", "LocalStack", log]),
-        tests("AuthTests", ["AuthCore", "Contract", "Store", "ServerCrypto", "TestKit", "LocalStack"]),
+        tests("AuthTests", ["AuthCore", "HTTPAccess", "Contract", "Store", "ServerCrypto", "TestKit", "LocalStack"]),
         tests("PushTests", ["PushCore", "Bus", "Contract", "TestKit", log]),
         tests("ClientTests", ["WhisperClient", "WhisperTerminal", "Contract"]),
         tests("ClusterTests", ["LocalStack", "TestKit", "WhisperClient", "Contract"]),

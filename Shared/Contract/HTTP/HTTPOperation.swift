@@ -107,8 +107,9 @@ package struct HTTPOperation: Sendable {
 /// Every operation.
 package enum HTTPCatalogue {
     package static let all: [HTTPOperation] =
-        [KeyOperations.keys] + BackupOperations.all + HealthOperations.all + AdminOperations.all
+        [KeyOperations.keys] + BackupOperations.all + HealthOperations.all + AdminOperations.all + AttachmentOperations.all
+        + AttachmentOperations.operators
 
     /// Operations that no service answers yet. Whoever implements one moves its line into `all`.
-    package static let upcoming: [HTTPOperation] = AttachmentOperations.all + [AdminOperations.collectAttachments]
+    package static let upcoming: [HTTPOperation] = []
 }
