@@ -16,6 +16,8 @@ package struct StackConfiguration: Sendable {
     /// Tokens of the two admin roles.
     package var adminToken = randomToken()
     package var viewerToken = randomToken()
+    /// Signs the URLs of attachments kept on disk.
+    package var signingSecret = randomToken()
     /// Multiplies every limit of the cluster.
     package var rateLimitScale = 1.0
     /// Level of the services' logs (swift-log's names).
