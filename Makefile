@@ -32,6 +32,7 @@ run: build
 	@$(PROGRAMS)/whisper-local
 
 test: dependencies
+	@./deploy/install-s3-tools.sh
 	@echo '· building with tests (release); the first time takes a few minutes'
 	@$(BUILD) --build-tests
 	@$(SWIFT) test $(FLAGS) --skip-build --skip ClusterTests

@@ -168,6 +168,13 @@ let package = Package(
         tests("GatewayTests", ["GatewayCore", "Contract", "Bus", "ServerCrypto", "TestKit", log, nioCore, nioPosix]),
         tests("RouterTests", ["RouterCore", "Contract", "Bus", "Store", "TestKit", "LocalStack", log]),
         tests("AuthTests", ["AuthCore", "HTTPAccess", "Contract", "Store", "ServerCrypto", "TestKit", "LocalStack"]),
+        .testTarget(
+            name: "AttachmentsTests",
+            dependencies: [
+                "AttachmentsCore", "HTTPAccess", "ServiceRuntime", "Bus", "Contract", "Store", "ServerCrypto", "Telemetry", "TestKit",
+                "LocalStack", log, nioCore, nioPosix,
+            ],
+            path: "Tests/AttachmentsTests", exclude: ["Vectors", "requirements.txt"], swiftSettings: strict),
         tests("PushTests", ["PushCore", "Bus", "Contract", "TestKit", log]),
         tests("ClientTests", ["WhisperClient", "WhisperTerminal", "Contract"]),
         tests("ClusterTests", ["LocalStack", "TestKit", "WhisperClient", "Contract"]),

@@ -34,7 +34,7 @@ private enum House {
         "auth": main.union(["AuthCore", "HTTPAccess"]),
         "router": main.union(["RouterCore"]),
         "push": main.union(["PushCore"]),
-        "attachments": main.union(["AttachmentsCore", "HTTPAccess"]),
+        "attachments": main.union(["AttachmentsCore", "HTTPAccess", "Telemetry"]),
         "calls": main.union(["CallsCore"]),
         // The other end of the wire
         "WhisperClient": nio.union([

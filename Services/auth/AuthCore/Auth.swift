@@ -84,6 +84,6 @@ package struct Auth: Sendable {
         migrations: [
             Migration(version: 1, name: "auth", sql: PackageResources._01_auth_sql),
             Migration(version: 2, name: "abuse", sql: PackageResources._02_abuse_sql),
-            Migration(version: 4, name: "access", sql: PackageResources._04_access_sql),
+            Migration(version: 3, name: "access", sql: PackageResources._03_access_sql),
         ])
 }

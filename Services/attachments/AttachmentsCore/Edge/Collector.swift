@@ -12,6 +12,12 @@ package struct Collector: Sendable {
         package var examined: Int64 = 0
         package var deleted: Int64 = 0
         package var bytesFreed: Int64 = 0
+
+        package init(examined: Int64 = 0, deleted: Int64 = 0, bytesFreed: Int64 = 0) {
+            self.examined = examined
+            self.deleted = deleted
+            self.bytesFreed = bytesFreed
+        }
     }
 
     private let attachments: AttachmentTable
