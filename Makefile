@@ -44,6 +44,7 @@ run: build
 test: dependencies
 	@./deploy/install-python-tools.sh || true
 	@./deploy/install-webrtc.sh
+	@./deploy/install-s3-tools.sh
 	@echo '· building with tests (release); the first time takes a few minutes'
 	@$(BUILD) --build-tests
 	@$(call run-tests,--skip ClusterTests)

@@ -100,6 +100,9 @@ let package = Package(
             "ServiceRuntime",
             ["Contract", "Telemetry", log, metrics, lifecycle, configuration, hummingbird, nioCore, nioHTTP, nioPosix]),
 
+        // Who may ask over HTTP: bearer tokens of sessions and of operators.
+        shared("HTTPAccess", ["Contract", "Bus", "Store", "Telemetry", "ServerCrypto", log, hummingbird]),
+
         // Services
         core(
             "gateway", "GatewayCore",
@@ -107,18 +110,23 @@ let package = Package(
         executable("gateway", "GatewayCore", ["RedisBus"]),
         core(
             "auth", "AuthCore",
-            ["Contract", "Bus", "Store", "Telemetry", "ServerCrypto", log, hummingbird], migrations: true),
-        executable("auth", "AuthCore", ["RedisBus", "Store"]),
+            ["Contract", "Bus", "Store", "Telemetry", "ServerCrypto", "HTTPAccess", log, hummingbird], migrations: true),
+        executable("auth", "AuthCore", ["RedisBus", "Store", "HTTPAccess"]),
         core("router", "RouterCore", ["Contract", "Bus", "Store", "Telemetry", "ServerCrypto", log], migrations: true),
         executable("router", "RouterCore", ["RedisBus", "Store"]),
         core("push", "PushCore", ["Contract", "Bus", "Store", "Telemetry", "ServerCrypto", log]),
         executable("push", "PushCore", ["RedisBus", "Store"]),
-        core("attachments", "AttachmentsCore", ["Contract", "Telemetry", log, hummingbird]),
-        executable("attachments", "AttachmentsCore", []),
         core(
             "calls", "CallsCore", ["Contract", "Bus", "Store", "Telemetry", "ServerCrypto", log, hummingbird],
             migrations: true),
         executable("calls", "CallsCore", ["RedisBus", "Store"]),
+        core(
+            "attachments", "AttachmentsCore",
+            [
+                "Contract", "Bus", "Store", "Telemetry", "ServerCrypto", "HTTPAccess", log, hummingbird, nioCore, nioPosix,
+                nioHTTP, nioSSL,
+            ], migrations: true),
+        executable("attachments", "AttachmentsCore", ["RedisBus", "Store", "HTTPAccess"]),
 
         // The other end of the wire
         .target(
@@ -162,8 +170,15 @@ let package = Package(
         tests("GatewayTests", ["GatewayCore", "Contract", "Bus", "ServerCrypto", "TestKit", log, nioCore, nioPosix]),
         // Gateway and router agree on what a connection has been given: tested together.
         tests("RouterTests", ["RouterCore", "GatewayCore", "Contract", "Bus", "Store", "TestKit", "LocalStack", log]),
-        tests("AuthTests", ["AuthCore", "Contract", "Store", "ServerCrypto", "TestKit", "LocalStack"]),
         tests("CallsTests", ["CallsCore", "Contract", "Bus", "Store", "ServerCrypto", "Telemetry", "TestKit", "LocalStack", log]),
+        tests("AuthTests", ["AuthCore", "HTTPAccess", "Contract", "Store", "ServerCrypto", "TestKit", "LocalStack"]),
+        .testTarget(
+            name: "AttachmentsTests",
+            dependencies: [
+                "AttachmentsCore", "HTTPAccess", "ServiceRuntime", "Bus", "Contract", "Store", "ServerCrypto", "Telemetry", "TestKit",
+                "LocalStack", log, nioCore, nioPosix,
+            ],
+            path: "Tests/AttachmentsTests", exclude: ["Vectors", "requirements.txt"], swiftSettings: strict),
         tests("PushTests", ["PushCore", "Bus", "Contract", "TestKit", log]),
         tests("ClientTests", ["WhisperClient", "WhisperTerminal", "Contract"]),
         .testTarget(

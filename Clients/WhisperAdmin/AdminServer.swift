@@ -7,6 +7,8 @@ struct AdminServer: Sendable {
     private let token: String
     /// Longest wait for an answer, in seconds.
     private static let patience: TimeInterval = 15
+    /// The same for work that takes its time.
+    private static let longPatience: TimeInterval = 120
 
     init(url: URL, token: String) {
         self.url = url
@@ -30,17 +32,17 @@ struct AdminServer: Sendable {
         return try await self.answer(to: URLRequest(url: url))
     }
 
-    func post(_ path: String, _ body: some Encodable) async throws -> Data {
+    func post(_ path: String, _ body: some Encodable, isLong: Bool = false) async throws -> Data {
         var request = URLRequest(url: self.url.appendingPathComponent(path))
         request.httpMethod = "POST"
         request.httpBody = try JSONEncoder().encode(body)
         request.setValue("application/json", forHTTPHeaderField: "Content-Type")
-        return try await self.answer(to: request)
+        return try await self.answer(to: request, within: isLong ? Self.longPatience : Self.patience)
     }
 
-    private func answer(to request: URLRequest) async throws -> Data {
+    private func answer(to request: URLRequest, within patience: TimeInterval = Self.patience) async throws -> Data {
         var request = request
-        request.timeoutInterval = Self.patience
+        request.timeoutInterval = patience
         request.setValue("Bearer \(self.token)", forHTTPHeaderField: "Authorization")
         let (body, response): (Data, URLResponse)
         do {

@@ -136,3 +136,23 @@ package struct CallMetrics: Sendable {
 
     package init() {}
 }
+
+package struct AttachmentMetrics: Sendable {
+    /// What a URL is for.
+    package enum Kind: String, CaseIterable, Sendable {
+        case upload, part, download
+    }
+
+    package let presigns = CounterFamily<Kind>(.attachmentPresigns, by: .kind)
+    package let bytesPresigned = Counter(.attachmentBytesPresigned)
+    package let quotaRefusals = Counter(.attachmentQuotaRefusals)
+    package let examined = Counter(.attachmentsExamined)
+    package let deleted = Counter(.attachmentsDeleted)
+    package let bytesFreed = Counter(.attachmentBytesFreed)
+    package let storeErrors = Counter(.objectStoreErrors)
+    package let storeSeconds = Timer(.objectStoreSeconds)
+    package let blobBytesReceived = Counter(.blobBytesReceived)
+    package let blobBytesSent = Counter(.blobBytesSent)
+
+    package init() {}
+}

@@ -74,9 +74,28 @@ package enum MetricName: String, CaseIterable, Sendable {
     // Wake-ups.
     /// Jobs that were answered by the wake-up of another Job.
     case wakesCoalesced = "whisper_wakes_coalesced_total"
+
+    // Attachments.
+    /// Counter by kind: URLs given out.
+    case attachmentPresigns = "whisper_attachment_presigns_total"
+    /// Bytes that uploads were presigned for.
+    case attachmentBytesPresigned = "whisper_attachment_bytes_presigned_total"
+    /// Uploads refused because their identity's quota is used up.
+    case attachmentQuotaRefusals = "whisper_attachment_quota_refusals_total"
+    case attachmentsExamined = "whisper_attachment_gc_examined_total"
+    case attachmentsDeleted = "whisper_attachment_gc_deleted_total"
+    case attachmentBytesFreed = "whisper_attachment_gc_freed_bytes_total"
+    /// Calls of the object store that failed.
+    case objectStoreErrors = "whisper_object_store_errors_total"
+    /// Histogram: one call of the object store.
+    case objectStoreSeconds = "whisper_object_store_seconds"
+    /// Of the store on disk: bytes that came and went, and transfers under way (a gauge).
+    case blobBytesReceived = "whisper_blob_bytes_received_total"
+    case blobBytesSent = "whisper_blob_bytes_sent_total"
+    case blobTransfers = "whisper_blob_transfers"
 }
 
 /// The name of every label but `service`, once.
 package enum MetricLabel: String, Sendable {
-    case code, provider, result
+    case code, provider, result, kind
 }

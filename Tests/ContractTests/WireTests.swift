@@ -115,7 +115,8 @@ extension Seeded {
                 AcceptEnvelope(
                     answer: self.answerAddress(), sender: self.caller(), senderKey: self.bytes32(), messageID: self.uuid(),
                     to: self.whisperID(), timestamp: self.timestamp(), signature: self.bytes64(), digest: self.bytes32(),
-                    payload: self.bytes(self.upTo(100)), receivedAt: self.timestamp()))
+                    payload: self.bytes(self.upTo(100)), receivedAt: self.timestamp(),
+                    attachmentKey: self.chance(2) ? nil : "att/2026/01/\(self.uuid()).bin"))
         case 1:
             return .receipt(
                 ReceiptReport(

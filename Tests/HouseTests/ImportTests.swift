@@ -22,18 +22,19 @@ private enum House {
             "Contract", "Telemetry", "Logging", "Metrics", "ServiceLifecycle", "Configuration", "Hummingbird", "HummingbirdCore",
             "NIOHTTP1",
         ]),
+        "HTTPAccess": core.union(["Hummingbird"]),
         // Services
         "GatewayCore": nio.union(["Contract", "Bus", "Telemetry", "ServerCrypto", "Logging", "DequeModule"]),
-        "AuthCore": core.union(["Hummingbird"]),
+        "AuthCore": core.union(["HTTPAccess", "Hummingbird"]),
         "RouterCore": core,
         "PushCore": core.union(["CNghttp2", "JWTKit", "AsyncHTTPClient"]),
-        "AttachmentsCore": core.union(["Hummingbird"]),
+        "AttachmentsCore": core.union(nio).union(["HTTPAccess", "Hummingbird", "NIOHTTP1", "NIOSSL"]),
         "CallsCore": core.union(["Hummingbird"]),
         "gateway": nio.union(["GatewayCore", "ServiceRuntime", "RedisBus"]),
-        "auth": main.union(["AuthCore"]),
+        "auth": main.union(["AuthCore", "HTTPAccess"]),
         "router": main.union(["RouterCore"]),
         "push": main.union(["PushCore"]),
-        "attachments": main.union(["AttachmentsCore"]),
+        "attachments": main.union(["AttachmentsCore", "HTTPAccess", "Telemetry"]),
         "calls": main.union(["CallsCore"]),
         // The other end of the wire
         "WhisperClient": nio.union([

@@ -9,6 +9,8 @@ import LocalStack
 /// - GATEWAYS, ROUTERS (int, default 2, 1...16): instances.
 /// - DATA_DIR (path, default ./data): kept between runs.
 /// - LOG_LEVEL (default notice): level of the services' logs.
+/// - STORE (disk or s3, default disk): where attachments are kept; s3 needs S3_ENDPOINT, S3_BUCKET, S3_ACCESS_KEY and S3_SECRET_KEY,
+///   and takes S3_PUBLIC_ENDPOINT, S3_REGION, S3_STYLE and S3_CA_FILE (Services/attachments/main/ObjectStoreSettings.swift).
 /// - CHECK (1 or nothing): end after the conversation, with status 0 or 1.
 struct Settings {
     var port: Int
@@ -23,6 +25,8 @@ struct Settings {
     var folder: String
     var logLevel: String
     var endsAfterConversation: Bool
+    /// Handed on to attachments.
+    var objectStore: [String: String]
 
     /// A setting that cannot be used, and what it may be.
     struct Unusable: Error, CustomStringConvertible {
@@ -62,6 +66,7 @@ struct Settings {
         self.rateLimitScale = factor
         self.folder = environment["DATA_DIR"] ?? "./data"
         self.logLevel = environment["LOG_LEVEL"] ?? "notice"
+        self.objectStore = environment.filter { $0.key == "STORE" || $0.key.hasPrefix("S3_") }
         let check = environment["CHECK"] ?? "0"
         guard ["0", "1"].contains(check) else { throw Unusable(name: "CHECK", value: check, expected: "0 or 1") }
         self.endsAfterConversation = check == "1"
@@ -80,6 +85,7 @@ struct Settings {
         stack.instances[.router] = self.routers
         stack.rateLimitScale = self.rateLimitScale
         stack.logLevel = self.logLevel
+        stack.environment[.attachments] = self.objectStore
         if let token = self.adminToken { stack.adminToken = token }
         if let token = self.viewerToken { stack.viewerToken = token }
         return stack

@@ -1,10 +1,83 @@
+package import Bus
+package import Contract
+package import HTTPAccess
 package import Hummingbird
+package import Logging
+package import Store
+package import Telemetry
 
-package func makeAttachments() -> Attachments {
-    Attachments()
-}
-
-/// The public HTTP of the attachments service: no routes yet, so every request is answered NOT_FOUND.
+/// The owner of encrypted files: who may upload and download what, for how long, and when it goes.
 package struct Attachments: Sendable {
-    package func addRoutes(to router: Router<BasicRequestContext>) {}
+    private let collector: Collector
+    private let transfers = Transfers()
+    private let routes: PublicRoutes
+    private let operators: OperatorRoutes
+    private let pool: PostgresPool
+    private let hasBlobs: Bool
+
+    /// - Parameter store: if it is a `DiskStore`, this service serves its URLs itself.
+    package init(
+        pool: PostgresPool, bus: any Bus, store: any ObjectStore, configuration: AttachmentsConfiguration,
+        adminTokens: AdminTokens = .none, clock: @escaping @Sendable () -> Timestamp = { .now },
+        metrics: AttachmentMetrics = AttachmentMetrics(), logger: Logger
+    ) {
+        let (attachments, removals) = (AttachmentTable(pool), RemovalTable(pool))
+        self.collector = Collector(
+            attachments: attachments, removals: removals, store: store, configuration: configuration, clock: clock,
+            metrics: metrics, logger: logger)
+        let blobs = (store as? DiskStore).map { [transfers] in
+            BlobRoutes(
+                store: $0, attachments: attachments, transfers: transfers, clock: clock, metrics: metrics, logger: logger)
+        }
+        self.routes = PublicRoutes(
+            sessions: HTTPSessions(
+                pool: pool, bus: bus, rateLimitScale: configuration.rateLimitScale, clock: clock, logger: logger),
+            attachments: attachments, links: LinkTable(pool), store: store, blobs: blobs, configuration: configuration,
+            clock: clock, metrics: metrics, logger: logger)
+        self.operators = OperatorRoutes(
+            gate: AdminGate(
+                tokens: adminTokens, pool: pool, keys: bus, rateLimitScale: configuration.rateLimitScale, logger: logger),
+            collector: self.collector,
+            auditor: Auditor(attachments: attachments, removals: removals, store: store, clock: clock), logger: logger)
+        self.pool = pool
+        self.hasBlobs = blobs != nil
+    }
+
+    /// Collects, and watches transfers, until its task is cancelled.
+    package func run() async throws {
+        try await withThrowingTaskGroup { group in
+            group.addTask { try await self.collector.run() }
+            group.addTask { try await self.transfers.watch() }
+            try await group.waitForAll()
+        }
+    }
+
+    /// One run of the collector, as an operator asks for it.
+    package func collect() async throws(StoreError) -> Collector.Tally {
+        try await self.collector.collect(sparingURLs: false)
+    }
+
+    package func addRoutes(to router: Router<BlobContext>) { self.routes.add(to: router) }
+    package func addOperatorRoutes(to router: Router<BasicRequestContext>) { self.operators.add(to: router) }
+
+    package func canReachStore() async -> Bool { (try? await self.pool.query("SELECT 1")) != nil }
+
+    package var gauges: [ObservedGauge] {
+        let busy = ObservedGauge(.storeConnectionsBusy) { [pool] in Double(pool.status.busy) }
+        guard self.hasBlobs else { return [busy] }
+        return [busy, ObservedGauge(.blobTransfers) { [transfers] in Double(transfers.count) }]
+    }
+
+    package static func pool(url: Secret, instance: Int, logger: Logger) -> PostgresPool {
+        PostgresPool(
+            PostgresConfiguration(url: url.revealed, applicationName: "whisper-attachments-\(instance)"),
+            connections: AttachmentsLimits.connectionsMax, logger: logger)
+    }
+
+    /// The schema `attachments`. Reads auth's and the router's, which have to be there before the service starts.
+    package static let migrator = Migrator(
+        schema: "attachments",
+        migrations: [
+            Migration(version: 1, name: "attachments", sql: PackageResources._01_attachments_sql)
+        ])
 }

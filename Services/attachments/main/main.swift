@@ -1,10 +1,40 @@
 import AttachmentsCore
+import HTTPAccess
+import RedisBus
 import ServiceRuntime
+import Store
+import Telemetry
 
 await runService("attachments") { context in
-    let attachments = makeAttachments()
-    return Composition(parts: [
-        HTTPListener.part(
-            on: try context.settings.httpAddress(), logger: context.logger, routes: attachments.addRoutes)
-    ])
+    let url = try context.settings.postgres().revealed
+    try await Attachments.migrator.run(
+        PostgresConfiguration(url: url, applicationName: "whisper-attachments-migrate"), logger: context.logger)
+} compose: { context in
+    let redis = try context.settings.redis()
+    let bus = RedisBus(
+        configuration: RedisConfiguration(host: redis.host, port: redis.port, password: redis.password),
+        eventLoop: context.eventLoop, logger: context.logger)
+    let pool = Attachments.pool(url: try context.settings.postgres(), instance: context.instance, logger: context.logger)
+    let metrics = AttachmentMetrics()
+    let (store, closeStore) = try await openObjectStore(context, metrics: metrics)
+    let attachments = Attachments(
+        pool: pool, bus: bus, store: store, configuration: try attachmentsConfiguration(context.settings),
+        // - admin.token, viewer.token (secrets, optional): as auth has them.
+        adminTokens: try AdminTokens(
+            operator: context.settings.optionalSecret("admin.token"),
+            viewer: context.settings.optionalSecret("viewer.token")),
+        metrics: metrics, logger: context.logger)
+    for gauge in attachments.gauges { context.observe(gauge) }
+    return Composition(
+        parts: [
+            Part("bus", close: bus.close), Part("store", close: pool.close), Part("objects", close: closeStore),
+            Part("attachments", run: attachments.run),
+            HTTPListener.part(
+                on: try context.settings.httpAddress(), logger: context.logger, routes: attachments.addRoutes),
+        ],
+        readiness: [
+            ReadinessCheck("redis") { bus.isConnected },
+            ReadinessCheck("postgres", isReady: attachments.canReachStore),
+        ],
+        opsRoutes: attachments.addOperatorRoutes)
 }

@@ -1,5 +1,6 @@
 package import Bus
 package import Contract
+package import HTTPAccess
 package import Hummingbird
 package import Logging
 package import Store
@@ -83,6 +84,7 @@ package struct Auth: Sendable {
         migrations: [
             Migration(version: 1, name: "auth", sql: PackageResources._01_auth_sql),
             Migration(version: 2, name: "abuse", sql: PackageResources._02_abuse_sql),
+            Migration(version: 3, name: "access", sql: PackageResources._03_access_sql),
             Migration(version: 4, name: "calls", sql: PackageResources._04_calls_sql),
         ])
 }

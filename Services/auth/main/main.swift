@@ -1,4 +1,5 @@
 import AuthCore
+import HTTPAccess
 import RedisBus
 import ServiceRuntime
 import Store

@@ -21,7 +21,7 @@ package struct GroupSendMessage: EnvelopeFrame {
             .differ("to", "from"),
         ],
         refusals: [
-            (.notFound, "There is no such group or recipient."),
+            (.notFound, "There is no such group, recipient or attachment."),
             (.forbidden, "Sender or recipient is not a member now, or the attachment is another's."),
         ],
         samples: [

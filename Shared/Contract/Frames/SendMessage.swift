@@ -18,7 +18,7 @@ package struct SendMessage: EnvelopeFrame {
             .differ("to", "from"),
         ],
         refusals: [
-            (.notFound, "The recipient is unknown."),
+            (.notFound, "The recipient or the attachment is unknown."),
             (.forbidden, "The recipient is banned, or the attachment is another's."),
         ],
         samples: [

@@ -44,6 +44,13 @@ package struct SignedEnvelope: Sendable {
         self.signature = Bytes64(payload.bytes(places.sig))!
     }
 
+    /// The object that the message points to (spec §6.3).
+    package var attachmentKey: String? {
+        self.payload.object(self.places.attachment).map { $0.text(Self.objectKey) }
+    }
+
+    private static let objectKey = CommonFields.attachment.index(of: "objectKey")!
+
     /// What the signature covers (see `CanonicalMessage`), handed over piece by piece for hashing.
     package func canonicalBytes(_ update: (UnsafeBufferPointer<UInt8>) -> Void) {
         var head: [UInt8] = []

@@ -145,13 +145,4 @@ package enum AdminOperations {
             ),
             failures: [.init(.invalidPayload, "Not an id."), .init(.notFound, "Nobody sent such a message lately.")]),
     ]
-
-    package static let collectAttachments = HTTPOperation(
-        "collectAttachments", .post, "/admin/attachments/gc/run",
-        about: "Removes attachments that nobody needs any more, now instead of later.", origin: .operators,
-        access: .operator,
-        success: .json(
-            ObjectSchema([
-                Field("examined", Self.count), Field("deleted", Self.count), Field("bytesFreed", Self.count),
-            ]), sample: #"{"examined":10,"deleted":2,"bytesFreed":246912}"#))
 }

@@ -112,8 +112,9 @@ package struct HTTPOperation: Sendable {
 /// Every operation.
 package enum HTTPCatalogue {
     package static let all: [HTTPOperation] =
-        [KeyOperations.keys] + BackupOperations.all + [CallOperations.ringing] + HealthOperations.all + AdminOperations.all
+        [KeyOperations.keys] + BackupOperations.all + AttachmentOperations.all + [CallOperations.ringing]
+        + HealthOperations.all + AdminOperations.all + AttachmentOperations.operators
 
     /// Operations that no service answers yet. Whoever implements one moves its line into `all`.
-    package static let upcoming: [HTTPOperation] = AttachmentOperations.all + [AdminOperations.collectAttachments]
+    package static let upcoming: [HTTPOperation] = []
 }

@@ -100,11 +100,13 @@ package struct AcceptEnvelope: Sendable {
     /// The sender is over its rate and has to wait this long, in milliseconds. The router decides: a repetition is
     /// acknowledged all the same (contract §3, steps 7 to 9).
     package var overRateFor: Int64?
+    /// The object that the message points to. It must be the sender's own; accepting the message links it to the recipient.
+    package var attachmentKey: String?
 
     package init(
         answer: AnswerAddress, sender: Caller, senderKey: Bytes32, messageID: UUIDText, to: WhisperID,
         group: UUIDText? = nil, timestamp: Timestamp, signature: Bytes64, digest: Bytes32, payload: [UInt8], receivedAt: Timestamp,
-        overRateFor: Int64? = nil
+        overRateFor: Int64? = nil, attachmentKey: String? = nil
     ) {
         self.answer = answer
         self.sender = sender
@@ -118,6 +120,7 @@ package struct AcceptEnvelope: Sendable {
         self.payload = payload
         self.receivedAt = receivedAt
         self.overRateFor = overRateFor
+        self.attachmentKey = attachmentKey
     }
 }
 
@@ -135,6 +138,8 @@ extension AcceptEnvelope: WireCodable {
         writer.write(bytes: self.payload)
         writer.write(self.receivedAt)
         writer.write(self.overRateFor ?? 0)
+        // A key is never empty.
+        writer.write(self.attachmentKey ?? "")
     }
 
     package init(from reader: inout WireReader) throws(WireError) {
@@ -151,6 +156,8 @@ extension AcceptEnvelope: WireCodable {
         self.receivedAt = try reader.read()
         let overRateFor: Int64 = try reader.read()
         self.overRateFor = overRateFor > 0 ? overRateFor : nil
+        let attachmentKey = try reader.readString()
+        self.attachmentKey = attachmentKey.isEmpty ? nil : attachmentKey
     }
 }
 

@@ -72,6 +72,17 @@ package enum Limits {
     package static let imageBytesMax: Int64 = 15_000_000
     package static let audioBytesMax: Int64 = 25_000_000
     package static let fileBytesMax: Int64 = 50_000_000
+    /// Live uploads of one identity, in bytes.
+    package static let attachmentQuotaBytes: Int64 = 1_000_000_000
+    /// How long a URL may be used to begin an upload, and a download.
+    package static let uploadURLLife = Duration.seconds(15 * 60)
+    package static let downloadURLLife = Duration.seconds(5 * 60)
+    package static let objectKeyCharacters = 1...128
+    /// Every part of an upload in parts but the last, in bytes: the least that S3 takes (Amazon S3 User Guide, "Multipart
+    /// upload limits").
+    package static let uploadPartBytes: Int64 = 5 * 1_024 * 1_024
+    /// Parts of the largest attachment.
+    package static let uploadPartsMax = Int((fileBytesMax + uploadPartBytes - 1) / uploadPartBytes)
 
     /// Ciphertext of a contacts backup, in bytes.
     package static let backupBytesMax = 1_024 * 1_024

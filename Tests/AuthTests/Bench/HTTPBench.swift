@@ -2,6 +2,7 @@ import AuthCore
 import Bus
 import Contract
 import Foundation
+import HTTPAccess
 import Hummingbird
 import Logging
 import Telemetry

@@ -95,6 +95,7 @@ struct HAProxyConfiguration {
                 http-request return status 200 content-type application/json string '{"status":"ready"}' if { path /ready } METH_GET \(ready)
                 http-request return status 503 content-type application/json string '\(Self.json("INTERNAL_ERROR", "A service has no ready instance."))' if { path /ready } METH_GET
                 http-request disable-l7-retry unless METH_GET
+                use_backend admin-attachments if { path_beg /admin/attachments/ }
                 use_backend admin if { path_beg /admin/ }
                 use_backend ops-%[path,field(3,/)]-%[path,field(4,/)] if { path_reg ^/ops/[a-z]+/[0-9]+/(metrics|health|ready)$ }
                 default_backend unknown
@@ -123,6 +124,9 @@ struct HAProxyConfiguration {
         let admin = (self.ports.services[.auth] ?? []).enumerated().map { index, instance in
             "    server auth-\(index + 1) 127.0.0.1:\(instance.ops) check"
         }
+        let adminAttachments = (self.ports.services[.attachments] ?? []).enumerated().map { index, instance in
+            "    server attachments-\(index + 1) 127.0.0.1:\(instance.ops) check"
+        }
         let processes = self.present.flatMap { service in
             self.ports.services[service]!.enumerated().map { index, instance in
                 """
@@ -134,6 +138,7 @@ struct HAProxyConfiguration {
                 """
             }
         }
-        return [(["backend admin"] + admin).joined(separator: "\n")] + processes
+        let origins = [["backend admin"] + admin, ["backend admin-attachments"] + adminAttachments]
+        return origins.map { $0.joined(separator: "\n") } + processes
     }
 }

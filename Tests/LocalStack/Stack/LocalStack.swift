@@ -288,6 +288,9 @@ package actor LocalStack {
 
     private static let ownerRole = "whisper"
 
+    /// Where attachments are kept, unless their environment says otherwise.
+    package nonisolated var attachmentsFolder: String { self.folder + "/attachments" }
+
     /// A libpq conninfo string for one role of the cluster's database.
     package nonisolated func databaseURL(role: String) -> String {
         self.postgres.url(database: "whisper", user: role)
@@ -311,7 +314,12 @@ package actor LocalStack {
             environment["HTTP_PORT"] = "\(http)"
         }
         if service.keepsTables { environment["POSTGRES_URL"] = self.databaseURL(role: service.role) }
-        if service == .auth {
+        if service == .attachments {
+            environment["DISK_FOLDER"] = self.attachmentsFolder
+            environment["PUBLIC_URL"] = self.publicURL
+            environment["SIGNING_SECRET"] = self.configuration.signingSecret
+        }
+        if service == .auth || service == .attachments {
             environment["ADMIN_TOKEN"] = self.configuration.adminToken
             environment["VIEWER_TOKEN"] = self.configuration.viewerToken
         }

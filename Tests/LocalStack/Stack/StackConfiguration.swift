@@ -22,6 +22,8 @@ package struct StackConfiguration: Sendable {
     package var viewerToken = randomToken()
     /// What the relay and the calls service know; nobody else.
     package var turnSecret = randomToken()
+    /// Signs the URLs of attachments kept on disk.
+    package var signingSecret = randomToken()
     /// Multiplies every limit of the cluster.
     package var rateLimitScale = 1.0
     /// Level of the services' logs (swift-log's names).

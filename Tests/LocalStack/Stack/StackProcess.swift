@@ -26,6 +26,7 @@ package enum StackProcess: Hashable, Sendable, CustomStringConvertible {
     package static func router(_ number: Int) -> StackProcess { .service(.router, number) }
     package static func auth(_ number: Int) -> StackProcess { .service(.auth, number) }
     package static func calls(_ number: Int) -> StackProcess { .service(.calls, number) }
+    package static func attachments(_ number: Int) -> StackProcess { .service(.attachments, number) }
     package static func push(_ number: Int) -> StackProcess { .service(.push, number) }
 
     package var description: String {

@@ -1,5 +1,6 @@
 package import Bus
 package import Contract
+package import HTTPAccess
 package import Hummingbird
 package import Logging
 package import Store
@@ -67,7 +68,7 @@ package struct AdminRoutes: Sendable {
     private func serve(
         _ name: String, _ least: AdminRole, _ request: Request, _ parameters: Parameters, _ handler: Handler
     ) async throws(HTTPRefusal) -> Response {
-        let role = PublicRoutes.bearer(in: request.headers).flatMap { self.tokens.role(of: $0) }
+        let role = BearerToken.bytes(in: request.headers).flatMap { self.tokens.role(of: $0) }
         let actor: AuditEvent.Actor =
             switch role {
             case .operator: .operator

@@ -1,5 +1,6 @@
 package import Bus
 package import Contract
+import HTTPAccess
 package import Hummingbird
 package import Logging
 package import Store
@@ -89,14 +90,7 @@ package struct PublicRoutes: Sendable {
 
     /// `Authorization: Bearer {token}`; the scheme's case does not matter (RFC 9110, 11.1).
     static func token(in headers: HTTPFields) -> SessionToken? {
-        self.bearer(in: headers).flatMap { SessionToken(shown: $0) }
-    }
-
-    static func bearer(in headers: HTTPFields) -> [UInt8]? {
-        guard let value = headers[.authorization] else { return nil }
-        let parts = value.utf8.split(separator: UInt8(ascii: " "), maxSplits: 1)
-        guard parts.count == 2, String(Substring(parts[0])).lowercased() == "bearer" else { return nil }
-        return Array(parts[1].drop { $0 == UInt8(ascii: " ") })
+        BearerToken.bytes(in: headers).flatMap { SessionToken(shown: $0) }
     }
 
     func stored<T>(_ body: () async throws(StoreError) -> T) async throws(HTTPRefusal) -> T {

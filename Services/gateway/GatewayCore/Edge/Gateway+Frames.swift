@@ -319,7 +319,7 @@ extension Gateway {
             answer: AnswerAddress(node: self.node, question: number), sender: session.caller,
             senderKey: session.signPublicKey, messageID: message.messageID, to: message.to, group: message.groupID,
             timestamp: message.timestamp, signature: message.signature, digest: digest.finish(),
-            payload: message.relayed(), receivedAt: .now, overRateFor: wait)
+            payload: message.relayed(), receivedAt: .now, overRateFor: wait, attachmentKey: message.attachmentKey)
         self.append(.accept(envelope), to: partition, question: number)
         self.logger.debug(
             "message forwarded",

@@ -7,6 +7,7 @@ import Telemetry
 extension Router {
     func handle(_ batch: Batch) async throws {
         guard !batch.isEmpty else { return }
+        let attachments = try await self.attachments(of: batch.accepts)
         var outbox = self.makeOutbox()
         let accepts = self.sorted(batch, &outbox)
         let rounds = Self.rounds(of: batch.receipts)
@@ -25,7 +26,9 @@ extension Router {
             statements.append(OutcomesTable.pending(of: batch.bounds.map(\.caller.identity)))
             statements.append(GroupNewsTable.pending(of: batch.bounds.map(\.caller.identity)))
         }
-        if !accepts.unique.isEmpty { statements.append(AcceptStatement.sql(accepts.unique, at: now)) }
+        if !accepts.unique.isEmpty {
+            statements.append(AcceptStatement.sql(accepts.unique, attachments: attachments, at: now))
+        }
         let unwritten = self.unwritten(accepts.unique, at: now)
         if !unwritten.isEmpty { statements.append(PeersTable.note(unwritten.map { accepts.unique[$0] })) }
         for round in rounds { statements.append(ReceiptStatement.sql(round, at: now)) }
@@ -93,6 +96,15 @@ extension Router {
     }
 
     // MARK: Accepting
+
+    /// Whether attachments can be linked is asked until they can: their service may be set up later than this one.
+    private func attachments(of accepts: [AcceptEnvelope]) async throws(StoreError) -> AcceptStatement.Attachments {
+        guard accepts.contains(where: { $0.attachmentKey != nil }) else { return .none }
+        if !self.canLinkAttachments {
+            self.canLinkAttachments = try await self.store.query(AcceptStatement.canLink)[0].decode(0)
+        }
+        return self.canLinkAttachments ? .linked : .unknown
+    }
 
     struct Accepts {
         /// Well signed, each key once, in order.
@@ -169,6 +181,8 @@ extension Router {
         case .unknownGroup: .refused(Refusal(.notFound, "no such group"))
         case .notMembers: .refused(Refusal(.forbidden, "sender and recipient must be members of the group"))
         case .recipientBanned: .refused(Refusal(.forbidden, "the recipient is banned"))
+        case .unknownAttachment: .refused(Refusal(.notFound, "no such attachment"))
+        case .foreignAttachment: .refused(Refusal(.forbidden, "the attachment is another's"))
         }
     }
 

@@ -33,6 +33,8 @@ package actor Router {
     private var hasCanary = false
     /// Above 0: Jobs are taken one at a time.
     private var carefulReadsLeft = 0
+    /// Known to be so; looked at again while it is not.
+    var canLinkAttachments = false
     private var isDraining = false
     private var isServing = false
     private var drained: [CheckedContinuation<Void, Never>] = []

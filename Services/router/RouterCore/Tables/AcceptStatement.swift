@@ -21,7 +21,39 @@ enum AcceptStatement {
         case unknownGroup = 8
         /// Sender or recipient is not in the group now.
         case notMembers = 9
+        case unknownAttachment = 10
+        /// It was uploaded by somebody else.
+        case foreignAttachment = 11
     }
+
+    /// What becomes of messages that point to an attachment. Batches without one get a statement that does not name it.
+    enum Attachments {
+        case none
+        /// Linked by the function that attachments grants, in this very statement: the last check, so that only a message
+        /// that is accepted links.
+        case linked
+        /// The schema of attachments is not there (yet): nobody can have uploaded anything.
+        case unknown
+
+        fileprivate var verdict: StaticString {
+            switch self {
+            case .none: "0"
+            case .linked:
+                """
+                CASE WHEN g.attachment_key IS NULL THEN 0 ELSE (ARRAY[0, 10, 11])[
+                    1 + attachments.link(g.attachment_key, g.sender, g.recipient, g.message_id, now())] END
+                """
+            case .unknown: "CASE WHEN g.attachment_key IS NULL THEN 0 ELSE 10 END"
+            }
+        }
+    }
+
+    /// Whether attachments can be linked.
+    static let canLink: SQL = """
+        SELECT EXISTS (
+            SELECT FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace
+            WHERE n.nspname = 'attachments' AND p.proname = 'link')
+        """
 
     struct Result {
         var verdict: Verdict
@@ -29,7 +61,7 @@ enum AcceptStatement {
         var number: Int64?
     }
 
-    static func sql(_ envelopes: [AcceptEnvelope], at now: Timestamp) -> SQL {
+    static func sql(_ envelopes: [AcceptEnvelope], attachments: Attachments = .none, at now: Timestamp) -> SQL {
         let messageIDs = envelopes.map { PostgresUUID(high: $0.messageID.high, low: $0.messageID.low) }
         let idCases = envelopes.map { Int32(bitPattern: $0.messageID.upperCase) }
         let senders = envelopes.map(\.sender.identity)
@@ -38,6 +70,8 @@ enum AcceptStatement {
         let groups = envelopes.map { $0.group.map { PostgresUUID($0) } }
         let payloads = envelopes.map(\.payload)
         let overRate = envelopes.map { $0.overRateFor != nil }
+        // Shorter than the others, which fills up with NULLs.
+        let keys: [String?] = if case .none = attachments { [] } else { envelopes.map(\.attachmentKey) }
         let timely = envelopes.map { $0.timestamp.isWithinSkew(of: $0.receivedAt) }
         return """
             WITH judged AS MATERIALIZED (
@@ -60,13 +94,13 @@ enum AcceptStatement {
                             OR (SELECT m.role FROM router.group_members m
                                 WHERE m.group_id = g.group_id AND m.member = g.recipient) IS NULL) THEN 9
                         WHEN r.is_banned THEN 6
-                        ELSE 0 END AS verdict
+                        ELSE \(unsafeText: attachments.verdict) END AS verdict
                     FROM unnest(\(messageIDs)::uuid[], \(idCases)::int4[], \(senders)::int8[], \(epochs)::int8[],
                             \(recipients)::int8[], \(groups)::uuid[], \(payloads)::bytea[], \(timely)::bool[],
-                            \(overRate)::bool[])
+                            \(overRate)::bool[], \(keys)::text[])
                         WITH ORDINALITY
                         AS g (message_id, id_case, sender, epoch, recipient, group_id, payload, is_timely, is_over_rate,
-                            position)
+                            attachment_key, position)
                     LEFT JOIN auth.mail_identities s ON s.whisper_id = g.sender
                     LEFT JOIN auth.mail_identities r ON r.whisper_id = g.recipient
                     LEFT JOIN router.ledger l

@@ -1,0 +1,18 @@
+package import Contract
+
+/// Everything this service is told from outside, beside where its store is.
+package struct AttachmentsConfiguration: Sendable {
+    /// Live uploads of one identity, in bytes.
+    package var quotaBytes = Limits.attachmentQuotaBytes
+    package var uploadURLLife = Limits.uploadURLLife
+    package var downloadURLLife = Limits.downloadURLLife
+    package var retention = Retention()
+    /// Between two runs of the collector.
+    package var collectEvery = Duration.seconds(300)
+    /// How long one process has for removing what it took, before another may.
+    package var claimLife = Duration.seconds(60)
+    /// Multiplies the rate limits.
+    package var rateLimitScale = 1.0
+
+    package init() {}
+}

@@ -1,0 +1,47 @@
+/// The bounds of this service. Those that clients can see are `Limits`.
+package enum AttachmentsLimits {
+    /// What every object is stored as: ciphertext.
+    package static let storedContentType = "application/octet-stream"
+    /// Body of a client's or operator's request, in bytes.
+    package static let bodyBytesMax = 16 * 1_024
+    /// Connections of the pool.
+    package static let connectionsMax = 8
+
+    // The collector.
+    /// Attachments looked at in one statement.
+    package static let pageRows = 1_000
+    /// Attachments removed from the store at a time, and questions to it at once.
+    package static let removalsPerRound = 200
+    package static let storeCallsMax = 8
+    /// Uploads asked about in one round of checks.
+    package static let checksPerRound = 200
+    /// How long after its URL has ended an upload may have taken before it is looked for, and between two looks.
+    package static let checkDelay = Duration.seconds(60)
+    package static let checkAgainAfter = Duration.seconds(3_600)
+    /// An operator's run ends after this long, with what it has done by then. Shorter than a balancer's patience.
+    package static let runMax = Duration.seconds(45)
+    /// Age of an object without a row before it counts as leaked: its row may be on its way.
+    package static let leakAge = Duration.seconds(3_600)
+
+    // The store on disk.
+    /// Uploads and downloads of one process at once.
+    package static let transfersMax = 256
+    /// Bytes read from or written to a file at a time; all that one transfer holds.
+    package static let chunkBytes = 128 * 1_024
+    /// Time without a byte, after which a transfer is ended.
+    package static let stallSecondsMax = 30.0
+    /// After this long a transfer must have moved so many bytes a second on average.
+    package static let paceGraceSeconds = 60.0
+    package static let bytesPerSecondMin = 1_024.0
+    /// Between two looks at the pace of transfers.
+    package static let paceLookEvery = Duration.seconds(1)
+    /// Age of an unfinished file that belongs to no transfer any more. Longer than any upload may go on.
+    package static let unfinishedAge = Duration.seconds(48 * 3_600)
+
+    // The store that speaks S3.
+    package static let s3Timeout = Duration.seconds(20)
+    /// Longest answer taken, in bytes: a list of a thousand objects is half a megabyte.
+    package static let s3AnswerBytesMax = 4 * 1_024 * 1_024
+    package static let s3IdleConnectionsMax = 8
+    package static let s3Attempts = 3
+}

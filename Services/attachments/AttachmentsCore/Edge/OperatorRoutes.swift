@@ -1,0 +1,62 @@
+package import Contract
+package import HTTPAccess
+package import Hummingbird
+package import Logging
+import Store
+import Telemetry
+
+/// What operators ask of attachments, on the ops listener.
+package struct OperatorRoutes: Sendable {
+    private let gate: AdminGate
+    private let collector: Collector
+    private let auditor: Auditor
+    private let logger: Logger
+
+    package init(gate: AdminGate, collector: Collector, auditor: Auditor, logger: Logger) {
+        self.gate = gate
+        self.collector = collector
+        self.auditor = auditor
+        self.logger = logger
+    }
+
+    package func add(to router: Router<some RequestContext>) {
+        router.post("admin/attachments/gc/run") { request, _ in
+            try await self.gate.serve("collectAttachments", .operator, request) { () async throws(HTTPRefusal) in
+                try await self.collect()
+            }
+        }
+        router.post("admin/attachments/audit") { request, _ in
+            try await self.gate.serve("auditAttachments", .operator, request) { () async throws(HTTPRefusal) in
+                try await self.audit(request)
+            }
+        }
+    }
+
+    private func collect() async throws(HTTPRefusal) -> AdminGate.Outcome {
+        let tally: Collector.Tally
+        do throws(StoreError) {
+            tally = try await self.collector.collect(sparingURLs: false)
+        } catch {
+            self.logger.warning("collection interrupted", [.error: "\(error)"])
+            throw .internalError
+        }
+        return AdminGate.Outcome(
+            json: AttachmentAnswers.tally(tally), note: "\(tally.deleted) deleted, \(tally.bytesFreed) bytes freed")
+    }
+
+    private func audit(_ request: Request) async throws(HTTPRefusal) -> AdminGate.Outcome {
+        let body = try await JSONBody.payload(
+            of: request, AttachmentOperations.audit, bytesMax: AttachmentsLimits.bodyBytesMax, isOptional: true)
+        let fix = body.schema.index(of: "fix")!
+        let report: Auditor.Report
+        do throws(Auditor.Failure) {
+            report = try await self.auditor.audit(fixing: body.has(fix) && body.bool(fix))
+        } catch {
+            self.logger.warning("audit interrupted", [.error: "\(error)"])
+            throw .internalError
+        }
+        return AdminGate.Outcome(
+            json: AttachmentAnswers.report(report),
+            note: "\(report.leaked) leaked, \(report.dangling) dangling, \(report.fixed) fixed")
+    }
+}

@@ -1,0 +1,170 @@
+package import Contract
+package import HTTPAccess
+package import Hummingbird
+package import Logging
+import ServerCrypto
+package import Store
+package import Telemetry
+
+/// What attachments serves to clients (contract §9): URLs, for those who may have them.
+package struct PublicRoutes: Sendable {
+    let sessions: HTTPSessions
+    let attachments: AttachmentTable
+    let links: LinkTable
+    let store: any ObjectStore
+    let configuration: AttachmentsConfiguration
+    let clock: @Sendable () -> Timestamp
+    let metrics: AttachmentMetrics
+    private let blobs: BlobRoutes?
+    private let logger: Logger
+    private let errors = ErrorMetrics()
+
+    /// - Parameter blobs: of the store on disk, if that is the store.
+    package init(
+        sessions: HTTPSessions, attachments: AttachmentTable, links: LinkTable, store: any ObjectStore, blobs: BlobRoutes?,
+        configuration: AttachmentsConfiguration, clock: @escaping @Sendable () -> Timestamp, metrics: AttachmentMetrics,
+        logger: Logger
+    ) {
+        self.sessions = sessions
+        self.attachments = attachments
+        self.links = links
+        self.store = store
+        self.blobs = blobs
+        self.configuration = configuration
+        self.clock = clock
+        self.metrics = metrics
+        self.logger = logger
+    }
+
+    /// An object's key has slashes in it, raw or as %2F: what a path asks for is read here instead of by the router.
+    package func add(to router: Router<BlobContext>) {
+        let path: RouterPath = "attachments/**"
+        for method in [HTTPRequest.Method.get, .head, .put, .post] {
+            router.on(path, method: method) { request, context in
+                do throws(HTTPRefusal) {
+                    return try await self.serve(request, context)
+                } catch {
+                    self.errors.answered(error.code)
+                    throw error
+                }
+            }
+        }
+    }
+
+    private static let root = "/attachments/"
+    private static let notFound = HTTPRefusal(.notFound, "there is nothing here")
+
+    private func serve(_ request: Request, _ context: BlobContext) async throws(HTTPRefusal) -> Response {
+        guard request.uri.path.hasPrefix(Self.root),
+            let path = PercentCoding.decode(request.uri.path.dropFirst(Self.root.count))
+        else { throw Self.notFound }
+        if path.hasPrefix(BlobRoutes.prefix) {
+            guard let blobs else { throw Self.notFound }
+            return try await blobs.serve(path.dropFirst(BlobRoutes.prefix.count), request, context)
+        }
+        guard path != "presign" else {
+            guard request.method == .post else { throw Self.notFound }
+            return try await self.presignUpload(request)
+        }
+        let mark = path.lastIndex(of: "/") ?? path.startIndex
+        let (key, word) = (path[..<mark], path[mark...])
+        switch (request.method, word) {
+        case (.get, "/download"): return try await self.presignDownload(key, request)
+        case (.post, "/parts"): return try await self.listParts(key, request)
+        case (.post, "/complete"): return try await self.complete(key, request)
+        default: throw Self.notFound
+        }
+    }
+
+    // MARK: Uploads
+
+    private func presignUpload(_ request: Request) async throws(HTTPRefusal) -> Response {
+        let session = try await self.sessions.session(of: request, within: Rates.presign)
+        let body = try await JSONBody.payload(
+            of: request, AttachmentOperations.presign, bytesMax: AttachmentsLimits.bodyBytesMax)
+        let contentType = body.text(body.schema.index(of: "contentType")!)
+        let size = body.integer(body.schema.index(of: "sizeBytes")!)
+        let isInParts = body.schema.index(of: "multipart").map { body.has($0) && body.bool($0) } ?? false
+        guard size <= AttachmentClass(contentType: contentType).sizeMax else {
+            throw HTTPRefusal(.invalidPayload, status: .contentTooLarge, "too large for its class")
+        }
+        let now = self.clock()
+        let key = ObjectKey(.random(), at: now)
+        let upload = isInParts ? try await self.kept { () async throws(ObjectStoreError) in try await self.store.beginParts(of: key) } : nil
+        let until = now + self.configuration.uploadURLLife
+        let new = AttachmentTable.New(
+            key: key, uploader: session.caller.identity, sizeBytes: size, contentType: contentType, expiresAt: until,
+            upload: upload)
+        let isWithinQuota = try await self.stored { () async throws(StoreError) in
+            try await self.attachments.add(new, quota: self.configuration.quotaBytes, at: now)
+        }
+        guard isWithinQuota else {
+            if let upload {
+                try await self.kept { () async throws(ObjectStoreError) in try await self.store.remove(key, upload: upload) }
+            }
+            throw self.overQuota()
+        }
+        self.metrics.presigns[.upload].increment()
+        self.metrics.bytesPresigned.increment(by: size)
+        let parts = upload.map { self.urls(of: UploadPlan(sizeBytes: size).parts, key, upload: $0, at: now) }
+        let url = self.store.uploadURL(of: key, sizeBytes: size, at: now, life: self.configuration.uploadURLLife)
+        return .answer(AttachmentAnswers.upload(key, url: url, until: until, parts: parts))
+    }
+
+    func overQuota() -> HTTPRefusal {
+        self.metrics.quotaRefusals.increment()
+        return HTTPRefusal(.forbidden, "the quota of live uploads is used up")
+    }
+
+    // MARK: Downloads
+
+    private func presignDownload(_ text: Substring, _ request: Request) async throws(HTTPRefusal) -> Response {
+        let session = try await self.sessions.session(of: request, within: nil)
+        guard let key = ObjectKey(text) else { throw .unknownObject }
+        let now = self.clock()
+        let fetching = try await self.stored { () async throws(StoreError) in
+            try await self.links.fetch(key, by: session.caller.identity, at: now)
+        }
+        switch fetching {
+        case .unknown: throw .unknownObject
+        case .forbidden: throw .notYours
+        case .granted: break
+        }
+        self.metrics.presigns[.download].increment()
+        let life = self.configuration.downloadURLLife
+        return .answer(
+            AttachmentAnswers.download(url: self.store.downloadURL(of: key, at: now, life: life), until: now + life))
+    }
+
+    // MARK: Boundaries
+
+    func stored<T>(_ body: () async throws(StoreError) -> T) async throws(HTTPRefusal) -> T {
+        do throws(StoreError) {
+            return try await body()
+        } catch {
+            switch error {
+            case .unavailable, .outcomeUnknown, .conflict, .unique:
+                self.logger.warning("request not answered", [.error: "\(error)"])
+            case .refused, .undecodable:
+                self.logger.error("request not answered", [.error: "\(error)"])
+            }
+            throw .internalError
+        }
+    }
+
+    func kept<T>(_ body: () async throws(ObjectStoreError) -> T) async throws(HTTPRefusal) -> T {
+        do throws(ObjectStoreError) {
+            return try await body()
+        } catch {
+            switch error {
+            case .unavailable: self.logger.warning("object store did not answer", [:])
+            case .refused: self.logger.error("object store refused", [.error: "\(error)"])
+            }
+            throw .internalError
+        }
+    }
+}
+
+extension HTTPRefusal {
+    static let notYours = HTTPRefusal(.forbidden, "neither uploader nor linked recipient")
+}

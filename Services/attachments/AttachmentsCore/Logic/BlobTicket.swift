@@ -1,0 +1,77 @@
+package import Contract
+import ServerCrypto
+package import Telemetry
+
+/// What the URLs of the store on disk allow: one thing, with one object, for a while. HMAC-SHA-256 over all of it stands in the URL.
+package struct BlobTicket: Equatable, Sendable {
+    package enum Action: Equatable, Sendable {
+        /// Of exactly that many bytes.
+        case upload(sizeBytes: Int64)
+        case uploadPart(number: Int, sizeBytes: Int64)
+        case download
+    }
+
+    package var key: ObjectKey
+    package var action: Action
+    package var expiresAt: Timestamp
+
+    package init(key: ObjectKey, action: Action, expiresAt: Timestamp) {
+        self.key = key
+        self.action = action
+        self.expiresAt = expiresAt
+    }
+
+    /// Why a URL is not honoured.
+    package enum Refusal: Error, Equatable {
+        /// It was not made here, or has been changed.
+        case forged
+        case expired
+    }
+
+    /// The query of the URL.
+    package func query(signedWith secret: Secret) -> String {
+        var words: [String] = []
+        switch self.action {
+        case .upload(let size): words = ["op=put", "size=\(size)"]
+        case .uploadPart(let number, let size): words = ["op=part", "part=\(number)", "size=\(size)"]
+        case .download: words = ["op=get"]
+        }
+        words.append("expires=\(self.expiresAt.milliseconds)")
+        return (words + ["signature=\(Hexadecimal.text(self.signature(with: secret).bytes))"]).joined(separator: "&")
+    }
+
+    /// Reads a URL back.
+    package init(key: ObjectKey, query: String, signedWith secret: Secret, at now: Timestamp) throws(Refusal) {
+        var fields: [Substring: Substring] = [:]
+        for word in query.split(separator: "&") {
+            let pair = word.split(separator: "=", maxSplits: 1)
+            guard pair.count == 2, fields.updateValue(pair[1], forKey: pair[0]) == nil else { throw .forged }
+        }
+        guard let expires = fields["expires"].flatMap({ Int64($0) }),
+            let signature = fields["signature"].flatMap({ Hexadecimal.bytes($0) }).flatMap({ Bytes32($0) })
+        else { throw .forged }
+        let size = fields["size"].flatMap { Int64($0) }
+        let part = fields["part"].flatMap { Int($0) }
+        let action: Action
+        switch (fields["op"], part, size) {
+        case ("put", nil, let size?): action = .upload(sizeBytes: size)
+        case ("part", let part?, let size?): action = .uploadPart(number: part, sizeBytes: size)
+        case ("get", nil, nil): action = .download
+        default: throw .forged
+        }
+        self.init(key: key, action: action, expiresAt: Timestamp(milliseconds: expires))
+        guard constantTimeEqual(self.signature(with: secret), signature) else { throw .forged }
+        guard self.expiresAt > now else { throw .expired }
+    }
+
+    private func signature(with secret: Secret) -> Bytes32 {
+        let action =
+            switch self.action {
+            case .upload(let size): "put\n0\n\(size)"
+            case .uploadPart(let number, let size): "part\n\(number)\n\(size)"
+            case .download: "get\n0\n0"
+            }
+        let text = "whisper-blob\n\(self.key)\n\(action)\n\(self.expiresAt.milliseconds)"
+        return hmacSHA256(key: Array(secret.revealed.utf8), Array(text.utf8))
+    }
+}

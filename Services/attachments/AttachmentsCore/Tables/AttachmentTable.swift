@@ -1,0 +1,142 @@
+package import Contract
+package import Store
+
+/// The only code beside `RemovalTable` that reads or writes `attachments.attachments`; `attachments.link` writes it for the router.
+package struct AttachmentTable: Sendable {
+    private let pool: PostgresPool
+
+    package init(_ pool: PostgresPool) { self.pool = pool }
+
+    package struct New: Sendable {
+        package var key: ObjectKey
+        package var uploader: WhisperID
+        package var sizeBytes: Int64
+        package var contentType: String
+        package var expiresAt: Timestamp
+        /// The store's name for its upload in parts, if it was asked for.
+        package var upload: String?
+
+        package init(
+            key: ObjectKey, uploader: WhisperID, sizeBytes: Int64, contentType: String, expiresAt: Timestamp, upload: String?
+        ) {
+            self.key = key
+            self.uploader = uploader
+            self.sizeBytes = sizeBytes
+            self.contentType = contentType
+            self.expiresAt = expiresAt
+            self.upload = upload
+        }
+    }
+
+    package struct Found: Equatable, Sendable {
+        package var uploader: WhisperID
+        package var sizeBytes: Int64
+        package var upload: String?
+        package var createdAt: Timestamp
+        package var expiresAt: Timestamp
+        package var uploadedAt: Timestamp?
+    }
+
+    /// Adds a presigned upload, if its uploader's live uploads stay within `quota`, in bytes. Two at once for the same uploader wait
+    /// for each other.
+    /// - Returns: whether it was added.
+    package func add(_ new: New, quota: Int64, at now: Timestamp) async throws(StoreError) -> Bool {
+        try await self.pool.pipeline([
+            Self.lockQuota(of: new.uploader),
+            """
+            INSERT INTO attachments.attachments
+                (object_key, uploader, size_bytes, content_type, class, upload_id, created_at, expires_at, check_at)
+            SELECT \(new.key.description), \(new.uploader), \(new.sizeBytes), \(new.contentType),
+                \(AttachmentClass(contentType: new.contentType).rawValue), \(new.upload), \(now), \(new.expiresAt),
+                \(new.expiresAt + AttachmentsLimits.checkDelay)
+            WHERE \(new.sizeBytes) + (
+                SELECT COALESCE(sum(size_bytes), 0)::int8 FROM attachments.attachments
+                WHERE uploader = \(new.uploader) AND (state IN (1, 2) OR (state = 0 AND expires_at > \(now)))) <= \(quota)
+            """,
+        ])[1].affected == 1
+    }
+
+    /// Lets an upload in parts go on until then. What had stopped counting against the quota has to fit into it again.
+    /// - Returns: whether it may.
+    package func renew(
+        _ key: ObjectKey, of uploader: WhisperID, until expiresAt: Timestamp, quota: Int64, at now: Timestamp
+    ) async throws(StoreError) -> Bool {
+        try await self.pool.pipeline([
+            Self.lockQuota(of: uploader),
+            """
+            UPDATE attachments.attachments a
+            SET expires_at = \(expiresAt), check_at = \(expiresAt + AttachmentsLimits.checkDelay)
+            WHERE object_key = \(key.description) AND state < 3 AND uploaded_at IS NULL
+                AND (state = 2 OR expires_at > \(now) OR size_bytes + (
+                    SELECT COALESCE(sum(size_bytes), 0)::int8 FROM attachments.attachments
+                    WHERE uploader = \(uploader) AND (state IN (1, 2) OR (state = 0 AND expires_at > \(now)))) <= \(quota))
+            """,
+        ])[1].affected == 1
+    }
+
+    private static func lockQuota(of uploader: WhisperID) -> SQL {
+        "SELECT pg_advisory_xact_lock(hashtextextended('attachments of', \(uploader)))"
+    }
+
+    /// - Returns: nil also for one that is being removed.
+    package func find(_ key: ObjectKey) async throws(StoreError) -> Found? {
+        let rows = try await self.pool.query(
+            """
+            SELECT uploader, size_bytes, upload_id, created_at, expires_at, uploaded_at
+            FROM attachments.attachments WHERE object_key = \(key.description) AND state < 3
+            """)
+        guard var row = rows.first else { return nil }
+        return Found(
+            uploader: try row.next(), sizeBytes: try row.next(), upload: try row.next(), createdAt: try row.next(),
+            expiresAt: try row.next(), uploadedAt: try row.next())
+    }
+
+    /// The whole object has been seen in the store.
+    /// - Returns: whether the store is to keep it: false if it is being removed, or nobody knows it.
+    package func markUploaded(_ key: ObjectKey, at now: Timestamp) async throws(StoreError) -> Bool {
+        try await self.pool.execute(
+            """
+            UPDATE attachments.attachments
+            SET uploaded_at = COALESCE(uploaded_at, \(now)), state = GREATEST(state, 1), check_at = NULL
+            WHERE object_key = \(key.description) AND state < 3
+            """) == 1
+    }
+
+    /// Uploads that may have ended meanwhile. They are this process's to ask the store about; if it does not come back, they come
+    /// up again later.
+    package func takeDueChecks(at now: Timestamp, limit: Int) async throws(StoreError) -> [ObjectKey] {
+        let rows = try await self.pool.query(
+            """
+            UPDATE attachments.attachments SET check_at = \(now + AttachmentsLimits.checkAgainAfter)
+            WHERE number IN (
+                SELECT number FROM attachments.attachments WHERE check_at <= \(now) AND state < 3
+                ORDER BY check_at LIMIT \(Int64(limit)) FOR UPDATE SKIP LOCKED)
+            RETURNING object_key
+            """)
+        return try rows.map { row throws(StoreError) in try Self.key(try row.decode(0)) }
+    }
+
+    // MARK: Auditing
+
+    /// Keys of files that the store should have, in the order of their bytes.
+    package func uploaded(after key: String, limit: Int) async throws(StoreError) -> [String] {
+        let rows = try await self.pool.query(
+            """
+            SELECT object_key FROM attachments.attachments
+            WHERE object_key > \(key) AND uploaded_at IS NOT NULL AND state < 3 ORDER BY object_key LIMIT \(Int64(limit))
+            """)
+        return try rows.map { row throws(StoreError) in try row.decode(0) }
+    }
+
+    /// Which of these keys have a row, in whatever state.
+    package func known(_ keys: [String]) async throws(StoreError) -> Set<String> {
+        let rows = try await self.pool.query(
+            "SELECT object_key FROM attachments.attachments WHERE object_key = ANY (\(keys)::text[])")
+        return Set(try rows.map { row throws(StoreError) in try row.decode(0, as: String.self) })
+    }
+
+    static func key(_ text: String) throws(StoreError) -> ObjectKey {
+        guard let key = ObjectKey(text) else { throw .undecodable(column: 0) }
+        return key
+    }
+}

@@ -1,0 +1,56 @@
+package import Contract
+package import Hummingbird
+
+/// An error of a service's HTTP, in the body that all of them have (contract §1).
+package struct HTTPRefusal: HTTPResponseError {
+    package let status: HTTPResponse.Status
+    package let code: ErrorCode
+    /// For people; never repeats a value that the client sent.
+    package let message: String
+    /// Whole seconds, with 429 only.
+    package let retryAfter: Int64?
+
+    /// - Parameter status: nil for the code's own.
+    package init(
+        _ code: ErrorCode, status: HTTPResponse.Status? = nil, _ message: String, retryAfter: Int64? = nil
+    ) {
+        self.code = code
+        self.status = status ?? HTTPResponse.Status(code: code.httpStatus)
+        self.message = message
+        self.retryAfter = retryAfter
+    }
+
+    package static let notRegistered = HTTPRefusal(.notRegistered, "a session token is needed")
+    package static let banned = HTTPRefusal(.userBanned, "this identity is banned")
+    package static let noAdminToken = HTTPRefusal(.notRegistered, "an admin token is needed")
+    package static let roleTooLow = HTTPRefusal(.forbidden, "viewers may only look")
+    package static let internalError = HTTPRefusal(.internalError, "something went wrong on our side; safe to retry")
+
+    package static func tooMany(retryAfterMilliseconds wait: Int64) -> HTTPRefusal {
+        HTTPRefusal(.rateLimited, "too many requests", retryAfter: (wait + 999) / 1_000)
+    }
+
+    package static func invalid(_ violation: PayloadViolation) -> HTTPRefusal {
+        HTTPRefusal(.invalidPayload, "\(violation)")
+    }
+
+    package func response(from request: Request, context: some RequestContext) -> Response {
+        var json = JSONWriter()
+        json.add("error", self.code.rawValue)
+        json.add("message", self.message)
+        var headers = HTTPFields()
+        headers[.retryAfter] = self.retryAfter.map { String($0) }
+        return .answer(json.finished(), status: self.status, headers: headers)
+    }
+}
+
+extension Response {
+    /// A JSON body that stands written already.
+    package static func answer(
+        _ json: [UInt8], status: HTTPResponse.Status = .ok, headers: HTTPFields = [:]
+    ) -> Response {
+        var headers = headers
+        headers[.contentType] = "application/json"
+        return Response(status: status, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(bytes: json)))
+    }
+}

@@ -1,0 +1,64 @@
+package import Bus
+package import Contract
+package import Hummingbird
+package import Logging
+import ServerCrypto
+package import Store
+import Telemetry
+
+/// Who asks over HTTP, for services other than auth: bearer token → `Session`.
+///
+/// Read from Postgres with every request, past the cache in Redis: one look-up by primary key, which is never behind. An older
+/// login, a ban or an end of the session count from their commit on, whether Redis is there or not.
+package struct HTTPSessions: Sendable {
+    private let sessions: LiveSessions
+    private let bus: any Bus
+    private let limiter: RateLimiter
+    private let clock: @Sendable () -> Timestamp
+    private let logger: Logger
+
+    /// - Parameters:
+    ///   - pool: of a role that auth has granted `auth.live_sessions` to.
+    ///   - rateLimitScale: multiplies every rate.
+    package init(
+        pool: PostgresPool, bus: any Bus, rateLimitScale: Double, clock: @escaping @Sendable () -> Timestamp = { .now },
+        logger: Logger
+    ) {
+        self.sessions = LiveSessions(pool)
+        self.bus = bus
+        self.limiter = RateLimiter(bus: bus, scale: rateLimitScale)
+        self.clock = clock
+        self.logger = logger
+    }
+
+    /// The live session that the request shows.
+    /// - Parameter rate: counted for the session's identity; nil for none.
+    /// - Throws: 401 without one, 403 USER_BANNED, 429 with `Retry-After`, 500 when Postgres is away.
+    package func session(of request: Request, within rate: Rate?) async throws(HTTPRefusal) -> Session {
+        guard let token = BearerToken.bytes(in: request.headers), Limits.sessionTokenCharacters.contains(token.count)
+        else { throw .notRegistered }
+        let found: (session: Session, hasPredecessor: Bool)?
+        do throws(StoreError) {
+            found = try await self.sessions.session(SHA256.hash(token), at: self.clock())
+        } catch {
+            self.logger.warning("session not read", [.error: "\(error)"])
+            throw .internalError
+        }
+        guard let found else { throw .notRegistered }
+        if found.hasPredecessor { self.endPredecessor(of: found.session) }
+        guard !found.session.isBanned else { throw .banned }
+        if let rate, let wait = await self.limiter.admit(rate, "\(found.session.caller.identity)") {
+            throw .tooMany(retryAfterMilliseconds: wait)
+        }
+        return found.session
+    }
+
+    /// A refreshed token dies with the first use of the new one (contract §4). Auth owns sessions, so it is told; a Job that gets
+    /// lost is sent again with the next request.
+    private func endPredecessor(of session: Session) {
+        let request = ServiceRequest(
+            answer: AnswerAddress(node: NodeID(value: 0), question: 0), connection: ConnectionID(value: 0), session: session,
+            body: .sessionUsed(tokenHash: session.tokenHash))
+        self.bus.append(request, to: Keyspace.auth) { _ in }
+    }
+}

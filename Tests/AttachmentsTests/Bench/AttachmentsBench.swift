@@ -1,0 +1,163 @@
+import AttachmentsCore
+import Contract
+import LocalStack
+import Logging
+import Store
+import Synchronization
+import Telemetry
+import Testing
+
+let quiet = Logger(label: "attachments-tests", factory: { _ in SwiftLogNoOpLogHandler() })
+
+/// The tables of the whole cluster in a real Postgres, and nothing that runs. Everything works with what the migrations granted.
+struct AttachmentsBench: Sendable {
+    let postgres: PostgresServer
+    let pool: PostgresPool
+    /// As the router.
+    let router: PostgresPool
+    let alice = WhisperID("WSP-JBPU-D452-TLT4")!
+    let bob = WhisperID("WSP-7NUF-DNEU-IGIL")!
+
+    static func run(_ body: (AttachmentsBench) async throws -> Void) async throws {
+        let postgres = try await PostgresServer.temporary()
+        do {
+            for service in ["auth", "router", "attachments"] {
+                try await Command(
+                    "\(StackConfiguration.programsBesideThisOne)/whisper-\(service)", ["migrate"],
+                    environment: ["POSTGRES_URL": postgres.url()]
+                ).run(name: "\(service) migrate")
+            }
+            try await postgres.run("ALTER ROLE whisper_attachments LOGIN; ALTER ROLE whisper_router LOGIN")
+            func pool(_ role: String, _ connections: Int) -> PostgresPool {
+                PostgresPool(
+                    PostgresConfiguration(url: postgres.url(user: role), applicationName: role), connections: connections,
+                    logger: quiet)
+            }
+            let bench = AttachmentsBench(
+                postgres: postgres, pool: pool("whisper_attachments", 8), router: pool("whisper_router", 4))
+            try await body(bench)
+            bench.pool.close()
+            bench.router.close()
+        } catch {
+            await postgres.stop()
+            throw error
+        }
+        await postgres.stop()
+    }
+
+    var attachments: AttachmentTable { AttachmentTable(self.pool) }
+    var links: LinkTable { LinkTable(self.pool) }
+    var removals: RemovalTable { RemovalTable(self.pool) }
+
+    /// Short lives, in seconds, so that a clock of the test's own can step over them.
+    func collector(_ store: any ObjectStore, at now: Timestamp) -> Collector {
+        var configuration = AttachmentsConfiguration()
+        configuration.claimLife = .seconds(60)
+        return Collector(
+            attachments: self.attachments, removals: self.removals, store: store, configuration: configuration,
+            clock: { now }, metrics: AttachmentMetrics(), logger: quiet)
+    }
+
+    func auditor(_ store: any ObjectStore, at now: Timestamp) -> Auditor {
+        Auditor(attachments: self.attachments, removals: self.removals, store: store, clock: { now })
+    }
+
+    /// An upload of alice's that is in the store.
+    func upload(_ store: MemoryStore, sizeBytes: Int64 = 10, at now: Timestamp) async throws -> ObjectKey {
+        let key = ObjectKey(.random(), at: now)
+        let new = AttachmentTable.New(
+            key: key, uploader: self.alice, sizeBytes: sizeBytes, contentType: "image/png", expiresAt: now + .seconds(900),
+            upload: nil)
+        #expect(try await self.attachments.add(new, quota: .max / 2, at: now))
+        store.put(key, sizeBytes: sizeBytes, at: now)
+        #expect(try await self.attachments.markUploaded(key, at: now))
+        return key
+    }
+
+    enum Linking: Int16 { case linked, unknown, foreign }
+
+    /// As the router does.
+    func link(_ key: ObjectKey, from sender: WhisperID, to recipient: WhisperID, at now: Timestamp) async throws -> Linking {
+        let rows = try await self.router.query(
+            """
+            SELECT attachments.link(\(key.description), \(sender), \(recipient), \(PostgresUUID(UUIDText.random())), \(now))
+            """)
+        return Linking(rawValue: try rows[0].decode(0))!
+    }
+
+    func count(_ sql: String) async throws -> String { try await self.postgres.run(sql) }
+}
+
+extension PostgresUUID {
+    init(_ id: UUIDText) { self.init(high: id.high, low: id.low) }
+}
+
+/// An object store in memory, which can be told to fail.
+final class MemoryStore: ObjectStore {
+    private struct State {
+        var objects: [String: StoredObject] = [:]
+        var removals: [String: Int] = [:]
+        /// Calls that still succeed; nil for all.
+        var callsLeft: Int?
+    }
+
+    private let state = Mutex(State())
+
+    var keys: Set<String> { self.state.withLock { Set($0.objects.keys) } }
+    var removals: [String: Int] { self.state.withLock { $0.removals } }
+    func fail(after calls: Int?) { self.state.withLock { $0.callsLeft = calls } }
+
+    func put(_ key: ObjectKey, sizeBytes: Int64, at now: Timestamp) { self.put("\(key)", sizeBytes: sizeBytes, at: now) }
+
+    func put(_ key: String, sizeBytes: Int64, at now: Timestamp) {
+        self.state.withLock { $0.objects[key] = StoredObject(key: key, sizeBytes: sizeBytes, modifiedAt: now) }
+    }
+
+    func lose(_ key: ObjectKey) { self.state.withLock { _ = $0.objects.removeValue(forKey: "\(key)") } }
+
+    private func call<T>(_ body: (inout State) -> T) throws(ObjectStoreError) -> T {
+        let result: T? = self.state.withLock { state in
+            if let left = state.callsLeft {
+                guard left > 0 else { return nil }
+                state.callsLeft = left - 1
+            }
+            return body(&state)
+        }
+        guard let result else { throw .unavailable }
+        return result
+    }
+
+    func uploadURL(of key: ObjectKey, sizeBytes: Int64, at now: Timestamp, life: Duration) -> String { "put" }
+    func downloadURL(of key: ObjectKey, at now: Timestamp, life: Duration) -> String { "get" }
+    func partURL(of key: ObjectKey, upload: String, _ part: UploadPlan.Part, at now: Timestamp, life: Duration) -> String { "part" }
+    func beginParts(of key: ObjectKey) async throws(ObjectStoreError) -> String { "" }
+    func parts(of key: ObjectKey, upload: String) async throws(ObjectStoreError) -> [StoredPart] { [] }
+    func join(_ parts: [StoredPart], of key: ObjectKey, upload: String) async throws(ObjectStoreError) {}
+    func tidy(at now: Timestamp) async throws(ObjectStoreError) {}
+
+    func size(of key: ObjectKey) async throws(ObjectStoreError) -> Int64? { try self.call { $0.objects["\(key)"]?.sizeBytes } }
+
+    func remove(_ key: ObjectKey, upload: String?) async throws(ObjectStoreError) { try await self.remove(stray: "\(key)") }
+
+    func remove(stray key: String) async throws(ObjectStoreError) {
+        try self.call { state in
+            state.removals[key, default: 0] += 1
+            state.objects[key] = nil
+        }
+    }
+
+    func lister() -> any ObjectLister {
+        MemoryLister(self.state.withLock { $0.objects.values.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) } })
+    }
+}
+
+private final class MemoryLister: ObjectLister {
+    private var rest: ArraySlice<StoredObject>
+    init(_ objects: [StoredObject]) { self.rest = objects[...] }
+
+    func next() async throws(ObjectStoreError) -> [StoredObject] {
+        let page = Array(self.rest.prefix(1_000))
+        self.rest = self.rest.dropFirst(page.count)
+        return page
+    }
+}

@@ -1,0 +1,48 @@
+import Foundation
+import LocalStack
+
+/// A real S3 server: rclone's, over a folder, which lets in one access key.
+struct S3Server {
+    static let accessKey = "ACCESSKEYFORTESTS"
+    static let secretKey = "secret-key-for-tests"
+    static let bucket = "whisper-tests"
+
+    /// Where `deploy/install-s3-tools.sh` puts it.
+    static let tools: String = {
+        let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent().deletingLastPathComponent()
+        return root.appending(path: ".build/s3-tools").path
+    }()
+
+    let port: Int
+    let folder: String
+    let process: ChildProcess
+
+    var endpoint: String { "http://localhost:\(self.port)" }
+
+    /// Runs `body` against a server of its own.
+    static func run(virtualStyle: Bool = false, _ body: (S3Server) async throws -> Void) async throws {
+        let folder = try TemporaryFolder(named: "s3")
+        defer { folder.remove() }
+        let data = folder.path + "/data"
+        try FileManager.default.createDirectory(atPath: "\(data)/\(Self.bucket)", withIntermediateDirectories: true)
+        let port = LoopbackPort.free()
+        var arguments = ["serve", "s3", "--addr", "127.0.0.1:\(port)", "--auth-key", "\(Self.accessKey),\(Self.secretKey)"]
+        if virtualStyle { arguments.append("--force-path-style=false") }
+        // Objects are seen as soon as they are there.
+        arguments += ["--dir-cache-time", "0s", "--config", folder.path + "/none.conf", data]
+        let process = try await ChildProcess.start(
+            Command(Self.tools + "/bin/rclone", arguments, log: folder.path + "/rclone.log"), name: "rclone")
+        let server = S3Server(port: port, folder: data, process: process)
+        do {
+            try await waitUntil("the S3 server answers", within: .seconds(20)) {
+                await LoopbackRequest.get("/", port: port) != nil
+            }
+            try await body(server)
+        } catch {
+            await process.kill()
+            throw error
+        }
+        await process.kill()
+    }
+}
