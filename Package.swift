@@ -15,6 +15,7 @@ let metrics = Target.Dependency.product(name: "Metrics", package: "swift-metrics
 let collections = Target.Dependency.product(name: "DequeModule", package: "swift-collections")
 let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
 let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
+let nioTLS = Target.Dependency.product(name: "NIOTLS", package: "swift-nio")
 let nioHTTP = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio")
 let nioWebSocket = Target.Dependency.product(name: "NIOWebSocket", package: "swift-nio")
 let nioSSL = Target.Dependency.product(name: "NIOSSL", package: "swift-nio-ssl")
@@ -88,6 +89,7 @@ let package = Package(
         // hiredis' pkg-config file sets a flag that SwiftPM refuses; its headers stand where every compiler looks.
         system("CHiredis", pkgConfig: nil, apt: "libhiredis-dev"),
         system("COpenSSL", pkgConfig: "libcrypto", apt: "libssl-dev"),
+        system("CNghttp2", pkgConfig: "libnghttp2", apt: "libnghttp2-dev"),
         system("CSodium", pkgConfig: "libsodium", apt: "libsodium-dev"),
         shared("Contract"),
         shared("ContractDocuments", ["Contract"]),
@@ -111,7 +113,11 @@ let package = Package(
         executable("auth", "AuthCore", ["RedisBus", "Store"]),
         core("router", "RouterCore", ["Contract", "Bus", "Store", "Telemetry", "ServerCrypto", log], migrations: true),
         executable("router", "RouterCore", ["RedisBus", "Store"]),
-        core("push", "PushCore", ["Contract", "Bus", "Store", "Telemetry", "ServerCrypto", log]),
+        core(
+            "push", "PushCore",
+            [
+                "Contract", "Bus", "Store", "Telemetry", "ServerCrypto", "CNghttp2", log, nioCore, nioPosix, nioSSL, nioTLS,
+            ], migrations: true),
         executable("push", "PushCore", ["RedisBus", "Store"]),
         core("attachments", "AttachmentsCore", ["Contract", "Telemetry", log, hummingbird]),
         executable("attachments", "AttachmentsCore", []),
@@ -160,8 +166,16 @@ let package = Package(
         tests("GatewayTests", ["GatewayCore", "Contract", "Bus", "ServerCrypto", "TestKit", log, nioCore, nioPosix]),
         tests("RouterTests", ["RouterCore", "Contract", "Bus", "Store", "TestKit", "LocalStack", log]),
         tests("AuthTests", ["AuthCore", "Contract", "Store", "ServerCrypto", "TestKit", "LocalStack"]),
-        tests("PushTests", ["PushCore", "Bus", "Contract", "TestKit", log]),
+        .target(
+            name: "PushPeers", dependencies: ["CNghttp2", "Contract", "ServerCrypto", nioCore, nioPosix, nioSSL, nioTLS],
+            path: "Tests/PushPeers", swiftSettings: strict),
+        tests(
+            "PushTests",
+            [
+                "PushCore", "PushPeers", "Bus", "Contract", "Store", "ServerCrypto", "Telemetry", "TestKit", "LocalStack", log,
+                nioCore, nioPosix, nioSSL,
+            ]),
         tests("ClientTests", ["WhisperClient", "WhisperTerminal", "Contract"]),
-        tests("ClusterTests", ["LocalStack", "TestKit", "WhisperClient", "Contract"]),
+        tests("ClusterTests", ["LocalStack", "TestKit", "WhisperClient", "Contract", "PushPeers", "ServerCrypto"]),
     ]
 )

@@ -26,7 +26,7 @@ private enum House {
         "GatewayCore": nio.union(["Contract", "Bus", "Telemetry", "ServerCrypto", "Logging", "DequeModule"]),
         "AuthCore": core.union(["Hummingbird"]),
         "RouterCore": core,
-        "PushCore": core.union(["CNghttp2", "JWTKit", "AsyncHTTPClient"]),
+        "PushCore": nio.union(core).union(["CNghttp2", "NIOSSL", "NIOTLS"]),
         "AttachmentsCore": core.union(["Hummingbird"]),
         "CallsCore": core.union(["Hummingbird"]),
         "gateway": nio.union(["GatewayCore", "ServiceRuntime", "RedisBus"]),
@@ -46,6 +46,7 @@ private enum House {
         "LocalStack": ["Foundation"],
         "LocalCluster": ["LocalStack", "WhisperClient", "Contract", "Logging", "Foundation"],
         "TestKit": nio.union(["Contract", "Bus", "LocalStack", "CSodium", "Foundation"]),
+        "PushPeers": nio.union(["CNghttp2", "Contract", "ServerCrypto", "NIOSSL", "NIOTLS", "Foundation"]),
         "LoadTool": nio.union(["Contract", "LocalStack", "TestKit", "WhisperClient", "CSodium", "ArgumentParser", "Histogram", "Foundation"]),
     ]
 
@@ -58,7 +59,7 @@ private enum House {
         "CLibPQ": ["Store"],
         "COpenSSL": ["ServerCrypto"],
         "CSodium": ["ServerCrypto", "WhisperClient", "LoadTool", "TestKit", "AuthTests"],
-        "CNghttp2": ["PushCore"],
+        "CNghttp2": ["PushCore", "PushPeers"],
     ]
 }
 

@@ -1,0 +1,1 @@
+import CNghttp2
