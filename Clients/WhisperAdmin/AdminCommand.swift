@@ -12,7 +12,7 @@ struct AdminCommand: AsyncParsableCommand {
             """,
         subcommands: [
             StatsCommand.self, ReportsCommand.self, ReviewCommand.self, BanCommand.self, UnbanCommand.self,
-            BansCommand.self, AuditCommand.self, MessageCommand.self,
+            BansCommand.self, AuditCommand.self, MessageCommand.self, DeadLettersCommand.self,
         ])
 }
 
