@@ -1,4 +1,4 @@
-import Foundation
+package import Foundation
 import ServerCrypto
 
 /// What Apple's documentation demands of a request ("Sending notification requests to APNs", "Establishing a token-based

@@ -33,10 +33,11 @@ package final class HTTP2Peer: Sendable {
     }
 
     /// - Parameters:
+    ///   - port: a free one if 0.
     ///   - streamsMax: SETTINGS_MAX_CONCURRENT_STREAMS.
     ///   - protocols: what it agrees to speak (ALPN).
     package static func start(
-        _ identity: PeerIdentity, streamsMax: UInt32 = 100, agrees protocols: [String] = ["h2"],
+        _ identity: PeerIdentity, port: Int = 0, streamsMax: UInt32 = 100, agrees protocols: [String] = ["h2"],
         answer: @escaping Answer = { _ in .answer(status: 200) }
     ) async throws -> HTTP2Peer {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
@@ -58,7 +59,7 @@ package final class HTTP2Peer: Sendable {
                     ])
                 }
             }
-            .bind(host: "127.0.0.1", port: 0).get()
+            .bind(host: "127.0.0.1", port: port).get()
         let peer = HTTP2Peer(State(answer: answer), group: group, listener: listener)
         made.set(peer)
         return peer

@@ -9,6 +9,11 @@ package struct PeerRequest: Sendable {
     package var body: [UInt8] = []
     /// Number of the connection that it came on, from 1.
     package var connection = 0
+
+    package init(body: [UInt8] = [], connection: Int = 0) {
+        self.body = body
+        self.connection = connection
+    }
 }
 
 /// What a peer does about a request.

@@ -1,5 +1,5 @@
-import Foundation
-import ServerCrypto
+package import Foundation
+package import ServerCrypto
 
 /// A subscriber of Web Push, and what RFC 8030, RFC 8188, RFC 8291 and RFC 8292 demand of a request to it.
 package struct WebPushDemands: Sendable {

@@ -22,20 +22,25 @@ package actor APNsProvider: PushProvider {
     private nonisolated let client: HTTP2Client
     private nonisolated let rules: APNsRules
     private nonisolated let logger: Logger
+    private nonisolated let clock: @Sendable () -> Timestamp
     private let key: Key
     private var life = ProviderTokenLife()
 
-    package init(client: HTTP2Client, rules: APNsRules, key: Key, logger: Logger) {
+    /// - Parameter clock: for the age of provider tokens.
+    package init(
+        client: HTTP2Client, rules: APNsRules, key: Key, clock: @escaping @Sendable () -> Timestamp = { .now }, logger: Logger
+    ) {
         self.client = client
         self.rules = rules
         self.key = key
+        self.clock = clock
         self.logger = logger
     }
 
     package nonisolated func send(_ push: Push, to token: String, isVoIP: Bool) async -> PushAnswer {
-        guard var providerToken = await self.token(at: .now) else { return .later(.credentials, after: nil) }
+        guard var providerToken = await self.token(at: self.clock()) else { return .later(.credentials, after: nil) }
         for _ in 0..<2 {
-            let now = Timestamp.now
+            let now = self.clock()
             guard let request = self.rules.request(push, to: token, isVoIP: isVoIP, providerToken: providerToken, at: now)
             else { return .tokenGone(asOf: now) }
             let answer = await self.client.answer(to: request) { APNsRules.answer($0, sentAt: now) }
@@ -45,7 +50,7 @@ package actor APNsProvider: PushProvider {
                 }
                 return answer
             }
-            guard let next = await self.replacement(of: providerToken, at: .now) else {
+            guard let next = await self.replacement(of: providerToken, at: self.clock()) else {
                 self.logger.error("APNs takes a young provider token for expired", [.provider: "apns"])
                 return .later(.credentials, after: nil)
             }
