@@ -15,6 +15,7 @@ let metrics = Target.Dependency.product(name: "Metrics", package: "swift-metrics
 let collections = Target.Dependency.product(name: "DequeModule", package: "swift-collections")
 let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
 let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
+let nioTLS = Target.Dependency.product(name: "NIOTLS", package: "swift-nio")
 let nioHTTP = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio")
 let nioWebSocket = Target.Dependency.product(name: "NIOWebSocket", package: "swift-nio")
 let nioSSL = Target.Dependency.product(name: "NIOSSL", package: "swift-nio-ssl")
@@ -88,6 +89,7 @@ let package = Package(
         // hiredis' pkg-config file sets a flag that SwiftPM refuses; its headers stand where every compiler looks.
         system("CHiredis", pkgConfig: nil, apt: "libhiredis-dev"),
         system("COpenSSL", pkgConfig: "libcrypto", apt: "libssl-dev"),
+        system("CNghttp2", pkgConfig: "libnghttp2", apt: "libnghttp2-dev"),
         system("CSodium", pkgConfig: "libsodium", apt: "libsodium-dev"),
         shared("Contract"),
         shared("ContractDocuments", ["Contract"]),
@@ -114,7 +116,11 @@ let package = Package(
         executable("auth", "AuthCore", ["RedisBus", "Store", "HTTPAccess"]),
         core("router", "RouterCore", ["Contract", "Bus", "Store", "Telemetry", "ServerCrypto", log], migrations: true),
         executable("router", "RouterCore", ["RedisBus", "Store"]),
-        core("push", "PushCore", ["Contract", "Bus", "Store", "Telemetry", "ServerCrypto", log]),
+        core(
+            "push", "PushCore",
+            [
+                "Contract", "Bus", "Store", "Telemetry", "ServerCrypto", "CNghttp2", log, nioCore, nioPosix, nioSSL, nioTLS,
+            ], migrations: true),
         executable("push", "PushCore", ["RedisBus", "Store"]),
         core(
             "calls", "CallsCore", ["Contract", "Bus", "Store", "Telemetry", "ServerCrypto", log, hummingbird],
@@ -179,11 +185,21 @@ let package = Package(
                 "LocalStack", log, nioCore, nioPosix,
             ],
             path: "Tests/AttachmentsTests", exclude: ["Vectors", "requirements.txt"], swiftSettings: strict),
-        tests("PushTests", ["PushCore", "Bus", "Contract", "TestKit", log]),
         tests("ClientTests", ["WhisperClient", "WhisperTerminal", "Contract"]),
         .testTarget(
             name: "ClusterTests",
-            dependencies: ["LocalStack", "TestKit", "WhisperClient", "Contract", "Bus", "RedisBus", log, nioPosix],
+            dependencies: [
+                "LocalStack", "TestKit", "WhisperClient", "Contract", "Bus", "RedisBus", "PushPeers", "ServerCrypto", log, nioPosix,
+            ],
             path: "Tests/ClusterTests", exclude: ["WebRTC"], swiftSettings: strict),
+        .target(
+            name: "PushPeers", dependencies: ["CNghttp2", "Contract", "ServerCrypto", nioCore, nioPosix, nioSSL, nioTLS],
+            path: "Tests/PushPeers", swiftSettings: strict),
+        tests(
+            "PushTests",
+            [
+                "PushCore", "PushPeers", "Bus", "Contract", "Store", "ServerCrypto", "Telemetry", "TestKit", "LocalStack", log,
+                nioCore, nioPosix, nioSSL,
+            ]),
     ]
 )

@@ -13,7 +13,7 @@ struct AdminCommand: AsyncParsableCommand {
         subcommands: [
             StatsCommand.self, ReportsCommand.self, ReviewCommand.self, BanCommand.self, UnbanCommand.self,
             BansCommand.self, AuditCommand.self, MessageCommand.self,
-            CollectCommand.self, AuditAttachmentsCommand.self,
+            DeadLettersCommand.self, CollectCommand.self, AuditAttachmentsCommand.self,
         ])
 }
 

@@ -132,6 +132,12 @@ struct MessageCommand: AsyncParsableCommand {
             var groupId: String?
             var acceptedAt: Int64
             var deliveredAt, readAt, expiredAt: Int64?
+            var push: Push?
+        }
+        struct Push: Decodable {
+            var provider, result: String
+            var at: Int64
+            var wokeAt: Int64?
         }
         var deliveries: [Delivery]
     }
@@ -144,8 +150,38 @@ struct MessageCommand: AsyncParsableCommand {
                 let times = [("delivered", delivery.deliveredAt), ("read", delivery.readAt), ("expired", delivery.expiredAt)]
                     .compactMap { name, at in at.map { ", \(name) \(time($0))" } }.joined()
                 let group = delivery.groupId.map { " in \($0)" } ?? ""
-                return "\(delivery.from) to \(delivery.to)\(group): \(delivery.status); accepted \(time(delivery.acceptedAt))\(times)"
+                let push = delivery.push.map { push in
+                    "; push by \(push.provider) \(time(push.at)): \(push.result)"
+                        + (push.wokeAt.map { ", woke \(time($0))" } ?? "")
+                } ?? ""
+                return "\(delivery.from) to \(delivery.to)\(group): \(delivery.status); accepted \(time(delivery.acceptedAt))\(times)\(push)"
             }
+        }
+    }
+}
+
+struct DeadLettersCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "dead-letters", abstract: "Wake-ups that were given up, newest first.")
+
+    @OptionGroup var options: AdminOptions
+    @OptionGroup var page: PageOptions
+
+    private struct Answer: Decodable {
+        struct Letter: Decodable {
+            var at, tries: Int64
+            var whisperId, wakeId, kind, provider, reason: String
+        }
+        var deadLetters: [Letter]
+        var nextCursor: String?
+    }
+
+    func run() async throws {
+        let body = try await self.options.server().get("admin/push/dead-letters", self.page.query)
+        try self.options.show(body, as: Answer.self) { answer in
+            answer.deadLetters.map {
+                "\(time($0.at))  \($0.whisperId)  \($0.kind) \($0.wakeId) by \($0.provider): \($0.reason), \($0.tries) tries"
+            } + PageOptions.more(answer.nextCursor)
         }
     }
 }

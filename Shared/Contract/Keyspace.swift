@@ -29,6 +29,12 @@ package enum Keyspace {
     /// Calls → push, one consumer group. A stream of its own: a call must not queue behind mail.
     package static let callWakes = StreamName<Wake>("wakes:calls")
 
+    /// Push → auth, one consumer group: tokens that a provider knows no more.
+    package static let rejectedTokens = StreamName<RejectedToken>("rejected-tokens")
+
+    /// What push has made of a call's wake-up: sent, or over. Lost with Redis, as the calls' own Jobs are.
+    package static func callWake(_ wakeID: UUIDText) -> KeyName { KeyName("callwake:\(wakeID)") }
+
     /// Service → one gateway node.
     package static func node(_ node: NodeID) -> ChannelName<NodeNotice> {
         ChannelName("node:\(node)")

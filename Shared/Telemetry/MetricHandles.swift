@@ -105,18 +105,54 @@ package struct StoreMetrics: Sendable {
     package init() {}
 }
 
+/// Through what a wake-up leaves the cluster. The value of the `provider` label.
+package enum PushProviderName: String, CaseIterable, Sendable {
+    case apns, fcm, webpush
+    /// No provider: a line in the log instead.
+    case log
+}
+
+/// What became of one try. The value of the `result` label, and what operators read.
 package enum PushResult: String, CaseIterable, Sendable {
-    case sent, failed
+    case sent
+    /// The provider knows the token no more; it is taken from its device.
+    case tokenGone = "token_gone"
+    /// The provider refuses what we sent: a bug, or a wrong setting.
+    case refused
+    /// The provider does not accept our key.
+    case credentials
+    /// The provider asks to slow down.
+    case throttled
+    /// The provider has a fault of its own, cannot be reached, or did not answer in time.
+    case unavailable
+    /// The call rang no longer when its wake-up came to be sent.
+    case late
+    /// Nobody to send to: the identity has shown no token. Counted under the provider `log`.
+    case noToken = "no_token"
 }
 
 package struct PushMetrics: Sendable {
-    package let byResult: CounterFamily<PushResult>
+    private let byProvider: [PushProviderName: CounterFamily<PushResult>]
+    package let latency = Timer(.pushLatencySeconds)
     package let coalesced = Counter(.wakesCoalesced)
+    package let retries = Counter(.pushRetries)
+    package let deadLetters = Counter(.pushDeadLetters)
+    package let reminders = Counter(.pushReminders)
+    package let woke = Counter(.pushWoke)
+    package let wokeSeconds = Timer(.pushWokeSeconds)
     package let jobsInFlight = Meter(.jobsInFlight)
+    package let wakesWaiting = Meter(.busDepth)
+    package let callWakesWaiting = Meter(.callWakesWaiting)
 
-    /// - Parameter provider: the name of the one provider this process sends through.
-    package init(provider: String) {
-        self.byResult = CounterFamily(.push, by: .result, fixed: [.provider: provider])
+    package init() {
+        self.byProvider = Dictionary(
+            uniqueKeysWithValues: PushProviderName.allCases.map {
+                ($0, CounterFamily(.push, by: .result, fixed: [.provider: $0.rawValue]))
+            })
+    }
+
+    package func tried(_ provider: PushProviderName, _ result: PushResult) {
+        self.byProvider[provider]?[result].increment()
     }
 }
 

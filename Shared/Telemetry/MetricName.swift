@@ -74,6 +74,20 @@ package enum MetricName: String, CaseIterable, Sendable {
     // Wake-ups.
     /// Jobs that were answered by the wake-up of another Job.
     case wakesCoalesced = "whisper_wakes_coalesced_total"
+    /// Histogram: from the queueing of a Job to the provider's word that it has the wake-up.
+    case pushLatencySeconds = "whisper_push_latency_seconds"
+    /// Tries after a first one that failed.
+    case pushRetries = "whisper_push_retries_total"
+    /// Wake-ups given up; operators can list them.
+    case pushDeadLetters = "whisper_push_dead_letters_total"
+    /// Wake-ups sent because mail still waited and an earlier one had woken nobody.
+    case pushReminders = "whisper_push_reminders_total"
+    /// Pushed wake-ups whose device came back.
+    case pushWoke = "whisper_push_woke_total"
+    /// Histogram: from the push to the device's coming back.
+    case pushWokeSeconds = "whisper_push_woke_seconds"
+    /// Gauge: Jobs of calls standing in the stream; `whisper_bus_depth` is that of mail.
+    case callWakesWaiting = "whisper_push_call_wakes_waiting"
 
     // Attachments.
     /// Counter by kind: URLs given out.

@@ -54,6 +54,8 @@ import Testing
             for event in events { #expect(lines.contains { $0["event"]?.string == event }, "\(service): \(event)") }
         }
 
+        // Without a token there is nobody to push to.
+        try await bob.ask("update_tokens", ["pushToken": newUUID()]).expecting("tokens_updated")
         bob.client.cut()
         let stored = try await self.wokenMessage(from: alice, to: bob)
         let queued = try #require(try self.lines(of: "router", about: stored).first { $0["event"]?.string == "wake queued" })

@@ -27,8 +27,8 @@ private enum House {
         "GatewayCore": nio.union(["Contract", "Bus", "Telemetry", "ServerCrypto", "Logging", "DequeModule"]),
         "AuthCore": core.union(["HTTPAccess", "Hummingbird"]),
         "RouterCore": core,
-        "PushCore": core.union(["CNghttp2", "JWTKit", "AsyncHTTPClient"]),
         "AttachmentsCore": core.union(nio).union(["HTTPAccess", "Hummingbird", "NIOHTTP1", "NIOSSL"]),
+        "PushCore": nio.union(core).union(["CNghttp2", "NIOSSL", "NIOTLS"]),
         "CallsCore": core.union(["Hummingbird"]),
         "gateway": nio.union(["GatewayCore", "ServiceRuntime", "RedisBus"]),
         "auth": main.union(["AuthCore", "HTTPAccess"]),
@@ -47,6 +47,7 @@ private enum House {
         "LocalStack": ["Foundation"],
         "LocalCluster": ["LocalStack", "WhisperClient", "Contract", "Logging", "Foundation"],
         "TestKit": nio.union(["Contract", "Bus", "LocalStack", "CSodium", "Foundation"]),
+        "PushPeers": nio.union(["CNghttp2", "Contract", "ServerCrypto", "NIOSSL", "NIOTLS", "Foundation"]),
         "LoadTool": nio.union(["Contract", "LocalStack", "TestKit", "WhisperClient", "CSodium", "ArgumentParser", "Histogram", "Foundation"]),
     ]
 
@@ -59,7 +60,7 @@ private enum House {
         "CLibPQ": ["Store"],
         "COpenSSL": ["ServerCrypto"],
         "CSodium": ["ServerCrypto", "WhisperClient", "LoadTool", "TestKit", "AuthTests"],
-        "CNghttp2": ["PushCore"],
+        "CNghttp2": ["PushCore", "PushPeers"],
     ]
 }
 

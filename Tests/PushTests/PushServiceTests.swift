@@ -1,119 +1,218 @@
 import Bus
 import Contract
-import Logging
-import Synchronization
-import TestKit
+import LocalStack
+import ServerCrypto
 import Testing
 
 @testable import PushCore
 
-@Suite(.timeLimit(.minutes(1))) struct PushServiceTests {
-    /// Remembers what it was asked to send, and refuses if it is told to.
-    private final class Provider: PushProvider {
-        let name = "test"
-        private let refuses: Bool
-        private let seen = Mutex<[Wakeup]>([])
-        private let asked: AsyncStream<Void>
-        private let ask: AsyncStream<Void>.Continuation
-
-        init(refuses: Bool = false) {
-            self.refuses = refuses
-            (self.asked, self.ask) = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(64))
-        }
-
-        var wakeups: [Wakeup] { self.seen.withLock { $0 } }
-
-        func send(_ wakeup: Wakeup) async throws(PushError) {
-            self.seen.withLock { $0.append(wakeup) }
-            self.ask.yield()
-            if self.refuses { throw .unavailable }
-        }
-
-        /// Returns when `count` wake-ups have been asked for.
-        func waitForAsked(_ count: Int) async {
-            var left = count
-            for await _ in self.asked {
-                left -= 1
-                if left == 0 { return }
-            }
-        }
-    }
-
-    private let bus = MemoryBus()
-    private let stream = Keyspace.wakes.name
-
-    private func append(_ recipient: UInt64) async throws {
-        let wake = Wake(
-            recipient: WhisperID(bits: recipient)!, reason: .message, wakeID: .random(),
-            queuedAt: Timestamp(milliseconds: 1))
-        try await self.bus.append(wake, to: Keyspace.wakes)
-    }
-
-    private func service(_ provider: Provider, claimIdle: Duration = PushLimits.claimIdle) -> PushService {
-        PushService(
-            consumer: "b", bus: self.bus, provider: provider,
-            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, claimIdle: claimIdle)
-    }
+/// Mail's wake-ups from the Job to the database, with a provider that is told what to answer.
+@Suite(.serialized, .timeLimit(.minutes(2))) struct PushServiceTests {
+    private let alice = WhisperID(bits: 1)!
+    private let bob = WhisperID(bits: 2)!
 
     @Test func jobsAreSentCoalescedAndEndedByADrain() async throws {
-        let provider = Provider()
-        let service = self.service(provider)
-        for recipient: UInt64 in [1, 1, 1, 2] { try await self.append(recipient) }
-        async let running: Void = service.run()
-        await provider.waitForAsked(2)
-        await service.drain()
-        await running
-        #expect(provider.wakeups.map(\.jobs.count) .sorted() == [1, 1, 2])
-        #expect(try await self.bus.depth(of: [self.stream]) == [0])
+        try await PushBench.with { bench in
+            for id in [self.alice, self.bob] { try await bench.device(id) }
+            let provider = ScriptedProvider()
+            let first = try await bench.wake(self.alice)
+            for id in [self.alice, self.alice, self.bob] { try await bench.wake(id) }
+            try await bench.running(provider) {
+                try await provider.wait(for: 2)
+            }
+            #expect(try await bench.depth() == [0, 0])
+            #expect(provider.sent.count == 2)
+            #expect(provider.sent.contains { $0.push.wakeID == first })
+            #expect(try await bench.sql("SELECT count(*) FROM push.recipients WHERE unanswered = 1 AND due_at > now()") == "2")
+        }
     }
 
-    @Test func jobsWhosePushFailedAreNotEnded() async throws {
-        let provider = Provider(refuses: true)
-        let service = self.service(provider)
-        try await self.append(1)
-        async let running: Void = service.run()
-        await provider.waitForAsked(1)
-        await service.drain()
-        await running
-        #expect(try await self.bus.depth(of: [self.stream]) == [1])
+    @Test func whoHasNoTokenIsNotPushedAndTheJobEnds() async throws {
+        try await PushBench.with { bench in
+            let provider = ScriptedProvider()
+            try await bench.wake(self.alice)
+            try await bench.running(provider) {
+                try await waitUntil("it is written", within: .seconds(10)) {
+                    try await bench.sql("SELECT result FROM push.recipients") == "no_token"
+                }
+            }
+            #expect(provider.sent.isEmpty)
+            #expect(try await bench.depth() == [0, 0])
+        }
     }
 
-    @Test func jobsOfADeadConsumerAreTakenOver() async throws {
-        try await self.append(1)
-        let held = try await self.bus.take(from: self.stream, group: "push", consumer: "a", limit: 1, patience: .zero)
-        #expect(held.count == 1)
-        let provider = Provider()
-        let service = self.service(provider, claimIdle: .zero)
-        async let running: Void = service.run()
-        await provider.waitForAsked(1)
-        await service.drain()
-        await running
-        #expect(provider.wakeups.map(\.jobs) == [held.map(\.id)])
-        #expect(try await self.bus.depth(of: [self.stream]) == [0])
+    @Test func jobsOfAProcessThatDiedAreTakenOver() async throws {
+        try await PushBench.with { bench in
+            try await bench.device(self.alice)
+            try await bench.mail(for: self.alice)
+            let wake = try await bench.wake(self.alice)
+            let held = try await bench.bus.take(
+                from: Keyspace.wakes.name, group: "push", consumer: "dead", limit: 1, patience: .zero)
+            #expect(held.count == 1)
+            let provider = ScriptedProvider()
+            try await bench.running(provider, claimIdle: .zero) { try await provider.wait(for: 1) }
+            #expect(provider.sent.last?.push.wakeID == wake)
+            #expect(try await bench.depth() == [0, 0])
+        }
+    }
+
+    @Test func withoutADatabaseJobsAreKept() async throws {
+        try await PushBench.with { bench in
+            try await bench.device(self.alice)
+            try await bench.wake(self.alice)
+            await bench.postgres.stop()
+            let provider = ScriptedProvider()
+            try await bench.running(provider, claimIdle: .zero) {
+                try await bench.postgres.start()
+                try await provider.wait(for: 1)
+            }
+            #expect(try await bench.depth() == [0, 0])
+        }
     }
 
     @Test func aJobThatCannotBeReadIsDropped() async throws {
-        try await self.bus.append([1, 2, 3], to: self.stream)
-        try await self.append(1)
-        let provider = Provider()
-        let service = self.service(provider)
-        async let running: Void = service.run()
-        await provider.waitForAsked(1)
-        await service.drain()
-        await running
-        #expect(try await self.bus.depth(of: [self.stream]) == [0])
+        try await PushBench.with { bench in
+            try await bench.device(self.alice)
+            try await bench.bus.append([1, 2, 3], to: Keyspace.wakes.name)
+            try await bench.wake(self.alice)
+            let provider = ScriptedProvider()
+            try await bench.running(provider) { try await provider.wait(for: 1) }
+            #expect(try await bench.depth() == [0, 0])
+        }
     }
 
-    @Test func aBusThatComesBackIsReadAgain() async throws {
-        self.bus.goAway()
-        let provider = Provider()
-        let service = self.service(provider)
-        async let running: Void = service.run()
-        self.bus.comeBack()
-        try await self.append(1)
-        await provider.waitForAsked(1)
-        await service.drain()
-        await running
-        #expect(provider.wakeups.count == 1)
+    @Test func aFailedPushIsTriedAgainFromTheDatabase() async throws {
+        try await PushBench.with { bench in
+            try await bench.device(self.alice)
+            try await bench.mail(for: self.alice)
+            try await bench.wake(self.alice)
+            let provider = ScriptedProvider { number, _ in number < 3 ? .later(.unavailable, after: nil) : .sent }
+            try await bench.running(provider, scale: 0.05) {
+                try await provider.wait(for: 3)
+                try await waitUntil("it is written", within: .seconds(5)) {
+                    try await bench.sql("SELECT result || failures FROM push.recipients") == "sent0"
+                }
+            }
+            #expect(Set(provider.kinds.map(\.name)) == ["mail"])
+            #expect(provider.kinds == [Push.Kind](repeating: .mail(isReminder: false), count: 3))
+        }
+    }
+
+    @Test func whatKeepsFailingBecomesADeadLetter() async throws {
+        try await PushBench.with { bench in
+            try await bench.device(self.alice)
+            try await bench.mail(for: self.alice)
+            try await bench.wake(self.alice)
+            let provider = ScriptedProvider { _, _ in .later(.throttled, after: nil) }
+            try await bench.running(provider, scale: 0.001) {
+                try await waitUntil("it is given up", within: .seconds(30)) {
+                    try await bench.sql("SELECT count(*) FROM push.dead_letters") == "1"
+                }
+            }
+            #expect(provider.sent.count == WakePlan.failuresMax)
+            let row = try await bench.sql(
+                "SELECT kind || ' ' || provider || ' ' || reason || ' ' || tries FROM push.dead_letters")
+            #expect(row == "mail apns throttled \(WakePlan.failuresMax)")
+            #expect(try await bench.sql("SELECT due_at IS NULL FROM push.recipients") == "t")
+        }
+    }
+
+    @Test func aSecondWakeUpGoesOutWhileMailWaits() async throws {
+        try await PushBench.with { bench in
+            try await bench.device(self.alice)
+            try await bench.mail(for: self.alice)
+            try await bench.wake(self.alice)
+            let provider = ScriptedProvider()
+            // 120 s become 1.2 s, 900 s 9 s.
+            try await bench.running(provider, scale: 0.01) {
+                try await provider.wait(for: 2)
+                #expect(provider.kinds == [.mail(isReminder: false), .mail(isReminder: true)])
+                try await bench.mailIsRead(by: self.alice)
+                try await waitUntil("it is seen", within: .seconds(20)) {
+                    try await bench.sql("SELECT unanswered = 0 AND woke_at IS NOT NULL AND due_at IS NULL FROM push.recipients")
+                        == "t"
+                }
+            }
+            #expect(provider.sent.count == 2)
+        }
+    }
+
+    @Test func whoIsBackIsNotRemindedAndIsCounted() async throws {
+        try await PushBench.with { bench in
+            try await bench.device(self.alice)
+            try await bench.mail(for: self.alice)
+            try await bench.wake(self.alice)
+            let provider = ScriptedProvider()
+            try await bench.running(provider, scale: 0.03) {
+                try await provider.wait(for: 1)
+                try await bench.appear(self.alice)
+                try await waitUntil("it is seen", within: .seconds(10)) {
+                    try await bench.sql("SELECT woke_at IS NOT NULL AND due_at IS NULL FROM push.recipients") == "t"
+                }
+            }
+            #expect(provider.sent.count == 1)
+        }
+    }
+
+    @Test func anotherProcessTakesTheScheduleOver() async throws {
+        try await PushBench.with { bench in
+            try await bench.device(self.alice)
+            try await bench.mail(for: self.alice)
+            try await bench.wake(self.alice)
+            let first = ScriptedProvider()
+            try await bench.running(first) {
+                try await waitUntil("it is written", within: .seconds(10)) {
+                    try await bench.sql("SELECT result FROM push.recipients") == "sent"
+                }
+            }
+            _ = try await bench.sql("UPDATE push.recipients SET due_at = now() - interval '1 s'")
+            let second = ScriptedProvider()
+            try await bench.running(second) { try await second.wait(for: 1) }
+            #expect(second.kinds == [.mail(isReminder: true)])
+        }
+    }
+
+    @Test func whoDoesNotAnswerIsPushedMoreRarely() async throws {
+        try await PushBench.with { bench in
+            try await bench.device(self.alice)
+            try await bench.mail(for: self.alice)
+            let provider = ScriptedProvider()
+            try await bench.wake(self.alice)
+            try await bench.running(provider) { try await provider.wait(for: 1) }
+            try await bench.wake(self.alice)
+            try await bench.running(provider) {
+                try await waitUntil("it is held", within: .seconds(10)) { try await bench.depth() == [0, 0] }
+            }
+            #expect(provider.sent.count == 1)
+            // The budget's pause, not the reminder's.
+            #expect(try await bench.sql("SELECT due_at < now() + interval '31 s' FROM push.recipients") == "t")
+            // Whoever has read their mail meanwhile is pushed at once.
+            try await bench.mailIsRead(by: self.alice)
+            try await bench.mail(for: self.alice)
+            _ = try await bench.sql("UPDATE router.waiting SET accepted_at = now() + interval '1 s'")
+            try await bench.wake(self.alice)
+            try await bench.running(provider) { try await provider.wait(for: 2) }
+            #expect(provider.kinds.last == .mail(isReminder: false))
+        }
+    }
+
+    @Test func authIsToldOfATokenThatIsGone() async throws {
+        try await PushBench.with { bench in
+            try await bench.device(self.alice, push: "abcd")
+            try await bench.wake(self.alice)
+            let at = Timestamp(milliseconds: 1_700_000_000_000)
+            let provider = ScriptedProvider { _, _ in .tokenGone(asOf: at) }
+            try await bench.running(provider) {
+                try await waitUntil("auth is told", within: .seconds(10)) {
+                    try await bench.bus.depth(of: [Keyspace.rejectedTokens.name]) == [1]
+                }
+            }
+            let entry = try await bench.bus.take(
+                from: Keyspace.rejectedTokens.name, group: "auth", consumer: "a", limit: 1, patience: .zero)[0]
+            #expect(
+                try RejectedToken(decoding: entry.bytes)
+                    == RejectedToken(
+                        identity: self.alice, kind: .push, tokenHash: SHA256.hash(Array("abcd".utf8)), asOf: at))
+        }
     }
 }

@@ -11,6 +11,7 @@ package struct Auth: Sendable {
     private let consumer: RequestConsumer
     private let sweep: SessionSweep
     private let bans: Bans
+    private let rejectedTokens: RejectedTokens
     private let routes: PublicRoutes
     private let adminRoutes: AdminRoutes
     private let pool: PostgresPool
@@ -32,6 +33,8 @@ package struct Auth: Sendable {
         self.consumer = RequestConsumer(bus: bus, handler: handler, instance: instance, logger: logger)
         self.sweep = SessionSweep(sessions, clock: clock, logger: logger)
         self.bans = Bans(pool: pool, directory: directory, bus: bus, clock: clock, logger: logger)
+        self.rejectedTokens = RejectedTokens(
+            bus: bus, devices: DeviceTable(), pool: pool, instance: instance, logger: logger)
         self.adminRoutes = AdminRoutes(
             pool: pool, banning: self.bans, keys: bus, tokens: adminTokens, rateLimitScale: rateLimitScale, clock: clock,
             logger: logger)
@@ -46,6 +49,7 @@ package struct Auth: Sendable {
         await withTaskGroup { group in
             group.addTask { await self.sweep.run() }
             group.addTask { await self.bans.run() }
+            group.addTask { await self.rejectedTokens.run() }
             await self.consumer.run()
             group.cancelAll()
         }

@@ -26,6 +26,9 @@ package enum AuthLimits {
     package static let sweepEvery = Duration.seconds(60)
     package static let sweepBatch = 1_000
 
+    /// Rejected push tokens cleared by one statement.
+    package static let rejectedTokensMax = 256
+
     /// Time between two looks at bans: how late one ends.
     package static let banLookEvery = Duration.seconds(1)
     /// How long after a ban its consequences are repeated, in case they got lost.

@@ -1,4 +1,4 @@
-/// The bounds of the push service.
+/// The bounds of the push service. Those of mail's pace are `WakePlan`'s, those of connections `HTTP2Limits`.
 package enum PushLimits {
     /// Least time between two pushes to one identity.
     package static let window = Duration.seconds(5)
@@ -6,17 +6,55 @@ package enum PushLimits {
     package static let windowsMax = 50_000
     /// Jobs that wait for the end of a window; at the bound no more are taken from the bus.
     package static let jobsHeldMax = 50_000
-    /// Jobs taken from the bus in one go.
+    /// Jobs taken from the bus in one go, and recipients in one statement.
     package static let takeMax = 256
     /// Longest wait at the bus; also how late a drain is noticed.
     package static let patience = Duration.seconds(1)
-    /// Pushes under way at the provider.
-    package static let sendsInFlightMax = 32
+    /// Pushes under way at the providers, of mail; calls do not wait behind them.
+    package static let sendsInFlightMax = 256
+    /// One request to a provider, from its making to its answer.
+    package static let requestMax = Duration.seconds(8)
     /// A Job that its consumer has not acknowledged for this long is another's: longer than a window and a slow
-    /// provider.
+    /// provider that is asked twice.
     package static let claimIdle = Duration.seconds(30)
+    /// The same for calls: longer than one request.
+    package static let callClaimIdle = Duration.seconds(20)
     /// Time between two looks for such Jobs.
-    package static let claimEvery = Duration.seconds(10)
-    /// Wait after the bus has failed.
+    package static let claimEvery = Duration.seconds(5)
+    /// Wait after the bus or the store has failed.
     package static let retryDelay = Duration.seconds(1)
+
+    /// Calls being pushed at a time; further ones wait in their stream.
+    package static let callsInFlightMax = 1_024
+    /// Between two tries of a call: it rings for less than a minute.
+    package static let callRetryMin = Duration.milliseconds(250)
+    package static let callRetryMax = Duration.seconds(4)
+    /// Time that one taking of a call's Job is tried for; then it is put on the stream again, as long as it rings. With one
+    /// more request shorter than `callClaimIdle`.
+    package static let callHeldMax = Duration.seconds(8)
+    /// How long a call's mark outlives its ring.
+    package static let callMarkSpare = Duration.seconds(120)
+
+    /// Between two looks for recipients whose time has come.
+    package static let lookEvery = Duration.seconds(1)
+    /// Whoever takes them has this long. Longer than a round of slow pushes.
+    package static let lookLease = Duration.seconds(60)
+    /// For this long after a push a recipient's coming is looked for every `lookEvery`: until its first reminder.
+    package static let watchLength = Duration.seconds(120)
+    package static let watchedMax = 10_000
+    /// Presence keys in one question to the bus.
+    package static let presencesPerReadMax = 1_000
+
+    /// Push services of Web Push that connections are kept to.
+    package static let webPushServicesMax = 64
+    /// How long operators can see what was given up, and what a recipient's last push came to.
+    package static let deadLettersKept = Duration.seconds(30 * 86_400)
+    package static let standingKept = Duration.seconds(14 * 86_400)
+    /// Between two removals of older ones, and rows removed by one.
+    package static let sweepEvery = Duration.seconds(600)
+    package static let sweepRowsMax = 5_000
+    /// Database connections of one process.
+    package static let connectionsMax = 4
+    /// The file of a key or a service account, in bytes.
+    package static let keyFileBytesMax = 64 * 1_024
 }

@@ -1,15 +1,34 @@
 import PushCore
 import RedisBus
 import ServiceRuntime
+import Store
 
 await runService("push") { context in
+    let url = try context.settings.postgres().revealed
+    try await PushParts.migrator.run(
+        PostgresConfiguration(url: url, applicationName: "whisper-push-migrate"), logger: context.logger)
+} compose: { context in
     let redis = try context.settings.redis()
     let bus = RedisBus(
         configuration: RedisConfiguration(host: redis.host, port: redis.port, password: redis.password),
         eventLoop: context.eventLoop, logger: context.logger)
-    let push = makePush(
-        instance: context.instance, bus: bus, provider: LogProvider(logger: context.logger), logger: context.logger)
+    let pool = PostgresPool(
+        PostgresConfiguration(
+            url: try context.settings.postgres().revealed, applicationName: "whisper-push-\(context.instance)"),
+        connections: PushLimits.connectionsMax, logger: context.logger)
+    let (configuration, schedule) = try context.settings.push()
+    let push = PushParts(
+        instance: context.instance, bus: bus, pool: pool,
+        providers: try configuration.providers(eventLoop: context.eventLoop, logger: context.logger), schedule: schedule,
+        logger: context.logger)
     return Composition(
-        parts: [Part("bus", close: bus.close), Part("push", run: push.run, drain: push.drain)],
-        readiness: [ReadinessCheck("redis") { bus.isConnected }])
+        parts: [
+            Part("bus", close: bus.close), Part("store", close: pool.close), Part("look", run: push.look.run),
+            Part("mail", run: push.mail.run, drain: push.mail.drain),
+            Part("calls", run: push.calls.run, drain: push.calls.drain),
+        ],
+        readiness: [
+            ReadinessCheck("redis") { bus.isConnected },
+            ReadinessCheck("postgres") { (try? await pool.query("SELECT 1")) != nil },
+        ])
 }

@@ -3,3 +3,11 @@
 #include <openssl/sha.h>
 #include <openssl/crypto.h>
 #include <openssl/rand.h>
+#include <openssl/bn.h>
+#include <openssl/core_names.h>
+#include <openssl/ec.h>
+#include <openssl/ecdsa.h>
+#include <openssl/obj_mac.h>
+#include <openssl/param_build.h>
+#include <openssl/pem.h>
+#include <openssl/rsa.h>

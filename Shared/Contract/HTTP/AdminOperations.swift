@@ -68,6 +68,21 @@ package enum AdminOperations {
             "deliveredAt", .timestamp, .optional,
             about: "When the receipt came. Of a message that has been read: until its sender's client knows of the delivery."),
         Field("readAt", .timestamp, .optional), Field("expiredAt", .timestamp, .optional),
+        Field(
+            "push", .object(Self.pushed), .optional,
+            about: "The recipient's last wake-up, if there was one since the message was accepted."),
+    ])
+
+    private static let pushed = ObjectSchema([
+        Field("at", .timestamp), Field("provider", .text(1...16), about: "`apns`, `fcm`, `webpush`, or `log`."),
+        Field("result", .text(1...64), about: "`sent`, or why not."), Field("wakeId", .uuid),
+        Field("wokeAt", .timestamp, .optional, about: "When the device was first seen to be back."),
+    ])
+
+    private static let deadLetter = ObjectSchema([
+        Field("at", .timestamp), Field("whisperId", .whisperID), Field("wakeId", .uuid),
+        Field("kind", .choice(["mail", "call", "callOver"])), Field("provider", .text(1...16)),
+        Field("reason", .text(1...64)), Field("tries", Self.count),
     ])
 
     package static let all = [
@@ -144,5 +159,15 @@ package enum AdminOperations {
                     #"{"messageId":"9b2a1f64-0f7c-4e51-9d0c-3c7d1d2b7a10","deliveries":[{"from":"WSP-JBPU-D452-TLT4","to":"WSP-AAAA-AAAA-AAAA","status":"delivered","acceptedAt":1730000000000,"deliveredAt":1730000000900}]}"#
             ),
             failures: [.init(.invalidPayload, "Not an id."), .init(.notFound, "Nobody sent such a message lately.")]),
+        HTTPOperation(
+            "listDeadLetters", .get, "/admin/push/dead-letters",
+            about: "Wake-ups that were given up, newest first. Their mail still waits. Known for 30 days.",
+            origin: .operators, access: .viewer, parameters: [Self.cursor, .query("limit", .integer(1...100))],
+            success: .json(
+                ObjectSchema([Field("deadLetters", .array(of: .object(Self.deadLetter), count: 0...100)), Self.next]),
+                sample:
+                    #"{"deadLetters":[{"at":1730000000000,"whisperId":"WSP-JBPU-D452-TLT4","wakeId":"0d1f3b52-6c1e-4d0a-9a58-3f0f7a6b2c11","kind":"mail","provider":"apns","reason":"unavailable","tries":6}]}"#
+            ),
+            failures: [Self.badParameter]),
     ]
 }

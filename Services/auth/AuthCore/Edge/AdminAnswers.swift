@@ -67,7 +67,24 @@ package enum AdminAnswers {
         }
     }
 
-    package static func message(_ id: UUIDText, _ deliveries: [ClusterViews.Delivery]) -> [UInt8] {
+    package static func deadLetters(_ letters: [PushViews.DeadLetter], limit: Int) -> [UInt8] {
+        self.page("deadLetters", letters, limit: limit, number: \.number) { letter in
+            var json = JSONWriter()
+            json.add("at", letter.at)
+            json.add("whisperId", letter.recipient)
+            json.add("wakeId", letter.wakeID)
+            json.add("kind", letter.kind)
+            json.add("provider", letter.provider)
+            json.add("reason", letter.reason)
+            json.add("tries", letter.tries)
+            return json.finished()
+        }
+    }
+
+    /// - Parameter standing: the last wake-ups of the recipients.
+    package static func message(
+        _ id: UUIDText, _ deliveries: [ClusterViews.Delivery], _ standing: [WhisperID: PushViews.Standing] = [:]
+    ) -> [UInt8] {
         var json = JSONWriter(capacity: 256)
         json.add("messageId", id)
         let list = deliveries.map { delivery in
@@ -80,9 +97,23 @@ package enum AdminAnswers {
             if let time = delivery.deliveredAt { json.add("deliveredAt", time) }
             if let time = delivery.readAt { json.add("readAt", time) }
             if let time = delivery.expiredAt { json.add("expiredAt", time) }
+            // An older one was not for this message.
+            if let push = standing[delivery.recipient], push.at >= delivery.acceptedAt {
+                json.add("push", json: self.pushed(push))
+            }
             return json.finished()
         }
         json.add("deliveries", json: self.array(list))
+        return json.finished()
+    }
+
+    private static func pushed(_ push: PushViews.Standing) -> [UInt8] {
+        var json = JSONWriter()
+        json.add("at", push.at)
+        json.add("provider", push.provider)
+        json.add("result", push.result)
+        json.add("wakeId", push.wakeID)
+        if let time = push.wokeAt { json.add("wokeAt", time) }
         return json.finished()
     }
 

@@ -67,7 +67,17 @@ extension AdminRoutes {
         call.event.target = "\(id)"
         let deliveries = try await self.stored { () async throws(StoreError) in try await self.views.deliveries(of: id) }
         guard !deliveries.isEmpty else { throw .unknownMessage }
-        return AdminAnswers.message(id, deliveries)
+        let recipients = deliveries.map(\.recipient)
+        let standing = try await self.stored { () async throws(StoreError) in try await self.push.standing(of: recipients) }
+        return AdminAnswers.message(id, deliveries, standing)
+    }
+
+    func listDeadLetters(_ call: inout Call) async throws(HTTPRefusal) -> [UInt8] {
+        let page = try Page(call.request, limitMax: 100, limitDefault: 50)
+        let letters = try await self.stored { () async throws(StoreError) in
+            try await self.push.deadLetters(before: page.cursor, limit: page.limit + 1)
+        }
+        return AdminAnswers.deadLetters(letters, limit: page.limit)
     }
 
     /// Which part of a list is asked for.

@@ -10,6 +10,7 @@ import Telemetry
 /// with what result. What cannot be recorded is not answered.
 package struct AdminRoutes: Sendable {
     let views: ClusterViews
+    let push: PushViews
     let reports: ReportTable
     let bans: BanTable
     let banning: Bans
@@ -25,6 +26,7 @@ package struct AdminRoutes: Sendable {
         clock: @escaping WallClock, logger: Logger
     ) {
         self.views = ClusterViews(pool)
+        self.push = PushViews(pool)
         self.reports = ReportTable(pool)
         self.bans = BanTable(pool)
         self.banning = banning
@@ -52,6 +54,7 @@ package struct AdminRoutes: Sendable {
             ("admin/stats", "getStats", self.readStatistics), ("admin/reports", "listReports", self.listReports),
             ("admin/bans", "listBans", self.listBans), ("admin/audit", "listAudit", self.listAudit),
             ("admin/messages/{messageId}", "getMessage", self.readMessage),
+            ("admin/push/dead-letters", "listDeadLetters", self.listDeadLetters),
         ]
         for (path, name, handler) in viewer {
             router.get(path) { try await self.serve(name, .viewer, $0, $1.parameters, handler) }

@@ -52,7 +52,8 @@ package struct DeviceTable: Sendable {
                 platform = excluded.platform,
                 push_token = CASE WHEN \(push.keeps) THEN mine.push_token ELSE excluded.push_token END,
                 voip_token = CASE WHEN \(voip.keeps) THEN mine.voip_token ELSE excluded.voip_token END,
-                updated_at = excluded.updated_at
+                -- Tokens that are kept are no newer than they were (`clear`).
+                updated_at = CASE WHEN \(push.keeps && voip.keeps) THEN mine.updated_at ELSE excluded.updated_at END
             """,
         ])
     }
@@ -62,6 +63,30 @@ package struct DeviceTable: Sendable {
             """
             DELETE FROM auth.devices WHERE whisper_id = \(device.identity) AND device_id = \(device.storedID)
             """)
+    }
+
+    /// Takes tokens from their devices: those that are still the same, and have not been shown again since.
+    /// - Returns: how many were.
+    package func clear(_ tokens: [RejectedToken], in pool: PostgresPool) async throws(StoreError) -> Int {
+        let isPush = tokens.map { $0.kind == .push }
+        // A device may lose both of its tokens at once, and a statement changes a row only once: two statements.
+        let cleared = try await pool.pipeline([
+            """
+            UPDATE auth.devices SET push_token = NULL
+            FROM unnest(\(tokens.map(\.identity)), \(isPush), \(tokens.map(\.tokenHash)), \(tokens.map(\.asOf)))
+                AS gone (id, is_push, hash, as_of)
+            WHERE whisper_id = gone.id AND gone.is_push AND sha256(convert_to(push_token, 'UTF8')) = gone.hash
+                AND updated_at <= gone.as_of
+            """,
+            """
+            UPDATE auth.devices SET voip_token = NULL
+            FROM unnest(\(tokens.map(\.identity)), \(isPush), \(tokens.map(\.tokenHash)), \(tokens.map(\.asOf)))
+                AS gone (id, is_push, hash, as_of)
+            WHERE whisper_id = gone.id AND NOT gone.is_push AND sha256(convert_to(voip_token, 'UTF8')) = gone.hash
+                AND updated_at <= gone.as_of
+            """,
+        ])
+        return cleared.reduce(0) { $0 + $1.affected }
     }
 
     /// A change as parameters: the new token, and whether the old one stays instead.

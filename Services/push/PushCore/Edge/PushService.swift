@@ -1,34 +1,30 @@
 import Bus
 import Contract
 import Logging
+import Store
 import Synchronization
 import Telemetry
 
-/// Takes wake Jobs from the bus and drives `WakeCoalescer`. A Job is acknowledged when the push that answers it has
-/// been sent.
+/// Takes mail's wake Jobs from the bus and drives `WakeCoalescer`. A Job is acknowledged when the push that answers it
+/// has been tried and what came of it stands in the database: from there on it is the database that remembers.
 package final class PushService: Sendable {
     private static let stream = Keyspace.wakes.name
     private static let group = "push"
 
     private let consumer: String
     private let bus: any JobBus
-    private let provider: any PushProvider
+    private let round: PushRound
     private let logger: Logger
-    private let metrics: PushMetrics
     private let claimIdle: Duration
     private let isDraining = Atomic<Bool>(false)
     private let ended: AsyncStream<Never>
     private let end: AsyncStream<Never>.Continuation
 
-    init(
-        consumer: String, bus: any JobBus, provider: any PushProvider, logger: Logger,
-        claimIdle: Duration = PushLimits.claimIdle
-    ) {
+    init(consumer: String, bus: any JobBus, round: PushRound, logger: Logger, claimIdle: Duration) {
         self.consumer = consumer
         self.bus = bus
-        self.provider = provider
+        self.round = round
         self.logger = logger
-        self.metrics = PushMetrics(provider: provider.name)
         self.claimIdle = claimIdle
         (self.ended, self.end) = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(1))
     }
@@ -43,6 +39,7 @@ package final class PushService: Sendable {
                 if .now >= nextClaim {
                     nextClaim = .now + PushLimits.claimEvery
                     await self.handle(try await self.abandoned(coalescer.room), with: &coalescer)
+                    self.round.desk.metrics.wakesWaiting.set(try await self.bus.depth(of: [Self.stream])[0])
                 }
                 await self.handle(try await self.next(coalescer), with: &coalescer)
             } catch {
@@ -51,7 +48,7 @@ package final class PushService: Sendable {
                 try? await Task.sleep(for: PushLimits.retryDelay)
             }
             await self.send(coalescer.due(at: .now))
-            self.metrics.jobsInFlight.set(coalescer.jobsHeld)
+            self.round.desk.metrics.jobsInFlight.set(coalescer.jobsHeld)
         }
         await self.send(coalescer.flush())
     }
@@ -75,7 +72,7 @@ package final class PushService: Sendable {
             limit: min(coalescer.room, PushLimits.takeMax), patience: patience)
     }
 
-    /// Jobs that a consumer took and did not acknowledge: it died, or its provider failed.
+    /// Jobs that a consumer took and did not acknowledge: it died, or could not remember what it did.
     private func abandoned(_ room: Int) async throws(BusError) -> [StreamEntry] {
         guard room > 0 else { return [] }
         return try await self.bus.claim(
@@ -101,36 +98,19 @@ package final class PushService: Sendable {
         await self.send(wakeups)
     }
 
-    /// Sends side by side, so many at a time, and ends the Jobs of those that went out.
+    /// Pushes and ends the Jobs of those that are remembered.
     private func send(_ wakeups: [Wakeup]) async {
-        guard !wakeups.isEmpty else { return }
-        let sent = await withTaskGroup(of: Wakeup?.self) { group in
-            var sent: [Wakeup] = []
-            for (index, wakeup) in wakeups.enumerated() {
-                if index >= PushLimits.sendsInFlightMax, let done = await group.next() ?? nil { sent.append(done) }
-                group.addTask { await self.send(wakeup) ? wakeup : nil }
+        for start in stride(from: 0, to: wakeups.count, by: PushLimits.takeMax) {
+            let part = wakeups[start..<min(start + PushLimits.takeMax, wakeups.count)]
+            let items = part.map { PushRound.Item(recipient: $0.recipient, wakeID: $0.wakeID, queuedAt: $0.queuedAt) }
+            do throws(StoreError) {
+                try await self.round.push(items)
+                self.round.desk.metrics.coalesced.increment(by: part.reduce(0) { $0 + $1.jobs.count - 1 })
+                self.acknowledge(part.flatMap(\.jobs))
+            } catch {
+                // The Jobs stay taken, and come again after `claimIdle`.
+                self.logger.warning("wakes not remembered", [.error: "\(error)", .count: .number(part.count)])
             }
-            for await case let done? in group { sent.append(done) }
-            return sent
-        }
-        self.acknowledge(sent.flatMap(\.jobs))
-    }
-
-    private func send(_ wakeup: Wakeup) async -> Bool {
-        do throws(PushError) {
-            try await self.provider.send(wakeup)
-            self.metrics.byResult[.sent].increment()
-            self.metrics.coalesced.increment(by: wakeup.jobs.count - 1)
-            self.logger.debug(
-                "wake sent",
-                [
-                    .wakeId: "\(wakeup.wakeID)", .count: .number(wakeup.jobs.count), .provider: "\(self.provider.name)",
-                ])
-            return true
-        } catch {
-            self.metrics.byResult[.failed].increment()
-            self.logger.debug("wake not sent", [.wakeId: "\(wakeup.wakeID)", .error: "\(error)"])
-            return false
         }
     }
 

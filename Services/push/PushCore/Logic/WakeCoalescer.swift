@@ -6,6 +6,8 @@ package struct Wakeup: Equatable, Sendable {
     package let recipient: WhisperID
     /// What the provider sees instead of a name: that of the first Job.
     package let wakeID: UUIDText
+    /// When that Job was queued.
+    package let queuedAt: Timestamp
     package fileprivate(set) var jobs: [EntryID]
 }
 
@@ -50,7 +52,8 @@ package struct WakeCoalescer {
     /// - Parameter now: not before that of an earlier call.
     /// - Returns: the push to send now, if the Job does not wait for another one.
     package mutating func received(_ wake: Wake, _ job: EntryID, at now: ContinuousClock.Instant) -> Wakeup? {
-        let alone = Wakeup(recipient: wake.recipient, wakeID: wake.wakeID, jobs: [job])
+        let alone = Wakeup(
+            recipient: wake.recipient, wakeID: wake.wakeID, queuedAt: wake.queuedAt, jobs: [job])
         guard self.windows[wake.recipient] != nil else {
             // More identities than windows: an extra push harms less than a missing one.
             if self.windows.count < self.windowsMax { self.open(for: wake.recipient, at: now) }

@@ -1,0 +1,196 @@
+import Bus
+import Contract
+import Logging
+import Store
+import Synchronization
+import Telemetry
+
+/// Takes the wake-ups of calls from their own stream and pushes each at once: never gathered, never behind mail, and not
+/// after the ring has ended. What follows a ring is its end, and only where a ring may have been heard.
+package final class CallPusher: Sendable {
+    private static let stream = Keyspace.callWakes.name
+    private static let group = "push"
+
+    private let consumer: String
+    private let bus: any JobBus & KeyBus
+    private let desk: PushDesk
+    private let table: RecipientTable
+    private let logger: Logger
+    private let isDraining = Atomic<Bool>(false)
+    private let inFlight = Atomic<Int>(0)
+    private let ended: AsyncStream<Never>
+    private let end: AsyncStream<Never>.Continuation
+
+    init(consumer: String, bus: any JobBus & KeyBus, desk: PushDesk, table: RecipientTable, logger: Logger) {
+        self.consumer = consumer
+        self.bus = bus
+        self.desk = desk
+        self.table = table
+        self.logger = logger
+        (self.ended, self.end) = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(1))
+    }
+
+    /// Works until cancelled or drained.
+    package func run() async {
+        await withDiscardingTaskGroup { group in
+            var nextClaim = ContinuousClock.now
+            while !Task.isCancelled, !self.isDraining.load(ordering: .relaxed) {
+                do throws(BusError) {
+                    let room = PushLimits.callsInFlightMax - self.inFlight.load(ordering: .relaxed)
+                    guard room > 0 else {
+                        try? await Task.sleep(for: PushLimits.callRetryMin)
+                        continue
+                    }
+                    var entries: [StreamEntry] = []
+                    if .now >= nextClaim {
+                        nextClaim = .now + PushLimits.claimEvery
+                        entries = try await self.bus.claim(
+                            from: Self.stream, group: Self.group, consumer: self.consumer,
+                            idle: PushLimits.callClaimIdle, limit: room)
+                        self.desk.metrics.callWakesWaiting.set(try await self.bus.depth(of: [Self.stream])[0])
+                    }
+                    if entries.isEmpty {
+                        entries = try await self.bus.take(
+                            from: Self.stream, group: Self.group, consumer: self.consumer,
+                            limit: min(room, PushLimits.takeMax), patience: PushLimits.patience)
+                    }
+                    // A call and its end stay in order; different calls do not wait for each other.
+                    for wakes in self.read(entries) {
+                        self.inFlight.wrappingAdd(1, ordering: .relaxed)
+                        group.addTask {
+                            for (entry, wake) in wakes { await self.serve(wake, entry) }
+                            self.inFlight.wrappingSubtract(1, ordering: .relaxed)
+                        }
+                    }
+                } catch {
+                    self.logger.debug("calls cannot be read", [.error: "\(error)"])
+                    try? await Task.sleep(for: PushLimits.retryDelay)
+                }
+            }
+        }
+        // The group has waited for every Job.
+        self.end.finish()
+    }
+
+    /// Takes no more Jobs and answers those taken.
+    package func drain() async {
+        self.isDraining.store(true, ordering: .relaxed)
+        for await _ in self.ended {}
+    }
+
+    private func read(_ entries: [StreamEntry]) -> [[(EntryID, Wake)]] {
+        var byCall: [UUIDText: [(EntryID, Wake)]] = [:]
+        for entry in entries {
+            do throws(WireError) {
+                let wake = try Wake(decoding: entry.bytes)
+                self.logger.debug("wake taken", [.wakeId: "\(wake.wakeID)"])
+                byCall[wake.wakeID, default: []].append((entry.id, wake))
+            } catch {
+                self.logger.error("wake cannot be read", [.error: "\(error)"])
+                self.acknowledge(entry.id)
+            }
+        }
+        return Array(byCall.values)
+    }
+
+    private func serve(_ wake: Wake, _ entry: EntryID) async {
+        do throws(BusError) {
+            switch wake.reason {
+            case .message:
+                // A bug of whoever put it here. It is mail: it goes where mail goes.
+                try await self.bus.append(wake, to: Keyspace.wakes)
+                self.acknowledge(entry)
+            case .call(let isVideo, let until):
+                let push = Push(kind: .call(isVideo: isVideo), wakeID: wake.wakeID, expires: until)
+                try await self.ring(push, wake, entry)
+            case .callOver: try await self.over(wake, entry)
+            }
+        } catch {
+            // It comes again after `callClaimIdle`, if it still rings.
+            self.logger.warning("call not pushed", [.wakeId: "\(wake.wakeID)", .error: "\(error)"])
+        }
+    }
+
+    private func ring(_ push: Push, _ wake: Wake, _ entry: EntryID) async throws(BusError) {
+        guard push.expires > .now else { return self.drop(wake, entry) }
+        if try await self.mark(of: wake) == .over { return self.acknowledge(entry) }
+        // Before the push: a crash in between leaves a ring that perhaps was heard.
+        try await self.bus.set(
+            Keyspace.callWake(wake.wakeID), to: CallMark.sent(until: push.expires).bytes,
+            for: .milliseconds(push.expires.milliseconds - Timestamp.now.milliseconds) + PushLimits.callMarkSpare)
+        try await self.tryFor(push, wake, entry, while: push.expires)
+    }
+
+    private func over(_ wake: Wake, _ entry: EntryID) async throws(BusError) {
+        let mark = try await self.mark(of: wake)
+        // First of all: a ring that is still being tried stops, one that comes later is not begun.
+        try await self.bus.set(
+            Keyspace.callWake(wake.wakeID), to: CallMark.over.bytes, for: PushLimits.callMarkSpare)
+        guard case .sent(let until) = mark else { return self.acknowledge(entry) }
+        let push = Push(kind: .callOver, wakeID: wake.wakeID, expires: until)
+        // A ring that is past may still be shown; for that one more try is worth it.
+        try await self.tryFor(push, wake, entry, while: until)
+    }
+
+    /// Tries until a provider takes it, its time is over, or the Job has been held too long: then it goes round once more.
+    private func tryFor(_ push: Push, _ wake: Wake, _ entry: EntryID, while end: Timestamp) async throws(BusError) {
+        let held = ContinuousClock.now + PushLimits.callHeldMax
+        var failures = 0
+        while true {
+            let attempt: PushDesk.Attempt
+            do throws(StoreError) {
+                let device = try await self.table.devices(of: [wake.recipient])[wake.recipient]
+                attempt = await self.desk.attempt(push, for: wake.recipient, on: device, queuedAt: wake.queuedAt)
+            } catch {
+                self.logger.warning("device not found", [.wakeId: "\(wake.wakeID)", .error: "\(error)"])
+                attempt = PushDesk.Attempt(provider: .log, answer: .later(.unavailable, after: nil))
+            }
+            guard case .later(_, let after) = attempt.answer else {
+                if attempt.answer == .refused { await self.giveUp(push, wake, attempt, tries: failures + 1) }
+                return self.acknowledge(entry)
+            }
+            failures += 1
+            let doubled = min(PushLimits.callRetryMin * Double(1 << min(failures - 1, 8)), PushLimits.callRetryMax)
+            let pause = max(doubled * Double.random(in: 0.5..<1), after ?? .zero)
+            guard .now + pause < end else {
+                await self.giveUp(push, wake, attempt, tries: failures)
+                return self.acknowledge(entry)
+            }
+            guard .now + pause < held else {
+                try await self.bus.append(wake, to: Keyspace.callWakes)
+                return self.acknowledge(entry)
+            }
+            try? await Task.sleep(for: pause)
+            self.desk.metrics.retries.increment()
+            if push.kind != .callOver, try await self.mark(of: wake) == .over { return self.acknowledge(entry) }
+        }
+    }
+
+    private func mark(of wake: Wake) async throws(BusError) -> CallMark? {
+        try await self.bus.get(Keyspace.callWake(wake.wakeID)).flatMap { CallMark($0) }
+    }
+
+    /// Nobody rings any more.
+    private func drop(_ wake: Wake, _ entry: EntryID) {
+        self.desk.metrics.tried(.log, .late)
+        self.logger.debug("call rings no longer", [.wakeId: "\(wake.wakeID)"])
+        self.acknowledge(entry)
+    }
+
+    private func giveUp(_ push: Push, _ wake: Wake, _ attempt: PushDesk.Attempt, tries: Int) async {
+        self.logger.warning("wake given up", [.wakeId: "\(wake.wakeID)", .reason: "\(attempt.result.rawValue)"])
+        self.desk.metrics.deadLetters.increment()
+        let letter = RecipientTable.DeadLetter(
+            recipient: wake.recipient, wakeID: wake.wakeID, kind: push.kind.name, provider: attempt.provider,
+            reason: attempt.result, tries: tries, at: .now)
+        do throws(StoreError) {
+            try await self.table.write([], [letter])
+        } catch {
+            self.logger.warning("dead letter not written", [.wakeId: "\(wake.wakeID)", .error: "\(error)"])
+        }
+    }
+
+    private func acknowledge(_ entry: EntryID) {
+        self.bus.acknowledge([entry], in: Self.stream, group: Self.group)
+    }
+}

@@ -1,0 +1,244 @@
+package import Logging
+package import NIOCore
+import NIOPosix
+package import NIOSSL
+import Telemetry
+
+/// Requests to one origin over one HTTP/2 connection at a time. Connects when it is first needed, and again after the
+/// connection has ended; a connection that is going away finishes what it has beside its successor.
+///
+/// The actor lives on one event loop, its sockets' own.
+package actor HTTP2Client {
+    package struct Origin: Hashable, Sendable {
+        package var host: String
+        package var port: Int
+
+        package init(host: String, port: Int) {
+            self.host = host
+            self.port = port
+        }
+
+        var authority: String { self.port == 443 ? self.host : "\(self.host):\(self.port)" }
+    }
+
+    /// A request on its way. `stream` is nil while it waits for one.
+    private struct Exchange {
+        let request: HTTP2Request
+        let done: CheckedContinuation<Result<HTTP2Response, HTTP2Error>, Never>
+        let deadline: Scheduled<Void>
+        var resends = 0
+        var place: (link: UInt64, stream: Int32)?
+    }
+
+    private nonisolated let eventLoop: any EventLoop
+    package nonisolated var unownedExecutor: UnownedSerialExecutor { self.eventLoop.executor.asUnownedSerialExecutor() }
+
+    private let origin: Origin
+    private let tls: NIOSSLContext
+    private let allowsPrivateAddresses: Bool
+    private let logger: Logger
+
+    private var exchanges: [UInt64: Exchange] = [:]
+    /// Requests without a stream, oldest first. May name some that have ended meanwhile.
+    private var waiting: [UInt64] = []
+    private var waitingFirst = 0
+    private var lastExchange: UInt64 = 0
+
+    /// The connections that live, the one that takes requests and those that are going away, by number.
+    private var links: [UInt64: HTTP2Connection] = [:]
+    /// Which request each stream of a connection belongs to.
+    private var streams: [UInt64: [Int32: UInt64]] = [:]
+    private var lastLink: UInt64 = 0
+    /// The connection that is being made or takes requests.
+    private var current: UInt64?
+    private var failedConnects = 0
+    private var pausesUntil: NIODeadline?
+    private var isClosed = false
+    /// Ends a link that is not ready in time, then pings it.
+    private var watches: [UInt64: Scheduled<Void>] = [:]
+
+    /// - Parameters:
+    ///   - allowsPrivateAddresses: whether the origin is an operator's word, not a client's.
+    package init(
+        origin: Origin, tls: NIOSSLContext, allowsPrivateAddresses: Bool = true, eventLoop: any EventLoop, logger: Logger
+    ) {
+        self.origin = origin
+        self.tls = tls
+        self.allowsPrivateAddresses = allowsPrivateAddresses
+        self.eventLoop = eventLoop
+        self.logger = logger
+    }
+
+    /// Connections made so far.
+    package var connectionsMade: Int { Int(self.lastLink) }
+
+    /// Whether nothing is under way.
+    package var isIdle: Bool { self.exchanges.isEmpty }
+
+    /// Sends a request and waits for its answer, whatever its status.
+    package func send(_ request: HTTP2Request, within patience: Duration) async throws(HTTP2Error) -> HTTP2Response {
+        guard self.exchanges.count < HTTP2Limits.waitingMax else { throw .full }
+        guard !self.isClosed else { throw .unavailable }
+        if self.current == nil, let pausesUntil, pausesUntil > .now() { throw .unavailable }
+        self.lastExchange += 1
+        let id = self.lastExchange
+        let result = await withCheckedContinuation { done in
+            let deadline = self.eventLoop.scheduleTask(in: TimeAmount(patience)) {
+                self.assumeIsolated { $0.timedOut(id) }
+            }
+            self.exchanges[id] = Exchange(request: request, done: done, deadline: deadline)
+            self.waiting.append(id)
+            self.pump()
+        }
+        return try result.get()
+    }
+
+    /// Ends all connections; what is under way fails.
+    package func close() {
+        self.isClosed = true
+        for link in self.links.values { link.close() }
+        self.failWaiting()
+    }
+
+    // MARK: Requests
+
+    /// Gives streams to those who wait.
+    private func pump() {
+        guard let current else { return self.connect() }
+        guard let link = self.links[current] else { return }
+        while self.waitingFirst < self.waiting.count, link.hasRoom {
+            let id = self.waiting[self.waitingFirst]
+            self.waitingFirst += 1
+            guard let exchange = self.exchanges[id] else { continue }
+            guard let stream = link.send(exchange.request) else {
+                self.waitingFirst -= 1
+                break
+            }
+            self.exchanges[id]?.place = (current, stream)
+            self.streams[current, default: [:]][stream] = id
+        }
+        // Half of the list at least is past when it is moved.
+        if self.waitingFirst > self.waiting.count / 2 {
+            self.waiting.removeFirst(self.waitingFirst)
+            self.waitingFirst = 0
+        }
+    }
+
+    private func finish(_ id: UInt64, _ result: Result<HTTP2Response, HTTP2Error>) {
+        guard let exchange = self.exchanges.removeValue(forKey: id) else { return }
+        exchange.deadline.cancel()
+        exchange.done.resume(returning: result)
+    }
+
+    private func timedOut(_ id: UInt64) {
+        if let place = self.exchanges[id]?.place {
+            self.streams[place.link]?[place.stream] = nil
+            self.links[place.link]?.cancel(place.stream)
+            self.closeIfDone(place.link)
+        }
+        self.finish(id, .failure(.timedOut))
+        self.pump()
+    }
+
+    /// Its connection is gone, or the peer did not want it there.
+    private func sendAgain(_ id: UInt64) {
+        guard let exchange = self.exchanges[id] else { return }
+        guard exchange.resends < HTTP2Limits.resendsMax, !self.isClosed else { return self.finish(id, .failure(.unavailable)) }
+        self.exchanges[id]?.resends += 1
+        self.exchanges[id]?.place = nil
+        self.waiting.append(id)
+    }
+
+    private func failWaiting() {
+        let waiting = self.waiting[self.waitingFirst...]
+        self.waiting = []
+        self.waitingFirst = 0
+        for id in waiting { self.finish(id, .failure(.unavailable)) }
+    }
+
+    // MARK: Connections
+
+    private func connect() {
+        guard !self.isClosed, self.current == nil, self.waitingFirst < self.waiting.count else { return }
+        if let pausesUntil, pausesUntil > .now() { return self.failWaiting() }
+        self.lastLink += 1
+        let id = self.lastLink
+        let link = HTTP2Connection(authority: self.origin.authority)
+        link.onNews = { [weak self] news in
+            nonisolated(unsafe) let news = news  // The link lives on the actor's own loop.
+            self?.assumeIsolated { $0.heard(news, from: id) }
+        }
+        self.links[id] = link
+        self.current = id
+        self.watches[id] = self.eventLoop.scheduleTask(in: TimeAmount(HTTP2Limits.connectMax)) {
+            self.assumeIsolated { if $0.links[id]?.isReady == false { $0.links[id]?.close() } }
+        }
+        let bound = NIOLoopBound(link, eventLoop: self.eventLoop)
+        let (tls, origin, gated) = (self.tls, self.origin, !self.allowsPrivateAddresses)
+        ClientBootstrap(group: self.eventLoop)
+            .connectTimeout(TimeAmount(HTTP2Limits.connectMax))
+            .channelOption(.tcpOption(.tcp_nodelay), value: 1)
+            .channelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    // The name is checked against the certificate; an address cannot be sent as one (RFC 6066 §3).
+                    let isAddress = (try? SocketAddress(ipAddress: origin.host, port: 0)) != nil
+                    let client = try NIOSSLClientHandler(context: tls, serverHostname: isAddress ? nil : origin.host)
+                    if gated { try channel.pipeline.syncOperations.addHandler(AddressGate()) }
+                    try channel.pipeline.syncOperations.addHandlers([client, bound.value])
+                }
+            }
+            .connect(host: origin.host, port: origin.port)
+            .whenFailure { _ in bound.value.close() }
+    }
+
+    private func heard(_ news: HTTP2Connection.News, from id: UInt64) {
+        switch news {
+        case .event(.ready):
+            self.failedConnects = 0
+            self.pausesUntil = nil
+            self.watch(id)
+        case .event(.answered(let stream, let response)):
+            if let exchange = self.streams[id]?.removeValue(forKey: stream) { self.finish(exchange, .success(response)) }
+            self.closeIfDone(id)
+        case .event(.failed(let stream, _)):
+            if let exchange = self.streams[id]?.removeValue(forKey: stream) { self.sendAgain(exchange) }
+            self.closeIfDone(id)
+        case .event(.goingAway):
+            self.logger.debug("provider's connection goes away", [:])
+            if self.current == id { self.current = nil }
+            self.closeIfDone(id)
+        case .event(.pong): break
+        case .closed: self.ended(id)
+        }
+        self.pump()
+    }
+
+    /// A connection that takes no more requests and has none.
+    private func closeIfDone(_ id: UInt64) {
+        guard let link = self.links[id], link.isDraining, self.streams[id]?.isEmpty ?? true else { return }
+        link.close()
+    }
+
+    private func watch(_ id: UInt64) {
+        self.watches[id]?.cancel()
+        self.watches[id] = self.eventLoop.scheduleTask(in: TimeAmount(HTTP2Limits.pingEvery)) {
+            self.assumeIsolated { client in
+                if client.links[id]?.ping() == true { client.watch(id) }
+            }
+        }
+    }
+
+    private func ended(_ id: UInt64) {
+        guard let link = self.links.removeValue(forKey: id) else { return }
+        self.watches.removeValue(forKey: id)?.cancel()
+        if self.current == id { self.current = nil }
+        for exchange in (self.streams.removeValue(forKey: id) ?? [:]).values.sorted() { self.sendAgain(exchange) }
+        guard !link.isReady else { return }
+        // It never worked: whoever waits learns it now, and the next attempt comes later.
+        self.failedConnects += 1
+        let doubled = HTTP2Limits.pauseMin * Double(1 << min(self.failedConnects - 1, 16))
+        self.pausesUntil = .now() + TimeAmount(min(doubled, HTTP2Limits.pauseMax) * Double.random(in: 0.75...1.25))
+        self.logger.warning("provider cannot be reached", [.attempt: .number(self.failedConnects)])
+        self.failWaiting()
+    }
+}

@@ -1,0 +1,83 @@
+import Bus
+import Contract
+import Logging
+import Store
+import Telemetry
+
+/// Looks after recipients that were pushed: who has come back, whose failed push is to be tried again, and who is to be
+/// reminded because mail still waits. The times stand in the database, so that another process takes over those of one that
+/// died; several may look side by side.
+package struct WakeLook: Sendable {
+    let bus: any KeyBus
+    let table: RecipientTable
+    let round: PushRound
+    let watcher: Watcher
+    let schedule: PushSchedule
+    let logger: Logger
+
+    /// Looks until its task is cancelled.
+    package func run() async {
+        var nextSweep = ContinuousClock.now
+        while !Task.isCancelled {
+            do throws(StoreError) {
+                try await self.seeWhoCame()
+                while try await self.lookAtDue() == PushLimits.takeMax {}
+                if .now >= nextSweep {
+                    nextSweep = .now + PushLimits.sweepEvery
+                    try await self.table.sweep(at: .now, limit: PushLimits.sweepRowsMax)
+                }
+            } catch {
+                self.logger.warning("recipients not looked after", [.error: "\(error)"])
+            }
+            try? await Task.sleep(for: PushLimits.lookEvery)
+        }
+    }
+
+    /// Those pushed lately who have a connection now: how soon, to the second.
+    private func seeWhoCame() async throws(StoreError) {
+        let watched = self.watcher.watch.withLock { $0.watched(at: .now) }
+        guard !watched.isEmpty, let present = await self.present(watched), !present.isEmpty else { return }
+        let now = ContinuousClock.now
+        let metrics = self.round.desk.metrics
+        for recipient in try await self.table.woke(Array(present), at: .now) {
+            metrics.woke.increment()
+            self.logger.debug("pushed recipient is back", [.whisperId: "\(recipient)"])
+            if let after = self.watcher.watch.withLock({ $0.came(recipient, at: now) }) {
+                metrics.wokeSeconds.record(duration: after)
+            }
+        }
+        // Those whom somebody else has seen before are not watched any longer either.
+        self.watcher.watch.withLock { watch in for recipient in present { _ = watch.came(recipient, at: now) } }
+    }
+
+    /// - Returns: how many there were.
+    private func lookAtDue() async throws(StoreError) -> Int {
+        let due = try await self.table.takeDue(at: .now, lease: PushLimits.lookLease, limit: PushLimits.takeMax)
+        guard !due.isEmpty else { return 0 }
+        // Without the bus nobody can tell who is there: they come again when their lease ends.
+        guard let present = await self.present(due.filter(\.hasMail).map(\.id)) else { return 0 }
+        let back = due.filter { !$0.hasMail || present.contains($0.id) }.map(\.id)
+        if !back.isEmpty { self.round.desk.metrics.woke.increment(by: try await self.table.woke(back, at: .now).count) }
+        let items = due.filter { $0.hasMail && !present.contains($0.id) }.map { recipient in
+            PushRound.Item(
+                recipient: recipient.id, wakeID: .random(), isReminder: recipient.history.unanswered > 0, isDue: true)
+        }
+        try await self.round.push(items)
+        return due.count
+    }
+
+    /// Who of them has a connection. Nil: the bus cannot say.
+    private func present(_ identities: [WhisperID]) async -> Set<WhisperID>? {
+        var present: Set<WhisperID> = []
+        for start in stride(from: 0, to: identities.count, by: PushLimits.presencesPerReadMax) {
+            let part = identities[start..<min(start + PushLimits.presencesPerReadMax, identities.count)]
+            do throws(BusError) {
+                let keys = try await self.bus.get(part.map { Keyspace.presence($0) })
+                for (identity, key) in zip(part, keys) where key != nil { present.insert(identity) }
+            } catch {
+                return nil
+            }
+        }
+        return present
+    }
+}

@@ -1,0 +1,80 @@
+package import Contract
+package import Telemetry
+
+/// One wake-up for one device, as a provider is to send it. It carries no content and names nobody.
+package struct Push: Equatable, Sendable {
+    package enum Kind: Equatable, Sendable {
+        /// Mail waits. A reminder says so again because the first wake-up has woken nobody: quietly, and without priority.
+        case mail(isReminder: Bool)
+        case call(isVideo: Bool)
+        /// The call with the same wake id rings no longer.
+        case callOver
+
+        /// What the app reads, and operators.
+        package var name: String {
+            switch self {
+            case .mail: "mail"
+            case .call: "call"
+            case .callOver: "callOver"
+            }
+        }
+    }
+
+    package var kind: Kind
+    package var wakeID: UUIDText
+    /// What is not delivered by then is worth nothing. In the past: now or never.
+    package var expires: Timestamp
+
+    package init(kind: Kind, wakeID: UUIDText, expires: Timestamp) {
+        self.kind = kind
+        self.wakeID = wakeID
+        self.expires = expires
+    }
+
+    /// Later wake-ups with the same key replace earlier ones that the device has not seen.
+    package var collapseKey: String {
+        if case .mail = self.kind { "mail" } else { "\(UUIDText(high: self.wakeID.high, low: self.wakeID.low))" }
+    }
+
+    /// Whether the app is going to show something at once. Providers punish urgency without.
+    package var isUrgent: Bool { self.kind != .mail(isReminder: true) }
+
+    /// Whole seconds until it expires; 0 is now or never.
+    package func secondsLeft(at now: Timestamp) -> Int64 {
+        max(0, self.expires.milliseconds - now.milliseconds) / 1_000
+    }
+
+    /// The members of the payload that the app reads, as JSON.
+    var facts: [UInt8] {
+        var json = JSONWriter()
+        json.add("wakeId", UUIDText(high: self.wakeID.high, low: self.wakeID.low))
+        json.add("kind", self.kind.name)
+        if case .call(let isVideo) = self.kind { json.add("video", isVideo) }
+        return json.finished()
+    }
+}
+
+/// What a provider made of one push.
+package enum PushAnswer: Equatable, Sendable {
+    case sent
+    /// The token is nobody's any more, unless the device has said something newer than `asOf`.
+    case tokenGone(asOf: Timestamp)
+    /// Not now. Try again, not before `after` if the provider says so.
+    case later(PushResult, after: Duration?)
+    /// The provider's access token of ours is too old: make another and try again at once. Providers answer it themselves;
+    /// nobody outside sees it.
+    case staleCredentials
+    /// Never: the fault is ours.
+    case refused
+
+    /// As it is counted, and shown to operators.
+    package var result: PushResult {
+        switch self {
+        case .sent: .sent
+        case .tokenGone: .tokenGone
+        case .later(let result, _): result
+        case .staleCredentials: .credentials
+        case .refused: .refused
+        }
+    }
+}

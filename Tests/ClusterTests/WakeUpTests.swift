@@ -1,0 +1,165 @@
+import Contract
+import LocalStack
+import PushPeers
+import TestKit
+import Testing
+
+/// Push from end to end: offline mail, the providers' demands, the phone that comes back, and what happens when push dies.
+@Suite(.cluster(PushWorld.configure), .serialized) struct WakeUps {
+    /// Somebody with a push token who has gone away.
+    private func sleeper(
+        platform: String = "ios", token: String? = nil, voip: String? = nil
+    ) async throws -> (phone: Phone, token: String) {
+        let token = token ?? Keys.random(32).map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+        let phone = try await Cluster.phone(Person(platform: platform))
+        var tokens: Fields = ["pushToken": token]
+        tokens["voipToken"] = voip
+        try await phone.ask("update_tokens", tokens).expecting("tokens_updated")
+        phone.client.cut()
+        return (phone, token)
+    }
+
+    /// Mail that finds its recipient away: written until a push comes, because a router may learn late that it is.
+    @discardableResult
+    private func mail(to sleeper: Phone, token: String) async throws -> (id: String, push: PeerRequest) {
+        let alice = try await Cluster.phone()
+        var id = ""
+        try await waitUntil("a push for new mail", within: .seconds(30), every: .milliseconds(200)) {
+            id = try await alice.text(sleeper)
+            return try await !PushWorld.requests(for: token).isEmpty
+        }
+        return (id, try await PushWorld.requests(for: token)[0])
+    }
+
+    private func tokens(of phone: Phone) async throws -> String {
+        try await Cluster.database(
+            "SELECT COALESCE(push_token, '-') FROM auth.devices WHERE auth.whisper_id_text(whisper_id) = '\(phone.id)'")
+    }
+
+    @Test func offlineMailWakesAPhoneAndItsComingBackIsCounted() async throws {
+        let (bob, token) = try await self.sleeper()
+        let woke = await PushWorld.metric("whisper_push_woke_total")
+        let (id, push) = try await self.mail(to: bob, token: token)
+        #expect(push.headers["apns-push-type"] == "alert" && push.headers["apns-collapse-id"] == "mail")
+        #expect(push.wake["kind"] == "mail")
+        let text = String(decoding: push.body, as: UTF8.self)
+        #expect(!text.contains(bob.id) && !text.contains(id))
+
+        let back = try await Cluster.reconnected(bob)
+        for message in try await back.pending() {
+            back.acknowledge(message.id, from: message["from"]?.string ?? "")
+        }
+        try await waitUntil("it is counted", within: .seconds(15), every: .milliseconds(100)) {
+            await PushWorld.metric("whisper_push_woke_total") > woke
+        }
+        #expect(await PushWorld.metric(#"whisper_push_total{"#) >= 1)
+        #expect(try await Cluster.database("SELECT count(*) FROM push.recipients WHERE woke_at IS NOT NULL") != "0")
+    }
+
+    @Test func operatorsSeeThePushOfAMessage() async throws {
+        let (bob, token) = try await self.sleeper()
+        let alice = try await Cluster.phone()
+        var push: JSON?
+        try await waitUntil("a message with its push", within: .seconds(30), every: .milliseconds(200)) {
+            let id = try await alice.text(bob)
+            try? await waitUntil("its push", within: .seconds(3), every: .milliseconds(100)) {
+                push = try await Operators.get("/admin/messages/\(id)").body["deliveries"]?[0]?["push"]
+                return push != nil
+            }
+            return push != nil
+        }
+        let wakes = try await PushWorld.requests(for: token).map { $0.wake["wakeId"] }
+        #expect(push?["result"]?.string == "sent" && push?["provider"]?.string == "apns")
+        #expect(wakes.contains(push?["wakeId"]?.string))
+    }
+
+    @Test func aSecondWakeUpGoesOutWhileMailWaits() async throws {
+        let (bob, token) = try await self.sleeper()
+        try await self.mail(to: bob, token: token)
+        let requests = try await PushWorld.requests(for: token, atLeast: 3, within: .seconds(60))
+        #expect(requests[0].headers["apns-priority"] == "10")
+        #expect(requests.contains { $0.headers["apns-priority"] == "5" })
+        #expect(Set(requests.map { $0.wake["wakeId"] }).count == requests.count)
+    }
+
+    @Test func aPushServiceThatIsKilledLosesNone() async throws {
+        let (bob, token) = try await self.sleeper()
+        PushWorld.reply(to: token, .stall)
+        let (_, first) = try await self.mail(to: bob, token: token)
+        await Cluster.stack.kill(.push(1))
+        try await Cluster.stack.start(.push(1))
+        let requests = try await PushWorld.requests(for: token, atLeast: 2, within: .seconds(40))
+        #expect(requests.dropFirst().contains { $0.wake["wakeId"] == first.wake["wakeId"] })
+    }
+
+    @Test func wakeUpsQueuedWhilePushIsAwayAreSentWhenItIsBack() async throws {
+        let (bob, token) = try await self.sleeper()
+        let alice = try await Cluster.phone()
+        await Cluster.stack.kill(.push(1))
+        for _ in 0..<5 { try await alice.text(bob) }
+        try await Cluster.stack.start(.push(1))
+        try await PushWorld.requests(for: token, atLeast: 1, within: .seconds(60))
+    }
+
+    @Test func aProviderThatFailsIsAskedAgainAndWhatItRefusesIsADeadLetter() async throws {
+        let (bob, token) = try await self.sleeper()
+        PushWorld.reply(to: token, .answer(status: 503), .drop, .answer(status: 429, headers: [("retry-after", "1")]))
+        try await self.mail(to: bob, token: token)
+        // The dropped one is sent again at once.
+        try await PushWorld.requests(for: token, atLeast: 5, within: .seconds(60))
+
+        let (carol, other) = try await self.sleeper()
+        PushWorld.reply(to: other, .answer(status: 503), .answer(status: 503), .answer(status: 503), .answer(status: 503),
+            .answer(status: 503), .answer(status: 503), .answer(status: 503), .answer(status: 503), .answer(status: 503))
+        try await self.mail(to: carol, token: other)
+        try await waitUntil("operators see it", within: .seconds(60), every: .milliseconds(200)) {
+            let letters = try await Operators.get("/admin/push/dead-letters").body["deadLetters"]?.elements ?? []
+            return letters.contains { $0["whisperId"]?.string == carol.id && $0["reason"]?.string == "unavailable" }
+        }
+    }
+
+    @Test func aTokenIsClearedOnlyIfItIsStillTheSameAndOlder() async throws {
+        let (bob, old) = try await self.sleeper()
+        let (carol, gone) = try await self.sleeper()
+        // It was gone before the device showed it again: the device knows better.
+        PushWorld.reply(to: old, .answer(status: 410, body: #"{"reason":"Unregistered","timestamp":1600000000000}"#))
+        PushWorld.reply(to: gone, .answer(status: 410, body: #"{"reason":"Unregistered"}"#))
+        try await self.mail(to: bob, token: old)
+        try await self.mail(to: carol, token: gone)
+        // Auth takes them in order.
+        try await waitUntil("it is cleared", within: .seconds(20), every: .milliseconds(100)) {
+            try await self.tokens(of: carol) == "-"
+        }
+        #expect(try await self.tokens(of: bob) == old)
+    }
+
+    @Test func aCallRingsAtOnceAndItsEndFollows() async throws {
+        let voip = Keys.random(32).map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+        let (bob, _) = try await self.sleeper(voip: voip)
+        let (recipient, wakeID) = (try #require(WhisperID(bob.id)), UUIDText.random())
+        let clock = ContinuousClock.now
+        try await PushWorld.queue(
+            Wake(
+                recipient: recipient, reason: .call(isVideo: true, until: .now + .seconds(45)), wakeID: wakeID, queuedAt: .now))
+        let ring = try await PushWorld.requests(for: voip, atLeast: 1)[0]
+        #expect(ContinuousClock.now - clock < .seconds(2))
+        #expect(ring.headers["apns-push-type"] == "voip" && ring.wake["kind"] == "call")
+        try await PushWorld.queue(Wake(recipient: recipient, reason: .callOver, wakeID: wakeID, queuedAt: .now))
+        let over = try await PushWorld.requests(for: voip, atLeast: 2)[1]
+        #expect(over.wake == ["wakeId": "\(wakeID)", "kind": "callOver"])
+        #expect(over.headers["apns-collapse-id"] == ring.headers["apns-collapse-id"])
+    }
+
+    @Test func everyKindOfTokenFindsItsProvider() async throws {
+        let (android, token) = try await self.sleeper(platform: "android", token: "fcm:\(newUUID())")
+        try await self.mail(to: android, token: token)
+        #expect(try await PushWorld.requests(for: token)[0].path.hasPrefix("/v1/projects/"))
+
+        let device = newUUID()
+        let subscription = try PushWorld.subscriber.get().token(endpoint: "\(PushWorld.endpoint)/\(device)")
+        let (free, _) = try await self.sleeper(platform: "android", token: subscription)
+        let (_, push) = try await self.mail(to: free, token: device)
+        let opened = try #require(try PushWorld.subscriber.get().open(push.body))
+        #expect(PeerRequest(body: opened).wake["kind"] == "mail")
+    }
+}

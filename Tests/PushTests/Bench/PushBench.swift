@@ -1,0 +1,145 @@
+import Bus
+import Contract
+import LocalStack
+import Logging
+import Store
+import Synchronization
+import TestKit
+
+@testable import PushCore
+
+let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+
+/// Push on a bus in memory and a real Postgres, with what it is granted and no more. Auth's tokens and the router's mail are
+/// tables of the test's own.
+final class PushBench: Sendable {
+    let postgres: PostgresServer
+    let pool: PostgresPool
+    let bus = MemoryBus()
+
+    private init(_ postgres: PostgresServer, _ pool: PostgresPool) {
+        self.postgres = postgres
+        self.pool = pool
+    }
+
+    static func with(_ body: (PushBench) async throws -> Void) async throws {
+        let postgres = try await PostgresServer.temporary()
+        do {
+            try await postgres.run(
+                """
+                CREATE SCHEMA auth;
+                CREATE TABLE auth.push_tokens
+                    (whisper_id bigint PRIMARY KEY, platform text, push_token text, voip_token text);
+                CREATE SCHEMA router;
+                CREATE TABLE router.waiting (recipient bigint, accepted_at timestamptz);
+                """)
+            try await PushParts.migrator.run(
+                PostgresConfiguration(url: postgres.url(), applicationName: "migrate"), logger: quiet)
+            try await postgres.run(
+                """
+                ALTER ROLE whisper_push LOGIN;
+                GRANT USAGE ON SCHEMA auth, router TO whisper_push;
+                GRANT SELECT ON auth.push_tokens, router.waiting TO whisper_push;
+                """)
+            let pool = PostgresPool(
+                PostgresConfiguration(url: postgres.url(user: "whisper_push"), applicationName: "push"), connections: 4,
+                logger: quiet)
+            try await body(PushBench(postgres, pool))
+            pool.close()
+        } catch {
+            await postgres.stop()
+            throw error
+        }
+        await postgres.stop()
+    }
+
+    /// Runs one instance of push while `body` does. It is drained at the end, or just cut off.
+    func running(
+        _ provider: any PushProvider, scale: Double = 1, claimIdle: Duration = PushLimits.claimIdle, drains: Bool = true,
+        _ body: () async throws -> Void
+    ) async throws {
+        let parts = PushParts(
+            instance: 1, bus: self.bus, pool: self.pool, providers: PushProviders(standIn: provider),
+            schedule: PushSchedule(scale: scale, claimIdle: claimIdle), logger: quiet)
+        try await withThrowingTaskGroup { group in
+            group.addTask { await parts.mail.run() }
+            group.addTask { await parts.calls.run() }
+            group.addTask { await parts.look.run() }
+            try await body()
+            if drains {
+                await parts.mail.drain()
+                await parts.calls.drain()
+            }
+            group.cancelAll()
+        }
+    }
+
+    // MARK: Script
+
+    func device(_ id: WhisperID, platform: String = "ios", push: String? = "aa", voip: String? = nil) async throws {
+        let quoted = [push, voip].map { $0.map { "'\($0)'" } ?? "NULL" }.joined(separator: ", ")
+        try await self.postgres.run(
+            "INSERT INTO auth.push_tokens VALUES (\(id.bits), '\(platform)', \(quoted)) ON CONFLICT DO NOTHING")
+    }
+
+    func mail(for id: WhisperID) async throws {
+        try await self.postgres.run("INSERT INTO router.waiting VALUES (\(id.bits), now())")
+    }
+
+    func mailIsRead(by id: WhisperID) async throws {
+        try await self.postgres.run("DELETE FROM router.waiting WHERE recipient = \(id.bits)")
+    }
+
+    func appear(_ id: WhisperID) async throws {
+        try await self.bus.set(Keyspace.presence(id), to: [1], for: .seconds(60))
+    }
+
+    @discardableResult
+    func wake(_ id: WhisperID) async throws -> UUIDText {
+        let wake = Wake(recipient: id, reason: .message, wakeID: .random(), queuedAt: .now)
+        try await self.bus.append(wake, to: Keyspace.wakes)
+        return wake.wakeID
+    }
+
+    func call(_ id: WhisperID, _ reason: Wake.Reason, _ wakeID: UUIDText) async throws {
+        try await self.bus.append(
+            Wake(recipient: id, reason: reason, wakeID: wakeID, queuedAt: .now), to: Keyspace.callWakes)
+    }
+
+    func sql(_ text: String) async throws -> String { try await self.postgres.run(text) }
+
+    func depth() async throws -> [Int] {
+        try await self.bus.depth(of: [Keyspace.wakes.name, Keyspace.callWakes.name])
+    }
+}
+
+/// Remembers what it was asked to send, and answers as it is told.
+final class ScriptedProvider: PushProvider {
+    struct Sent: Equatable, Sendable {
+        var push: Push
+        var token: String
+        var isVoIP: Bool
+    }
+
+    let name = PushProviderName.apns
+    private let seen = Mutex<[Sent]>([])
+    private let answer: @Sendable (Int, Push) async -> PushAnswer
+
+    /// - Parameter answer: to the n-th push, from 1.
+    init(_ answer: @escaping @Sendable (Int, Push) async -> PushAnswer = { _, _ in .sent }) { self.answer = answer }
+
+    var sent: [Sent] { self.seen.withLock { $0 } }
+    var kinds: [Push.Kind] { self.sent.map(\.push.kind) }
+
+    func send(_ push: Push, to token: String, isVoIP: Bool) async -> PushAnswer {
+        let number = self.seen.withLock {
+            $0.append(Sent(push: push, token: token, isVoIP: isVoIP))
+            return $0.count
+        }
+        return await self.answer(number, push)
+    }
+
+    func wait(for count: Int, within patience: Duration = .seconds(20)) async throws {
+        try await waitUntil("\(count) pushes", within: patience) { self.sent.count >= count }
+    }
+}

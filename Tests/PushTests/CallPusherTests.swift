@@ -1,0 +1,102 @@
+import Bus
+import Contract
+import LocalStack
+import Testing
+
+@testable import PushCore
+
+/// Calls: at once, only while they ring, and ended where a ring may have been heard.
+@Suite(.serialized, .timeLimit(.minutes(2))) struct CallPusherTests {
+    private let alice = WhisperID(bits: 1)!
+
+    @Test func aCallAndItsEndGoToTheTokenForCalls() async throws {
+        try await PushBench.with { bench in
+            try await bench.device(self.alice, push: "aa", voip: "bb")
+            let (provider, wake) = (ScriptedProvider(), UUIDText.random())
+            let until = Timestamp.now + .seconds(45)
+            try await bench.running(provider) {
+                try await bench.call(self.alice, .call(isVideo: true, until: until), wake)
+                try await provider.wait(for: 1)
+                try await bench.call(self.alice, .callOver, wake)
+                try await provider.wait(for: 2)
+            }
+            #expect(provider.kinds == [.call(isVideo: true), .callOver])
+            #expect(provider.sent.allSatisfy { $0.token == "bb" && $0.isVoIP && $0.push.wakeID == wake && $0.push.expires == until })
+            #expect(try await bench.depth() == [0, 0])
+        }
+    }
+
+    @Test func aCallThatRingsNoLongerIsDropped() async throws {
+        try await PushBench.with { bench in
+            try await bench.device(self.alice)
+            let provider = ScriptedProvider()
+            try await bench.call(self.alice, .call(isVideo: false, until: .now - .seconds(1)), .random())
+            try await bench.running(provider) {
+                try await waitUntil("it is dropped", within: .seconds(10)) { try await bench.depth() == [0, 0] }
+            }
+            #expect(provider.sent.isEmpty)
+        }
+    }
+
+    @Test func anEndWithoutARingIsNotPushedAndSilencesALateRing() async throws {
+        try await PushBench.with { bench in
+            try await bench.device(self.alice)
+            let (provider, wake) = (ScriptedProvider(), UUIDText.random())
+            try await bench.running(provider) {
+                try await bench.call(self.alice, .callOver, wake)
+                try await waitUntil("it is taken", within: .seconds(10)) { try await bench.depth() == [0, 0] }
+                try await bench.call(self.alice, .call(isVideo: false, until: .now + .seconds(45)), wake)
+                try await waitUntil("it is taken", within: .seconds(10)) { try await bench.depth() == [0, 0] }
+            }
+            #expect(provider.sent.isEmpty)
+        }
+    }
+
+    @Test func aRingThatFailsIsTriedAgainUntilTheCallIsOver() async throws {
+        try await PushBench.with { bench in
+            try await bench.device(self.alice)
+            let wake = UUIDText.random()
+            let provider = ScriptedProvider { _, push in push.kind == .callOver ? .sent : .later(.unavailable, after: nil) }
+            try await bench.running(provider) {
+                try await bench.call(self.alice, .call(isVideo: false, until: .now + .seconds(45)), wake)
+                try await provider.wait(for: 2)
+                try await bench.call(self.alice, .callOver, wake)
+                try await waitUntil("all is done", within: .seconds(20)) { try await bench.depth() == [0, 0] }
+            }
+            // A ring that was tried was perhaps heard.
+            #expect(provider.kinds.filter { $0 == .callOver }.count == 1)
+            #expect(try await bench.sql("SELECT count(*) FROM push.dead_letters") == "0")
+        }
+    }
+
+    @Test func aRingThatFailsToItsEndIsADeadLetter() async throws {
+        try await PushBench.with { bench in
+            try await bench.device(self.alice)
+            let provider = ScriptedProvider { _, _ in .later(.unavailable, after: nil) }
+            try await bench.running(provider) {
+                try await bench.call(self.alice, .call(isVideo: false, until: .now + .seconds(2)), .random())
+                try await waitUntil("it is given up", within: .seconds(20)) {
+                    try await bench.sql("SELECT kind || reason FROM push.dead_letters") == "callunavailable"
+                }
+            }
+            #expect(try await bench.depth() == [0, 0])
+        }
+    }
+
+    @Test func callsDoNotWaitBehindMail() async throws {
+        try await PushBench.with { bench in
+            for bits in 1...300 { try await bench.device(WhisperID(bits: UInt64(bits))!) }
+            // Mail's provider hangs with all it can take.
+            let provider = ScriptedProvider { _, push in
+                if case .mail = push.kind { try? await Task.sleep(for: .seconds(3_600)) }
+                return .sent
+            }
+            for bits in 1...300 { try await bench.wake(WhisperID(bits: UInt64(bits))!) }
+            try await bench.running(provider, drains: false) {
+                try await provider.wait(for: PushLimits.takeMax)
+                try await bench.call(self.alice, .call(isVideo: false, until: .now + .seconds(45)), .random())
+                try await waitUntil("it rings", within: .seconds(5)) { provider.kinds.contains(.call(isVideo: false)) }
+            }
+        }
+    }
+}

@@ -1,0 +1,206 @@
+import Glibc
+import LocalStack
+import NIOCore
+import PushPeers
+import Synchronization
+import Testing
+
+@testable import PushCore
+
+/// The client against a real server of HTTP/2 over TLS that misbehaves as it is told.
+@Suite(.timeLimit(.minutes(1))) struct HTTP2ClientTests {
+    @Test func aRequestArrivesWholeAndItsAnswerComesBack() async throws {
+        try await Peers.with(answer: { _ in .answer(status: 418, headers: [("retry-after", "3")], body: "teapot") }) { peer in
+            let client = try Peers.client(of: peer)
+            let response = try await client.send(hello, within: .seconds(5))
+            #expect(response.status == 418 && response.retryAfter == .seconds(3))
+            #expect(String(decoding: response.body, as: UTF8.self) == "teapot")
+            let request = try #require(peer.requests.first)
+            #expect(request.method == "POST" && request.scheme == "https" && request.path == "/hello")
+            #expect(request.authority == "localhost:\(peer.port)" && request.headers["x-test"] == "1")
+            #expect(request.headers["content-length"] == "5" && request.body == Array("hello".utf8))
+            await client.close()
+        }
+    }
+
+    @Test func manyRequestsShareOneConnectionWithinThePeersBound() async throws {
+        try await Peers.with(streamsMax: 7) { peer in
+            let client = try Peers.client(of: peer)
+            let answered = await withTaskGroup(of: Bool.self) { group in
+                for _ in 0..<500 {
+                    group.addTask { (try? await client.send(hello, within: .seconds(20)))?.status == 200 }
+                }
+                return await group.reduce(0) { $0 + ($1 ? 1 : 0) }
+            }
+            #expect(answered == 500 && peer.requests.count == 500)
+            #expect(peer.connections == 1 && (2...7).contains(peer.streamsMost))
+            await client.close()
+        }
+    }
+
+    @Test func aBodyLongerThanTheWindowArrives() async throws {
+        try await Peers.with { peer in
+            let client = try Peers.client(of: peer)
+            let body = (0..<200_000).map { UInt8(truncatingIfNeeded: $0) }
+            let response = try await client.send(HTTP2Request(path: "/", headers: [], body: body), within: .seconds(5))
+            #expect(response.status == 200 && peer.requests.first?.body == body)
+            await client.close()
+        }
+    }
+
+    @Test func anAnswerThatIsTooLongIsNone() async throws {
+        try await Peers.with(answer: { _ in .answer(status: 200, body: String(repeating: "x", count: 100_000)) }) { peer in
+            let client = try Peers.client(of: peer)
+            await #expect(throws: HTTP2Error.unavailable) { try await client.send(hello, within: .seconds(5)) }
+            await client.close()
+        }
+    }
+
+    @Test func afterAGoAwayWhatIsUnderWayEndsAndTheRestGoesElsewhere() async throws {
+        try await Peers.with { peer in
+            let client = try Peers.client(of: peer)
+            peer.answer { _ in .answerAndGoAway(status: 200) }
+            #expect(try await client.send(hello, within: .seconds(5)).status == 200)
+            peer.answer { _ in .answer(status: 201) }
+            #expect(try await client.send(hello, within: .seconds(5)).status == 201)
+            #expect(peer.requests.map(\.connection) == [1, 2])
+            await client.close()
+        }
+    }
+
+    @Test func aRequestThatThePeerDidNotLookAtIsSentAgain() async throws {
+        try await Peers.with { peer in
+            let client = try Peers.client(of: peer)
+            for (reply, what) in [(PeerReply.goAway, "goaway"), (.reset(7), "refused"), (.drop, "dropped")] {
+                let once = Once()
+                peer.answer { _ in once.isFirst() ? reply : .answer(status: 200) }
+                #expect(try await client.send(hello, within: .seconds(5)).status == 200, "\(what)")
+            }
+            #expect(peer.requests.count == 6)
+            await client.close()
+        }
+    }
+
+    @Test func whatFailsAgainFails() async throws {
+        try await Peers.with(answer: { _ in .drop }) { peer in
+            let client = try Peers.client(of: peer)
+            await #expect(throws: HTTP2Error.unavailable) { try await client.send(hello, within: .seconds(5)) }
+            #expect(peer.requests.count == 1 + HTTP2Limits.resendsMax)
+            await client.close()
+        }
+    }
+
+    @Test func aPeerThatStallsCostsItsTimeAndNotTheConnection() async throws {
+        try await Peers.with(answer: { $0.path == "/stall" ? .stall : .answer(status: 200) }) { peer in
+            let client = try Peers.client(of: peer)
+            await #expect(throws: HTTP2Error.timedOut) {
+                try await client.send(HTTP2Request(path: "/stall", headers: [], body: []), within: .milliseconds(300))
+            }
+            #expect(try await client.send(hello, within: .seconds(5)).status == 200)
+            #expect(peer.connections == 1)
+            await client.close()
+        }
+    }
+
+    @Test func aConnectionThatEndedIsMadeAgain() async throws {
+        try await Peers.with { peer in
+            let client = try Peers.client(of: peer)
+            for _ in 0..<5 {
+                #expect(try await client.send(hello, within: .seconds(5)).status == 200)
+                peer.dropAll()
+            }
+            #expect(peer.connections >= 2)
+            await client.close()
+        }
+    }
+
+    @Test func nobodyElseIsTakenForTheProvider() async throws {
+        try await Peers.with { peer in
+            let stranger = try Peers.client(of: peer, trusting: false)
+            await #expect(throws: HTTP2Error.unavailable) { try await stranger.send(hello, within: .seconds(5)) }
+            #expect(peer.requests.isEmpty)
+        }
+    }
+
+    @Test func aPeerThatDoesNotSpeakHTTP2IsLeftAlone() async throws {
+        try await Peers.with(agrees: ["http/1.1"]) { peer in
+            let client = try Peers.client(of: peer)
+            await #expect(throws: HTTP2Error.unavailable) { try await client.send(hello, within: .seconds(5)) }
+            #expect(peer.requests.isEmpty)
+        }
+    }
+
+    @Test func afterAFailureTheNextAttemptWaits() async throws {
+        try await Peers.with(agrees: ["http/1.1"]) { peer in
+            let client = try Peers.client(of: peer)
+            for _ in 0..<50 { _ = try? await client.send(hello, within: .seconds(5)) }
+            #expect(await client.connectionsMade <= 3)
+        }
+    }
+
+    @Test func aPrivateAddressIsNotConnectedToForAClient() async throws {
+        try await Peers.with { peer in
+            for host in ["localhost", "127.0.0.1"] {
+                let client = try Peers.client(of: peer, allowsPrivateAddresses: false, host: host)
+                await #expect(throws: HTTP2Error.unavailable) { try await client.send(hello, within: .seconds(5)) }
+            }
+            #expect(peer.connections == 0)
+        }
+    }
+
+    /// What the client's own thread spends on a push-sized request, everything but the peer. Printed, not judged.
+    @Test func whatARequestCosts() async throws {
+        try await Peers.with(streamsMax: 1_000) { peer in
+            let client = try Peers.client(of: peer)
+            _ = try await client.send(hello, within: .seconds(5))
+            let body = [UInt8](repeating: UInt8(ascii: "x"), count: 200)
+            let request = HTTP2Request(
+                path: "/3/device/" + String(repeating: "ab", count: 32),
+                headers: [
+                    ("authorization", "bearer " + String(repeating: "x", count: 200)), ("apns-topic", "org.whisper.app"),
+                    ("apns-push-type", "alert"), ("apns-priority", "10"), ("apns-expiration", "1700000000"),
+                    ("apns-collapse-id", "mail"),
+                ], body: body)
+            let count = 20_000
+            let (cpu, clock) = (try await client.threadCPU(), ContinuousClock.now)
+            let answered = await withTaskGroup(of: Int.self) { group in
+                for _ in 0..<256 {
+                    group.addTask {
+                        var answered = 0
+                        for _ in 0..<count / 256 where (try? await client.send(request, within: .seconds(30)))?.status == 200 {
+                            answered += 1
+                        }
+                        return answered
+                    }
+                }
+                return await group.reduce(0, +)
+            }
+            let (spent, passed) = (try await client.threadCPU() - cpu, ContinuousClock.now - clock)
+            #expect(answered == count / 256 * 256 && peer.connections == 1)
+            print(
+                "one HTTP/2 connection: \(answered) requests, \(spent / answered) of CPU each on the client's thread"
+                    + " (\(Int(Double(answered) / (spent / .seconds(1)))) per second and core), \(Int(Double(answered) / (passed / .seconds(1)))) per second by the clock")
+            await client.close()
+        }
+    }
+}
+
+private final class Once: Sendable {
+    private let used = Mutex(false)
+
+    func isFirst() -> Bool {
+        self.used.withLock { used in
+            defer { used = true }
+            return !used
+        }
+    }
+}
+
+extension HTTP2Client {
+    /// CPU that the thread of the client's event loop has used so far.
+    fileprivate func threadCPU() throws -> Duration {
+        var time = timespec()
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+        return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
+    }
+}
