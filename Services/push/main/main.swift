@@ -5,7 +5,9 @@ import ServiceRuntime
 await runService("push") { context in
     let redis = try context.settings.redis()
     let bus = RedisBus(
-        configuration: RedisConfiguration(host: redis.host, port: redis.port, password: redis.password),
+        configuration: RedisConfiguration(
+            host: redis.host, port: redis.port, user: redis.user, password: redis.password,
+            tls: try redis.authorityFile.map(RedisTLS.init)),
         eventLoop: context.eventLoop, logger: context.logger)
     let push = makePush(
         instance: context.instance, bus: bus, provider: LogProvider(logger: context.logger), logger: context.logger)
