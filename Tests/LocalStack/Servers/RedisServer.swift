@@ -13,12 +13,13 @@ package actor RedisServer {
     /// - Parameters:
     ///   - folder: made if it is not there.
     ///   - port: a free one when nil; kept over restarts.
-    package init(folder: String, port: Int? = nil, log: String? = nil) {
+    ///   - arguments: more of redis-server's command line.
+    package init(folder: String, port: Int? = nil, log: String? = nil, arguments: [String] = []) {
         self.folder = folder
         self.port = port ?? LoopbackPort.free()
         self.log = log ?? folder + "/redis.log"
         self.temporary = nil
-        self.arguments = []
+        self.arguments = arguments
     }
 
     /// For one test: in a temporary folder that `stop` removes.
