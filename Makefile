@@ -17,7 +17,7 @@ $(SWIFT) test $(FLAGS) --skip-build $(1) 2>&1 | tee .build/tests.log || { \
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help run test bench build documents admin clean dependencies
+.PHONY: help run test bench build documents admin clean dependencies images compose-test
 
 help:
 	@echo 'make run      start the whole cluster on this machine, prove it, stay until Ctrl-C'
@@ -28,6 +28,8 @@ help:
 	@echo 'make admin ARGS="stats"   ask a running cluster as an operator; ARGS="help" says what'
 	@echo 'make build    build everything'
 	@echo 'make documents  write anew what is generated from the contract (docs/)'
+	@echo 'make images   build the container images of compose.yaml'
+	@echo 'make compose-test  build them, run compose.yaml here with podman, prove it, take it down (root)'
 	@echo 'make clean    remove what was built (data is kept)'
 
 dependencies:
@@ -63,6 +65,13 @@ documents: dependencies
 	@$(BUILD) --product whisper-contract
 	@$(PROGRAMS)/whisper-contract documents docs
 	@/usr/bin/python3 Tests/ContractDocumentTests/Independent/vectors.py docs/vectors
+
+images:
+	@./deploy/build-images
+
+compose-test: dependencies
+	@$(BUILD) --product whisper
+	@./deploy/compose-test
 
 clean:
 	@rm -rf .build

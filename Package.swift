@@ -95,7 +95,7 @@ let package = Package(
         shared("ContractDocuments", ["Contract"]),
         shared("Telemetry", ["Contract", log, metrics]),
         shared("Bus", ["Contract"]),
-        shared("RedisBus", ["Bus", "Contract", "Telemetry", "CHiredis", log, collections, nioCore, nioPosix]),
+        shared("RedisBus", ["Bus", "Contract", "Telemetry", "CHiredis", log, collections, nioCore, nioPosix, nioSSL]),
         shared("Store", ["Contract", "Telemetry", "CLibPQ", log]),
         shared("ServerCrypto", ["Contract", "COpenSSL", "CSodium"]),
         shared(

@@ -31,7 +31,7 @@ enum RedisCommand: Sendable {
     /// Answered once per channel.
     case subscribe([String])
     // The connection itself
-    case authenticate(password: Secret)
+    case authenticate(user: String?, password: Secret)
     case ping
 }
 
@@ -173,8 +173,9 @@ extension RedisCommand {
             buffer.writeCommand("SUBSCRIBE", words: 1 + channels.count)
             for channel in channels { buffer.writeWord(channel) }
 
-        case .authenticate(let password):
-            buffer.writeCommand("AUTH", words: 2)
+        case .authenticate(let user, let password):
+            buffer.writeCommand("AUTH", words: user == nil ? 2 : 3)
+            if let user { buffer.writeWord(user) }
             buffer.writeWord(password.revealed)
 
         case .ping:

@@ -5,13 +5,21 @@ package struct RedisConfiguration: Sendable {
     /// A name or an address.
     package var host: String
     package var port: Int
+    /// The ACL user to log in as (Redis documentation, "ACL"); the server's `default` when nil.
+    package var user: String?
     /// Sent with AUTH at the start of every connection.
     package var password: Secret?
+    /// In the clear when nil.
+    package var tls: RedisTLS?
 
-    package init(host: String = "127.0.0.1", port: Int = 6379, password: Secret? = nil) {
+    package init(
+        host: String = "127.0.0.1", port: Int = 6379, user: String? = nil, password: Secret? = nil, tls: RedisTLS? = nil
+    ) {
         self.host = host
         self.port = port
+        self.user = user
         self.password = password
+        self.tls = tls
     }
 }
 

@@ -18,7 +18,7 @@ struct RedisDial {
             attempt.finish(.failure(.unavailable))
         }
 
-        attempt.connection.onOpen = { attempt.greet(password: self.configuration.password) }
+        attempt.connection.onOpen = { attempt.greet(user: self.configuration.user, password: self.configuration.password) }
         let connection = NIOLoopBound(attempt.connection, eventLoop: self.eventLoop)
         let configuration = self.configuration
         let dialled = ClientBootstrap(group: self.eventLoop)
@@ -26,6 +26,9 @@ struct RedisDial {
             .channelOption(.tcpOption(.tcp_nodelay), value: 1)
             .channelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
+                    if let tls = configuration.tls {
+                        try channel.pipeline.syncOperations.addHandler(tls.handler(host: configuration.host))
+                    }
                     try channel.pipeline.syncOperations.addHandler(connection.value)
                 }
             }
@@ -49,10 +52,10 @@ private final class Attempt {
         self.done = done
     }
 
-    func greet(password: Secret?) {
+    func greet(user: String?, password: Secret?) {
         let attempt = NIOLoopBound(self, eventLoop: self.connection.eventLoop)
         if let password {
-            self.connection.send(.authenticate(password: password), .failure { attempt.value.finish(.failure($0)) })
+            self.connection.send(.authenticate(user: user, password: password), .failure { attempt.value.finish(.failure($0)) })
         }
         self.connection.send(.ping, .answer { attempt.value.finish($0.map { _ in attempt.value.connection }) })
     }

@@ -48,7 +48,7 @@ package struct ServiceContext: Sendable {
 /// - instance, ops.host, ops.port: see `Settings`.
 ///
 /// The process ends with 0 after a drain (SIGTERM, SIGINT) or `migrate`, 78 for a configuration it refuses, 1
-/// otherwise.
+/// otherwise. With the argument `ready` it only asks the process that serves on ops.port: 0 if that is ready, else 1.
 /// - Parameters:
 ///   - migrate: what the argument `migrate` does instead of serving; ops.port is not needed then.
 ///   - compose: reads the rest of the configuration and makes the parts.
@@ -76,13 +76,14 @@ package func runService(
         switch CommandLine.arguments.dropFirst() {
         case []: try await serve(context, registry: registry, compose: compose)
         case ["migrate"]: try await migrate(context)
+        case ["ready"]: exit(ReadinessProbe(address: try settings.opsAddress()).isReady() ? 0 : ExitCode.failure)
         case let other: throw UnknownArguments(text: other.joined(separator: " "))
         }
     } catch let error as SettingsError {
         logger.critical("configuration refused", [.reason: "\(error)"])
         exit(ExitCode.configuration)
     } catch let error as UnknownArguments {
-        logger.critical("arguments refused", [.reason: "\(error.text): only migrate is known"])
+        logger.critical("arguments refused", [.reason: "\(error.text): only migrate and ready are known"])
         exit(ExitCode.configuration)
     } catch {
         logger.critical("ended by an error", [.error: "\(error)"])

@@ -15,7 +15,7 @@ private enum House {
         "ContractDocuments": ["Contract"],
         "Telemetry": ["Contract", "Logging", "Metrics"],
         "Bus": ["Contract"],
-        "RedisBus": nio.union(["Bus", "Contract", "Telemetry", "CHiredis", "Logging", "DequeModule"]),
+        "RedisBus": nio.union(["Bus", "Contract", "Telemetry", "CHiredis", "Logging", "DequeModule", "NIOSSL"]),
         "Store": ["Contract", "Telemetry", "CLibPQ", "Logging"],
         "ServerCrypto": ["Contract", "COpenSSL", "CSodium"],
         "ServiceRuntime": nio.union([

@@ -1,3 +1,4 @@
+import Foundation
 import Logging
 import Synchronization
 import Telemetry
@@ -35,6 +36,26 @@ import Testing
             let metrics = try await ops.get("/metrics")
             #expect(metrics.contentType == "text/plain; version=0.0.4; charset=utf-8")
             #expect(metrics.body.contains("process_resident_memory_bytes{service=\"test\"} "))
+        }
+    }
+
+    @Test func theProbeHearsWhatTheProcessSays() async throws {
+        let isReady = Mutex(true)
+        let composition = Composition(parts: [], readiness: [ReadinessCheck("redis") { isReady.withLock { $0 } }])
+        try await self.withProcess(composition) { process, ops in
+            for host in ["127.0.0.1", "0.0.0.0", "localhost"] {
+                #expect(await asked(ListenAddress(host: host, port: ops.port)))
+            }
+            isReady.withLock { $0 = false }
+            #expect(await !asked(ListenAddress(host: "127.0.0.1", port: ops.port)))
+        }
+        #expect(await !asked(ListenAddress(host: "127.0.0.1", port: 1)))
+
+        /// The probe blocks, so it gets a thread of its own.
+        func asked(_ address: ListenAddress) async -> Bool {
+            await withCheckedContinuation { continuation in
+                Thread.detachNewThread { continuation.resume(returning: ReadinessProbe(address: address).isReady()) }
+            }
         }
     }
 

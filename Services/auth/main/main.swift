@@ -11,7 +11,9 @@ await runService("auth") { context in
 } compose: { context in
     let redis = try context.settings.redis()
     let bus = RedisBus(
-        configuration: RedisConfiguration(host: redis.host, port: redis.port, password: redis.password),
+        configuration: RedisConfiguration(
+            host: redis.host, port: redis.port, user: redis.user, password: redis.password,
+            tls: try redis.authorityFile.map(RedisTLS.init)),
         eventLoop: context.eventLoop, logger: context.logger)
     let pool = Auth.pool(url: try context.settings.postgres(), instance: context.instance, logger: context.logger)
     let auth = Auth(

@@ -8,7 +8,9 @@ await runService("gateway") { context in
     let eventLoop = MultiThreadedEventLoopGroup(numberOfThreads: 1).next()
     let redis = try context.settings.redis()
     let bus = RedisBus(
-        configuration: RedisConfiguration(host: redis.host, port: redis.port, password: redis.password),
+        configuration: RedisConfiguration(
+            host: redis.host, port: redis.port, user: redis.user, password: redis.password,
+            tls: try redis.authorityFile.map(RedisTLS.init)),
         eventLoop: eventLoop, logger: context.logger)
     let address = try context.settings.httpAddress()
     let gateway = Gateway(

@@ -10,7 +10,9 @@ await runService("push") { context in
 } compose: { context in
     let redis = try context.settings.redis()
     let bus = RedisBus(
-        configuration: RedisConfiguration(host: redis.host, port: redis.port, password: redis.password),
+        configuration: RedisConfiguration(
+            host: redis.host, port: redis.port, user: redis.user, password: redis.password,
+            tls: try redis.authorityFile.map(RedisTLS.init)),
         eventLoop: context.eventLoop, logger: context.logger)
     let pool = PostgresPool(
         PostgresConfiguration(

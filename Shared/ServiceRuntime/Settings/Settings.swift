@@ -6,6 +6,8 @@ package import Telemetry
 /// A key is written with dots and read from the environment in capitals: `ops.port` is `OPS_PORT`. An empty value
 /// counts as absent. Values are read as text and checked here, because the reader's own typed calls take the default
 /// when a value is malformed.
+///
+/// A secret may stand in a file instead: `REDIS_PASSWORD_FILE` names it (see `SecretFile`).
 package struct Settings: Sendable {
     private let reader: ConfigReader
 
@@ -39,6 +41,8 @@ package struct Settings: Sendable {
         return text
     }
 
+    package func optionalString(_ key: String) -> String? { self.text(key) }
+
     /// One of the values of a closed set, by its raw value.
     package func choice<C: CaseIterable & RawRepresentable<String>>(
         _ key: String, default: C? = nil
@@ -58,11 +62,19 @@ package struct Settings: Sendable {
 
     /// Secrets have no default, ever.
     package func secret(_ key: String) throws(SettingsError) -> Secret {
-        try self.need(self.optionalSecret(key), key)
+        try self.need(try self.optionalSecret(key), key)
     }
 
-    package func optionalSecret(_ key: String) -> Secret? {
-        self.text(key, isSecret: true).map { Secret($0) }
+    /// The value itself, or the contents of the file that `<key>.file` names.
+    /// - Throws: `.unreadable` for a file that is named and of no use; `.ambiguous` when both are given.
+    package func optionalSecret(_ key: String) throws(SettingsError) -> Secret? {
+        let value = self.text(key, isSecret: true)
+        guard let path = self.text(key + ".file") else { return value.map { Secret($0) } }
+        guard value == nil else { throw .ambiguous(key: key, other: key + ".file") }
+        guard let contents = SecretFile(path: path).contents else {
+            throw .unreadable(key: key + ".file", path: path)
+        }
+        return Secret(contents)
     }
 
     private func need<V>(_ value: V?, _ key: String) throws(SettingsError) -> V {
@@ -80,6 +92,10 @@ package struct Settings: Sendable {
 package enum SettingsError: Error, Equatable {
     case missing(key: String)
     case invalid(key: String, value: String, allowed: String)
+    /// Two keys give the same value; one must go, or a rotated secret might be the one that is not read.
+    case ambiguous(key: String, other: String)
+    /// The file of a secret is missing, empty, not text or too large.
+    case unreadable(key: String, path: String)
 }
 
 extension SettingsError: CustomStringConvertible {
@@ -90,6 +106,10 @@ extension SettingsError: CustomStringConvertible {
             "\(Self.variable(key)) must be set"
         case .invalid(let key, let value, let allowed):
             "\(Self.variable(key)) is \"\(value)\", must be \(allowed)"
+        case .ambiguous(let key, let other):
+            "\(Self.variable(key)) and \(Self.variable(other)) are both set"
+        case .unreadable(let key, let path):
+            "\(Self.variable(key)): no secret can be read from \(path)"
         }
     }
 

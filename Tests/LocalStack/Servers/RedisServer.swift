@@ -6,29 +6,34 @@ package actor RedisServer {
     package nonisolated let folder: String
     private nonisolated let log: String
     private let temporary: TemporaryFolder?
+    /// More of redis-server's command line.
+    private let arguments: [String]
     private var process: ChildProcess?
 
     /// - Parameters:
     ///   - folder: made if it is not there.
     ///   - port: a free one when nil; kept over restarts.
-    package init(folder: String, port: Int? = nil, log: String? = nil) {
+    ///   - arguments: more of redis-server's command line.
+    package init(folder: String, port: Int? = nil, log: String? = nil, arguments: [String] = []) {
         self.folder = folder
         self.port = port ?? LoopbackPort.free()
         self.log = log ?? folder + "/redis.log"
         self.temporary = nil
+        self.arguments = arguments
     }
 
     /// For one test: in a temporary folder that `stop` removes.
-    private init(_ temporary: TemporaryFolder) {
+    private init(_ temporary: TemporaryFolder, _ arguments: [String]) {
         self.folder = temporary.path
         self.port = LoopbackPort.free()
         self.log = temporary.path + "/redis.log"
         self.temporary = temporary
+        self.arguments = arguments
     }
 
     /// A running server for one test.
-    package static func temporary() async throws -> RedisServer {
-        let server = RedisServer(try TemporaryFolder(named: "redis"))
+    package static func temporary(arguments: [String] = []) async throws -> RedisServer {
+        let server = RedisServer(try TemporaryFolder(named: "redis"), arguments)
         try await server.start()
         return server
     }
@@ -73,6 +78,19 @@ package actor RedisServer {
         }
     }
 
+    /// Adds a rule for a user, as a line of an ACL file has it without the word `user`.
+    package func setUser(_ rule: String) async throws {
+        guard await self.answers("ACL SETUSER \(rule)", with: "+OK\r\n") else {
+            throw LaunchError.notReady(name: "redis", after: .zero, log: "the rule was refused: \(rule)")
+        }
+    }
+
+    /// Sends commands as they would be typed.
+    /// - Returns: the answers as they stand on the wire, once there are `lines`.
+    package func answer(to text: String, lines: Int) async -> String? {
+        await LoopbackRequest.answer(from: self.port, to: text) { $0.split(separator: "\r\n").count >= lines && $0.hasSuffix("\r\n") }
+    }
+
     private func isReady() async -> Bool {
         await self.answers("PING", with: "+PONG\r\n")
     }
@@ -90,7 +108,7 @@ package actor RedisServer {
                 "--save", "", "--appendonly", "no",
                 "--maxmemory-policy", "noeviction",
                 "--client-output-buffer-limit", "pubsub", "256mb", "64mb", "60",
-            ],
+            ] + self.arguments,
             folder: self.folder, log: self.log)
     }
 }

@@ -16,6 +16,7 @@ package actor LocalStack {
     package nonisolated let relay: CoturnServer
 
     private let temporary: TemporaryFolder?
+    private nonisolated let redisUsers = RedisUsers()
     private var lock: FolderLock?
     private var services: [StackProcess: ChildProcess] = [:]
     /// Processes that are meant to run now. `keepAlive` starts no other.
@@ -38,10 +39,12 @@ package actor LocalStack {
         let log = self.folder + "/log"
         self.postgres = PostgresServer(
             folder: self.folder + "/postgres", port: self.ports.postgres, log: log + "/postgres.log")
-        self.redis = RedisServer(folder: self.folder + "/redis", port: self.ports.redis, log: log + "/redis.log")
         self.relay = CoturnServer(
             folder: self.folder + "/coturn", port: self.ports.turn, secret: configuration.turnSecret,
             log: log + "/coturn.log")
+        self.redis = RedisServer(
+            folder: self.folder + "/redis", port: self.ports.redis, log: log + "/redis.log",
+            arguments: ["--aclfile", self.folder + "/redis-users.acl"])
         self.balancer = HAProxyServer(folder: self.folder, ports: self.ports, log: log + "/haproxy.log")
     }
 
@@ -93,6 +96,7 @@ package actor LocalStack {
         descriptorsMax()
         try makeFolder(self.folder + "/log")
         self.lock = try FolderLock(self.folder)
+        try self.redisUsers.write(to: self.folder + "/redis-users.acl")
         do {
             for port in [self.ports.public, self.ports.ops] where !LoopbackPort.isFree(port) {
                 throw LaunchError.portTaken(port)
@@ -313,6 +317,7 @@ package actor LocalStack {
             environment["HTTP_HOST"] = "127.0.0.1"
             environment["HTTP_PORT"] = "\(http)"
         }
+        environment.merge(self.redisUsers.environment(of: service)) { $1 }
         if service.keepsTables { environment["POSTGRES_URL"] = self.databaseURL(role: service.role) }
         if service == .attachments {
             environment["DISK_FOLDER"] = self.attachmentsFolder

@@ -1,0 +1,38 @@
+import Telemetry
+
+/// Where Postgres is, in one of libpq's two forms (PostgreSQL documentation, "Connection Strings").
+struct ConnectionString {
+    private let text: String
+
+    init(_ text: String) {
+        self.text = text
+    }
+
+    private var isURI: Bool { self.text.hasPrefix("postgres://") || self.text.hasPrefix("postgresql://") }
+
+    /// libpq takes the last of several, so this password wins over one that stands in the text.
+    func with(password: Secret) -> Secret {
+        guard self.isURI else { return Secret("\(self.text) password='\(Self.quoted(password.revealed))'") }
+        let mark = self.text.contains("?") ? "&" : "?"
+        return Secret("\(self.text)\(mark)password=\(Self.percentEncoded(password.revealed))")
+    }
+
+    private static func quoted(_ value: String) -> String {
+        value.reduce(into: "") { text, character in
+            if character == "'" || character == "\\" { text.append("\\") }
+            text.append(character)
+        }
+    }
+
+    private static func percentEncoded(_ value: String) -> String {
+        let digits = Array("0123456789ABCDEF")
+        return value.utf8.reduce(into: "") { text, byte in
+            let scalar = Unicode.Scalar(byte)
+            if scalar.isASCII, scalar.properties.isAlphabetic || ("0"..."9").contains(scalar) {
+                text.unicodeScalars.append(scalar)
+            } else {
+                text += "%\(digits[Int(byte >> 4)])\(digits[Int(byte & 15)])"
+            }
+        }
+    }
+}
