@@ -13,7 +13,10 @@ import Testing
 
     @Test func jobsAreSentCoalescedAndEndedByADrain() async throws {
         try await PushBench.with { bench in
-            for id in [self.alice, self.bob] { try await bench.device(id) }
+            for id in [self.alice, self.bob] {
+                try await bench.device(id)
+                try await bench.mail(for: id)
+            }
             let provider = ScriptedProvider()
             let first = try await bench.wake(self.alice)
             for id in [self.alice, self.alice, self.bob] { try await bench.wake(id) }
@@ -60,7 +63,7 @@ import Testing
         try await PushBench.with { bench in
             try await bench.device(self.alice)
             try await bench.wake(self.alice)
-            await bench.postgres.stop()
+            await bench.postgres.kill()
             let provider = ScriptedProvider()
             try await bench.running(provider, claimIdle: .zero) {
                 try await bench.postgres.start()

@@ -1,4 +1,5 @@
 import Glibc
+package import ServerCrypto
 
 /// The file of a key or a service account, read once at the start.
 package enum KeyFile {
@@ -17,6 +18,8 @@ package enum KeyFile {
         }
     }
 
-    /// As text, for PEM.
-    package static func text(_ path: String) -> String? { self.read(path).flatMap { String(validating: $0, as: UTF8.self) } }
+    /// A private key on P-256, in PEM.
+    package static func signingKey(_ path: String) -> P256PrivateKey? {
+        self.read(path).flatMap { String(validating: $0, as: UTF8.self) }.flatMap { P256PrivateKey(pem: $0) }
+    }
 }

@@ -1,5 +1,4 @@
 import PushCore
-import ServerCrypto
 import ServiceRuntime
 
 extension Settings {
@@ -29,7 +28,7 @@ extension Settings {
     private func apns() throws -> PushConfiguration.APNs? {
         let file = try self.string("apns.key.file", default: "")
         guard !file.isEmpty else { return nil }
-        guard let key = KeyFile.text(file).flatMap({ P256PrivateKey(pem: $0) }) else {
+        guard let key = KeyFile.signingKey(file) else {
             throw SettingsError.invalid(key: "apns.key.file", value: file, allowed: "a file with a P-256 key in PEM")
         }
         return PushConfiguration.APNs(
@@ -58,7 +57,7 @@ extension Settings {
     private func webPush() throws -> PushConfiguration.WebPush? {
         let file = try self.string("webpush.key.file", default: "")
         guard !file.isEmpty else { return nil }
-        guard let key = KeyFile.text(file).flatMap({ P256PrivateKey(pem: $0) }) else {
+        guard let key = KeyFile.signingKey(file) else {
             throw SettingsError.invalid(key: "webpush.key.file", value: file, allowed: "a file with a P-256 key in PEM")
         }
         let contact = try self.string("webpush.contact")

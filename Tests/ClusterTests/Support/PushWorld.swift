@@ -18,14 +18,14 @@ enum PushWorld {
     private static let replies = Mutex<[String: [PeerReply]]>([:])
 
     private static let started = Task { () async throws -> HTTP2Peer in
-        let (apns, fcm, subscriber) = (APNsDemands(try identity.get()), try fcm.get(), try subscriber.get())
+        let (apns, google, web) = (APNsDemands(try identity.get()), try Self.fcm.get(), try Self.subscriber.get())
         return try await HTTP2Peer.start(identity.get(), port: port) { request in
             if let reply = replies.withLock({ replies in
                 replies.first { !$0.value.isEmpty && Self.is(request, for: $0.key) }.map { replies[$0.key]!.removeFirst() }
             }) { return reply }
-            if request.path == FCMDemands.tokenPath { return fcm.token(request, audience: origin + request.path) }
-            if request.path.hasPrefix("/v1/") { return fcm.refusal(request) ?? .answer(status: 200, body: "{}") }
-            if request.path.hasPrefix("/up") { return subscriber.refusal(request, origin: origin) ?? .answer(status: 201) }
+            if request.path == FCMDemands.tokenPath { return google.token(request, audience: origin + request.path) }
+            if request.path.hasPrefix("/v1/") { return google.refusal(request) ?? .answer(status: 200, body: "{}") }
+            if request.path.hasPrefix("/up") { return web.refusal(request, origin: origin) ?? .answer(status: 201) }
             return apns.refusal(request) ?? .answer(status: 200)
         }
     }

@@ -3,6 +3,7 @@ import Contract
 import LocalStack
 import Logging
 import Store
+import Telemetry
 import Synchronization
 import TestKit
 

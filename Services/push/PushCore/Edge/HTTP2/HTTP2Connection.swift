@@ -100,6 +100,19 @@ final class HTTP2Connection: ChannelInboundHandler {
         if self.output.readableBytes > 0 {
             context.writeAndFlush(self.wrapOutboundOut(self.output), promise: nil)
         }
+        self.tellEvents()
+    }
+
+    private func tellEvents() {
+        for event in self.session.takeEvents() {
+            switch event {
+            case .ready: self.isReady = true
+            case .goingAway: self.isDraining = true
+            case .pong: self.awaitsPong = false
+            case .answered, .failed: break
+            }
+            self.onNews?(.event(event))
+        }
     }
 
     // MARK: Channel
@@ -120,18 +133,9 @@ final class HTTP2Connection: ChannelInboundHandler {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         guard self.isOpen else { return }
-        guard let events = self.unwrapInboundIn(data).withUnsafeReadableBytes({ self.session.received($0) }) else {
-            return self.close()
-        }
-        for event in events {
-            switch event {
-            case .ready: self.isReady = true
-            case .goingAway: self.isDraining = true
-            case .pong: self.awaitsPong = false
-            case .answered, .failed: break
-            }
-            self.onNews?(.event(event))
-        }
+        let isProtocol = self.unwrapInboundIn(data).withUnsafeReadableBytes { self.session.received($0) }
+        self.tellEvents()
+        guard isProtocol else { return self.close() }
         self.flushSoon()
     }
 

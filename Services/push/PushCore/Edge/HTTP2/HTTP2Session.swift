@@ -118,12 +118,18 @@ final class HTTP2Session {
         nghttp2_session_terminate_session(self.session, NGHTTP2_NO_ERROR.rawValue)
     }
 
-    /// - Returns: what it means; nil if the peer does not speak HTTP/2.
-    func received(_ bytes: UnsafeRawBufferPointer) -> [Event]? {
+    /// What has happened since the last call; bytes received mean something, and so may bytes that are written: a reset
+    /// stream closes when its reset leaves.
+    func takeEvents() -> [Event] {
+        defer { self.events = [] }
+        return self.events
+    }
+
+    /// - Returns: whether the peer speaks HTTP/2.
+    func received(_ bytes: UnsafeRawBufferPointer) -> Bool {
         let taken = nghttp2_session_mem_recv(
             self.session, bytes.baseAddress?.assumingMemoryBound(to: UInt8.self), bytes.count)
-        defer { self.events.removeAll(keepingCapacity: true) }
-        return taken == bytes.count ? self.events : nil
+        return taken == bytes.count
     }
 
     /// Everything that is to be written now, piece by piece. Memory of libnghttp2, valid until the next call.
