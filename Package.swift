@@ -122,7 +122,7 @@ let package = Package(
                 "Contract", "Bus", "Store", "Telemetry", "ServerCrypto", "HTTPAccess", log, hummingbird, nioCore, nioPosix,
                 nioHTTP, nioSSL,
             ], migrations: true),
-        executable("attachments", "AttachmentsCore", ["RedisBus", "Store", "HTTPAccess"]),
+        executable("attachments", "AttachmentsCore", ["RedisBus", "Store", "HTTPAccess", "Telemetry"]),
         core("calls", "CallsCore", ["Contract", "Telemetry", log, hummingbird]),
         executable("calls", "CallsCore", []),
 
