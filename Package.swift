@@ -132,7 +132,7 @@ let package = Package(
                 "Contract", "Bus", "Store", "Telemetry", "ServerCrypto", "HTTPAccess", log, hummingbird, nioCore, nioPosix,
                 nioHTTP, nioSSL,
             ], migrations: true),
-        executable("attachments", "AttachmentsCore", ["RedisBus", "Store", "HTTPAccess"]),
+        executable("attachments", "AttachmentsCore", ["RedisBus", "Store", "HTTPAccess", "Telemetry"]),
 
         // The other end of the wire
         .target(
