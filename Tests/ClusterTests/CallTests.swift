@@ -254,7 +254,10 @@ struct CallCluster {
             return !wakes.isEmpty
         }
         let wake = try #require(wakes.first)
-        guard case .call(isVideo: true, let until) = wake.reason else { throw Unexpected(frame: try await alice.client.ask("ping", [:])) }
+        guard case .call(isVideo: true, let until) = wake.reason else {
+            Issue.record("\(wake.reason)")
+            return
+        }
         #expect(abs(until.milliseconds - nowMilliseconds() - 45_000) < 5_000)
         // The woken app asks first.
         let ringing = try await Cluster.ringing(for: bob)
