@@ -149,7 +149,7 @@ struct CallCluster {
         }
         #expect(try await code(call([:]) { _ in }.without("isVideo")) == "INVALID_PAYLOAD")
         #expect(try await code(call([:]) { $0["to"] = alice.id }) == "INVALID_PAYLOAD")
-        #expect(try await code(call([:]) { $0["from"] = bob.id }) == "FORBIDDEN")
+        #expect(try await code(call([:]) { $0["from"] = "WSP-AAAA-AAAA-AAAA" }) == "FORBIDDEN")
         #expect(try await code(call(["nonce": Keys.random(24).base64]) { _ in }) == "AUTH_FAILED")
         // Signed as another frame.
         let foreign = alice.callFields("call_answer", callID, to: bob.id, ["isVideo": false])
