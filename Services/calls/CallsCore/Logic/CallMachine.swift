@@ -251,7 +251,8 @@ package struct CallMachine: Equatable, Sendable {
         self.phase = .ended(reason, at: now, by: side, answeredAt: answeredAt)
         self.marks = []
         // A side that is there hears what was said before the end, in order; one that is away only needs the end.
-        self.parcels.removeAll { $0.progress == .written || self.leg(of: $0.side) == nil }
+        let present = CallSide.allCases.filter { self.leg(of: $0) != nil }
+        self.parcels.removeAll { $0.progress == .written || !present.contains($0.side) }
     }
 
     // MARK: Where the sides are
