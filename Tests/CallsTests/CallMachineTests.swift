@@ -228,7 +228,7 @@ extension CallMachine {
             #expect(!wasOver || call.isOver)
             #expect(call.parcels.map(\.number) == call.parcels.map(\.number).sorted())
             if call.isOver { #expect(call.parcels.allSatisfy { $0.kind == .end || call.leg(of: $0.side) != nil }) }
-            if !call.isRinging { #expect(!call.parcels.contains { $0.kind == .incoming }) }
+            if !call.isRinging, !call.isOver { #expect(!call.parcels.contains { $0.kind == .incoming }) }
             for side in CallSide.allCases {
                 let open = call.parcels.count { $0.side == side && $0.kind == .candidate && $0.progress != .written }
                 #expect(open <= CallLimits.candidatesUnderWayMax)
