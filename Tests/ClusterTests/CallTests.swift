@@ -149,7 +149,7 @@ struct CallCluster {
         }
         #expect(try await code(call([:]) { _ in }.without("isVideo")) == "INVALID_PAYLOAD")
         #expect(try await code(call([:]) { $0["to"] = alice.id }) == "INVALID_PAYLOAD")
-        #expect(try await code(call([:]) { $0["from"] = bob.id }) == "FORBIDDEN")
+        #expect(try await code(call([:]) { $0["from"] = "WSP-AAAA-AAAA-AAAA" }) == "FORBIDDEN")
         #expect(try await code(call(["nonce": Keys.random(24).base64]) { _ in }) == "AUTH_FAILED")
         // Signed as another frame.
         let foreign = alice.callFields("call_answer", callID, to: bob.id, ["isVideo": false])
@@ -254,7 +254,10 @@ struct CallCluster {
             return !wakes.isEmpty
         }
         let wake = try #require(wakes.first)
-        guard case .call(isVideo: true, let until) = wake.reason else { throw Unexpected(frame: try await alice.client.ask("ping", [:])) }
+        guard case .call(isVideo: true, let until) = wake.reason else {
+            Issue.record("\(wake.reason)")
+            return
+        }
         #expect(abs(until.milliseconds - nowMilliseconds() - 45_000) < 5_000)
         // The woken app asks first.
         let ringing = try await Cluster.ringing(for: bob)

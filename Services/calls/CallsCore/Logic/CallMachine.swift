@@ -249,9 +249,10 @@ package struct CallMachine: Equatable, Sendable {
     private mutating func end(_ reason: CallEndReason, at now: Timestamp, by side: CallSide?) {
         let answeredAt: Timestamp? = if case .answered(let at) = self.phase { at } else { nil }
         self.phase = .ended(reason, at: now, by: side, answeredAt: answeredAt)
-        // Whatever has not been heard yet is of no use any more.
-        self.parcels = []
         self.marks = []
+        // A side that is there hears what was said before the end, in order; one that is away only needs the end.
+        let present = CallSide.allCases.filter { self.leg(of: $0) != nil }
+        self.parcels.removeAll { $0.progress == .written || !present.contains($0.side) }
     }
 
     // MARK: Where the sides are
@@ -260,6 +261,7 @@ package struct CallMachine: Equatable, Sendable {
     package mutating func connected(_ side: CallSide, on leg: CallLeg) {
         guard self.leg(of: side) != leg else { return }
         self.setLeg(leg, of: side)
+        self.keepOnlyTheEnd(for: side)
         for index in self.parcels.indices where self.parcels[index].side == side {
             self.parcels[index].progress = .waiting
         }
@@ -276,6 +278,7 @@ package struct CallMachine: Equatable, Sendable {
     package mutating func lost(_ side: CallSide, on leg: CallLeg) {
         guard self.leg(of: side) == leg else { return }
         self.setLeg(nil, of: side)
+        self.keepOnlyTheEnd(for: side)
         var candidates = 0
         self.parcels.removeAll { parcel in
             guard parcel.side == side, parcel.kind == .candidate, parcel.progress != .written else { return false }
@@ -318,6 +321,12 @@ package struct CallMachine: Equatable, Sendable {
     }
 
     // MARK: Pieces
+
+    /// Of a call that is over, a side that has moved hears nothing else.
+    private mutating func keepOnlyTheEnd(for side: CallSide) {
+        guard self.isOver else { return }
+        self.parcels.removeAll { $0.side == side && $0.kind != .end }
+    }
 
     private mutating func setLeg(_ leg: CallLeg?, of side: CallSide) {
         if side == .caller { self.callerLeg = leg } else { self.calleeLeg = leg }
