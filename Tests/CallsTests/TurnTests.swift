@@ -50,14 +50,15 @@ import Testing
     /// Coturn's own client: allocates, binds a channel to a peer, and sends five packets through the relay to itself.
     /// - Returns: what it says.
     private func use(
-        _ relay: CoturnServer, lastingFor life: Duration = .seconds(60), secret: String = Self.secret, peer: [String] = ["-y"]
+        _ relay: CoturnServer, lastingFor life: Duration = .seconds(60), secret: String = Self.secret, peer: [String] = ["-y"],
+        patience: Int = 20
     ) async throws -> String {
         let credentials = TurnCredentials(
             secret: Secret(secret), pseudonym: [1, 2, 3], expiresAt: .now + life)
         let arguments = ["-u", credentials.username, "-w", credentials.credential, "-p", "\(relay.port)", "-c", "-n", "5", "-m", "1"]
-        // It tries again for long when it is refused: five seconds are enough for an answer.
+        // When it is refused it tries again for long.
         return try await Command(
-            "/bin/sh", ["-c", "timeout 5 /usr/bin/turnutils_uclient \"$@\" 2>&1; true", "sh"] + arguments + peer + ["127.0.0.1"]
+            "/bin/sh", ["-c", "timeout \(patience) /usr/bin/turnutils_uclient \"$@\" 2>&1; true", "sh"] + arguments + peer + ["127.0.0.1"]
         ).output(name: "turnutils_uclient")
     }
 
@@ -66,7 +67,8 @@ import Testing
             let said = try await self.use(relay)
             #expect(said.contains("tot_send_msgs=10, tot_recv_msgs=10"), "\(said)")
             for refused in [
-                try await self.use(relay, lastingFor: .seconds(-1)), try await self.use(relay, secret: "another secret"),
+                try await self.use(relay, lastingFor: .seconds(-1), patience: 4),
+                try await self.use(relay, secret: "another secret", patience: 4),
             ] {
                 #expect(refused.contains("Cannot complete Allocation"), "\(refused)")
                 #expect(!refused.contains("tot_recv_msgs"))

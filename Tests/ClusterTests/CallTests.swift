@@ -81,6 +81,7 @@ struct CallCluster {
         try await alice.gets("call_ringing", callID)
         let candidate = alice.callFields("call_ice_candidate", callID, to: bob.id)
         for _ in 0..<3 { alice.client.send("call_ice_candidate", candidate) }
+        try await bob.gets("call_ice_candidate", callID)
         let answer = bob.callFields("call_answer", callID, to: alice.id)
         for _ in 0..<3 { bob.client.send("call_answer", answer) }
         let end = bob.callFields("call_end", callID, to: alice.id)
@@ -89,7 +90,7 @@ struct CallCluster {
         try await bob.settle(with: alice)
         try await alice.settle(with: bob)
         #expect(bob.client.frames("call_incoming").isEmpty)
-        #expect(bob.client.frames("call_ice_candidate").count == 1)
+        #expect(bob.client.frames("call_ice_candidate").isEmpty)
         #expect(alice.client.frames("call_answer").count == 1)
         #expect(alice.client.frames("call_end").isEmpty)
         #expect(alice.client.frames("error").isEmpty && bob.client.frames("error").isEmpty)
@@ -286,6 +287,7 @@ struct CallCluster {
         let (alice, bob) = try await Self.pair()
         try await bob.leaves()
         let callID = alice.calls(bob)
+        try await alice.settle(with: bob)
         alice.send("call_end", callID, to: bob, ["reason": "cancelled"])
         var wakes: [Wake] = []
         try await waitUntil("both wake-ups are asked for", within: .seconds(5)) {

@@ -75,6 +75,7 @@ enum SlowValidator {
         case "send_message", "group_send_message":
             let bytes = Data(base64Encoded: text("ciphertext"))?.count ?? 0
             return text("from") != text("to") && (text("msgType") != "text" || bytes <= 12_288)
+        case "call_initiate", "call_answer", "call_ice_candidate", "call_end": return text("from") != text("to")
         case "fetch_pending":
             let cursor = text("cursor")
             guard !cursor.isEmpty else { return true }

@@ -198,7 +198,7 @@ extension CallDesk {
         if call.phase != before?.phase { self.showInRedis(call) }
         if call.isRinging, call.isWoken, before?.isWoken != true {
             self.send(Wake(ringing: call, at: self.now))
-        } else if before?.isOver != true, let wake = Wake(overBecauseOf: call, at: self.now) {
+        } else if let before, before.isWoken, !before.isOver, let wake = Wake(overBecauseOf: call, at: self.now) {
             self.send(wake)
         }
         if let result = call.setupResult, before?.setupResult == nil { self.metrics.setups[result].increment() }

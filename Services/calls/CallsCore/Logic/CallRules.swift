@@ -41,7 +41,7 @@ package struct CallRules: Sendable {
     /// Where callees are, as far as somebody has just looked.
     private let legs: [WhisperID: CallLeg]
     private let ringTime: Duration
-    private let now: Timestamp
+    private let time: Timestamp
 
     package init(
         book: CallBook, lines: Lines = Lines(), standings: [WhisperID: CallStanding] = [:],
@@ -52,7 +52,7 @@ package struct CallRules: Sendable {
         self.standings = standings
         self.legs = legs
         self.ringTime = ringTime
-        self.now = now
+        self.time = now
     }
 
     /// Why a caller is not heard at all; nil if it is.
@@ -73,7 +73,7 @@ package struct CallRules: Sendable {
         guard var call = known, let side = call.side(of: frame.call.from) else { return .refused(.noSuchCall) }
         if case .answer = saying, self.isTooLate(frame) { return nil }
         let refusal = call.said(
-            saying, by: side, on: frame.leg, mark: frame.mark, payload: frame.call.relayed(), at: self.now)
+            saying, by: side, on: frame.leg, mark: frame.mark, payload: frame.call.relayed(), at: self.time)
         self.put(call)
         return refusal.map { .refused($0) } ?? .done
     }
@@ -81,7 +81,7 @@ package struct CallRules: Sendable {
     private mutating func began(_ frame: CallFrame, _ known: CallMachine?, wakeID: UUIDText) -> Answer? {
         if var call = known {
             guard call.caller == frame.call.from else { return .refused(.otherSidesCall) }
-            call.asked(frame.requestID, on: frame.leg, at: self.now)
+            call.asked(frame.requestID, on: frame.leg, at: self.time)
             self.put(call)
             return .done
         }
@@ -91,13 +91,13 @@ package struct CallRules: Sendable {
         guard !self.isTooLate(frame) else { return nil }
         var call = CallMachine(
             callID: frame.call.callID, wakeID: wakeID, caller: frame.call.from, callee: frame.call.to,
-            isVideo: frame.call.isVideo, payload: frame.call.relayed(), ringTime: self.ringTime, at: self.now)
-        call.asked(frame.requestID, on: frame.leg, at: self.now)
+            isVideo: frame.call.isVideo, payload: frame.call.relayed(), ringTime: self.ringTime, at: self.time)
+        call.asked(frame.requestID, on: frame.leg, at: self.time)
         self.yield(to: call)
-        if self.lines.take(wakeID, caller: call.caller, callee: call.callee, at: self.now) {
+        if self.lines.take(wakeID, caller: call.caller, callee: call.callee, at: self.time) {
             call.located(.callee, on: self.legs[call.callee])
         } else {
-            call.busy(tellingCallee: false, at: self.now)
+            call.busy(tellingCallee: false, at: self.time)
         }
         self.put(call)
         return .done
@@ -109,12 +109,12 @@ package struct CallRules: Sendable {
         where other.caller == call.callee && other.callee == call.caller && other.isRinging
             && (call.callID.high, call.callID.low) < (other.callID.high, other.callID.low)
         {
-            other.busy(tellingCallee: true, at: self.now)
+            other.busy(tellingCallee: true, at: self.time)
             self.put(other)
         }
     }
 
-    private func isTooLate(_ frame: CallFrame) -> Bool { frame.receivedAt + CallLimits.frameAgeMax < self.now }
+    private func isTooLate(_ frame: CallFrame) -> Bool { frame.receivedAt + CallLimits.frameAgeMax < self.time }
 
     /// Somebody has come.
     package mutating func bound(_ identity: WhisperID, on leg: CallLeg) {
@@ -138,7 +138,7 @@ package struct CallRules: Sendable {
         guard var call = self.book[receipt.call] else { return }
         call.delivered(
             receipt.number, on: CallLeg(node: receipt.node, connection: receipt.connection), isWritten: receipt.isWritten,
-            at: self.now)
+            at: self.time)
         self.put(call)
     }
 
@@ -154,12 +154,12 @@ package struct CallRules: Sendable {
 
     package mutating func tick() {
         for var call in Array(self.book.all) {
-            if self.now >= call.forgetAt {
+            if self.time >= call.forgetAt {
                 self.lines.release(call.wakeID)
                 self.book.put(nil, at: call.wakeID)
                 continue
             }
-            call.tick(at: self.now)
+            call.tick(at: self.time)
             self.put(call)
         }
     }
@@ -168,7 +168,7 @@ package struct CallRules: Sendable {
         let old = self.book[call.wakeID]
         guard old != call else { return }
         if call.isOver, old?.isOver != true { self.lines.release(call.wakeID) }
-        if case .answered = call.phase, old?.isRinging == true { self.lines.answer(call.wakeID, at: self.now) }
+        if case .answered = call.phase, old?.isRinging == true { self.lines.answer(call.wakeID, at: self.time) }
         self.book.put(call, at: call.wakeID)
     }
 }
