@@ -123,7 +123,8 @@ let package = Package(
             ], migrations: true),
         executable("push", "PushCore", ["RedisBus", "Store"]),
         core(
-            "calls", "CallsCore", ["Contract", "Bus", "Store", "Telemetry", "ServerCrypto", log, hummingbird],
+            "calls", "CallsCore",
+            ["Contract", "Bus", "Store", "Telemetry", "ServerCrypto", "HTTPAccess", log, hummingbird],
             migrations: true),
         executable("calls", "CallsCore", ["RedisBus", "Store"]),
         core(
@@ -174,8 +175,8 @@ let package = Package(
         tests("StoreTests", ["Store", "Contract", "LocalStack", log]),
         tests("ServiceRuntimeTests", ["ServiceRuntime", "Telemetry", log, metrics, configuration, hummingbird]),
         tests("GatewayTests", ["GatewayCore", "Contract", "Bus", "ServerCrypto", "TestKit", log, nioCore, nioPosix]),
-        // Gateway and router agree on what a connection has been given: tested together.
-        tests("RouterTests", ["RouterCore", "GatewayCore", "Contract", "Bus", "Store", "TestKit", "LocalStack", log]),
+        tests("SimulationTests", ["RouterCore", "GatewayCore", "Contract"]),
+        tests("RouterTests", ["RouterCore", "Contract", "Bus", "Store", "TestKit", "LocalStack", log]),
         tests("CallsTests", ["CallsCore", "Contract", "Bus", "Store", "ServerCrypto", "Telemetry", "TestKit", "LocalStack", log]),
         tests("AuthTests", ["AuthCore", "HTTPAccess", "Contract", "Store", "ServerCrypto", "TestKit", "LocalStack"]),
         .testTarget(

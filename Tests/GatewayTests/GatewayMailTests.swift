@@ -154,7 +154,7 @@ import Testing
             try await bench.tell(.answer(question: second.answer.question, .page([], next: nil)))
             #expect(try await client.json().payload == ["messages": [NSDictionary]()])
             // What was paged is not live mail any more.
-            try await bench.tell(.mail(connection, [self.mail(2), self.mail(3)], again: false))
+            try await bench.tell(.bound(connection, isCaughtUp: true), .mail(connection, [self.mail(2), self.mail(3)], again: false))
             #expect(try await client.json().payload["messageId"] as? String == "3")
         }
     }

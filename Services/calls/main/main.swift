@@ -32,7 +32,7 @@ await runService("calls") { context in
         configuration: configuration, bus: bus, store: PostgresConnection(store, logger: context.logger),
         logger: context.logger)
     let routes = RingingRoutes(
-        pool: pool, keys: bus, rateLimitScale: configuration.rateLimitScale, logger: context.logger)
+        pool: pool, bus: bus, rateLimitScale: configuration.rateLimitScale, logger: context.logger)
     return Composition(
         parts: [
             Part("bus", close: bus.close), Part("store", close: pool.close),

@@ -1,5 +1,6 @@
 package import Bus
 import Contract
+import HTTPAccess
 package import Hummingbird
 package import Logging
 package import Store
@@ -7,18 +8,16 @@ import Telemetry
 
 /// `GET /calls/ringing`: does it still ring? Asked by an app that a push has woken, perhaps too late.
 package struct RingingRoutes: Sendable {
-    private let sessions: any SessionLookup
+    private let sessions: HTTPSessions
     private let pool: PostgresPool
     private let keys: any KeyBus
-    private let limiter: RateLimiter
     private let logger: Logger
     private let errors = ErrorMetrics()
 
-    package init(pool: PostgresPool, keys: any KeyBus, rateLimitScale: Double, logger: Logger) {
-        self.sessions = BearerSessions(keys: keys, pool: pool)
+    package init(pool: PostgresPool, bus: any Bus, rateLimitScale: Double, logger: Logger) {
+        self.sessions = HTTPSessions(pool: pool, bus: bus, rateLimitScale: rateLimitScale, logger: logger)
         self.pool = pool
-        self.keys = keys
-        self.limiter = RateLimiter(bus: keys, scale: rateLimitScale)
+        self.keys = bus
         self.logger = logger
     }
 
@@ -34,23 +33,9 @@ package struct RingingRoutes: Sendable {
     }
 
     private func ringing(_ request: Request) async throws(HTTPRefusal) -> Response {
-        guard let tokenHash = BearerSessions.tokenHash(in: request.headers) else { throw .notRegistered }
-        let session = try await self.stored { () async throws(StoreError) in
-            try await self.sessions.session(tokenHash)
-        }
-        guard let session else { throw .notRegistered }
-        guard !session.isBanned else { throw .banned }
-        let identity = session.caller.identity
-        if let wait = await self.limiter.admit(Rates.ringing, "\(identity)") {
-            throw .tooMany(retryAfterMilliseconds: wait)
-        }
-        return self.response(
-            try await self.stored { () async throws(StoreError) in try await self.calls(for: identity) })
-    }
-
-    private func stored<T>(_ body: () async throws(StoreError) -> T) async throws(HTTPRefusal) -> T {
+        let identity = try await self.sessions.session(of: request, within: Rates.ringing).caller.identity
         do throws(StoreError) {
-            return try await body()
+            return self.response(try await self.calls(for: identity))
         } catch {
             self.logger.warning("request not answered", [.error: "\(error)"])
             throw .internalError
@@ -92,8 +77,6 @@ package struct RingingRoutes: Sendable {
         list.append(UInt8(ascii: "]"))
         var json = JSONWriter()
         json.add("calls", json: list)
-        return Response(
-            status: .ok, headers: [.contentType: "application/json"],
-            body: ResponseBody(byteBuffer: ByteBuffer(bytes: json.finished())))
+        return .answer(json.finished())
     }
 }

@@ -268,7 +268,7 @@ struct MailboxWorld {
             // A connection that is gone already is told so.
             if let known = self.session, known.connection.value > connection { return }
             let bound = BoundConnection(
-                caller: Caller(identity: identity(1), epoch: Epoch(value: 1)), node: NodeID(value: 1),
+                caller: Caller(identity: WhisperID(bits: 1)!, epoch: Epoch(value: 1)), node: NodeID(value: 1),
                 connection: ConnectionID(value: connection), progress: progress, isFirst: false)
             self.session = MailboxSession(bound, newest: self.mailbox.last?.number, at: self.now)
             self.notices.append(.bound(connection: connection, isCaughtUp: self.session!.isCaughtUp))
