@@ -29,8 +29,8 @@ struct S3Server {
         let port = LoopbackPort.free()
         var arguments = ["serve", "s3", "--addr", "127.0.0.1:\(port)", "--auth-key", "\(Self.accessKey),\(Self.secretKey)"]
         if virtualStyle { arguments.append("--force-path-style=false") }
-        // Objects are seen as soon as they are there.
-        arguments += ["--dir-cache-time", "0s", "--config", folder.path + "/none.conf", data]
+        // Objects are seen soon after they are there. (With 0 the server spins.)
+        arguments += ["--dir-cache-time", "20ms", "--config", folder.path + "/none.conf", data]
         let process = try await ChildProcess.start(
             Command(Self.tools + "/bin/rclone", arguments, log: folder.path + "/rclone.log"), name: "rclone")
         let server = S3Server(port: port, folder: data, process: process)
