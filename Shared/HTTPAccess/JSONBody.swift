@@ -3,11 +3,9 @@ package import Hummingbird
 
 /// The JSON body of a request, checked against its schema.
 package enum JSONBody {
-    /// - Parameters:
-    ///   - bytesMax: longest body taken, in bytes.
-    ///   - isOptional: whether no body at all counts as an empty object.
+    /// - Parameter bytesMax: longest body taken, in bytes.
     package static func payload(
-        of request: Request, _ schema: ObjectSchema, bytesMax: Int, isOptional: Bool = false
+        of request: Request, _ schema: ObjectSchema, bytesMax: Int
     ) async throws(HTTPRefusal) -> Payload {
         let buffer: ByteBuffer
         do {
@@ -15,8 +13,7 @@ package enum JSONBody {
         } catch {
             throw .invalid(PayloadViolation("", "the body is too long, or ended early"))
         }
-        var bytes = Array(buffer.readableBytesView)
-        if bytes.isEmpty, isOptional { bytes = Array("{}".utf8) }
+        let bytes = Array(buffer.readableBytesView)
         do throws(PayloadViolation) {
             guard String(validating: bytes, as: UTF8.self) != nil else { throw PayloadViolation("", "must be UTF-8") }
             return try FrameDecoder.payload(bare: Array(bytes.drop { [0x20, 0x09, 0x0A, 0x0D].contains($0) }), schema: schema)

@@ -9,6 +9,7 @@ import Testing
         let folder: TemporaryFolder
         let port = LoopbackPort.free()
         let opsPort = LoopbackPort.free()
+        let turnPort = LoopbackPort.free()
 
         init() throws { self.folder = try TemporaryFolder(named: "run") }
 
@@ -17,7 +18,9 @@ import Testing
         var output: String { (try? String(contentsOfFile: self.log, encoding: .utf8)) ?? "" }
 
         func start(_ settings: [String: String] = [:], log: String? = nil) async throws -> ChildProcess {
-            let environment = ["PORT": "\(self.port)", "OPS_PORT": "\(self.opsPort)", "DATA_DIR": self.data]
+            let environment = [
+                "PORT": "\(self.port)", "OPS_PORT": "\(self.opsPort)", "TURN_PORT": "\(self.turnPort)", "DATA_DIR": self.data,
+            ]
             return try await ChildProcess.start(
                 Command(
                     StackConfiguration.programsBesideThisOne + "/whisper-local",

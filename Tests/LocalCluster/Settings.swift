@@ -3,7 +3,7 @@ import LocalStack
 /// What `make run` can be told, by environment.
 /// - PORT (int, default 8080, 1...65535): public origin, `/ws` and HTTP.
 /// - OPS_PORT (int, default 8081, 1...65535): admin API, readiness and metrics of every process.
-/// - TURN_PORT (int, default 3478, 1...65535): the relay for calls, UDP and TCP.
+/// - TURN_PORT (int, default 3478 or, if that is taken, any, 1...65535): the relay for calls, UDP and TCP.
 /// - ADMIN_TOKEN, VIEWER_TOKEN (strings, default random and printed): tokens of the two admin roles.
 /// - RATE_LIMIT_SCALE (double, default 1, above 0): multiplies every limit.
 /// - GATEWAYS, ROUTERS (int, default 2, 1...16): instances.
@@ -51,7 +51,8 @@ struct Settings {
         guard self.port != self.opsPort else {
             throw Unusable(name: "OPS_PORT", value: "\(self.opsPort)", expected: "another port than PORT")
         }
-        self.turnPort = try integer("TURN_PORT", 3478, in: 1...65_535)
+        // A relay of the system may have the usual one.
+        self.turnPort = try integer("TURN_PORT", LoopbackPort.isFree(3_478) ? 3_478 : LoopbackPort.free(), in: 1...65_535)
         self.gateways = try integer("GATEWAYS", 2, in: 1...16)
         self.routers = try integer("ROUTERS", 2, in: 1...16)
         self.adminToken = environment["ADMIN_TOKEN"]

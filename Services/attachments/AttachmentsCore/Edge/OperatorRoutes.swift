@@ -46,7 +46,7 @@ package struct OperatorRoutes: Sendable {
 
     private func audit(_ request: Request) async throws(HTTPRefusal) -> AdminGate.Outcome {
         let body = try await JSONBody.payload(
-            of: request, AttachmentOperations.audit, bytesMax: AttachmentsLimits.bodyBytesMax, isOptional: true)
+            of: request, AttachmentOperations.audit, bytesMax: AttachmentsLimits.bodyBytesMax)
         let fix = body.schema.index(of: "fix")!
         let report: Auditor.Report
         do throws(Auditor.Failure) {
