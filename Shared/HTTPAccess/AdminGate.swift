@@ -1,5 +1,5 @@
 package import Bus
-package import Contract
+import Contract
 package import Hummingbird
 package import Logging
 package import Store

@@ -46,7 +46,7 @@ import Testing
     /// The vectors are what botocore makes today, and not what somebody wrote.
     @Test func theVectorsAreBotocores() async throws {
         let python = S3Server.tools + "/bin/python"
-        try #require(FileManager.default.isExecutableFile(atPath: python), "run deploy/install-s3-tools.sh")
+        try #require(FileManager.default.isExecutableFile(atPath: python), "run deploy/install-python-tools.sh")
         let made = try await Command(python, [Self.folder.appending(path: "sigv4.py").path]).output(name: "sigv4.py")
         #expect(made == String(decoding: Self.text, as: UTF8.self))
     }

@@ -17,7 +17,7 @@ import Testing
                 from: Keyspace.groups.name, group: GroupConsumer.group, consumer: "router-1", limit: 1, patience: .zero)
             let done = await bench.desk.handle(try ServiceRequest(decoding: taken[0].bytes)).answer
 
-            let answer = try await withThrowingTaskGroup { group in
+            let answer = await withThrowingTaskGroup { group in
                 let (answers, said) = AsyncStream.makeStream(of: Answer.self, bufferingPolicy: .bufferingOldest(8))
                 let (listening, begun) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingOldest(1))
                 group.addTask {

@@ -287,7 +287,7 @@ struct MailboxWorld {
 
     private mutating func routerTimer() {
         switch self.session?.timerFired(at: self.now, resendAfter: self.resendAfter) {
-        case .none, .some(.none): break
+        case nil, .some(.none): break
         case .some(.catchUp): self.catchUp()
         case .some(.resend(let after, let through)):
             let waiting = self.mailbox.filter { $0.number > after && $0.number <= through }

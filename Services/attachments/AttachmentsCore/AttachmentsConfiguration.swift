@@ -1,4 +1,4 @@
-package import Contract
+import Contract
 
 /// Everything this service is told from outside, beside where its store is.
 package struct AttachmentsConfiguration: Sendable {

@@ -1,4 +1,4 @@
-package import Contract
+import Contract
 
 /// The bounds of this service. Those that clients can see are `Limits`.
 package enum AuthLimits {

@@ -1,8 +1,8 @@
 package import Logging
 package import NIOCore
 import NIOSSL
-package import ServerCrypto
-package import Telemetry
+import ServerCrypto
+import Telemetry
 
 /// The keys and places of the providers, as plain values. Nil where there is no key: the log stands in.
 package struct PushConfiguration: Sendable {

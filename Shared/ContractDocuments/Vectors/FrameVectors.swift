@@ -1,4 +1,4 @@
-package import Contract
+import Contract
 
 /// Frames that must be accepted or refused, for clients and servers in any language (`docs/vectors/frames.json`).
 package enum FrameVectors {

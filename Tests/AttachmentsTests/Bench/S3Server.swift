@@ -7,7 +7,7 @@ struct S3Server {
     static let secretKey = "secret-key-for-tests"
     static let bucket = "whisper-tests"
 
-    /// Where `deploy/install-s3-tools.sh` puts it.
+    /// Where `deploy/install-python-tools.sh` puts it.
     static let tools: String = {
         let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent().deletingLastPathComponent()

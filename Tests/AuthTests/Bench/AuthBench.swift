@@ -169,6 +169,7 @@ final class AuthBench: Sendable {
         try await self.bus.get(Keyspace.session(tokenHash)) != nil
     }
 
+    @discardableResult
     func sql(_ sql: String) async throws -> String { try await self.postgres.run(sql) }
 }
 

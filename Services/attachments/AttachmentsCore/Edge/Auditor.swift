@@ -1,5 +1,5 @@
 package import Contract
-package import Logging
+import Logging
 package import Store
 import Telemetry
 

@@ -1,4 +1,4 @@
-package import Contract
+import Contract
 package import HTTPAccess
 package import Hummingbird
 package import Logging

@@ -3,7 +3,7 @@ package import HTTPAccess
 package import Hummingbird
 package import Logging
 import ServerCrypto
-package import Store
+import Store
 package import Telemetry
 
 /// What attachments serves to clients (contract §9): URLs, for those who may have them.

@@ -1,4 +1,5 @@
 import Contract
+import HTTPAccess
 import Hummingbird
 import Store
 

@@ -1,5 +1,6 @@
 import Bus
 import Contract
+import HTTPAccess
 import Hummingbird
 import Store
 

@@ -1,5 +1,5 @@
 package import Bus
-package import Contract
+import Contract
 package import HTTPAccess
 package import Hummingbird
 package import Logging
@@ -91,7 +91,7 @@ package struct AdminRoutes: Sendable {
             throw error
         }
         if !call.isRecorded { try await self.record(call) }
-        return .json(body)
+        return .answer(body)
     }
 
     /// Without Redis nobody can be counted, and nobody is let in.

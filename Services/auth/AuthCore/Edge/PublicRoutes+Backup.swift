@@ -1,4 +1,5 @@
 import Contract
+import HTTPAccess
 import Hummingbird
 import Store
 
@@ -17,7 +18,7 @@ extension PublicRoutes {
             json.add("nonce", base64: backup.nonce)
             json.add("ciphertext", base64: backup.ciphertext)
             json.add("updatedAt", backup.updatedAt)
-            return .json(json.finished(), headers: [.eTag: EntityTag.text(backup.revision)])
+            return .answer(json.finished(), headers: [.eTag: EntityTag.text(backup.revision)])
         }
     }
 
@@ -46,7 +47,7 @@ extension PublicRoutes {
             var json = JSONWriter()
             json.add("success", true)
             json.add("updatedAt", now)
-            return .json(json.finished(), headers: [.eTag: EntityTag.text(revision)])
+            return .answer(json.finished(), headers: [.eTag: EntityTag.text(revision)])
         }
     }
 
@@ -58,7 +59,7 @@ extension PublicRoutes {
         if let refusal = HTTPRefusal(standing) { throw refusal }
         var json = JSONWriter(capacity: 16)
         json.add("success", true)
-        return .json(json.finished())
+        return .answer(json.finished())
     }
 
     private static func backup(in request: Request) async throws(HTTPRefusal) -> ContactBackupFrame {

@@ -1,9 +1,9 @@
 package import Bus
-package import Contract
+import Contract
 import HTTPAccess
 package import Hummingbird
 package import Logging
-package import Store
+import Store
 import Telemetry
 
 /// What auth serves to clients over HTTP: keys of other identities, and the contact backup (contract §8).
@@ -70,7 +70,7 @@ package struct PublicRoutes: Sendable {
             json.add("encPublicKey", base64: keys.encPublicKey.bytes)
             json.add("signPublicKey", base64: keys.signPublicKey.bytes)
             json.add("status", isBanned ? "banned" : "active")
-            return .json(json.finished())
+            return .answer(json.finished())
         }
     }
 

@@ -1,5 +1,5 @@
 package import Contract
-package import ServerCrypto
+import ServerCrypto
 import Telemetry
 
 /// What Google asks of a request and means by an answer ("FCM HTTP v1: projects.messages", "ErrorCode", "Using OAuth 2.0 for

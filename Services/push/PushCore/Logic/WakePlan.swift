@@ -1,5 +1,5 @@
 package import Contract
-package import Telemetry
+import Telemetry
 
 /// When a recipient with waiting mail is pushed, and what follows from an answer. Pure: time and chance are arguments.
 ///

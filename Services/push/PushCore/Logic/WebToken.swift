@@ -1,5 +1,5 @@
-package import Contract
-package import ServerCrypto
+import Contract
+import ServerCrypto
 
 /// base64url without padding (RFC 4648 §5).
 package enum Base64URL {

@@ -1,5 +1,5 @@
 package import Contract
-package import HTTPAccess
+import HTTPAccess
 package import Hummingbird
 package import Logging
 import NIOCore

@@ -165,7 +165,7 @@ package actor HTTP2Client {
         let id = self.lastLink
         let link = HTTP2Connection(authority: self.origin.authority)
         link.onNews = { [weak self] news in
-            nonisolated(unsafe) let news = news  // The link lives on the actor's own loop.
+            // The link lives on the actor's own loop.
             self?.assumeIsolated { $0.heard(news, from: id) }
         }
         self.links[id] = link
