@@ -57,8 +57,7 @@ import Testing
         // Without a token there is nobody to push to.
         try await bob.ask("update_tokens", ["pushToken": newUUID()]).expecting("tokens_updated")
         bob.client.cut()
-        let stored = try await self.wokenMessage(from: alice, to: bob)
-        let queued = try #require(try self.lines(of: "router", about: stored).first { $0["event"]?.string == "wake queued" })
+        let queued = try await self.wake(of: bob, by: alice)
         let wake = try #require(queued["wakeId"]?.string)
         try await waitUntil("push has sent the wake-up", within: .seconds(10)) {
             let lines = try self.lines(of: "push", about: wake)
@@ -66,14 +65,16 @@ import Testing
         }
     }
 
-    /// A message that found its recipient away, once the routers know that it is.
-    private func wokenMessage(from alice: Phone, to bob: Phone) async throws -> String {
-        var id = ""
+    /// The first wake-up for somebody who has just gone. It names the message that found nobody, unless that one was on its
+    /// way when the router learned of the going: then it is for all that waits.
+    private func wake(of bob: Phone, by alice: Phone) async throws -> JSON {
+        var queued: JSON?
         try await waitUntil("a message wakes", within: .seconds(20), every: .milliseconds(100)) {
-            id = try await alice.text(bob)
-            return try self.lines(of: "router", about: id).contains { $0["event"]?.string == "wake queued" }
+            try await alice.text(bob)
+            queued = try self.lines(of: "router", about: bob.id).first { $0["event"]?.string == "wake queued" }
+            return queued != nil
         }
-        return id
+        return try #require(queued)
     }
 
     // MARK: The script

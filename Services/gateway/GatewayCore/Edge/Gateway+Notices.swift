@@ -42,7 +42,10 @@ extension Gateway {
             guard let connection = self.bound[identity], let session = connection.session,
                 session.caller.epoch < epoch
             else { return }
-            self.endSession(of: connection, why: why)
+            switch why {
+            case .replaced: self.replaced(connection.id, session.caller.epoch)
+            case .banned: self.endSession(of: connection, why: .banned)
+            }
         }
     }
 
