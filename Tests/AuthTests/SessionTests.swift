@@ -177,7 +177,8 @@ import Testing
     @Test func ownersThatRaceLeaveOneOwner() async throws {
         try await AuthBench.run { bench in
             let logins = try await withThrowingTaskGroup { group in
-                for seed in UInt8(1)...6 { group.addTask { try await bench.login(TestIdentity(seed)) } }
+                // More than a transaction has tries, and than there are connections.
+                for seed in UInt8(1)...24 { group.addTask { try await bench.login(TestIdentity(seed)) } }
                 return try await group.reduce(into: [AuthBench.Login]()) { $0.append($1) }
             }
             await withDiscardingTaskGroup { group in

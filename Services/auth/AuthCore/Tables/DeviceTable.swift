@@ -28,14 +28,19 @@ package struct DeviceTable: Sendable {
             """)
     }
 
-    /// Changes push tokens. A token that is set is taken from whoever had it.
-    /// - Throws: `.unique` if somebody else was given one of the tokens meanwhile: run the transaction again.
+    /// Changes push tokens. A token that is set is taken from whoever had it. Those who show the same token at once wait
+    /// for each other: if they only tried again, the last of many would find its tries used up.
     package func setTokens(
         of device: Device, push: UpdateTokens.Change, voip: UpdateTokens.Change, at now: Timestamp,
         in transaction: borrowing Transaction
     ) async throws(StoreError) {
         let (push, voip) = (StoredChange(push), StoredChange(voip))
         _ = try await transaction.pipeline([
+            """
+            SELECT pg_advisory_xact_lock(tokens.key)
+            FROM (SELECT DISTINCT hashtextextended(token, 1) AS key FROM unnest(\([push.token, voip.token])) AS token
+                WHERE token IS NOT NULL ORDER BY key) AS tokens
+            """,
             """
             UPDATE auth.devices
             SET push_token = CASE WHEN push_token = \(push.token) THEN NULL ELSE push_token END,
