@@ -44,6 +44,4 @@ package enum CallLimits {
     /// Calls named in one answer to "is it still ringing?".
     package static let ringingMax = 16
     package static let canaryTTL = Duration.seconds(3_600)
-    /// A Notice is sent when it has grown to this size, in bytes; Redis passes it on whole.
-    package static let noticeBytesMax = 1_000_000
 }

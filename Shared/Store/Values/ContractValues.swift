@@ -35,3 +35,16 @@ extension Bytes64: PostgresValue {
         self.init(bytes)
     }
 }
+
+extension PostgresUUID {
+    /// Without regard to case.
+    package init(_ id: UUIDText) { self.init(high: id.high, low: id.low) }
+}
+
+extension UUIDText {
+    /// - Parameter idCase: which of its letters are capital, as the id was written (`UUIDText.upperCase`); lower case if nothing
+    ///   else is known.
+    package init(_ stored: PostgresUUID, idCase: Int32 = 0) {
+        self.init(high: stored.high, low: stored.low, upperCase: UInt32(bitPattern: idCase))
+    }
+}

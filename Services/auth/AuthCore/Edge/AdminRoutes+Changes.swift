@@ -6,7 +6,7 @@ import Store
 // What operators may change. The change and its record are one transaction.
 extension AdminRoutes {
     func ban(_ call: inout Call) async throws(HTTPRefusal) -> [UInt8] {
-        let body = try await Self.body(of: call.request, AdminOperations.ban)
+        let body = try await call.body(AdminOperations.ban)
         let identity = body.whisperID(body.schema.index(of: "whisperId")!)
         let reason = body.text(body.schema.index(of: "reason")!)
         let place = body.schema.index(of: "expiresAt")!
@@ -24,7 +24,7 @@ extension AdminRoutes {
     }
 
     func unban(_ call: inout Call) async throws(HTTPRefusal) -> [UInt8] {
-        let body = try await Self.body(of: call.request, AdminOperations.unban)
+        let body = try await call.body(AdminOperations.unban)
         let identity = body.whisperID(body.schema.index(of: "whisperId")!)
         call.event.target = "\(identity)"
         call.event.note = body.text(body.schema.index(of: "reason")!)
@@ -40,7 +40,7 @@ extension AdminRoutes {
     func review(_ call: inout Call) async throws(HTTPRefusal) -> [UInt8] {
         guard let id = call.parameters.get("id").flatMap({ UUIDText($0) }) else { throw .badParameter("id") }
         call.event.target = "\(UUIDText(high: id.high, low: id.low))"
-        let body = try await Self.body(of: call.request, AdminOperations.review)
+        let body = try await call.body(AdminOperations.review)
         let place = body.schema.index(of: "note")!
         let note = body.has(place) ? body.text(place) : nil
         // The schema knows no other words.
@@ -54,20 +54,10 @@ extension AdminRoutes {
         call.isRecorded = true
         return AdminAnswers.success
     }
+}
 
-    private static func body(of request: Request, _ schema: ObjectSchema) async throws(HTTPRefusal) -> Payload {
-        let body: ByteBuffer
-        do {
-            body = try await request.body.collect(upTo: AuthLimits.adminBodyBytesMax)
-        } catch {
-            throw .invalid(PayloadViolation("", "the body is too long, or ended early"))
-        }
-        let bytes = Array(body.readableBytesView)
-        do throws(PayloadViolation) {
-            guard String(validating: bytes, as: UTF8.self) != nil else { throw PayloadViolation("", "must be UTF-8") }
-            return try FrameDecoder.payload(bare: Array(bytes.drop { [0x20, 0x09, 0x0A, 0x0D].contains($0) }), schema: schema)
-        } catch {
-            throw .invalid(error)
-        }
+extension AdminRoutes.Call {
+    fileprivate func body(_ schema: ObjectSchema) async throws(HTTPRefusal) -> Payload {
+        try await JSONBody.payload(of: self.request, schema, bytesMax: AuthLimits.adminBodyBytesMax)
     }
 }

@@ -48,12 +48,12 @@ package struct ClusterViews: Sendable {
         statistics.sessions = try own.next()
         statistics.reportsOpen = try own.next()
         statistics.bansActive = try own.next()
-        if try await self.canRead("router", "statistics") {
+        if try await self.pool.canRead("router", "statistics") {
             var row = try await self.pool.query("SELECT pending_messages, groups FROM router.statistics")[0]
             statistics.pendingMessages = try row.next()
             statistics.groups = try row.next()
         }
-        if try await self.canRead("attachments", "statistics") {
+        if try await self.pool.canRead("attachments", "statistics") {
             var row = try await self.pool.query("SELECT count::int8, bytes::int8 FROM attachments.statistics")[0]
             statistics.attachments = try row.next()
             statistics.attachmentBytes = try row.next()
@@ -63,7 +63,7 @@ package struct ClusterViews: Sendable {
 
     /// Where a message stands with each of its recipients.
     package func deliveries(of message: UUIDText) async throws(StoreError) -> [Delivery] {
-        guard try await self.canRead("router", "message_standing") else { return [] }
+        guard try await self.pool.canRead("router", "message_standing") else { return [] }
         let rows = try await self.pool.query(
             """
             SELECT sender, recipient, group_id, status, accepted_at, delivered_at, read_at, expired_at
@@ -100,9 +100,12 @@ package struct ClusterViews: Sendable {
             """)
         return try rows.map { row throws(StoreError) in try row.decode(0) }
     }
+}
 
-    private func canRead(_ schema: String, _ view: String) async throws(StoreError) -> Bool {
-        let rows = try await self.pool.query(
+extension PostgresPool {
+    /// Whether another service has made the view, and lets this one read it: services start in any order.
+    func canRead(_ schema: String, _ view: String) async throws(StoreError) -> Bool {
+        let rows = try await self.query(
             """
             SELECT EXISTS (
                 SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace

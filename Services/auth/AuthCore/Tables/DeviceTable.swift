@@ -15,7 +15,7 @@ package struct DeviceTable: Sendable {
             self.platform = platform
         }
 
-        fileprivate var storedID: PostgresUUID { PostgresUUID(high: self.id.high, low: self.id.low) }
+        fileprivate var storedID: PostgresUUID { PostgresUUID(self.id) }
     }
 
     package init() {}

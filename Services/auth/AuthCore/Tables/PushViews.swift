@@ -29,7 +29,7 @@ package struct PushViews: Sendable {
     package init(_ pool: PostgresPool) { self.pool = pool }
 
     package func standing(of recipients: [WhisperID]) async throws(StoreError) -> [WhisperID: Standing] {
-        guard try await self.canRead("standing") else { return [:] }
+        guard try await self.pool.canRead("push", "standing") else { return [:] }
         let rows = try await self.pool.query(
             """
             SELECT recipient, tried_at, provider, result, wake_id, woke_at FROM push.standing
@@ -49,7 +49,7 @@ package struct PushViews: Sendable {
 
     /// Newest first.
     package func deadLetters(before cursor: Cursor?, limit: Int) async throws(StoreError) -> [DeadLetter] {
-        guard try await self.canRead("given_up") else { return [] }
+        guard try await self.pool.canRead("push", "given_up") else { return [] }
         let rows = try await self.pool.query(
             """
             SELECT number, at, recipient, wake_id, kind, provider, reason, tries::int8 FROM push.given_up
@@ -65,16 +65,5 @@ package struct PushViews: Sendable {
                     kind: try row.next(), provider: try row.next(), reason: try row.next(), tries: try row.next()))
         }
         return letters
-    }
-
-    private func canRead(_ view: String) async throws(StoreError) -> Bool {
-        let rows = try await self.pool.query(
-            """
-            SELECT EXISTS (
-                SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-                WHERE n.nspname = 'push' AND c.relname = \(view)
-                    AND has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(c.oid, 'SELECT'))
-            """)
-        return try rows[0].decode(0)
     }
 }

@@ -75,7 +75,3 @@ package struct ReportTable: Sendable {
         return entries
     }
 }
-
-extension PostgresUUID {
-    package init(_ id: UUIDText) { self.init(high: id.high, low: id.low) }
-}

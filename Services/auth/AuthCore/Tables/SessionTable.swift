@@ -125,5 +125,5 @@ package struct SessionTable: Sendable {
             expiresAt: try row.next(), signPublicKey: try row.next(), isBanned: try row.next())
     }
 
-    private static func stored(_ device: UUIDText) -> PostgresUUID { PostgresUUID(high: device.high, low: device.low) }
+    private static func stored(_ device: UUIDText) -> PostgresUUID { PostgresUUID(device) }
 }

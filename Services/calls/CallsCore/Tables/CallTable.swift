@@ -185,13 +185,3 @@ extension CallMachine {
             && self.endMark == other.endMark
     }
 }
-
-extension PostgresUUID {
-    init(_ id: UUIDText) { self.init(high: id.high, low: id.low) }
-}
-
-extension UUIDText {
-    init(_ stored: PostgresUUID, idCase: Int32 = 0) {
-        self.init(high: stored.high, low: stored.low, upperCase: UInt32(bitPattern: idCase))
-    }
-}

@@ -1,3 +1,4 @@
+import Bus
 import Contract
 package import Store
 import Telemetry

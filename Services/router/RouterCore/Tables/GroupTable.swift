@@ -97,12 +97,3 @@ extension GroupRole {
     fileprivate static let stored: [GroupRole] = [.owner, .admin, .member]
     fileprivate var stored: Int16 { Int16(Self.stored.firstIndex(of: self)!) }
 }
-
-extension PostgresUUID {
-    init(_ id: UUIDText) { self.init(high: id.high, low: id.low) }
-}
-
-extension UUIDText {
-    /// In lower case.
-    init(_ id: PostgresUUID) { self.init(high: id.high, low: id.low) }
-}

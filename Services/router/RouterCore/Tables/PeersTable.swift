@@ -7,7 +7,7 @@ enum PeersTable {
     /// Writes down that these messages were sent, if they were accepted. Belongs behind the `AcceptStatement` that judged
     /// them, in its transaction. No pair of identities may be given twice.
     static func note(_ envelopes: [AcceptEnvelope]) -> SQL {
-        let messageIDs = envelopes.map { PostgresUUID(high: $0.messageID.high, low: $0.messageID.low) }
+        let messageIDs = envelopes.map { PostgresUUID($0.messageID) }
         let senders = envelopes.map(\.sender.identity)
         let recipients = envelopes.map(\.to)
         return """

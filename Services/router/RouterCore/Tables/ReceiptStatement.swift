@@ -21,7 +21,7 @@ enum ReceiptStatement {
     }
 
     static func sql(_ reports: [ReceiptReport], at now: Timestamp) -> SQL {
-        let messageIDs = reports.map { PostgresUUID(high: $0.messageID.high, low: $0.messageID.low) }
+        let messageIDs = reports.map { PostgresUUID($0.messageID) }
         let recipients = reports.map(\.recipient.identity)
         let epochs = reports.map(\.recipient.epoch.value)
         let senders = reports.map(\.sender)

@@ -60,7 +60,7 @@ package struct DiskStore: ObjectStore {
     package func beginParts(of key: ObjectKey) async throws(ObjectStoreError) -> String { "" }
 
     package func parts(of key: ObjectKey, upload: String) async throws(ObjectStoreError) -> [StoredPart] {
-        try await self.blocking { () throws(FileError) in
+        try await BlockingCalls.stored { () throws(FileError) in
             var parts: [StoredPart] = []
             for name in try names(in: self.partsFolder(of: key)) {
                 guard let number = Int(name), let status = try fileStatus(self.path(ofPart: number, of: key)) else { continue }
@@ -71,7 +71,7 @@ package struct DiskStore: ObjectStore {
     }
 
     package func join(_ parts: [StoredPart], of key: ObjectKey, upload: String) async throws(ObjectStoreError) {
-        try await self.blocking { () throws(FileError) in
+        try await BlockingCalls.stored { () throws(FileError) in
             let whole = try self.newFile()
             for part in parts {
                 let file = try StoredFile(at: self.path(ofPart: part.number, of: key))
@@ -89,11 +89,11 @@ package struct DiskStore: ObjectStore {
     }
 
     package func size(of key: ObjectKey) async throws(ObjectStoreError) -> Int64? {
-        try await self.blocking { () throws(FileError) in try fileStatus(self.path(of: key))?.size }
+        try await BlockingCalls.stored { () throws(FileError) in try fileStatus(self.path(of: key))?.size }
     }
 
     package func remove(_ key: ObjectKey, upload: String?) async throws(ObjectStoreError) {
-        try await self.blocking { () throws(FileError) in
+        try await BlockingCalls.stored { () throws(FileError) in
             try removeFile(self.path(of: key))
             if upload != nil { try removeFolder(self.partsFolder(of: key)) }
         }
@@ -102,14 +102,14 @@ package struct DiskStore: ObjectStore {
     package func remove(stray key: String) async throws(ObjectStoreError) {
         // Nothing outside of the folder can be listed; and nothing outside of it is removed.
         guard key.hasPrefix("att/"), !key.split(separator: "/").contains("..") else { return }
-        try await self.blocking { () throws(FileError) in try removeFile("\(self.folder)/\(key)") }
+        try await BlockingCalls.stored { () throws(FileError) in try removeFile("\(self.folder)/\(key)") }
     }
 
     package func lister() -> any ObjectLister { DiskLister(folder: self.folder) }
 
     package func tidy(at now: Timestamp) async throws(ObjectStoreError) {
         let oldest = now - AttachmentsLimits.unfinishedAge
-        try await self.blocking { () throws(FileError) in
+        try await BlockingCalls.stored { () throws(FileError) in
             for name in try names(in: self.unfinished) {
                 let path = "\(self.unfinished)/\(name)"
                 if let status = try fileStatus(path), status.modifiedAt < oldest { try removeFile(path) }
@@ -126,20 +126,8 @@ package struct DiskStore: ObjectStore {
 
     /// Makes what is needed, and fails if files cannot be kept here.
     package func open() async throws(ObjectStoreError) {
-        try await self.blocking { () throws(FileError) in
+        try await BlockingCalls.stored { () throws(FileError) in
             for folder in ["att", "parts", "unfinished"] { try makeFolder("\(self.folder)/\(folder)") }
-        }
-    }
-
-    private func blocking<T: Sendable>(
-        _ body: @escaping @Sendable () throws(FileError) -> T
-    ) async throws(ObjectStoreError) -> T {
-        do {
-            return try await BlockingCalls.run(body)
-        } catch FileError.failed(let number, let call) {
-            throw .refused(status: Int(number), code: call)
-        } catch {
-            throw .unavailable
         }
     }
 }
@@ -148,6 +136,19 @@ package struct DiskStore: ObjectStore {
 enum BlockingCalls {
     static func run<T: Sendable>(_ body: @escaping @Sendable () throws(FileError) -> T) async throws -> T {
         try await NIOThreadPool.singleton.runIfActive { try body() }
+    }
+
+    /// What fails, fails as the store does.
+    static func stored<T: Sendable>(
+        _ body: @escaping @Sendable () throws(FileError) -> T
+    ) async throws(ObjectStoreError) -> T {
+        do {
+            return try await self.run(body)
+        } catch FileError.failed(let number, let call) {
+            throw .refused(status: Int(number), code: call)
+        } catch {
+            throw .unavailable
+        }
     }
 }
 
@@ -163,7 +164,7 @@ private final class DiskLister: ObjectLister {
     func next() async throws(ObjectStoreError) -> [StoredObject] {
         if self.months == nil {
             let folder = self.folder
-            self.months = try await self.blocking { () throws(FileError) in
+            self.months = try await BlockingCalls.stored { () throws(FileError) in
                 var months: [String] = []
                 for year in try names(in: "\(folder)/att") {
                     for month in try names(in: "\(folder)/att/\(year)") { months.append("att/\(year)/\(month)") }
@@ -176,13 +177,13 @@ private final class DiskLister: ObjectLister {
                 guard let month = self.months?.popFirst() else { return [] }
                 self.month = month
                 let path = "\(self.folder)/\(month)"
-                self.files = try await self.blocking { () throws(FileError) in try names(in: path) }[...]
+                self.files = try await BlockingCalls.stored { () throws(FileError) in try names(in: path) }[...]
                 continue
             }
             let page = Array(self.files.prefix(AttachmentsLimits.pageRows))
             self.files = self.files.dropFirst(page.count)
             let (folder, month) = (self.folder, self.month)
-            let objects = try await self.blocking { () throws(FileError) in
+            let objects = try await BlockingCalls.stored { () throws(FileError) in
                 var objects: [StoredObject] = []
                 for name in page {
                     let key = "\(month)/\(name)"
@@ -192,18 +193,6 @@ private final class DiskLister: ObjectLister {
                 return objects
             }
             if !objects.isEmpty { return objects }
-        }
-    }
-
-    private func blocking<T: Sendable>(
-        _ body: @escaping @Sendable () throws(FileError) -> T
-    ) async throws(ObjectStoreError) -> T {
-        do {
-            return try await BlockingCalls.run(body)
-        } catch FileError.failed(let number, let call) {
-            throw .refused(status: Int(number), code: call)
-        } catch {
-            throw .unavailable
         }
     }
 }

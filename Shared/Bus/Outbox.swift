@@ -1,37 +1,35 @@
-import Bus
-import Contract
-import Synchronization
+package import Contract
 
 /// Gathers what a batch has to say to gateways, and says it in one Notice for each node.
-struct Outbox {
-    /// A Notice is sent when it has grown to this size; Redis passes it on whole.
+package struct Outbox {
+    /// A Notice is sent when it has grown to this size, in bytes; Redis passes it on whole.
     private static let noticeBytesMax = 1_000_000
 
     private var events: [NodeID: [NodeEvent]] = [:]
     private var bytes: [NodeID: Int] = [:]
-    private let bus: any Bus
+    private let bus: any NoticeBus
     /// Called on the bus's thread when nobody heard a Notice: the node is gone, or the bus is.
     private let unheard: @Sendable (NodeID, BusError?) -> Void
 
-    init(bus: any Bus, unheard: @escaping @Sendable (NodeID, BusError?) -> Void) {
+    package init(bus: any NoticeBus, unheard: @escaping @Sendable (NodeID, BusError?) -> Void) {
         self.bus = bus
         self.unheard = unheard
     }
 
-    mutating func add(_ event: NodeEvent, for node: NodeID) {
+    package mutating func add(_ event: NodeEvent, for node: NodeID) {
         self.events[node, default: []].append(event)
         self.bytes[node, default: 0] += event.roughBytes
         if self.bytes[node]! > Self.noticeBytesMax { self.send(to: node) }
     }
 
-    mutating func answer(_ address: AnswerAddress, _ answer: Answer) {
+    package mutating func answer(_ address: AnswerAddress, _ answer: Answer) {
         self.add(.answer(question: address.question, answer), for: address.node)
     }
 
     /// Says nothing to a node, to learn whether it is there.
-    func knock(at node: NodeID) { self.publish([], to: node) }
+    package func knock(at node: NodeID) { self.publish([], to: node) }
 
-    mutating func send() {
+    package mutating func send() {
         for node in self.events.keys { self.send(to: node) }
     }
 
@@ -60,6 +58,7 @@ extension NodeEvent {
         case .mail(_, let mail, _): mail.reduce(64) { $0 + $1.payload.count }
         case .outcomes(_, let outcomes): 80 * outcomes.count
         case .frame(_, _, let payload): 64 + payload.count
+        case .call(let delivery): 128 + delivery.payload.count
         case .groupEvent(let payload, let readers): 64 + payload.count + 16 * readers.count
         default: 64
         }
