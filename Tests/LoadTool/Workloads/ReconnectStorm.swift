@@ -25,7 +25,6 @@ func measureStorm(_ fleet: isolated Fleet, _ stack: LocalStack, _ options: LoadO
 
     try await stack.postgres.run("CREATE EXTENSION IF NOT EXISTS pg_stat_statements", database: "whisper")
     let before = await CPUReading(stack)
-    let transactions = try await stack.countTransactions()
     try await stack.postgres.run("SELECT pg_stat_statements_reset()", database: "whisper")
     say("· killing all gateways")
     storm.begin()
@@ -57,7 +56,6 @@ func measureStorm(_ fleet: isolated Fleet, _ stack: LocalStack, _ options: LoadO
             Figure("with mail waiting", Double(conversations.count)),
             Figure("mailboxes asked for in SQL, mail in them or not", sum(1)),
             Figure("statements that ask for mailboxes", sum(0)),
-            Figure("transactions", Double(try await stack.countTransactions() - transactions)),
             Figure("tries that failed", Double(storm.failures)),
             Figure("CPU per client", spent.servers / Double(count), "µs"),
         ],
@@ -175,13 +173,6 @@ extension Fleet {
 }
 
 extension LocalStack {
-    /// Transactions of the cluster's database so far.
-    fileprivate func countTransactions() async throws -> Int {
-        let text = try await self.postgres.run(
-            "SELECT xact_commit FROM pg_stat_database WHERE datname = 'whisper'", database: "whisper")
-        return Int(text) ?? 0
-    }
-
     /// What was asked about mailboxes and outcomes since the counters were set to 0.
     /// Each mailbox that is asked for gives at least one row.
     fileprivate func mailboxStatements() async throws -> [Table.Row] {
