@@ -4,7 +4,7 @@ import Foundation
 struct SVG {
     private static let width = 760.0
     private static let height = 400.0
-    private static let plot = (left: 70.0, top: 44.0, right: 580.0, bottom: 344.0)
+    private static let plot = (left: 70.0, top: 58.0, right: 560.0, bottom: 344.0)
     /// Told apart by people who do not see all colours (Okabe and Ito).
     private static let colours = [
         "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C8C8C",
@@ -35,7 +35,7 @@ struct SVG {
             self.write(y.label(tick), Self.plot.left - 8, place + 4, anchor: "end")
         }
         self.write(chart.x.label, (Self.plot.left + Self.plot.right) / 2, Self.plot.bottom + 42, anchor: "middle")
-        self.write(chart.y.label, Self.plot.left, Self.plot.top - 10, anchor: "start")
+        self.write(chart.y.label, Self.plot.left, Self.plot.top - 12, anchor: "start")
 
         for (number, series) in chart.series.enumerated() {
             let colour = Self.colours[number % Self.colours.count]
@@ -122,10 +122,13 @@ private struct Ruler {
             self.ticks = Array(stride(from: 0, through: most + step / 2, by: step))
         case .logarithmic, .nines:
             let above = values.filter { $0 > 0 }
-            let first = log10(above.min() ?? 1).rounded(.down)
-            let last = max(log10(above.max() ?? 10).rounded(.up), first + 1)
-            (self.low, self.high) = (first, last)
-            self.ticks = stride(from: first, through: last, by: 1).map { pow(10, $0) }
+            let (least, most) = (above.min() ?? 1, above.max() ?? 10)
+            (self.low, self.high) = (log10(least), log10(max(most, least * 2)))
+            // Within two powers of ten there is room for more than the powers.
+            let steps = scale == .logarithmic && self.high - self.low < 2 ? [1.0, 2, 5] : [1]
+            self.ticks = stride(from: self.low.rounded(.down), through: self.high, by: 1)
+                .flatMap { power in steps.map { $0 * pow(10, power) } }
+                .filter { [low = self.low, high = self.high] in (low - 0.001...high + 0.001).contains(log10($0)) }
         }
     }
 

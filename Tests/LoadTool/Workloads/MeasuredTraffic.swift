@@ -5,6 +5,8 @@ struct MeasuredTraffic {
     let traffic: Traffic
     let cpu: CPUSpent
     let messages: Int
+    /// Where the routers' time went.
+    let steps: Table
     let profile: String?
 
     /// Time for everything under way to arrive.
@@ -32,6 +34,7 @@ struct MeasuredTraffic {
         try await Task.sleep(for: .seconds(options.warmUp))
         say("· measuring, \(seconds) s")
         traffic.forgetLatencies()
+        let stepsBefore = await RouterSteps(stack)
         let before = await CPUReading(stack)
         let count = traffic.tally.delivered
         async let profile = options.profile?.record(stack)
@@ -39,6 +42,7 @@ struct MeasuredTraffic {
         let after = await CPUReading(stack)
         let messages = traffic.tally.delivered - count
         return MeasuredTraffic(
-            traffic: traffic, cpu: after.since(before), messages: max(1, messages), profile: try await profile)
+            traffic: traffic, cpu: after.since(before), messages: max(1, messages),
+            steps: await RouterSteps(stack).table(since: stepsBefore), profile: try await profile)
     }
 }

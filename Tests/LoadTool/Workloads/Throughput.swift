@@ -22,7 +22,9 @@ func measureThroughput(_ fleet: isolated Fleet, _ stack: LocalStack, _ options: 
             Figure("signed during the run", Double(traffic.tally.signedLate)),
             Figure("receipts repeated", Double(traffic.tally.repeatedReceipts)),
         ],
-        tables: [processes, .latencies([traffic.accepted, traffic.received, traffic.delivered])],
+        tables: [
+            processes, .latencies([traffic.accepted, traffic.received, traffic.delivered]), measured.steps,
+        ],
         checks: traffic.checks(troubles: troubles),
         bars: [
             Bars(
@@ -61,12 +63,12 @@ func measureLatency(_ fleet: isolated Fleet, _ stack: LocalStack, _ options: Loa
         ],
         tables: [
             .latencies([traffic.received, traffic.accepted, traffic.delivered, traffic.lateness]),
-            measured.cpu.per("message", count: messages),
+            measured.steps, measured.cpu.per("message", count: messages),
         ],
         checks: traffic.checks(troubles: troubles),
         charts: [
             Chart(
                 "latency", "Latency at \(options.rate) messages a second", x: .init("percentile", .nines),
-                y: .init("ms", .logarithmic), [traffic.received, traffic.accepted, traffic.delivered].map(\.curve))
+                y: .init("ms", .logarithmic), [traffic.received, traffic.accepted, traffic.delivered, traffic.lateness].map(\.curve))
         ], profile: measured.profile)
 }

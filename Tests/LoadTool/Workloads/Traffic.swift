@@ -31,9 +31,9 @@ final class Traffic: FrameListener {
     let conversations: [Conversation]
     private let pace: Pace
     private(set) var tally = Tally()
-    private(set) var received = Latency("send to message_received")
-    private(set) var accepted = Latency("send to message_accepted")
-    private(set) var delivered = Latency("send to message_delivered")
+    private(set) var received = Latency("until message_received")
+    private(set) var accepted = Latency("until message_accepted")
+    private(set) var delivered = Latency("until message_delivered")
     /// How late this tool was with sending; part of the latencies.
     private(set) var lateness = Latency("this tool's own lateness")
     /// Each sender's last message, for paces that go on by themselves.
