@@ -14,6 +14,8 @@ package enum RuntimeLimits {
     package static let httpIdleSeconds: Int64 = 75
     /// Header bytes of one request.
     package static let httpHeaderBytesMax = 16 * 1_024
+    /// Between two times that memory which nobody uses is given back. Short beside a day's load, long beside the work.
+    package static let heapTrimEvery = Duration.seconds(30)
     /// Series of all metrics together; further ones count into nothing.
     package static let seriesMax = 2_000
     /// Bytes of one string in a log line; the rest is cut off.

@@ -33,8 +33,9 @@ package struct ServiceProcess: Sendable {
             mark.set()
             draining()
         })
+        let heap = Part("heap", run: HeapTrim.run)
         var configuration = ServiceGroupConfiguration(
-            services: ([first] + composition.parts + [last]).map { .init(service: $0.service, serviceName: $0.name) },
+            services: ([first, heap] + composition.parts + [last]).map { .init(service: $0.service, serviceName: $0.name) },
             gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
         configuration.maximumGracefulShutdownDuration = RuntimeLimits.drainMax
         configuration.logging.keys.serviceKey = LogKey.part.rawValue

@@ -3,11 +3,16 @@ import Foundation
 import LocalStack
 
 /// `make bench`: what the cluster costs and how fast it is, measured from outside with real processes.
-/// Runs each workload against a fresh cluster of its own, so that none inherits what another left behind.
 @main
 struct LoadCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "whisper-load", abstract: "Measures the cluster: CPU per message, latency, memory per connection.",
+        subcommands: [MeasureCommand.self, PlotCommand.self, CrowdCommand.self], defaultSubcommand: MeasureCommand.self)
+}
+
+struct MeasureCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "measure", abstract: "Runs workloads, one after the other, each on a cluster of its own.",
         discussion: Workload.allCases.map { "  \($0.rawValue)  \($0.title)" }.joined(separator: "\n"))
 
     @OptionGroup var options: LoadOptions
@@ -35,27 +40,12 @@ struct LoadCommand: AsyncParsableCommand {
     private func measure() async throws -> [Report] {
         var reports: [Report] = []
         for workload in self.options.workloads {
-            let report = try await self.measure(workload)
+            say("\(workload.rawValue): \(workload.title)")
+            let report = try await workload.measure(self.options)
             say("\n\(report.text)\n")
             reports.append(report)
         }
         return reports
-    }
-
-    private func measure(_ workload: Workload) async throws -> Report {
-        say("\(workload.rawValue): \(workload.title)")
-        let stack = try await LocalStack.start(try self.options.stack(for: workload)) { say("· \($0)") }
-        do {
-            let fleet = Fleet(ports: self.options.ports(of: stack))
-            let report = try await workload.measure(fleet, stack, self.options)
-            await fleet.leave()
-            await stack.stop()
-            return report
-        } catch {
-            if self.options.keep { say("logs are in \(stack.folder)/log") }
-            await stack.stop()
-            throw error
-        }
     }
 }
 

@@ -4,10 +4,10 @@ import LocalStack
 
 /// Everything that can be asked for. Every number has bounds, so that each run ends by itself.
 struct LoadOptions: ParsableArguments {
-    @Argument(help: "Workloads to run: W1 W2 W3 W4 W5 W6. All of them by default.")
-    var workloads: [Workload] = Workload.allCases
+    @Argument(help: "Workloads to run. By default W1 to W6, which take a few minutes.")
+    var workloads: [Workload] = Workload.usual
 
-    @Option(help: "Seconds measured, 1...600. Default: 15 in W1, 20 in W2, 60 in W4, 10 in W5, 75 in W6.")
+    @Option(help: "Seconds measured, 1...600. Default: 15 in W1, 20 in W2, 60 in W4, 10 in W5 and for each point of a growth curve, 75 in W6.")
     var seconds: Int?
     @Option(help: "Seconds of traffic before the measurement, 0...60.")
     var warmUp = 3
@@ -17,12 +17,18 @@ struct LoadOptions: ParsableArguments {
     var window = 8
     @Option(help: "Bytes of ciphertext in a message, 1...12288.")
     var payload = 256
-    @Option(help: "Messages per second over all senders (W2), 1...20000.")
+    @Option(help: "Messages per second over all senders (W2, soak), 1...20000.")
     var rate = 1_000
     @Option(help: "Messages to offline recipients over all senders (W3), 1...1000000.")
     var messages = 20_000
-    @Option(help: "Idle connections (W4), 1...50000.")
-    var count = 5_000
+    @Option(help: "Connections, 1...50000; of the storm, whose clients are one process, 1...15000. Default: 10000.")
+    var count: Int?
+    @Option(help: "How long the soak takes, 1...240 minutes.")
+    var minutes = 60
+    @Option(
+        parsing: .upToNextOption,
+        help: "Points of a growth curve (pending, identities), each 100...1000000, in rising order. Default: four or five of them.")
+    var levels: [Int] = []
     @Option(help: "Gateways, 1...8.")
     var gateways = 2
     @Option(help: "Routers, 1...8.")
@@ -54,7 +60,11 @@ struct LoadOptions: ParsableArguments {
         try check(self.payload, 1...12_288, "--payload")
         try check(self.rate, 1...20_000, "--rate")
         try check(self.messages, 1...1_000_000, "--messages")
-        try check(self.count, 1...50_000, "--count")
+        let isOneProcess = self.workloads.contains(.storm)
+        if let count { try check(count, 1...(isOneProcess ? 15_000 : 50_000), "--count") }
+        try check(self.minutes, 1...240, "--minutes")
+        for level in self.levels { try check(level, 100...1_000_000, "--levels") }
+        guard self.levels == self.levels.sorted() else { throw ValidationError("--levels must rise") }
         try check(self.gateways, 1...8, "--gateways")
         try check(self.routers, 1...8, "--routers")
         if !self.profileWords.isEmpty, self.profile == nil {
@@ -75,6 +85,7 @@ struct LoadOptions: ParsableArguments {
         if self.keep { stack.folder = try TemporaryFolder(named: "load-\(workload.rawValue)").path }
         stack.instances[.gateway] = self.gateways
         stack.instances[.router] = self.routers
+        if workload == .storm { stack.postgresSettings = ["shared_preload_libraries=pg_stat_statements"] }
         // Limits are not what is measured.
         stack.rateLimitScale = 100_000
         return stack

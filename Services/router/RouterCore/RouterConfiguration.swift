@@ -61,6 +61,8 @@ package enum RouterLimits {
     package static let wakePause = Duration.seconds(10)
     /// Recipients remembered as woken.
     package static let wakesRememberedMax = 200_000
+    /// Recipients with mail that are remembered of one partition. A partition with more asks the store about everybody.
+    package static let recipientsRememberedMax = 10_000
     /// Messages verified on one core before it is worth using another.
     package static let verifyTogetherMax = 6
     /// How long the ledger remembers a message.

@@ -42,4 +42,10 @@ final class Client {
 protocol FrameListener: AnyObject {
     func heard(_ frame: ServerFrame, on client: Client, of fleet: isolated Fleet)
     func alarmRang(on fleet: isolated Fleet)
+    /// The client's connection has ended, and nobody here has asked for that.
+    func lost(_ client: Client, of fleet: isolated Fleet)
+}
+
+extension FrameListener {
+    func lost(_ client: Client, of fleet: isolated Fleet) { fleet.noteTrouble("connection closed") }
 }

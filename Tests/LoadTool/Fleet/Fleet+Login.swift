@@ -1,23 +1,49 @@
 import Contract
 
 extension Fleet {
-    /// Registrations under way at once.
+    /// Registrations, or returns, under way at once.
     private static let loginsMax = 50
 
     /// New identities, connected and registered.
     /// - Throws: the first failure; there is no point in measuring with fewer clients.
     func register(_ count: Int) async throws -> [Client] {
         let clients = (0..<count).map { _ in self.enlist() }
-        var waiting = clients.map(\.number)[...]
+        try await self.forEach(clients.map(\.number)) { try await self.login($0) }
+        return clients
+    }
+
+    /// New identities that have gone again: they are in the tables, and nowhere else.
+    func registerAway(_ count: Int) async throws {
+        for start in stride(from: 0, to: count, by: Self.registeredAtOnce) {
+            for client in try await self.register(min(Self.registeredAtOnce, count - start)) { self.disconnect(client) }
+        }
+    }
+
+    private static let registeredAtOnce = 1_000
+
+    func comeBack(_ numbers: [Int]) async throws {
+        try await self.forEach(numbers) { try await self.comeBack($0) }
+    }
+
+    /// Connects a client that has registered before, and binds its connection.
+    func comeBack(_ number: Int) async throws {
+        try await self.connect(number)
+        let client = self.clients[number]
+        // The next frame it gets, whichever that is: it is bound.
+        _ = try await self.ask(client, Drain.question(client))
+    }
+
+    /// Does something with every client, with a few at a time.
+    private func forEach(_ numbers: [Int], _ body: @escaping @Sendable (Int) async throws -> Void) async throws {
+        var waiting = numbers[...]
         try await withThrowingTaskGroup(of: Void.self) { group in
-            for number in waiting.prefix(Self.loginsMax) { group.addTask { try await self.login(number) } }
+            for number in waiting.prefix(Self.loginsMax) { group.addTask { try await body(number) } }
             waiting = waiting.dropFirst(Self.loginsMax)
             while try await group.next() != nil {
                 guard let number = waiting.popFirst() else { continue }
-                group.addTask { try await self.login(number) }
+                group.addTask { try await body(number) }
             }
         }
-        return clients
     }
 
     private func login(_ number: Int) async throws {

@@ -8,6 +8,8 @@ actor Fleet {
     nonisolated var unownedExecutor: UnownedSerialExecutor { self.eventLoop.executor.asUnownedSerialExecutor() }
 
     private nonisolated let ports: [Int]
+    /// Last byte of 127.0.0.x, from where the first clients come.
+    private nonisolated let firstAddress: Int
     private(set) var clients: [Client] = []
     var listener: (any FrameListener)?
     /// What went wrong, and how often.
@@ -25,9 +27,10 @@ actor Fleet {
 
     /// - Parameter ports: of 127.0.0.1. Clients take them in turn; a pair of neighbours (0 and 1, 2 and 3, …) never
     ///   the same, if there are two.
-    init(ports: [Int]) {
+    init(ports: [Int], firstAddress: Int = 1) {
         precondition(!ports.isEmpty)
         self.ports = ports
+        self.firstAddress = firstAddress
         self.eventLoop = self.group.next()
     }
 
@@ -41,7 +44,7 @@ actor Fleet {
     }
 
     /// Clients of one source address, well below the ports it has.
-    private static let clientsPerAddress = 10_000
+    static let clientsPerAddress = 10_000
 
     /// Connects a client and upgrades to a WebSocket.
     func connect(_ number: Int) async throws {
@@ -58,12 +61,15 @@ actor Fleet {
                     try channel.pipeline.syncOperations.addHandler(SocketHandler(fleet: self, socket: socket))
                 }
             }
-        if number >= Self.clientsPerAddress {
-            let source = "127.0.0.\(1 + number / Self.clientsPerAddress)"
-            bootstrap = bootstrap.bind(to: try SocketAddress(ipAddress: source, port: 0))
+        let address = self.firstAddress + number / Self.clientsPerAddress
+        if address > 1 {
+            bootstrap = bootstrap.bind(to: try SocketAddress(ipAddress: "127.0.0.\(address)", port: 0))
         }
         let port = self.ports[(number / 2 + number) % self.ports.count]
-        client.channel = try await bootstrap.connect(host: "127.0.0.1", port: port).get()
+        let channel = try await bootstrap.connect(host: "127.0.0.1", port: port).get()
+        // A server that is killed takes connections with it that it has never seen.
+        guard client.phase == .upgrading, client.sockets == socket.number else { throw LoadError.closed }
+        client.channel = channel
         let answer = try await self.ask(client) {
             $0.writeString(
                 "GET /ws HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
@@ -97,9 +103,14 @@ actor Fleet {
     func closed(_ socket: Socket) {
         let client = self.clients[socket.client]
         guard client.sockets == socket.number else { return }
+        let wasOpen = client.phase == .open
         client.phase = .away
         client.channel = nil
-        self.noteTrouble("connection closed")
+        if wasOpen, let listener = self.listener {
+            listener.lost(client, of: self)
+        } else {
+            self.noteTrouble("connection closed")
+        }
         client.answer(.failure(LoadError.closed))
     }
 
@@ -251,6 +262,11 @@ actor Fleet {
     }
 
     // MARK: Time
+
+    /// Calls back on the fleet's thread.
+    func after(_ pause: TimeAmount, _ body: @escaping @Sendable (isolated Fleet) -> Void) {
+        self.eventLoop.scheduleTask(in: pause) { self.assumeIsolated { body($0) } }
+    }
 
     /// Has the listener called at that time.
     func setAlarm(at deadline: NIODeadline) {

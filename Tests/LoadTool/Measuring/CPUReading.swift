@@ -35,9 +35,22 @@ struct CPUReading: Sendable {
         return (Double(usage.proportionalBytes), Double(usage.residentBytes))
     }
 
+    /// What all instances of a service are called together.
+    static func kind(of name: String) -> String {
+        guard let dash = name.firstIndex(of: "-") else { return name }
+        let service = name[..<dash]
+        return service == "gateway" || service == "router" ? service + "s" : String(service)
+    }
+
+    /// Bytes (PSS) of all servers.
+    var memory: Double { self.servers.reduce(0) { $0 + self.memory(of: $1).proportional } }
+
     func since(_ before: CPUReading) -> CPUSpent {
         let processes = self.names.map { name in
-            let spent = (self.usage[name]?.cpu ?? .zero) - (before.usage[name]?.cpu ?? .zero)
+            let (now, then) = (self.usage[name], before.usage[name])
+            // What was killed meanwhile and started again counts from its new start; what it used last is lost.
+            let isSame = now?.pids.first == then?.pids.first
+            let spent = (now?.cpu ?? .zero) - (isSame ? then?.cpu ?? .zero : .zero)
             return (name: name, microseconds: spent.microseconds)
         }
         return CPUSpent(
@@ -64,6 +77,20 @@ struct CPUSpent: Sendable {
 
     func perSecond(of name: String) -> Double {
         (self.processes.first { $0.name == name }?.microseconds ?? 0) / self.seconds
+    }
+
+    /// Instances of a service taken together, without the balancer: `gateways`, `postgres`, …
+    var byKind: [(name: String, microseconds: Double)] {
+        var kinds: [(name: String, microseconds: Double)] = []
+        for process in self.processes where process.name != CPUReading.balancer {
+            let kind = CPUReading.kind(of: process.name)
+            if let place = kinds.firstIndex(where: { $0.name == kind }) {
+                kinds[place].microseconds += process.microseconds
+            } else {
+                kinds.append((kind, process.microseconds))
+            }
+        }
+        return kinds
     }
 
     /// What else ran: figures taken beside a compiler are worth little.

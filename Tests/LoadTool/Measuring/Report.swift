@@ -1,17 +1,24 @@
 /// What one workload has shown.
-struct Report: Encodable, Sendable {
+struct Report: Codable, Sendable {
     var workload: String
     var figures: [Figure]
     var tables: [Table]
     var checks: [Check]
+    var charts: [Chart]
+    var bars: [Bars]
     /// The most expensive functions, if asked for.
     var profile: String?
 
-    init(_ workload: Workload, figures: [Figure], tables: [Table], checks: [Check], profile: String? = nil) {
+    init(
+        _ workload: Workload, figures: [Figure], tables: [Table], checks: [Check], charts: [Chart] = [],
+        bars: [Bars] = [], profile: String? = nil
+    ) {
         self.workload = workload.rawValue
         self.figures = figures
         self.tables = tables
         self.checks = checks
+        self.charts = charts
+        self.bars = bars
         self.profile = profile
     }
 
@@ -26,8 +33,26 @@ struct Report: Encodable, Sendable {
     }
 }
 
+extension Report {
+    /// For docs/benchmarks.md: what `text` says, without the columns that only fit a terminal.
+    var markdown: String {
+        let title = Workload(rawValue: self.workload)?.title ?? ""
+        let figures = ["| | | |", "| --- | --- | --- |"] + self.figures.map { figure in
+            let aim = figure.aim.map { "at most \(shown($0))" } ?? ""
+            return "| \(figure.name) | **\(shown(figure.value))** \(figure.unit) | \(aim) |"
+        }
+        let checks = self.checks.map { "\($0.name): \($0.count)" }.joined(separator: ", ")
+        let pictures = (self.charts.map { ($0.title, $0.file) } + self.bars.map { ($0.title, $0.file) }).map {
+            "![\($0.0)](benchmarks/\($0.1).svg)"
+        }
+        let parts = ["## \(self.workload): \(title)", figures.joined(separator: "\n")]
+            + self.tables.map(\.markdown) + pictures + (checks.isEmpty ? [] : ["\(checks)."])
+        return parts.joined(separator: "\n\n")
+    }
+}
+
 /// One number worth telling.
-struct Figure: Encodable, Sendable {
+struct Figure: Codable, Sendable {
     var name: String
     var value: Double
     var unit: String
@@ -48,7 +73,7 @@ struct Figure: Encodable, Sendable {
 }
 
 /// Something that must not have happened, and how often it did.
-struct Check: Encodable, Sendable {
+struct Check: Codable, Sendable {
     var name: String
     var count: Int
     var isMet: Bool { self.count == 0 }
@@ -62,8 +87,8 @@ struct Check: Encodable, Sendable {
 }
 
 /// Rows of numbers under a title.
-struct Table: Encodable, Sendable {
-    struct Row: Encodable, Sendable {
+struct Table: Codable, Sendable {
+    struct Row: Codable, Sendable {
         var name: String
         var values: [Double]
 
@@ -90,12 +115,20 @@ struct Table: Encodable, Sendable {
         return ([self.title, head] + lines).joined(separator: "\n")
     }
 
+    var markdown: String {
+        let head = ["\(self.title)", "", "| | " + self.columns.joined(separator: " | ") + " |"]
+        let rule = "| --- |" + String(repeating: " ---: |", count: self.columns.count)
+        return (head + [rule]
+            + self.rows.map { "| \($0.name) | " + $0.values.map(shown).joined(separator: " | ") + " |" })
+            .joined(separator: "\n")
+    }
+
     private static let nameWidth = 28
     private static let width = 13
 }
 
 /// Three digits that matter, or all those before the point.
-private func shown(_ value: Double) -> String {
+func shown(_ value: Double) -> String {
     let digits = value.magnitude >= 100 || value == value.rounded() ? 0 : value.magnitude >= 10 ? 1 : 2
     let scale = [1.0, 10, 100][digits]
     let whole = (value.magnitude * scale).rounded()

@@ -83,11 +83,7 @@ extension Fleet {
         while ContinuousClock.now < end {
             self.disconnect(client)
             try await Task.sleep(for: away)
-            try await self.connect(number)
-            // The next frame it gets, whichever that is: it is bound.
-            _ = try await self.ask(
-                client,
-                #"{"type":"fetch_pending","payload":{"protocolVersion":1,"cryptoVersion":1,"sessionToken":"\#(client.token)"}}"#)
+            try await self.comeBack(number)
             flaps += 1
             try await Task.sleep(for: present)
         }

@@ -31,15 +31,19 @@ final class Traffic: FrameListener {
     let conversations: [Conversation]
     private let pace: Pace
     private(set) var tally = Tally()
-    private(set) var received = Latency("send to message_received")
-    private(set) var accepted = Latency("send to message_accepted")
-    private(set) var delivered = Latency("send to message_delivered")
+    private(set) var received = Latency("until message_received")
+    private(set) var accepted = Latency("until message_accepted")
+    private(set) var delivered = Latency("until message_delivered")
     /// How late this tool was with sending; part of the latencies.
     private(set) var lateness = Latency("this tool's own lateness")
     /// Each sender's last message, for paces that go on by themselves.
     var perSenderMax = Int.max
     /// Goes on fetching when recipients have read a page.
     var drain: Drain?
+    /// Mail is neither read nor acknowledged, so that it goes on waiting.
+    var isDeaf = false
+    /// The number of the first conversation. What is said about lower ones is about earlier traffic of the same clients.
+    private let firstNumber: Int
 
     /// When the next message of a steady pace is due, in nanoseconds of `NIODeadline`, and whose turn it is.
     private var due: UInt64 = 0
@@ -48,9 +52,10 @@ final class Traffic: FrameListener {
     /// The conversations of each round.
     private var together = 0..<0
 
-    init(_ conversations: [Conversation], pace: Pace) {
+    init(_ conversations: [Conversation], pace: Pace, firstNumber: Int = 0) {
         self.conversations = conversations
         self.pace = pace
+        self.firstNumber = firstNumber
     }
 
     /// New identities in pairs, with signatures for `count` messages of each sender.
@@ -149,17 +154,17 @@ final class Traffic: FrameListener {
 
     /// The conversation of a message, if it was sent.
     private func find(_ number: MessageNumber?, on fleet: isolated Fleet) -> (Conversation, Int)? {
-        guard let number, number.conversation < self.conversations.count,
-            number.sequence < self.conversations[number.conversation].sent
-        else {
+        let place = number.map { $0.conversation - self.firstNumber } ?? self.conversations.count
+        guard place >= 0 else { return nil }
+        guard let number, place < self.conversations.count, number.sequence < self.conversations[place].sent else {
             fleet.noteTrouble("a message that nobody sent")
             return nil
         }
-        return (self.conversations[number.conversation], number.sequence)
+        return (self.conversations[place], number.sequence)
     }
 
     private func receive(_ number: MessageNumber?, on client: Client, of fleet: isolated Fleet) {
-        guard let (conversation, sequence) = self.find(number, on: fleet) else { return }
+        guard !self.isDeaf, let (conversation, sequence) = self.find(number, on: fleet) else { return }
         guard conversation.recipient === client else { return fleet.noteTrouble("a message for somebody else") }
         let (isNew, isInOrder) = conversation.mark(sequence, .received)
         if isNew {

@@ -9,6 +9,14 @@ enum Workload: String, CaseIterable, ExpressibleByArgument, Sendable {
     case idle = "W4"
     case groups = "W5"
     case flapping = "W6"
+    case storm
+    case pending
+    case identities
+    case instances
+    case soak
+
+    /// Those that run when none is named.
+    static let usual: [Workload] = [.throughput, .latency, .offline, .idle, .groups, .flapping]
 
     var title: String {
         switch self {
@@ -16,19 +24,49 @@ enum Workload: String, CaseIterable, ExpressibleByArgument, Sendable {
         case .latency: "latency: pairs, messages at a steady rate"
         case .offline: "offline mail: stored, then drained in pages"
         case .idle: "idle connections: memory and CPU of each"
-        case .groups: "groups: CPU per envelope of a full group, beside the same messages one by one"
+        case .groups: "groups: CPU per envelope in groups of several sizes, beside the same messages one by one"
         case .flapping: "presence: a thousand clients that come and go, without peers and with them"
+        case .storm: "reconnect storm: all gateways are killed with everybody online"
+        case .pending: "growth: CPU per message beside 1,000 to a million messages that wait for somebody"
+        case .identities: "growth: CPU per message beside 100 to 100,000 identities"
+        case .instances: "growth: CPU per message with 1, 2 and 4 gateways and routers"
+        case .soak: "soak: mixed traffic for an hour with a transaction held open in Postgres"
         }
     }
 
-    func measure(_ fleet: Fleet, _ stack: LocalStack, _ options: LoadOptions) async throws -> Report {
+    func measure(_ options: LoadOptions) async throws -> Report {
         switch self {
-        case .throughput: try await measureThroughput(fleet, stack, options)
-        case .latency: try await measureLatency(fleet, stack, options)
-        case .offline: try await measureOffline(fleet, stack, options)
-        case .idle: try await measureIdle(fleet, stack, options)
-        case .groups: try await measureGroups(fleet, stack, options)
-        case .flapping: try await measureFlapping(fleet, stack, options)
+        case .throughput: try await onCluster(options, measureThroughput)
+        case .latency: try await onCluster(options, measureLatency)
+        case .offline: try await onCluster(options, measureOffline)
+        // Its clients are processes of their own.
+        case .idle: try await onCluster(options) { _, stack, options in try await measureIdle(stack, options) }
+        case .groups: try await onCluster(options, measureGroups)
+        case .flapping: try await onCluster(options, measureFlapping)
+        case .storm: try await onCluster(options, measureStorm)
+        case .pending: try await onCluster(options, measurePending)
+        case .identities: try await onCluster(options, measureIdentities)
+        case .instances: try await measureInstances(options)
+        case .soak: try await onCluster(options, measureSoak)
+        }
+    }
+
+    /// Runs the measurement against a fresh cluster, so that none inherits what another left behind.
+    func onCluster<R: Sendable>(
+        _ options: LoadOptions,
+        _ measurement: (isolated Fleet, LocalStack, LoadOptions) async throws -> R
+    ) async throws -> R {
+        let stack = try await LocalStack.start(try options.stack(for: self)) { say("· \($0)") }
+        do {
+            let fleet = Fleet(ports: options.ports(of: stack))
+            let result = try await measurement(fleet, stack, options)
+            await fleet.leave()
+            await stack.stop()
+            return result
+        } catch {
+            if options.keep { say("logs are in \(stack.folder)/log") }
+            await stack.stop()
+            throw error
         }
     }
 }

@@ -11,15 +11,18 @@ package actor PostgresServer {
     package nonisolated let folder: String
     private nonisolated let log: String
     private let temporary: TemporaryFolder?
+    private let settings: [String]
     private var process: ChildProcess?
 
     /// - Parameters:
     ///   - folder: the data directory; made and filled on the first start, kept ever after.
     ///   - port: a free one when nil; kept over restarts.
-    package init(folder: String, port: Int? = nil, log: String? = nil) {
+    ///   - settings: more of them, `name=value`.
+    package init(folder: String, port: Int? = nil, log: String? = nil, settings: [String] = []) {
         self.folder = folder
         self.port = port ?? LoopbackPort.free()
         self.log = log ?? folder + ".log"
+        self.settings = settings
         self.temporary = nil
     }
 
@@ -28,6 +31,7 @@ package actor PostgresServer {
         self.folder = temporary.path + "/data"
         self.port = LoopbackPort.free()
         self.log = temporary.path + "/postgres.log"
+        self.settings = []
         self.temporary = temporary
     }
 
@@ -163,7 +167,7 @@ package actor PostgresServer {
             "shared_buffers=128MB",
             "dynamic_shared_memory_type=mmap",  // in the folder, so that nothing stays elsewhere after a kill
             "log_line_prefix=%m [%p] ",
-        ]
+        ] + self.settings
         return Command(
             programs.folder + "/postgres",
             ["-D", Command.openFolder, "-p", "\(self.port)"] + settings.flatMap { ["-c", $0] },

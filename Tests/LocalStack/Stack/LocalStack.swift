@@ -38,7 +38,8 @@ package actor LocalStack {
         }
         let log = self.folder + "/log"
         self.postgres = PostgresServer(
-            folder: self.folder + "/postgres", port: self.ports.postgres, log: log + "/postgres.log")
+            folder: self.folder + "/postgres", port: self.ports.postgres, log: log + "/postgres.log",
+            settings: configuration.postgresSettings)
         self.relay = CoturnServer(
             folder: self.folder + "/coturn", port: self.ports.turn, secret: configuration.turnSecret,
             log: log + "/coturn.log")

@@ -28,6 +28,8 @@ package struct StackConfiguration: Sendable {
     package var rateLimitScale = 1.0
     /// Level of the services' logs (swift-log's names).
     package var logLevel = "notice"
+    /// More settings of Postgres, `name=value`.
+    package var postgresSettings: [String] = []
     /// More environment for all instances of a service.
     package var environment: [ServiceName: [String: String]] = [:]
 

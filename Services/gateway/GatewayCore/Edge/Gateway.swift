@@ -89,6 +89,8 @@ package actor Gateway {
             // The accept loop must not starve the clients already there.
             .serverChannelOption(.maxMessagesPerRead, value: 64)
             .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
+            .childChannelOption(.maxMessagesPerRead, value: 1)
+            .childChannelOption(.recvAllocator, value: PassingReadBuffers())
             .childChannelOption(
                 .writeBufferWaterMark,
                 value: .init(low: GatewayLimits.outboundBytesMax / 2, high: GatewayLimits.outboundBytesMax)

@@ -11,8 +11,13 @@ extension Router {
         var outbox = self.makeOutbox()
         let accepts = self.sorted(batch, &outbox)
         let rounds = Self.rounds(of: batch.receipts)
+        // What this very batch brings must be in its pages, and is not remembered yet.
+        let addressed = batch.fetches.isEmpty ? [] : Set(accepts.unique.map(\.to))
         let questions = batch.fetches.map {
-            MailboxTable.Question(caller: $0.caller, after: $0.after, through: .max, limit: $0.limit)
+            let identity = $0.caller.identity
+            return MailboxTable.Question(
+                caller: $0.caller, after: $0.after, through: .max, limit: $0.limit,
+                isEmpty: !self.mailboxes.mayHold(identity) && !addressed.contains(identity))
         }
 
         // The order is part of the meaning. What a connection that binds finds waiting must not include what this very
@@ -22,7 +27,7 @@ extension Router {
         var news: [GroupNews] = []
         let now = Timestamp.now
         if !batch.bounds.isEmpty {
-            statements.append(MailboxTable.newest(batch.bounds.map(\.caller)))
+            statements.append(MailboxTable.newest(batch.bounds.map(\.caller), mayHold: self.mailboxes.mayHold))
             statements.append(OutcomesTable.pending(of: batch.bounds.map(\.caller.identity)))
             statements.append(GroupNewsTable.pending(of: batch.bounds.map(\.caller.identity)))
         }
@@ -154,6 +159,7 @@ extension Router {
             }
             self.metrics.routingLatency.recordMilliseconds(max(0, now - envelope.receivedAt.milliseconds))
             guard let number = result.number else { continue }
+            self.mailboxes.stored(for: envelope.to)
             // `nil` is nobody's session: the recipient is away.
             switch self.sessions[envelope.to]?.accepted(number, at: now) {
             case .send:
@@ -216,7 +222,10 @@ extension Router {
                     .messageId: "\(report.messageID)", .whisperId: "\(report.recipient.identity)",
                     .reason: "\(report.status)",
                 ])
-            if result.wasPending { self.sessions[report.recipient.identity]?.acknowledged(result.number) }
+            if result.wasPending {
+                self.sessions[report.recipient.identity]?.acknowledged(result.number)
+                self.mailboxes.removed(from: report.recipient.identity)
+            }
             return (
                 report.sender,
                 Outcome(
@@ -265,6 +274,7 @@ extension Router {
         for (bound, found) in zip(bounds, newest) {
             let identity = bound.caller.identity
             guard self.owned[Partition(of: identity)] != nil else { continue }
+            if found.newest == nil { self.mailboxes.foundEmpty(identity) }
             guard found.epoch == bound.caller.epoch else {
                 outbox.add(.replaced(bound.connection, bound.caller.epoch), for: bound.node)
                 continue

@@ -13,6 +13,7 @@ extension Router {
             try await Task.sleep(for: min(RouterLimits.lingeringInterval, self.sweepPause))
             do throws(StoreError) {
                 try await self.tellLingering(pool)
+                try await self.learnMailboxes(pool)
                 if ContinuousClock.now - sweptAt >= self.sweepPause {
                     sweptAt = .now
                     try await self.sweepOnce(pool)
@@ -46,6 +47,23 @@ extension Router {
             outbox.add(.outcomes(session.connection, [outcome]), for: session.node)
         }
         outbox.send()
+    }
+
+    /// Who has mail in the partitions taken lately: nobody else's mailbox has to be looked into.
+    private func learnMailboxes(_ pool: PostgresPool) async throws(StoreError) {
+        for partition in self.owned.keys {
+            guard let term = self.mailboxes.term(of: partition) else { continue }
+            let range = partition.identities
+            var waiting: [WhisperID] = []
+            for var row in try await pool.query(
+                // One more than can be remembered is as good as all.
+                MailboxTable.recipients(
+                    from: range.lowerBound, through: range.upperBound, limit: Int64(RouterLimits.recipientsRememberedMax) + 1))
+            {
+                waiting.append(try row.next())
+            }
+            self.mailboxes.learned(waiting, in: term)
+        }
     }
 
     private func sweepOnce(_ pool: PostgresPool) async throws(StoreError) {

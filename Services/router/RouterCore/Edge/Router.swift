@@ -22,6 +22,7 @@ package actor Router {
     /// The live connections of the identities in them.
     var sessions: [WhisperID: MailboxSession] = [:]
     var wakes = WakeMemory()
+    var mailboxes = MailboxMemory(recipientsMax: RouterLimits.recipientsRememberedMax)
     var presence: PresenceMemory
     /// Partitions whose gateways must be asked anew who is there.
     private var toAnnounce: Set<Partition> = []
@@ -104,6 +105,7 @@ package actor Router {
     private func leave() async {
         self.owned = [:]
         self.sessions = [:]
+        self.mailboxes.keep { _ in false }
         if self.isDraining { await self.handOverPresence() } else { self.presence.keep { _ in false } }
         self.metrics.partitionsLeased.set(0)
         await self.store.close()
@@ -219,6 +221,7 @@ package actor Router {
                 self.owned[partition] = .start
                 self.toAnnounce.insert(partition)
                 self.toWake.insert(partition)
+                self.mailboxes.adopted(partition)
                 self.presence.adoptedAt[partition] = self.now
             }
             self.logger.notice("partitions taken", [.count: .number(self.owned.count)])
@@ -230,6 +233,7 @@ package actor Router {
     private func giveUp(_ partitions: [Partition]) async throws {
         for partition in partitions { self.owned[partition] = nil }
         self.sessions = self.sessions.filter { self.owned[Partition(of: $0.key)] != nil }
+        self.mailboxes.keep { self.owned[$0] != nil }
         await self.handOverPresence()
         _ = try await self.store.query(self.leases.giveUp(partitions.map(\.index)))
         self.logger.notice("partitions given up", [.count: .number(partitions.count)])

@@ -10,6 +10,8 @@ enum MailboxTable {
         /// Inclusive; `.max` for no end.
         var through: Int64
         var limit: Int
+        /// The mailbox is known to hold nothing: the session is checked, and that is all.
+        var isEmpty = false
     }
 
     struct Letters {
@@ -28,7 +30,7 @@ enum MailboxTable {
         let after = questions.map(\.after)
         let through = questions.map(\.through)
         // One more than wanted tells whether there is more.
-        let limits = questions.map { Int64($0.limit + 1) }
+        let limits = questions.map { $0.isEmpty ? 0 : Int64($0.limit + 1) }
         return """
             SELECT g.position - 1, i.whisper_id IS NULL, m.number, m.accepted_at, m.payload
             FROM unnest(\(identities)::int8[], \(epochs)::int8[], \(after)::int8[], \(through)::int8[],
@@ -76,12 +78,14 @@ enum MailboxTable {
     private static let pageBytesForMail = Limits.pageBytesMax - 512
 
     /// The highest number in each mailbox, and whether the session is the live one.
-    static func newest(_ callers: [Caller]) -> SQL {
+    /// - Parameter mayHold: a mailbox that holds nothing is not looked into.
+    static func newest(_ callers: [Caller], mayHold: (WhisperID) -> Bool = { _ in true }) -> SQL {
         let identities = callers.map(\.identity)
+        let limits = identities.map { mayHold($0) ? Int64(1) : 0 }
         return """
             SELECT i.epoch, (SELECT number FROM router.mailbox m WHERE m.recipient = g.identity
-                ORDER BY number DESC LIMIT 1)
-            FROM unnest(\(identities)::int8[]) WITH ORDINALITY AS g (identity, position)
+                ORDER BY number DESC LIMIT g.most)
+            FROM unnest(\(identities)::int8[], \(limits)::int8[]) WITH ORDINALITY AS g (identity, most, position)
             LEFT JOIN auth.mail_identities i ON i.whisper_id = g.identity
             ORDER BY g.position
             """
