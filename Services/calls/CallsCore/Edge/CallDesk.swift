@@ -163,6 +163,8 @@ package actor CallDesk {
         self.lookedAt = now
         try await self.lookAtLeases()
         try await self.lookAtCanary()
+        let depths = try await self.bus.depth(of: self.owned.keys.map { Keyspace.calls($0).name })
+        self.metrics.busDepth.set(depths.reduce(0, +))
         self.shouldLocate = true
         if now - self.seenAt >= CallLimits.lineSeenInterval.milliseconds {
             self.seenAt = now

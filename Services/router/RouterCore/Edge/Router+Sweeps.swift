@@ -1,3 +1,4 @@
+import Bus
 import Contract
 package import Store
 import Telemetry
@@ -10,6 +11,7 @@ extension Router {
         var sweptAt = ContinuousClock.now
         while true {
             try await Task.sleep(for: min(RouterLimits.lingeringInterval, self.sweepPause))
+            await self.measureStreams()
             do throws(StoreError) {
                 try await self.tellLingering(pool)
                 if ContinuousClock.now - sweptAt >= self.sweepPause {
@@ -20,6 +22,18 @@ extension Router {
                 self.logger.warning("sweep interrupted", [.error: "\(error)"])
             }
         }
+    }
+
+    /// What stands in a stream is exactly what is not known to be committed.
+    private func measureStreams() async {
+        let partitions = self.owned.keys.sorted()
+        let streams = partitions.map { Keyspace.mailbox($0).name } + [Keyspace.groups.name]
+        // Without the bus nobody knows; the gauges keep what was last seen.
+        guard let depths = try? await self.bus.depth(of: streams), depths.count == streams.count else { return }
+        let found = Dictionary(uniqueKeysWithValues: zip(partitions, depths))
+        for partition in Partition.all { self.metrics.partitions[partition.index].depth.set(found[partition] ?? 0) }
+        self.metrics.busDepth.set(found.values.reduce(0, +))
+        self.metrics.groupQuestionsWaiting.set(depths[partitions.count])
     }
 
     /// As often as the time to live asks for, if that is short.
