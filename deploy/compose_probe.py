@@ -1,16 +1,21 @@
 """What deploy/compose-test asks of a deployed cluster as a client, through its public port alone.
 
 Two identities register; one uploads a file with a presigned URL and sends the other a message that points to it; the other
-downloads it, and a third may not. Then TURN credentials are asked for. Prints one JSON object: bytes, urls, username, credential.
+downloads it, and a third may not. Then TURN credentials are asked for, and used over TLS. Prints one JSON object: bytes, urls,
+username, credential.
 
 Usage: compose_probe.py HOST:PORT AUTHORITY.PEM
 """
 
 import base64
+import contextlib
 import hashlib
+import hmac
 import json
 import os
+import socket
 import ssl
+import struct
 import sys
 import time
 import urllib.error
@@ -33,11 +38,10 @@ def b64(data):
 class Phone:
     """One identity on one connection."""
 
-    def __init__(self, origin, tls):
-        self.origin, self.tls = origin, tls
+    def __init__(self, origin, tls, socket):
+        self.origin, self.tls, self.socket = origin, tls, socket
         self.sign_key = nacl.signing.SigningKey.generate()
         self.box_key = nacl.public.PrivateKey.generate()
-        self.socket = connect(f"wss://{origin}/ws", ssl=tls, open_timeout=STEP_SECONDS)
         device = {"deviceId": str(uuid.uuid4()), "platform": "ios"}
         begin = self.ask("register_begin", {**VERSIONS, **device})
         challenge = base64.b64decode(begin["challenge"])
@@ -101,11 +105,53 @@ def fetch(method, url, tls, headers, body=None):
         return error.code, error.read()
 
 
+def allocates(url, tls, username, credential):
+    """Whether the relay of a `turns:` URL gives this client an address (RFC 8656 §6.2, long-term credentials of RFC 8489 §9.2)."""
+    host, port = url.removeprefix("turns:").split("?")[0].rsplit(":", 1)
+    with socket.create_connection((host, int(port)), timeout=STEP_SECONDS) as plain:
+        with tls.wrap_socket(plain, server_hostname=host) as relay:
+            transport = attribute(0x0019, bytes([17, 0, 0, 0]))  # UDP
+            kind, refusal = stun(relay, transport)
+            assert kind == 0x0113 and refusal[0x0009][2:4] == bytes([4, 1]), ("401 first, with realm and nonce", kind, refusal)
+            realm, nonce = refusal[0x0014], refusal[0x0015]
+            signed = transport + attribute(0x0006, username.encode()) + attribute(0x0014, realm) + attribute(0x0015, nonce)
+            key = hashlib.md5(f"{username}:{realm.decode()}:{credential}".encode()).digest()
+            return stun(relay, signed, key)[0] == 0x0103
+
+
+def attribute(number, value):
+    return struct.pack("!HH", number, len(value)) + value + bytes(-len(value) % 4)
+
+
+def stun(connection, attributes, key=None):
+    """Sends an Allocate request; returns the type of its answer, and the answer's attributes."""
+    integrity = 24 if key else 0
+    message = struct.pack("!HHI12s", 0x0003, len(attributes) + integrity, 0x2112A442, os.urandom(12)) + attributes
+    if key:
+        message += attribute(0x0008, hmac.new(key, message, hashlib.sha1).digest())
+    connection.sendall(message)
+    answer = connection.makefile("rb")
+    kind, length = struct.unpack("!HH16x", answer.read(20))
+    rest, found = answer.read(length), {}
+    while rest:
+        number, size = struct.unpack("!HH", rest[:4])
+        found[number] = rest[4 : 4 + size]
+        rest = rest[4 + size + -size % 4 :]
+    return kind, found
+
+
 def main():
     origin, authority = sys.argv[1:]
     tls = ssl.create_default_context(cafile=authority)
-    alice, bob, carol = (Phone(origin, tls) for _ in range(3))
+    with contextlib.ExitStack() as sockets:
+        phones = [
+            Phone(origin, tls, sockets.enter_context(connect(f"wss://{origin}/ws", ssl=tls, open_timeout=STEP_SECONDS)))
+            for _ in range(3)
+        ]
+        prove(origin, tls, *phones)
 
+
+def prove(origin, tls, alice, bob, carol):
     content = os.urandom(FILE_BYTES)
     wanted = {"contentType": "image/jpeg", "sizeBytes": FILE_BYTES, "purpose": "message_attachment"}
     status, presigned = alice.http("POST", "/attachments/presign", wanted)
@@ -134,6 +180,9 @@ def main():
 
     relay = alice.privileged("get_turn_credentials")
     found = {name: relay[name] for name in ("username", "credential")}
+    secure = next(url for url in relay["urls"] if url.startswith("turns:"))
+    assert allocates(secure, tls, **found), "the relay refuses its credentials over TLS"
+    assert not allocates(secure, tls, found["username"], "wrong"), "the relay takes a wrong credential"
     print(json.dumps({"bytes": len(got), "urls": " ".join(relay["urls"]), **found}))
 
 
