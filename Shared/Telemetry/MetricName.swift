@@ -47,7 +47,7 @@ package enum MetricName: String, CaseIterable, Sendable {
     case partitionsLeased = "whisper_partitions_leased"
     /// Counter by partition: Jobs read.
     case partitionJobs = "whisper_partition_jobs_total"
-    /// Gauge by partition: Jobs standing in its stream, read or not, whose commit is not known; 0 where another process owns it.
+    /// Gauge by partition: Jobs standing in its stream, which are those not known to be committed. Every router sees all.
     case partitionDepth = "whisper_partition_depth"
     /// Gauge: questions about groups standing in their stream, whoever will answer them.
     case groupQuestionsWaiting = "whisper_group_questions_waiting"
@@ -77,7 +77,7 @@ package enum MetricName: String, CaseIterable, Sendable {
     case callSharesLeased = "whisper_call_shares_leased"
 
     // The bus and the store, as each process sees them.
-    /// Gauge: entries waiting in the streams this process reads.
+    /// Gauge: entries standing in the streams that a service reads, as each of its processes sees them.
     case busDepth = "whisper_bus_depth"
     /// Gauge: commands without an answer yet.
     case busCommandsInFlight = "whisper_bus_commands_in_flight"

@@ -24,16 +24,15 @@ extension Router {
         }
     }
 
-    /// What stands in a stream is exactly what is not known to be committed.
+    /// What stands in a stream is exactly what is not known to be committed. All streams, because while the database is away
+    /// they have no owner, and most to tell.
     private func measureStreams() async {
-        let partitions = self.owned.keys.sorted()
-        let streams = partitions.map { Keyspace.mailbox($0).name } + [Keyspace.groups.name]
+        let streams = Partition.all.map { Keyspace.mailbox($0).name } + [Keyspace.groups.name]
         // Without the bus nobody knows; the gauges keep what was last seen.
         guard let depths = try? await self.bus.depth(of: streams), depths.count == streams.count else { return }
-        let found = Dictionary(uniqueKeysWithValues: zip(partitions, depths))
-        for partition in Partition.all { self.metrics.partitions[partition.index].depth.set(found[partition] ?? 0) }
-        self.metrics.busDepth.set(found.values.reduce(0, +))
-        self.metrics.groupQuestionsWaiting.set(depths[partitions.count])
+        for (partition, depth) in zip(self.metrics.partitions, depths) { partition.depth.set(depth) }
+        self.metrics.busDepth.set(depths.dropLast().reduce(0, +))
+        self.metrics.groupQuestionsWaiting.set(depths[Partition.count])
     }
 
     /// As often as the time to live asks for, if that is short.
