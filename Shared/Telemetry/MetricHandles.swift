@@ -80,13 +80,78 @@ package struct RouterMetrics: Sendable {
     package let commitSeconds = Timer(.commitSeconds)
     package let routingLatency = Timer(.routingLatencySeconds)
     package let partitionsLeased = Meter(.partitionsLeased)
-    package let jobsInFlight = Meter(.jobsInFlight)
+    package let partitions = Partition.all.map(PartitionMetrics.init)
     package let busDepth = Meter(.busDepth)
+    package let groupQuestionsWaiting = Meter(.groupQuestionsWaiting)
     package let pendingMessages = Meter(.pendingMessages)
     package let pendingOldestSeconds = Meter(.pendingOldestSeconds)
-    package let errors = ErrorMetrics()
 
     package init() {}
+}
+
+/// Which partition is hot.
+package struct PartitionMetrics: Sendable {
+    package let jobs: Counter
+    package let depth: Meter
+
+    package init(_ partition: Partition) {
+        let label = [(MetricLabel.partition.rawValue, "\(partition.index)")]
+        self.jobs = Counter(label: MetricName.partitionJobs.rawValue, dimensions: label)
+        self.depth = Meter(label: MetricName.partitionDepth.rawValue, dimensions: label)
+    }
+}
+
+/// What a gateway may ask auth. The value of the `kind` label.
+package enum AuthRequestKind: String, CaseIterable, Sendable {
+    /// A session that the gateway does not know.
+    case session
+    case sessionUsed = "session_used"
+    case registerBegin = "register_begin"
+    case registerProof = "register_proof"
+    case sessionRefresh = "session_refresh"
+    case logout
+    case updateTokens = "update_tokens"
+    case report
+    /// A frame that this release does not know.
+    case other
+}
+
+package struct AuthMetrics: Sendable {
+    package let requests = CounterFamily<AuthRequestKind>(.authRequests, by: .kind)
+    package let seconds = Timer(.authSeconds)
+    package let sessionsLive = Meter(.sessionsLive)
+    package let busDepth = Meter(.busDepth)
+
+    package init() {}
+}
+
+/// The public HTTP of one process.
+package struct HTTPMetrics: Sendable {
+    private enum Status: String, CaseIterable, Sendable {
+        case success = "2xx"
+        case redirection = "3xx"
+        case client = "4xx"
+        case server = "5xx"
+
+        init(code: Int) {
+            switch code {
+            case ..<300: self = .success
+            case ..<400: self = .redirection
+            case ..<500: self = .client
+            default: self = .server
+            }
+        }
+    }
+
+    private let requests = CounterFamily<Status>(.httpRequests, by: .status)
+    private let seconds = Timer(.httpSeconds)
+
+    package init() {}
+
+    package func answered(_ status: Int, after duration: Duration) {
+        self.requests[Status(code: status)].increment()
+        self.seconds.record(duration: duration)
+    }
 }
 
 package struct BusMetrics: Sendable {
@@ -167,6 +232,7 @@ package struct CallMetrics: Sendable {
     package let active = Meter(.callsActive)
     package let candidatesDropped = Counter(.callCandidatesDropped)
     package let sharesLeased = Meter(.callSharesLeased)
+    package let busDepth = Meter(.busDepth)
     package let commitSeconds = Timer(.commitSeconds)
     package let batchJobs = Recorder(.batchJobs)
 
@@ -185,6 +251,10 @@ package struct AttachmentMetrics: Sendable {
     package let examined = Counter(.attachmentsExamined)
     package let deleted = Counter(.attachmentsDeleted)
     package let bytesFreed = Counter(.attachmentBytesFreed)
+    package let collectorFailures = Counter(.collectorFailures)
+    package let collectorSucceededAt = Meter(.collectorSucceededAt)
+    package let stored = Meter(.attachmentsStored)
+    package let bytesStored = Meter(.attachmentBytesStored)
     package let storeErrors = Counter(.objectStoreErrors)
     package let storeSeconds = Timer(.objectStoreSeconds)
     package let blobBytesReceived = Counter(.blobBytesReceived)

@@ -45,6 +45,26 @@ package enum MetricName: String, CaseIterable, Sendable {
     case commitSeconds = "whisper_commit_seconds"
     /// Gauge: mailbox partitions this process has leased.
     case partitionsLeased = "whisper_partitions_leased"
+    /// Counter by partition: Jobs read.
+    case partitionJobs = "whisper_partition_jobs_total"
+    /// Gauge by partition: Jobs standing in its stream, which are those not known to be committed. Every router sees all.
+    case partitionDepth = "whisper_partition_depth"
+    /// Gauge: questions about groups standing in their stream, whoever will answer them.
+    case groupQuestionsWaiting = "whisper_group_questions_waiting"
+
+    // Identities.
+    /// Gauge: sessions that live, of the whole cluster.
+    case sessionsLive = "whisper_sessions_live"
+    /// Counter by kind: frames and questions that gateways sent to auth.
+    case authRequests = "whisper_auth_requests_total"
+    /// Histogram: answering one of them.
+    case authSeconds = "whisper_auth_request_seconds"
+
+    // Public HTTP, of each service that has it.
+    /// Counter by class of status.
+    case httpRequests = "whisper_http_requests_total"
+    /// Histogram: from the head of a request to the head of its answer; an upload counts while it comes in.
+    case httpSeconds = "whisper_http_request_seconds"
 
     // Calls.
     /// Histogram: from a call's beginning to its callee's device.
@@ -57,7 +77,7 @@ package enum MetricName: String, CaseIterable, Sendable {
     case callSharesLeased = "whisper_call_shares_leased"
 
     // The bus and the store, as each process sees them.
-    /// Gauge: entries waiting in the streams this process reads.
+    /// Gauge: entries standing in the streams that a service reads, as each of its processes sees them.
     case busDepth = "whisper_bus_depth"
     /// Gauge: commands without an answer yet.
     case busCommandsInFlight = "whisper_bus_commands_in_flight"
@@ -99,6 +119,14 @@ package enum MetricName: String, CaseIterable, Sendable {
     case attachmentsExamined = "whisper_attachment_gc_examined_total"
     case attachmentsDeleted = "whisper_attachment_gc_deleted_total"
     case attachmentBytesFreed = "whisper_attachment_gc_freed_bytes_total"
+    /// Questions of the collector to database or store that failed. What it could not remove it tries again.
+    case collectorFailures = "whisper_attachment_gc_failures_total"
+    /// Gauge: when the collector's last run ended that no failure of the database ended early, in seconds since 1970; the start
+    /// of the process until then.
+    case collectorSucceededAt = "whisper_attachment_gc_last_success_timestamp_seconds"
+    /// Gauges: uploaded files, and their bytes, of the whole cluster; as of the collector's last run.
+    case attachmentsStored = "whisper_attachments_stored"
+    case attachmentBytesStored = "whisper_attachment_stored_bytes"
     /// Calls of the object store that failed.
     case objectStoreErrors = "whisper_object_store_errors_total"
     /// Histogram: one call of the object store.
@@ -111,5 +139,5 @@ package enum MetricName: String, CaseIterable, Sendable {
 
 /// The name of every label but `service`, once.
 package enum MetricLabel: String, Sendable {
-    case code, provider, result, kind
+    case code, provider, result, kind, partition, status
 }

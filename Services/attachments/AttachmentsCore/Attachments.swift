@@ -63,9 +63,8 @@ package struct Attachments: Sendable {
     package func canReachStore() async -> Bool { (try? await self.pool.query("SELECT 1")) != nil }
 
     package var gauges: [ObservedGauge] {
-        let busy = ObservedGauge(.storeConnectionsBusy) { [pool] in Double(pool.status.busy) }
-        guard self.hasBlobs else { return [busy] }
-        return [busy, ObservedGauge(.blobTransfers) { [transfers] in Double(transfers.count) }]
+        guard self.hasBlobs else { return [] }
+        return [ObservedGauge(.blobTransfers) { [transfers] in Double(transfers.count) }]
     }
 
     package static func pool(url: Secret, instance: Int, logger: Logger) -> PostgresPool {
@@ -78,6 +77,7 @@ package struct Attachments: Sendable {
     package static let migrator = Migrator(
         schema: "attachments",
         migrations: [
-            Migration(version: 1, name: "attachments", sql: PackageResources._01_attachments_sql)
+            Migration(version: 1, name: "attachments", sql: PackageResources._01_attachments_sql),
+            Migration(version: 2, name: "statistics", sql: PackageResources._02_statistics_sql),
         ])
 }

@@ -18,7 +18,7 @@ private enum StoreKind: String, CaseIterable {
 /// - s3.public.endpoint (text, default s3.endpoint): where clients reach it.
 /// - s3.bucket (text, required), s3.region (text, default us-east-1), s3.style (path|virtual, default path): where the bucket's
 ///   name stands in URLs.
-/// - s3.access.key (text, required), s3.secret.key (secret, required).
+/// - s3.access.key, s3.secret.key (secrets, required).
 /// - s3.ca.file (path, optional): certificates to believe beside the system's own, in PEM.
 func openObjectStore(
     _ context: ServiceContext, metrics: AttachmentMetrics
@@ -50,7 +50,7 @@ func openObjectStore(
             try address("s3.endpoint"),
             publicAddress: try address("s3.public.endpoint", default: try settings.string("s3.endpoint")),
             signer: SigV4(
-                accessKey: try settings.string("s3.access.key"), secretKey: try settings.secret("s3.secret.key"),
+                accessKey: try settings.secret("s3.access.key").revealed, secretKey: try settings.secret("s3.secret.key"),
                 region: try settings.string("s3.region", default: "us-east-1")),
             caFile: try? settings.string("s3.ca.file"), eventLoop: context.eventLoop, metrics: metrics,
             logger: context.logger)

@@ -30,8 +30,9 @@ package struct Auth: Sendable {
             registration: Registration(pool: pool, directory: directory, bus: bus, clock: clock, logger: logger),
             sessions: SessionService(pool: pool, directory: directory, clock: clock),
             reporting: Reporting(pool: pool, clock: clock), directory: directory, logger: logger)
-        self.consumer = RequestConsumer(bus: bus, handler: handler, instance: instance, logger: logger)
-        self.sweep = SessionSweep(sessions, clock: clock, logger: logger)
+        let metrics = AuthMetrics()
+        self.consumer = RequestConsumer(bus: bus, handler: handler, instance: instance, metrics: metrics, logger: logger)
+        self.sweep = SessionSweep(sessions, clock: clock, metrics: metrics, logger: logger)
         self.bans = Bans(pool: pool, directory: directory, bus: bus, clock: clock, logger: logger)
         self.rejectedTokens = RejectedTokens(
             bus: bus, devices: DeviceTable(), pool: pool, instance: instance, logger: logger)
@@ -70,10 +71,7 @@ package struct Auth: Sendable {
     }
 
     package var gauges: [ObservedGauge] {
-        [
-            ObservedGauge(.jobsInFlight) { [consumer] in Double(consumer.jobsInFlight) },
-            ObservedGauge(.storeConnectionsBusy) { [pool] in Double(pool.status.busy) },
-        ]
+        [ObservedGauge(.jobsInFlight) { [consumer] in Double(consumer.jobsInFlight) }]
     }
 
     package static func pool(url: Secret, instance: Int, logger: Logger) -> PostgresPool {

@@ -26,6 +26,7 @@ package enum HTTPListener {
     ) -> some ApplicationProtocol where Context.Source == ApplicationRequestContextSource {
         let router = Router(context: Context.self)
         // Before the routes: a middleware knows only what is added behind it.
+        if errors != nil { router.add(middleware: MeasuringMiddleware()) }
         router.add(middleware: ErrorMiddleware(logger: logger, errors: errors))
         routes(router)
         return Application(

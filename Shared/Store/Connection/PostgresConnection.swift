@@ -27,6 +27,9 @@ package actor PostgresConnection {
     private let logger: Logger
     private nonisolated let link = Mutex(Link())
     private var session: Session?
+    private let metrics = StoreMetrics()
+    /// The first connection is none that was lost.
+    private var hasConnected = false
     private var transaction: OpenTransaction?
     private var waiters: [CheckedContinuation<Void, Never>] = []
 
@@ -49,6 +52,8 @@ package actor PostgresConnection {
             let session = try Session(self.configuration)
             self.link.withLock { $0.connected(session.descriptor) }
             self.session = consume session
+            if self.hasConnected { self.metrics.reconnects.increment() }
+            self.hasConnected = true
         } catch {
             throw self.translate(error, committing: .never)
         }

@@ -1,5 +1,6 @@
 package import Logging
 import Synchronization
+import Telemetry
 
 /// Up to a fixed number of connections, opened when first needed and connected again when they were lost.
 /// While the server is away callers are refused at once, but for one attempt per pause (`StoreLimits.reconnectPauseMax`).
@@ -30,6 +31,7 @@ package final class PostgresPool: Sendable {
     private let connectionsMax: Int
     private let waitMax: Duration
     private let logger: Logger
+    private let metrics = StoreMetrics()
     private let state = Mutex(State())
 
     /// - Parameters:
@@ -106,7 +108,11 @@ package final class PostgresPool: Sendable {
 
     private func borrow() async throws(StoreError) -> PostgresConnection {
         var taken = self.state.withLock { self.take(from: &$0) }
-        if taken == nil { taken = await self.wait() }
+        if taken == nil {
+            let clock = ContinuousClock.now
+            taken = await self.wait()
+            self.metrics.waitSeconds.record(duration: ContinuousClock.now - clock)
+        }
         guard let connection = taken else { throw .unavailable }
         guard connection.isLost else { return connection }
         guard self.state.withLock({ $0.brake.admits(at: .now) }) else {
@@ -127,6 +133,7 @@ package final class PostgresPool: Sendable {
     private func take(from state: inout State) -> PostgresConnection? {
         guard !state.isClosed, state.busy < self.connectionsMax else { return nil }
         state.busy += 1
+        self.metrics.connectionsBusy.increment()
         return state.idle.popLast() ?? PostgresConnection(self.configuration, logger: self.logger)
     }
 
@@ -134,6 +141,7 @@ package final class PostgresPool: Sendable {
         let next: Waiter? = self.state.withLock { state in
             if !state.waiters.isEmpty { return state.waiters.removeFirst() }
             state.busy -= 1
+            self.metrics.connectionsBusy.decrement()
             if state.isClosed { return nil }
             // The last one used is the first one lent; lost ones come last.
             state.idle.insert(connection, at: connection.isLost ? 0 : state.idle.count)

@@ -44,14 +44,20 @@ package struct Collector: Sendable {
 
     /// Collects now and then, until its task is cancelled.
     package func run() async throws {
+        self.noteSuccess()
         while true {
             try await Task.sleep(for: self.configuration.collectEvery)
             do throws(StoreError) {
                 let tally = try await self.collect(sparingURLs: true)
+                let stored = try await self.attachments.statistics()
+                self.metrics.stored.set(stored.count)
+                self.metrics.bytesStored.set(stored.bytes)
+                self.noteSuccess()
                 if tally.deleted > 0 {
                     self.logger.notice("attachments removed", [.count: .number(tally.deleted), .bytes: .number(tally.bytesFreed)])
                 }
             } catch {
+                self.metrics.collectorFailures.increment()
                 self.logger.warning("collection interrupted", [.error: "\(error)"])
             }
             do throws(ObjectStoreError) {
@@ -152,7 +158,12 @@ package struct Collector: Sendable {
         }
     }
 
+    private func noteSuccess() {
+        self.metrics.collectorSucceededAt.set(self.clock().milliseconds / 1_000)
+    }
+
     private func failed(_ event: StaticString, _ error: ObjectStoreError) {
+        self.metrics.collectorFailures.increment()
         self.logger.warning(event, [.error: "\(error)"])
     }
 }

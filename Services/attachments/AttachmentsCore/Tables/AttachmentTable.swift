@@ -56,6 +56,12 @@ package struct AttachmentTable: Sendable {
         ])[1].affected == 1
     }
 
+    /// What is stored. Reads the whole table.
+    package func statistics() async throws(StoreError) -> (count: Int64, bytes: Int64) {
+        var row = try await self.pool.query("SELECT count, bytes FROM attachments.statistics")[0]
+        return (try row.next(), try row.next())
+    }
+
     /// Lets an upload in parts go on until then. What had stopped counting against the quota has to fit into it again.
     /// - Returns: whether it may.
     package func renew(

@@ -2,7 +2,7 @@ package import Bus
 import Contract
 package import Logging
 import Synchronization
-import Telemetry
+package import Telemetry
 
 /// Takes Jobs from `Keyspace.auth`, several at a time, and acknowledges each once its answer has been published.
 /// Many of these share the stream, one in each process.
@@ -13,6 +13,7 @@ package final class RequestConsumer: Sendable {
     private let handler: RequestHandler
     private let consumer: String
     private let claimIdle: Duration
+    private let metrics: AuthMetrics
     private let logger: Logger
     private let slots = JobSlots(AuthLimits.jobsInFlightMax)
     private let isDraining = Mutex(false)
@@ -23,12 +24,13 @@ package final class RequestConsumer: Sendable {
     ///   - claimIdle: see `AuthLimits.claimIdle`.
     package init(
         bus: any JobBus & NoticeBus, handler: RequestHandler, instance: Int, claimIdle: Duration = AuthLimits.claimIdle,
-        logger: Logger
+        metrics: AuthMetrics = AuthMetrics(), logger: Logger
     ) {
         self.bus = bus
         self.handler = handler
         self.consumer = "auth-\(instance)"
         self.claimIdle = claimIdle
+        self.metrics = metrics
         self.logger = logger
     }
 
@@ -47,6 +49,7 @@ package final class RequestConsumer: Sendable {
                         entries = try await self.claim(room)
                         // With a full hand there may be more to claim.
                         if entries.count < room { lastClaim = .now }
+                        self.metrics.busDepth.set(try await self.bus.depth(of: [Keyspace.auth.name])[0])
                     }
                     if entries.isEmpty { entries = try await self.take(room) }
                     self.slots.occupy(entries.count)
@@ -92,7 +95,11 @@ package final class RequestConsumer: Sendable {
             self.logger.error("job not understood", [.error: "\(error)"])
             return self.acknowledge(entry)
         }
-        switch await self.handler.handle(request) {
+        let clock = ContinuousClock.now
+        let reaction = await self.handler.handle(request)
+        self.metrics.requests[AuthRequestKind(of: request)].increment()
+        self.metrics.seconds.record(duration: ContinuousClock.now - clock)
+        switch reaction {
         case .later: return
         case .done: break
         case .answer(let answer, let next):
@@ -115,5 +122,17 @@ package final class RequestConsumer: Sendable {
         guard case .failure(let error) = result else { return true }
         self.logger.warning("answer not published", [.error: "\(error)"])
         return false
+    }
+}
+
+extension AuthRequestKind {
+    /// Frames are counted under their own type.
+    fileprivate init(of request: ServiceRequest) {
+        self =
+            switch request.body {
+            case .session: .session
+            case .sessionUsed: .sessionUsed
+            case .frame(let type, _): AuthRequestKind(rawValue: type) ?? .other
+            }
     }
 }

@@ -1,17 +1,21 @@
 import Contract
 package import Logging
 package import Store
-import Telemetry
+package import Telemetry
 
-/// Removes ended sessions now and then. Nothing depends on it but the size of the table.
+/// Removes ended sessions now and then, and counts the others. Nothing depends on it but the size of the table.
 package struct SessionSweep: Sendable {
     private let sessions: SessionTable
     private let clock: WallClock
+    private let metrics: AuthMetrics
     private let logger: Logger
 
-    package init(_ sessions: SessionTable, clock: @escaping WallClock, logger: Logger) {
+    package init(
+        _ sessions: SessionTable, clock: @escaping WallClock, metrics: AuthMetrics = AuthMetrics(), logger: Logger
+    ) {
         self.sessions = sessions
         self.clock = clock
+        self.metrics = metrics
         self.logger = logger
     }
 
@@ -20,6 +24,7 @@ package struct SessionSweep: Sendable {
         while !Task.isCancelled {
             do throws(StoreError) {
                 try await self.sweep()
+                self.metrics.sessionsLive.set(try await self.sessions.count(at: self.clock()))
             } catch {
                 self.logger.warning("sessions not swept", [.error: "\(error)"])
             }

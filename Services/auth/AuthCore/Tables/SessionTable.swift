@@ -24,6 +24,13 @@ package struct SessionTable: Sendable {
         return try Self.session(&row)
     }
 
+    /// How many live. Reads the whole table.
+    package func count(at now: Timestamp) async throws(StoreError) -> Int64 {
+        let rows = try await self.pool.query(
+            "SELECT count(*) FROM auth.sessions WHERE LEAST(expires_at, dies_at) > \(now)")
+        return try rows[0].decode(0)
+    }
+
     /// Adds the first session of an epoch.
     package func add(_ session: Session, in transaction: borrowing Transaction) async throws(StoreError) {
         try await transaction.execute(

@@ -64,6 +64,7 @@ package actor CallDesk {
             }
             self.isServing = false
             await self.leave()
+            await self.measureStreams()
             if !self.isDraining { try await Task.sleep(for: CallLimits.retryPause) }
         }
         for continuation in self.drained { continuation.resume() }
@@ -163,6 +164,7 @@ package actor CallDesk {
         self.lookedAt = now
         try await self.lookAtLeases()
         try await self.lookAtCanary()
+        await self.measureStreams()
         self.shouldLocate = true
         if now - self.seenAt >= CallLimits.lineSeenInterval.milliseconds {
             self.seenAt = now
@@ -223,6 +225,13 @@ package actor CallDesk {
             self.showInRedis(call)
             if let wake = Wake(owedBecauseOf: call, at: self.now) { self.send(wake) }
         }
+    }
+
+    /// All streams, because while the database is away they have no owner, and most to tell.
+    private func measureStreams() async {
+        // Without the bus nobody knows; the gauge keeps what was last seen.
+        guard let depths = try? await self.bus.depth(of: CallShare.all.map { Keyspace.calls($0).name }) else { return }
+        self.metrics.busDepth.set(depths.reduce(0, +))
     }
 
     /// Notes who of those in answered calls is connected: a line whose owner is away for long becomes free.

@@ -11,6 +11,7 @@ extension Router {
         var sweptAt = ContinuousClock.now
         while true {
             try await Task.sleep(for: min(RouterLimits.lingeringInterval, self.sweepPause))
+            await self.measureStreams()
             do throws(StoreError) {
                 try await self.tellLingering(pool)
                 try await self.learnMailboxes(pool)
@@ -22,6 +23,17 @@ extension Router {
                 self.logger.warning("sweep interrupted", [.error: "\(error)"])
             }
         }
+    }
+
+    /// What stands in a stream is exactly what is not known to be committed. All streams, because while the database is away
+    /// they have no owner, and most to tell.
+    private func measureStreams() async {
+        let streams = Partition.all.map { Keyspace.mailbox($0).name } + [Keyspace.groups.name]
+        // Without the bus nobody knows; the gauges keep what was last seen.
+        guard let depths = try? await self.bus.depth(of: streams), depths.count == streams.count else { return }
+        for (partition, depth) in zip(self.metrics.partitions, depths) { partition.depth.set(depth) }
+        self.metrics.busDepth.set(depths.dropLast().reduce(0, +))
+        self.metrics.groupQuestionsWaiting.set(depths[Partition.count])
     }
 
     /// As often as the time to live asks for, if that is short.

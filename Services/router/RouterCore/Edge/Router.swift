@@ -148,6 +148,7 @@ package actor Router {
                 let last = part.entries.last
             else { continue }
             self.owned[partition] = last.id
+            self.metrics.partitions[partition.index].jobs.increment(by: part.entries.count)
             batch.positions.append((partition, last.id))
             for entry in part.entries {
                 do throws(WireError) {

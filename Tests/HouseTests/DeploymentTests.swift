@@ -1,0 +1,154 @@
+import Foundation
+import Testing
+
+/// What stands in deploy/ and can be checked without running it. Tools that are not there are demanded only where `CI` is set.
+@Suite struct DeploymentTests {
+    private static let isCI = ProcessInfo.processInfo.environment["CI"] != nil
+    private static let rules = SourceTree.root.appending(path: "deploy/prometheus")
+    private static let grafana = SourceTree.root.appending(path: "deploy/grafana")
+    private static let units = SourceTree.root.appending(path: "deploy/systemd")
+
+    private static func has(_ program: String) -> Bool { Self.isCI || FileManager.default.isExecutableFile(atPath: program) }
+
+    // MARK: Alert rules
+
+    @Test(.enabled(if: has("/usr/bin/promtool"), "needs Debian's package prometheus"))
+    func alertRulesPassTheirTests() throws {
+        let result = try Run("/usr/bin/promtool", "test", "rules", Self.rules.appending(path: "alerts.test.yml").path)
+        #expect(result.status == 0, "\(result.output)")
+    }
+
+    @Test func everyAlertIsSeenFiringAndSilent() throws {
+        let alerts = try Self.text("alerts.yml", in: Self.rules).matches(of: #/- alert: (\w+)/#).map { String($0.1) }
+        try #require(alerts.count > 15 && Set(alerts).count == alerts.count)
+        let tests = try Self.text("alerts.test.yml", in: Self.rules)
+        for alert in alerts {
+            #expect(tests.contains("alertname: \(alert)\n        exp_alerts: [{"), "no test sees \(alert) fire")
+            #expect(tests.contains("eval_time: 8m, alertname: \(alert) }"), "the healthy cluster is not asked for \(alert)")
+        }
+    }
+
+    // MARK: Dashboards
+
+    private struct Dashboard: Decodable {
+        struct Panel: Decodable {
+            struct Place: Decodable { var x, y, w, h: Int }
+            struct Source: Decodable { var uid: String }
+            struct Field: Decodable {
+                struct Defaults: Decodable { var unit: String }
+                var defaults: Defaults
+            }
+            struct Target: Decodable { var refId, expr, legendFormat: String, datasource: Source }
+
+            var id: Int
+            var title, description: String
+            var datasource: Source
+            var gridPos: Place
+            var fieldConfig: Field
+            var targets: [Target]
+        }
+
+        var uid, title: String
+        var panels: [Panel]
+    }
+
+    private static func dashboards() throws -> [(file: String, dashboard: Dashboard)] {
+        let folder = Self.grafana.appending(path: "dashboards")
+        return try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { $0.hasSuffix(".json") }.sorted().map {
+            ($0, try JSONDecoder().decode(Dashboard.self, from: Data(contentsOf: folder.appending(path: $0))))
+        }
+    }
+
+    @Test func everyServiceHasADashboardAndTheClusterOne() throws {
+        let files = try Self.dashboards().map(\.file)
+        let services = try FileManager.default.contentsOfDirectory(atPath: SourceTree.root.appending(path: "Services").path)
+        #expect(Set(files) == Set((services + ["overview"]).map { "\($0).json" }))
+    }
+
+    @Test func dashboardsAreWhatTheirScriptWrites() throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "dashboards-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let result = try Run("/usr/bin/python3", Self.grafana.appending(path: "make-dashboards").path, folder.path)
+        try #require(result.status == 0, "\(result.output)")
+        for (file, _) in try Self.dashboards() {
+            let written = try? Data(contentsOf: folder.appending(path: file))
+            let kept = try Data(contentsOf: Self.grafana.appending(path: "dashboards/\(file)"))
+            #expect(written == kept, "\(file): run deploy/grafana/make-dashboards")
+        }
+    }
+
+    @Test func dashboardsAreSound() throws {
+        // Grafana's names of units.
+        let units: Set = ["short", "s", "bytes", "Bps", "ops", "reqps", "cps", "percentunit"]
+        let source = try Self.text("datasources/prometheus.yml", in: Self.grafana).firstMatch(of: #/uid: (\w+)/#).map { String($0.1) }
+        let dashboards = try Self.dashboards()
+        #expect(Set(dashboards.map(\.dashboard.uid)).count == dashboards.count)
+        for (file, dashboard) in dashboards {
+            #expect(Set(dashboard.panels.map(\.id)).count == dashboard.panels.count, "\(file)")
+            var taken: Set<[Int]> = []
+            for panel in dashboard.panels {
+                let place = "\(file), \(panel.title)"
+                #expect(units.contains(panel.fieldConfig.defaults.unit), "\(place)")
+                #expect(!panel.description.isEmpty && !panel.targets.isEmpty, "\(place)")
+                #expect(panel.datasource.uid == source, "\(place)")
+                #expect(panel.targets.allSatisfy { $0.datasource.uid == source && !$0.legendFormat.isEmpty }, "\(place)")
+                #expect(Set(panel.targets.map(\.refId)).count == panel.targets.count, "\(place)")
+                let grid = panel.gridPos
+                #expect(grid.x >= 0 && grid.w > 0 && grid.x + grid.w <= 24, "\(place) stands outside of the grid")
+                for x in grid.x..<grid.x + grid.w {
+                    for y in grid.y..<grid.y + grid.h {
+                        #expect(taken.insert([x, y]).inserted, "\(place) stands on another panel")
+                    }
+                }
+            }
+        }
+    }
+
+    // MARK: systemd
+
+    @Test(.enabled(if: has("/usr/bin/systemd-analyze"), "needs Debian's package systemd"))
+    func unitsAreUnderstood() throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "units-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        var files: [String] = []
+        for name in try FileManager.default.contentsOfDirectory(atPath: Self.units.path) {
+            // An instance of each template. What it would start is not installed here; anything that runs does.
+            let text = try Self.text(name, in: Self.units).replacing(#/ExecStart=\/usr\/local\/lib\/whisper\/\S+/#, with: "ExecStart=/bin/true")
+            let file = folder.appending(path: name.replacing("@.", with: "@1."))
+            try text.write(to: file, atomically: true, encoding: .utf8)
+            files.append(file.path)
+        }
+        try #require(files.count >= 8)
+        let result = try Run("/usr/bin/systemd-analyze", ["verify", "--man=no"] + files.sorted())
+        #expect(result.status == 0 && result.output.isEmpty, "\(result.output)")
+    }
+
+    private static func text(_ file: String, in folder: URL) throws -> String {
+        try String(contentsOf: folder.appending(path: file), encoding: .utf8)
+    }
+}
+
+/// A program that was run to its end.
+private struct Run {
+    let status: Int32
+    /// Both streams.
+    let output: String
+
+    init(_ program: String, _ arguments: String...) throws { try self.init(program, arguments) }
+
+    init(_ program: String, _ arguments: [String]) throws {
+        let process = Process()
+        process.executableURL = URL(filePath: program)
+        process.arguments = arguments
+        let pipe = Pipe()
+        process.standardOutput = pipe
+        process.standardError = pipe
+        try process.run()
+        let data = try pipe.fileHandleForReading.readToEnd() ?? Data()
+        process.waitUntilExit()
+        self.status = process.terminationStatus
+        self.output = String(decoding: data, as: UTF8.self)
+    }
+}
