@@ -27,7 +27,7 @@ help:
 	@echo 'make bench    measure: CPU per message, latency, memory per connection'
 	@echo 'make admin ARGS="stats"   ask a running cluster as an operator; ARGS="help" says what'
 	@echo 'make build    build everything'
-	@echo 'make documents  write anew what is generated from the contract (docs/)'
+	@echo 'make documents  write anew what is generated (docs/): from the contract and from the services' settings'
 	@echo 'make images   build the container images of compose.yaml'
 	@echo 'make compose-test  build them, run compose.yaml here with podman, prove it, take it down (root)'
 	@echo 'make clean    remove what was built (data is kept)'
@@ -62,6 +62,8 @@ admin: dependencies
 documents: dependencies
 	@$(BUILD) --product whisper-contract
 	@$(PROGRAMS)/whisper-contract documents docs
+	@for service in gateway auth router push attachments calls; do $(BUILD) --product whisper-$$service; done
+	@$(PROGRAMS)/whisper-contract settings $(PROGRAMS) docs
 	@/usr/bin/python3 Tests/ContractDocumentTests/Independent/vectors.py docs/vectors
 
 images:
