@@ -59,8 +59,7 @@ struct RestoreTests {
             try await self.loseEverything(andRestoreFrom: backups)
 
             #expect(try await self.sessions() == before)
-            let tokens = try await Cluster.database("SELECT push_token FROM auth.devices WHERE whisper_id = '\(bob.id)'")
-            #expect(tokens == token)
+            #expect(try await Cluster.database("SELECT count(*) FROM auth.devices WHERE push_token = '\(token)'") == "1")
             let bobAgain = try await self.letIn(bob)
             #expect(try await bobAgain.pending().map(\.id) == [pending])
             bobAgain.acknowledge(pending, from: carol.id)
