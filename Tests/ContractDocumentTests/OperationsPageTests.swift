@@ -54,4 +54,11 @@ import Testing
             #expect(!named.isEmpty && named.isSubset(of: documented), "\(path): \(named.subtracting(documented))")
         }
     }
+
+    @Test func alertsAskForWhatTheBackupWrites() throws {
+        let script = try Self.text("deploy/backup/whisper-backup")
+        let wanted = Set(try Self.text("deploy/prometheus/alerts.yml").matches(of: #/whisper_backup_(\w+)/#).map { String($0.1) })
+        #expect(wanted.count >= 2)
+        for name in wanted { #expect(script.contains("gauge \(name) "), "the backup writes no whisper_backup_\(name)") }
+    }
 }
