@@ -17,7 +17,7 @@ $(SWIFT) test $(FLAGS) --skip-build $(1) 2>&1 | tee .build/tests.log || { \
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help run test bench build documents admin clean dependencies images compose-test
+.PHONY: help run test bench build documents admin backup restore clean dependencies images compose-test
 
 help:
 	@echo 'make run      start the whole cluster on this machine, prove it, stay until Ctrl-C'
@@ -26,8 +26,9 @@ help:
 	@echo 'make test     all tests; they start the servers they need'
 	@echo 'make bench    measure: CPU per message, latency, memory per connection'
 	@echo 'make admin ARGS="stats"   ask a running cluster as an operator; ARGS="help" says what'
+	@echo 'make backup   a base backup of the running cluster, into DATA_DIR/backup; make restore takes a stopped one back to it'
 	@echo 'make build    build everything'
-	@echo 'make documents  write anew what is generated from the contract (docs/)'
+	@echo 'make documents  write anew what is generated (docs/): from the contract and from the services' settings'
 	@echo 'make images   build the container images of compose.yaml'
 	@echo 'make compose-test  build them, run compose.yaml here with podman, prove it, take it down (root)'
 	@echo 'make clean    remove what was built (data is kept)'
@@ -62,7 +63,12 @@ admin: dependencies
 documents: dependencies
 	@$(BUILD) --product whisper-contract
 	@$(PROGRAMS)/whisper-contract documents docs
+	@for service in gateway auth router push attachments calls; do $(BUILD) --product whisper-$$service; done
+	@$(PROGRAMS)/whisper-contract settings $(PROGRAMS) docs
 	@/usr/bin/python3 Tests/ContractDocumentTests/Independent/vectors.py docs/vectors
+
+backup restore:
+	@./deploy/backup/local $@ $${DATA_DIR:-data}
 
 images:
 	@./deploy/build-images

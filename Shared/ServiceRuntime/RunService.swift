@@ -7,11 +7,11 @@ import NIOPosix
 package import Telemetry
 
 /// What a service is given to compose itself from.
-package struct ServiceContext: Sendable {
+package struct ServiceContext<Group: ServiceSettings>: Sendable {
     package let name: String
     /// Number of this process among those of its service, from 1.
     package let instance: Int
-    package let settings: Settings
+    package let settings: Settings<Group>
     package let logger: Logger
     private let registry: PrometheusRegistry
 
@@ -23,7 +23,7 @@ package struct ServiceContext: Sendable {
         self.registry.observe(gauge)
     }
 
-    fileprivate init(name: String, instance: Int, settings: Settings, logger: Logger, registry: PrometheusRegistry) {
+    fileprivate init(name: String, instance: Int, settings: Settings<Group>, logger: Logger, registry: PrometheusRegistry) {
         self.name = name
         self.instance = instance
         self.settings = settings
@@ -35,7 +35,7 @@ package struct ServiceContext: Sendable {
 /// The `main` of every service: configuration, logs, metrics, ops listener, signals, drain, exit code.
 ///
 /// ```swift
-/// await runService("push") { context in
+/// await runService("push", PushSettings()) { context in
 ///     let bus = RedisBus(configuration: …, eventLoop: context.eventLoop, logger: context.logger)
 ///     let push = makePush(instance: context.instance, bus: bus, …, logger: context.logger)
 ///     return Composition(
@@ -43,29 +43,30 @@ package struct ServiceContext: Sendable {
 ///         readiness: [ReadinessCheck("redis") { bus.isConnected }])
 /// }
 /// ```
-/// Common keys:
-/// - log.level (trace|debug|info|notice|warning|error|critical, default notice)
-/// - instance, ops.host, ops.port: see `Settings`.
-///
 /// The process ends with 0 after a drain (SIGTERM, SIGINT) or `migrate`, 78 for a configuration it refuses, 1
-/// otherwise. With the argument `ready` it only asks the process that serves on ops.port: 0 if that is ready, else 1.
+/// otherwise. With the argument `ready` it only asks the process that serves on ops.port: 0 if that is ready, else 1. With
+/// `settings` it prints what it can be told (`SettingsList`).
 /// - Parameters:
+///   - group: every setting that the service reads.
 ///   - migrate: what the argument `migrate` does instead of serving; ops.port is not needed then.
 ///   - compose: reads the rest of the configuration and makes the parts.
-package func runService(
-    _ name: String, migrate: @Sendable (ServiceContext) async throws -> Void = { _ in },
-    compose: @Sendable (ServiceContext) async throws -> Composition
+package func runService<Group: ServiceSettings>(
+    _ name: String, _ group: Group, migrate: @Sendable (ServiceContext<Group>) async throws -> Void = { _ in },
+    compose: @Sendable (ServiceContext<Group>) async throws -> Composition
 ) async {
     // A peer that goes away is an error of one write, not the end of the process.
     signal(SIGPIPE, SIG_IGN)
     // One thread for what does not bring its own (ops, public HTTP): six services and more share two cores.
     NIOSingletons.groupLoopCountSuggestion = 1
 
-    let settings = Settings(ConfigReader(provider: EnvironmentVariablesProvider()))
+    let settings = Settings(group, from: ConfigReader(provider: EnvironmentVariablesProvider()))
     var logger = Logger(label: name) { _ in JSONLogHandler(service: name, instance: 1, level: .notice) }
     do {
-        let instance = try settings.instance()
-        let level: Logger.Level = try settings.choice("log.level", default: .notice)
+        if CommandLine.arguments.dropFirst() == ["settings"] {
+            print(SettingsList(group).text, terminator: "")
+            return
+        }
+        let (instance, level) = (try settings.process.instance, try settings.process.logLevel)
         LoggingSystem.bootstrap { _ in JSONLogHandler(service: name, instance: instance, level: level) }
         logger = Logger(label: name)
         let registry = PrometheusRegistry(service: name)
@@ -76,14 +77,14 @@ package func runService(
         switch CommandLine.arguments.dropFirst() {
         case []: try await serve(context, registry: registry, compose: compose)
         case ["migrate"]: try await migrate(context)
-        case ["ready"]: exit(ReadinessProbe(address: try settings.opsAddress()).isReady() ? 0 : ExitCode.failure)
+        case ["ready"]: exit(ReadinessProbe(address: try settings.process.ops.address()).isReady() ? 0 : ExitCode.failure)
         case let other: throw UnknownArguments(text: other.joined(separator: " "))
         }
     } catch let error as SettingsError {
         logger.critical("configuration refused", [.reason: "\(error)"])
         exit(ExitCode.configuration)
     } catch let error as UnknownArguments {
-        logger.critical("arguments refused", [.reason: "\(error.text): only migrate and ready are known"])
+        logger.critical("arguments refused", [.reason: "\(error.text): only migrate, ready and settings are known"])
         exit(ExitCode.configuration)
     } catch {
         logger.critical("ended by an error", [.error: "\(error)"])
@@ -91,11 +92,11 @@ package func runService(
     }
 }
 
-private func serve(
-    _ context: ServiceContext, registry: PrometheusRegistry,
-    compose: @Sendable (ServiceContext) async throws -> Composition
+private func serve<Group>(
+    _ context: ServiceContext<Group>, registry: PrometheusRegistry,
+    compose: @Sendable (ServiceContext<Group>) async throws -> Composition
 ) async throws {
-    let ops = try context.settings.opsAddress()
+    let ops = try context.settings.process.ops.address()
     let logger = context.logger
     let process = ServiceProcess(try await compose(context), registry: registry, ops: ops, logger: logger) {
         logger.notice("draining", [:])

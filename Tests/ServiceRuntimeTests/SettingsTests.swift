@@ -1,64 +1,95 @@
 import Configuration
 import Glibc
-import Logging
 import Telemetry
 import Testing
 
 @testable import ServiceRuntime
 
+/// One of each kind.
+private struct SampleSettings: ServiceSettings {
+    let process = ProcessSettings()
+    let redis = RedisSettings()
+    let postgres = PostgresSettings()
+    let rates = RateSettings()
+    let admin = AdminSettings()
+    let proxies = Setting("trusted.proxies", .list, default: "", "Whom to believe.")
+    let pause = Setting("pause.seconds", .seconds(in: 1...60), needed: "with LOG_LEVEL", "A pause.")
+    let isAllowed = Setting("is.allowed", .truth, default: "false", "Whether.")
+    let key = Setting("signing.secret", .secret(charactersMin: 8), "A key.")
+    let folder = Setting(optional: "folder", .absolutePath, "A folder.")
+}
+
 @Suite struct SettingsTests {
-    private func settings(_ environment: [String: String]) -> Settings {
-        Settings(ConfigReader(provider: EnvironmentVariablesProvider(environmentVariables: environment)))
+    private func settings(_ environment: [String: String]) -> Settings<SampleSettings> {
+        Settings(SampleSettings(), from: ConfigReader(provider: EnvironmentVariablesProvider(environmentVariables: environment)))
     }
 
     @Test func keysAreReadFromTheEnvironmentInCapitals() throws {
         let settings = self.settings([
             "OPS_PORT": "8090", "REDIS_PASSWORD": "s", "RATE_LIMIT_SCALE": "2.5", "LOG_LEVEL": "debug",
-            "TRUSTED_PROXIES": "10.0.0.1, ::1 ,,",
+            "TRUSTED_PROXIES": "10.0.0.1, ::1 ,,", "PAUSE_SECONDS": "7", "IS_ALLOWED": "true", "FOLDER": "/srv",
         ])
-        #expect(try settings.opsAddress() == ListenAddress(host: "127.0.0.1", port: 8_090))
-        #expect(try settings.redis().port == 6_379)
-        #expect(try settings.redis().password?.revealed == "s")
-        #expect(try settings.rateLimitScale() == 2.5)
-        #expect(try settings.choice("log.level", default: Logger.Level.notice) == .debug)
-        #expect(settings.trustedProxies() == ["10.0.0.1", "::1"])
-        #expect(try settings.instance() == 1)
+        #expect(try settings.process.ops.address() == ListenAddress(host: "127.0.0.1", port: 8_090))
+        #expect(try settings.redis.access().port == 6_379)
+        #expect(try settings.redis.access().password?.revealed == "s")
+        #expect(try settings.rates.scale == 2.5)
+        #expect(try settings.process.logLevel == .debug)
+        #expect(try settings.proxies == ["10.0.0.1", "::1"])
+        #expect(try settings.process.instance == 1)
+        #expect(try settings.pause == .seconds(7))
+        #expect(try settings.isAllowed)
+        #expect(try settings.folder == "/srv")
+    }
+
+    @Test func whatIsAbsentIsAsItIsListed() throws {
+        let settings = self.settings(["FOLDER": "", "TRUSTED_PROXIES": ""])
+        #expect(try settings.process.logLevel == .notice)
+        #expect(try settings.rates.scale == 1)
+        #expect(try settings.proxies == [])
+        #expect(try settings.folder == nil)
+        #expect(try settings.isAllowed == false)
     }
 
     @Test(arguments: ["0", "65536", "80x", "8 0", "1e3", "-1"])
     func aValueOutsideItsRangeIsNamedWithKeyAndRange(value: String) {
-        let error = #expect(throws: SettingsError.self) { try self.settings(["OPS_PORT": value]).opsAddress() }
+        let error = #expect(throws: SettingsError.self) { try self.settings(["OPS_PORT": value]).process.ops.address() }
         #expect(error?.description == "OPS_PORT is \"\(value)\", must be an integer in 1...65535")
     }
 
-    @Test func aNumberIsNotTakenForItsDefaultWhenItIsMalformed() {
-        #expect(throws: SettingsError.self) { try self.settings(["RATE_LIMIT_SCALE": "fast"]).rateLimitScale() }
-        #expect(throws: SettingsError.self) { try self.settings(["RATE_LIMIT_SCALE": "nan"]).rateLimitScale() }
-        #expect(throws: SettingsError.self) {
-            try self.settings(["LOG_LEVEL": "loud"]).choice("log.level", default: Logger.Level.notice)
-        }
+    @Test func aValueIsNotTakenForItsDefaultWhenItIsMalformed() {
+        #expect(throws: SettingsError.self) { try self.settings(["RATE_LIMIT_SCALE": "fast"]).rates.scale }
+        #expect(throws: SettingsError.self) { try self.settings(["RATE_LIMIT_SCALE": "nan"]).rates.scale }
+        #expect(throws: SettingsError.self) { try self.settings(["LOG_LEVEL": "loud"]).process.logLevel }
+        #expect(throws: SettingsError.self) { try self.settings(["IS_ALLOWED": "yes"]).isAllowed }
+        #expect(throws: SettingsError.self) { try self.settings(["FOLDER": "srv"]).folder }
+        #expect(throws: SettingsError.self) { try self.settings(["PAUSE_SECONDS": "61"]).pause }
     }
 
     @Test func aRequiredKeyMustBeSetAndNotEmpty() {
         for environment in [[:], ["OPS_PORT": ""]] {
-            let error = #expect(throws: SettingsError.self) { try self.settings(environment).opsAddress() }
+            let error = #expect(throws: SettingsError.self) { try self.settings(environment).process.ops.address() }
             #expect(error?.description == "OPS_PORT must be set")
         }
-        #expect(throws: SettingsError.missing(key: "postgres.url")) { try self.settings([:]).postgres() }
+        #expect(throws: SettingsError.missing(key: "postgres.url")) { try self.settings([:]).postgres.conninfo() }
     }
 
     @Test func anOptionalSecretMayBeAbsent() throws {
-        #expect(try self.settings([:]).redis().password == nil)
+        #expect(try self.settings([:]).redis.access().password == nil)
+    }
+
+    @Test func aSecretIsNotShownWhenItIsRefused() {
+        let error = #expect(throws: SettingsError.self) { try self.settings(["SIGNING_SECRET": "hunter2"]).key }
+        #expect(error?.description == "SIGNING_SECRET is \"***\", must be a secret of at least 8 characters")
     }
 
     @Test func aSecretMayStandInAFile() throws {
         let file = try TemporarySecret("open sesame\n")
         defer { file.remove() }
-        #expect(try self.settings(["REDIS_PASSWORD_FILE": file.path]).redis().password?.revealed == "open sesame")
-        #expect(try self.settings(["ADMIN_TOKEN_FILE": file.path]).optionalSecret("admin.token")?.revealed == "open sesame")
+        #expect(try self.settings(["REDIS_PASSWORD_FILE": file.path]).redis.access().password?.revealed == "open sesame")
+        #expect(try self.settings(["ADMIN_TOKEN_FILE": file.path]).admin.operatorToken?.revealed == "open sesame")
         // Two sources: one of them would be wrong after a rotation.
         #expect(throws: SettingsError.ambiguous(key: "redis.password", other: "redis.password.file")) {
-            try self.settings(["REDIS_PASSWORD_FILE": file.path, "REDIS_PASSWORD": "s"]).redis()
+            try self.settings(["REDIS_PASSWORD_FILE": file.path, "REDIS_PASSWORD": "s"]).redis.access()
         }
     }
 
@@ -66,13 +97,18 @@ import Testing
     func aSecretThatIsNamedMustBeThere(contents: String?) throws {
         let file = try TemporarySecret(contents)
         defer { file.remove() }
-        let error = #expect(throws: SettingsError.self) { try self.settings(["REDIS_PASSWORD_FILE": file.path]).redis() }
+        let error = #expect(throws: SettingsError.self) {
+            try self.settings(["REDIS_PASSWORD_FILE": file.path]).redis.access()
+        }
         #expect(error?.description == "REDIS_PASSWORD_FILE: no secret can be read from \(file.path)")
     }
 
     @Test func aRedisUserNeedsAPassword() throws {
-        #expect(throws: SettingsError.missing(key: "redis.password")) { try self.settings(["REDIS_USER": "gateway"]).redis() }
-        let redis = try self.settings(["REDIS_USER": "gateway", "REDIS_PASSWORD": "s", "REDIS_TLS_AUTHORITY": "/ca.pem"]).redis()
+        #expect(throws: SettingsError.missing(key: "redis.password")) {
+            try self.settings(["REDIS_USER": "gateway"]).redis.access()
+        }
+        let redis = try self.settings(["REDIS_USER": "gateway", "REDIS_PASSWORD": "s", "REDIS_TLS_AUTHORITY": "/ca.pem"])
+            .redis.access()
         #expect(redis.user == "gateway")
         #expect(redis.authorityFile == "/ca.pem")
     }
@@ -84,15 +120,28 @@ import Testing
     ])
     func thePasswordOfPostgresMayStandApart(url: String, password: String, expected: String) throws {
         let settings = self.settings(["POSTGRES_URL": url, "POSTGRES_PASSWORD": password])
-        #expect(try settings.postgres().revealed == expected)
+        #expect(try settings.postgres.conninfo().revealed == expected)
     }
 
     @Test func anInstanceMayBeNumberedByItsHost() throws {
-        let number = try self.settings(["INSTANCE": "host"]).instance()
+        let number = try self.settings(["INSTANCE": "host"]).process.instance
         #expect((1...9_999).contains(number))
-        #expect(try self.settings(["INSTANCE": "host"]).instance() == number)
-        #expect(Settings.number(ofHost: "a1b2c3", in: 1...9_999) != Settings.number(ofHost: "a1b2c4", in: 1...9_999))
-        #expect(throws: SettingsError.self) { try self.settings(["INSTANCE": "guest"]).instance() }
+        #expect(try self.settings(["INSTANCE": "host"]).process.instance == number)
+        #expect(instanceNumber(ofHost: "a1b2c3") != instanceNumber(ofHost: "a1b2c4"))
+        #expect(throws: SettingsError.self) { try self.settings(["INSTANCE": "guest"]).process.instance }
+    }
+
+    @Test func everyPropertyIsListed() {
+        let lines = SettingsList(SampleSettings()).text.split(separator: "\n").map { $0.split(separator: "\t").map(String.init) }
+        #expect(lines.allSatisfy { $0.count == 4 })
+        #expect(lines.map(\.[0]) == [
+            "LOG_LEVEL", "INSTANCE", "OPS_HOST", "OPS_PORT", "REDIS_HOST", "REDIS_PORT", "REDIS_USER", "REDIS_PASSWORD",
+            "REDIS_TLS_AUTHORITY", "POSTGRES_URL", "POSTGRES_PASSWORD", "RATE_LIMIT_SCALE", "ADMIN_TOKEN", "VIEWER_TOKEN",
+            "TRUSTED_PROXIES", "PAUSE_SECONDS", "IS_ALLOWED", "SIGNING_SECRET", "FOLDER",
+        ])
+        #expect(lines.contains(["PAUSE_SECONDS", "an integer in 1...60, in seconds", "needed with LOG_LEVEL", "A pause."]))
+        #expect(lines.contains(["OPS_PORT", "an integer in 1...65535", "needed always", "Port of the listener for operators; never public."]))
+        #expect(lines.contains(["FOLDER", "an absolute path", "none", "A folder."]))
     }
 }
 

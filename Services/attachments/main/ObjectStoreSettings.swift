@@ -2,67 +2,78 @@ import AttachmentsCore
 import ServiceRuntime
 import Telemetry
 
-private enum StoreKind: String, CaseIterable {
-    case disk, s3
+/// Where encrypted files are kept.
+struct ObjectStoreSettings: SettingGroup {
+    enum Kind: String, CaseIterable {
+        case disk, s3
+    }
+
+    let kind = Setting<Kind>("store", .choice, default: "disk", "Where encrypted files are kept.")
+    let disk = DiskSettings()
+    let s3 = S3Settings()
 }
 
-/// - store (disk|s3, default disk): where encrypted files are kept.
-///
-/// disk:
-/// - disk.folder (path, required): absolute; all instances share it.
-/// - public.url (text, required): scheme and host at which clients reach the public origin.
-/// - signing.secret (secret, required, at least 32 characters): signs URLs; the same for all instances.
-///
-/// s3:
-/// - s3.endpoint (text, required): http:// or https://, host, and a port if it is not the usual one.
-/// - s3.public.endpoint (text, default s3.endpoint): where clients reach it.
-/// - s3.bucket (text, required), s3.region (text, default us-east-1), s3.style (path|virtual, default path): where the bucket's
-///   name stands in URLs.
-/// - s3.access.key, s3.secret.key (secrets, required).
-/// - s3.ca.file (path, optional): certificates to believe beside the system's own, in PEM.
+struct DiskSettings: SettingGroup {
+    private static let withDisk = "with STORE=disk"
+    let folder = Setting("disk.folder", .absolutePath, needed: withDisk, "The folder of the files; all instances share it.")
+    let publicURL = Setting(
+        "public.url", .text(from: "http://", "https://"), needed: withDisk,
+        "Scheme and host at which clients reach the public origin.")
+    let signingSecret = Setting(
+        "signing.secret", .secret(charactersMin: 32), needed: withDisk, "Signs URLs; the same for all instances.")
+}
+
+struct S3Settings: SettingGroup {
+    private static let withS3 = "with STORE=s3"
+    let endpoint = Setting("s3.endpoint", .endpoint, needed: withS3, "Where this service reaches the store.")
+    let publicEndpoint = Setting(optional: "s3.public.endpoint", .endpoint, "Where clients reach it; as S3_ENDPOINT if none.")
+    let bucket = Setting("s3.bucket", .text, needed: withS3, "The bucket.")
+    let region = Setting("s3.region", .text, default: "us-east-1", "Its region.")
+    let style = Setting<S3Address.Style>("s3.style", .choice, default: "path", "Where the bucket's name stands in URLs.")
+    let accessKey = Setting("s3.access.key", .secret, needed: withS3, "The access key's id.")
+    let secretKey = Setting("s3.secret.key", .secret, needed: withS3, "The access key.")
+    let authorities = Setting(
+        optional: "s3.ca.file", .path, "PEM of authorities to trust beside the system's.")
+}
+
+extension Form<String> {
+    fileprivate static var endpoint: Form {
+        Form("http:// or https://, a host, and perhaps a port") { text in
+            S3Address(endpoint: text, bucket: "any", style: .path).map { _ in text }
+        }
+    }
+}
+
+/// Opens the store that the settings name.
 func openObjectStore(
-    _ context: ServiceContext, metrics: AttachmentMetrics
+    _ settings: Settings<ObjectStoreSettings>, context: ServiceContext<AttachmentsSettings>, metrics: AttachmentMetrics
 ) async throws -> (store: any ObjectStore, close: @Sendable () async -> Void) {
-    let settings = context.settings
-    switch try settings.choice("store", default: StoreKind.disk) {
+    switch try settings.kind {
     case .disk:
-        let folder = try settings.string("disk.folder")
-        guard folder.hasPrefix("/") else {
-            throw SettingsError.invalid(key: "disk.folder", value: folder, allowed: "an absolute path")
-        }
-        let secret = try settings.secret("signing.secret")
-        guard secret.revealed.utf8.count >= 32 else {
-            throw SettingsError.invalid(key: "signing.secret", value: "***", allowed: "of at least 32 characters")
-        }
-        let store = DiskStore(folder: folder, publicURL: try publicURL(settings), secret: secret)
+        var url = try settings.disk.publicURL
+        while url.hasSuffix("/") { url.removeLast() }
+        let store = DiskStore(folder: try settings.disk.folder, publicURL: url, secret: try settings.disk.signingSecret)
         try await store.open()
         return (store, {})
     case .s3:
-        let (bucket, style) = (try settings.string("s3.bucket"), try settings.choice("s3.style", default: S3Address.Style.path))
-        func address(_ key: String, default standard: String? = nil) throws(SettingsError) -> S3Address {
-            let endpoint = try settings.string(key, default: standard)
-            guard let address = S3Address(endpoint: endpoint, bucket: bucket, style: style) else {
-                throw .invalid(key: key, value: endpoint, allowed: "http:// or https://, a host, and perhaps a port")
-            }
-            return address
-        }
+        let s3 = settings.s3
+        let endpoint = try s3.endpoint
         let store = try S3Store(
-            try address("s3.endpoint"),
-            publicAddress: try address("s3.public.endpoint", default: try settings.string("s3.endpoint")),
+            try s3.address(endpoint), publicAddress: try s3.address(try s3.publicEndpoint ?? endpoint),
             signer: SigV4(
-                accessKey: try settings.secret("s3.access.key").revealed, secretKey: try settings.secret("s3.secret.key"),
-                region: try settings.string("s3.region", default: "us-east-1")),
-            caFile: try? settings.string("s3.ca.file"), eventLoop: context.eventLoop, metrics: metrics,
-            logger: context.logger)
+                accessKey: try s3.accessKey.revealed, secretKey: try s3.secretKey, region: try s3.region),
+            caFile: try s3.authorities, eventLoop: context.eventLoop, metrics: metrics, logger: context.logger)
         return (store, { store.close() })
     }
 }
 
-private func publicURL(_ settings: Settings) throws(SettingsError) -> String {
-    var url = try settings.string("public.url")
-    while url.hasSuffix("/") { url.removeLast() }
-    guard url.hasPrefix("http://") || url.hasPrefix("https://") else {
-        throw .invalid(key: "public.url", value: url, allowed: "http:// or https:// and a host")
+extension Settings<S3Settings> {
+    /// - Parameter endpoint: was read as one, so that only the bucket can be wrong.
+    fileprivate func address(_ endpoint: String) throws(SettingsError) -> S3Address {
+        let bucket = try self.bucket
+        guard let address = S3Address(endpoint: endpoint, bucket: bucket, style: try self.style) else {
+            throw .invalid(key: "s3.bucket", value: bucket, allowed: "the name of a bucket")
+        }
+        return address
     }
-    return url
 }

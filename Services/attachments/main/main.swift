@@ -5,26 +5,26 @@ import ServiceRuntime
 import Store
 import Telemetry
 
-await runService("attachments") { context in
-    let url = try context.settings.postgres().revealed
+await runService("attachments", AttachmentsSettings()) { context in
+    let url = try context.settings.postgres.conninfo().revealed
     try await Attachments.migrator.run(
         PostgresConfiguration(url: url, applicationName: "whisper-attachments-migrate"), logger: context.logger)
 } compose: { context in
-    let redis = try context.settings.redis()
+    let redis = try context.settings.redis.access()
     let bus = RedisBus(
         configuration: RedisConfiguration(
             host: redis.host, port: redis.port, user: redis.user, password: redis.password,
             tls: try redis.authorityFile.map(RedisTLS.init)),
         eventLoop: context.eventLoop, logger: context.logger)
-    let pool = Attachments.pool(url: try context.settings.postgres(), instance: context.instance, logger: context.logger)
+    let pool = Attachments.pool(url: try context.settings.postgres.conninfo(), instance: context.instance, logger: context.logger)
     let metrics = AttachmentMetrics()
-    let (store, closeStore) = try await openObjectStore(context, metrics: metrics)
+    let (store, closeStore) = try await openObjectStore(
+        context.settings.objects, context: context, metrics: metrics)
     let attachments = Attachments(
-        pool: pool, bus: bus, store: store, configuration: try attachmentsConfiguration(context.settings),
-        // - admin.token, viewer.token (secrets, optional): as auth has them.
+        pool: pool, bus: bus, store: store, configuration: try context.settings.configuration(),
         adminTokens: try AdminTokens(
-            operator: context.settings.optionalSecret("admin.token"),
-            viewer: context.settings.optionalSecret("viewer.token")),
+            operator: context.settings.admin.operatorToken,
+            viewer: context.settings.admin.viewerToken),
         metrics: metrics, logger: context.logger)
     for gauge in attachments.gauges { context.observe(gauge) }
     return Composition(
@@ -32,7 +32,7 @@ await runService("attachments") { context in
             Part("bus", close: bus.close), Part("store", close: pool.close), Part("objects", close: closeStore),
             Part("attachments", run: attachments.run),
             HTTPListener.part(
-                on: try context.settings.httpAddress(), logger: context.logger, routes: attachments.addRoutes),
+                on: try context.settings.http.address(), logger: context.logger, routes: attachments.addRoutes),
         ],
         readiness: [
             ReadinessCheck("redis") { bus.isConnected },

@@ -3,20 +3,20 @@ import NIOPosix
 import RedisBus
 import ServiceRuntime
 
-await runService("gateway") { context in
+await runService("gateway", GatewaySettings()) { context in
     // A loop for the clients alone: sockets, bus and the gateway's own state live on one thread.
     let eventLoop = MultiThreadedEventLoopGroup(numberOfThreads: 1).next()
-    let redis = try context.settings.redis()
+    let redis = try context.settings.redis.access()
     let bus = RedisBus(
         configuration: RedisConfiguration(
             host: redis.host, port: redis.port, user: redis.user, password: redis.password,
             tls: try redis.authorityFile.map(RedisTLS.init)),
         eventLoop: eventLoop, logger: context.logger)
-    let address = try context.settings.httpAddress()
+    let address = try context.settings.http.address()
     let gateway = Gateway(
         configuration: GatewayConfiguration(
-            host: address.host, port: address.port, rateLimitScale: try context.settings.rateLimitScale(),
-            trustedProxies: context.settings.trustedProxies()),
+            host: address.host, port: address.port, rateLimitScale: try context.settings.rates.scale,
+            trustedProxies: try context.settings.trustedProxies),
         bus: bus, eventLoop: eventLoop, logger: context.logger)
     return Composition(
         parts: [Part("bus", close: bus.close), Part("gateway", run: gateway.run, drain: gateway.drain)],

@@ -3,12 +3,12 @@ import RedisBus
 import ServiceRuntime
 import Store
 
-await runService("push") { context in
-    let url = try context.settings.postgres().revealed
+await runService("push", PushSettings()) { context in
+    let url = try context.settings.postgres.conninfo().revealed
     try await PushParts.migrator.run(
         PostgresConfiguration(url: url, applicationName: "whisper-push-migrate"), logger: context.logger)
 } compose: { context in
-    let redis = try context.settings.redis()
+    let redis = try context.settings.redis.access()
     let bus = RedisBus(
         configuration: RedisConfiguration(
             host: redis.host, port: redis.port, user: redis.user, password: redis.password,
@@ -16,13 +16,13 @@ await runService("push") { context in
         eventLoop: context.eventLoop, logger: context.logger)
     let pool = PostgresPool(
         PostgresConfiguration(
-            url: try context.settings.postgres().revealed, applicationName: "whisper-push-\(context.instance)"),
+            url: try context.settings.postgres.conninfo().revealed, applicationName: "whisper-push-\(context.instance)"),
         connections: PushLimits.connectionsMax, logger: context.logger)
-    let (configuration, schedule) = try context.settings.push()
+    let configuration = try context.settings.configuration()
     let push = PushParts(
         instance: context.instance, bus: bus, pool: pool,
-        providers: try configuration.providers(eventLoop: context.eventLoop, logger: context.logger), schedule: schedule,
-        logger: context.logger)
+        providers: try configuration.providers(eventLoop: context.eventLoop, logger: context.logger),
+        schedule: try context.settings.schedule(), logger: context.logger)
     return Composition(
         parts: [
             Part("bus", close: bus.close), Part("store", close: pool.close), Part("look", run: push.look.run),

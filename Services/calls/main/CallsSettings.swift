@@ -1,0 +1,30 @@
+import CallsCore
+import ServiceRuntime
+
+/// Everything the calls service is told from outside.
+struct CallsSettings: ServiceSettings {
+    let process = ProcessSettings()
+    let http = ListenerSettings.publicHTTP
+    let redis = RedisSettings()
+    let postgres = PostgresSettings()
+    let rates = RateSettings()
+    let ringTime = Setting("call.ring.seconds", .seconds(in: 1...120), default: "45", "How long a call rings.")
+    let turnURLs = Setting(
+        "turn.urls",
+        Form("1 to \(TurnConfiguration.urlsMax) of turn:… or turns:…, with commas between") {
+            Form.list.read($0).flatMap { try? TurnConfiguration.checked($0) }
+        },
+        "The relays that clients are sent to.")
+    let turnSecret = Setting("turn.secret", .secret, "The relays' `static-auth-secret`.")
+    let turnTTL = Setting(
+        "turn.ttl.seconds", .seconds(in: 1...86_400), default: "43200", "How long credentials for the relays are good.")
+}
+
+extension Settings<CallsSettings> {
+    func configuration() throws(SettingsError) -> CallsConfiguration {
+        CallsConfiguration(
+            ringTime: try self.ringTime,
+            turn: TurnConfiguration(urls: try self.turnURLs, secret: try self.turnSecret, ttl: try self.turnTTL),
+            rateLimitScale: try self.rates.scale)
+    }
+}

@@ -1,0 +1,70 @@
+package import Telemetry
+
+/// Where Redis is.
+package struct RedisSettings: SettingGroup {
+    let host = Setting("redis.host", .text, default: "127.0.0.1", "Name or address of Redis.")
+    let port = Setting("redis.port", .port, default: "6379", "Port of Redis.")
+    let user = Setting(optional: "redis.user", .text, "The ACL user of this service (`deploy/redis/users.acl`); `default` if none.")
+    let password = Setting(optional: "redis.password", .secret, "Its password; a user without one is refused.")
+    let authority = Setting(
+        optional: "redis.tls.authority", .path, "PEM file of the authority that vouches for Redis; turns TLS on.")
+
+    package init() {}
+}
+
+/// How to reach Redis.
+package struct RedisAccess: Sendable {
+    package var host: String
+    package var port: Int
+    /// The ACL user of this service; the server's `default` user when nil.
+    package var user: String?
+    package var password: Secret?
+    /// PEM file with the authority of the server's certificate. TLS is spoken if it is given.
+    package var authorityFile: String?
+}
+
+extension Settings<RedisSettings> {
+    package func access() throws(SettingsError) -> RedisAccess {
+        let (user, password) = (try self.user, try self.password)
+        if user != nil, password == nil { throw .missing(key: "redis.password") }
+        return RedisAccess(
+            host: try self.host, port: try self.port, user: user, password: password, authorityFile: try self.authority)
+    }
+}
+
+/// Where Postgres is.
+package struct PostgresSettings: SettingGroup {
+    let url = Setting(
+        "postgres.url", .secret,
+        "Conninfo or URI of libpq, with this service's role; TLS by `sslmode=verify-full sslrootcert=…` in it.")
+    let password = Setting(
+        optional: "postgres.password", .secret, "Added to the address, so that the address need not be a secret.")
+
+    package init() {}
+}
+
+extension Settings<PostgresSettings> {
+    /// What libpq connects with.
+    package func conninfo() throws(SettingsError) -> Secret {
+        let url = try self.url
+        guard let password = try self.password else { return url }
+        return ConnectionString(url.revealed).with(password: password)
+    }
+}
+
+/// Limits that a deployment may move.
+package struct RateSettings: SettingGroup {
+    package let scale = Setting(
+        "rate.limit.scale", .number(in: 0.001...1_000_000), default: "1", "Multiplies every rate limit.")
+
+    package init() {}
+}
+
+/// Who may use `/admin`.
+package struct AdminSettings: SettingGroup {
+    private static let use = "the token itself, or `sha256:` and its digest in hexadecimal. Without one the role is nobody's."
+    package let operatorToken = Setting(optional: "admin.token", .secret, "For operators: \(use)")
+    package let viewerToken = Setting(optional: "viewer.token", .secret, "For those who may look: \(use)")
+
+    package init() {}
+}
