@@ -79,10 +79,7 @@ struct ClusterTrait: SuiteTrait, TestScoping {
 
     /// A line of level `error` means that a person must act. No test is a reason for that.
     private func check(_ log: String) {
-        let text = (try? String(contentsOfFile: log, encoding: .utf8)) ?? ""
-        for line in text.split(separator: "\n").filter({ $0.contains(#""level":"error""#) }).prefix(3) {
-            Issue.record("\((log as NSString).lastPathComponent): \(line)")
-        }
+        for line in StackLog.errors(in: log).prefix(3) { Issue.record("\(line)") }
     }
 }
 
