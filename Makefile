@@ -17,7 +17,7 @@ $(SWIFT) test $(FLAGS) --skip-build $(1) 2>&1 | tee .build/tests.log || { \
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help run test bench build documents admin clean dependencies images compose-test
+.PHONY: help run test bench chaos build documents admin clean dependencies images compose-test
 
 help:
 	@echo 'make run      start the whole cluster on this machine, prove it, stay until Ctrl-C'
@@ -25,6 +25,8 @@ help:
 	@echo '              make run CHECK=1 ends after the proof, with status 0 or 1'
 	@echo 'make test     all tests; they start the servers they need'
 	@echo 'make bench    measure: CPU per message, latency, memory per connection'
+	@echo 'make chaos    mistreat a cluster under traffic and judge it; SEED=42 FAULTS=100 CLIENTS=200 RUNS=1'
+	@echo '              make chaos PLAN=rolling restarts every service in order and measures what clients notice'
 	@echo 'make admin ARGS="stats"   ask a running cluster as an operator; ARGS="help" says what'
 	@echo 'make build    build everything'
 	@echo 'make documents  write anew what is generated from the contract (docs/)'
@@ -53,6 +55,10 @@ test: dependencies
 
 bench: build
 	@$(PROGRAMS)/whisper-load $(ARGUMENTS)
+
+chaos: build
+	@$(PROGRAMS)/whisper-chaos $(if $(SEED),--seed $(SEED)) $(if $(FAULTS),--faults $(FAULTS)) $(if $(CLIENTS),--clients $(CLIENTS)) \
+	  $(if $(RUNS),--runs $(RUNS)) $(if $(PLAN),--plan $(PLAN)) $(ARGUMENTS)
 
 # The token comes from ADMIN_TOKEN or VIEWER_TOKEN, the address from OPS_PORT if it is not the usual one.
 admin: dependencies

@@ -38,8 +38,9 @@ package struct ChaosReport: Sendable, Codable {
             seed \(self.seed): \(self.faultCount) faults in \(Int(self.seconds)) s, \(self.clients) clients
               \(kinds.joined(separator: ", "))
               \(count.sent) sent, \(count.accepted) accepted, \(count.arrived) delivered, \(count.told) told, \
-            \(count.expired) expired; \(count.repeatedLive) repeated before their receipt
-              \(self.reconnects) reconnects, \(count.wakeUps) came because of a push, \(self.attachments) attachments
+            \(count.expired) expired; \(count.repeated) seen again before their receipt was honoured
+              \(self.reconnects) reconnects, \(count.wakeUps) came because of a push, \(self.attachments) attachments, \
+            \(count.refusedByClocks) refusals while a clock was off
             \(verdict)
             """
     }

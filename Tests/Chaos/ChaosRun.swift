@@ -114,9 +114,9 @@ package struct ChaosRun: Sendable {
             try await Task.sleep(for: Self.calmTime)
             self.say("· healing")
             await crowd.stopWriting()
-            await self.settle(crowd)
+            await self.settle(crowd, stack)
             await crowd.fetchSleepers()
-            await self.settle(crowd)
+            await self.settle(crowd, stack)
             group.cancelAll()
         }
         await crowd.lookAround()
@@ -127,12 +127,25 @@ package struct ChaosRun: Sendable {
             seconds: (.now - start).seconds, violations: crowd.ledger.faults(onTheWay: Self.onTheWay))
     }
 
-    private func settle(_ crowd: Crowd) async {
+    private func settle(_ crowd: Crowd, _ stack: LocalStack) async {
         do {
             try await crowd.settle(within: Self.healingMax)
         } catch {
-            crowd.ledger.remark("\(error)")
+            crowd.ledger.remark("\(error); \(await self.whereabouts(on: stack))")
         }
+    }
+
+    /// What stands in the streams, and who owns what, for whoever has to find out why something is stuck.
+    private func whereabouts(on stack: LocalStack) async -> String {
+        let lengths = await stack.redis.answer(
+            to: (0..<32).map { "XLEN mailbox:\($0)\r\n" }.joined() + "PUBSUB CHANNELS\r\n", lines: 33)
+        let owners = try? await stack.postgres.run(
+            """
+            SELECT string_agg(owner, ', ') FROM (SELECT application_name || ' ' || count(*) AS owner FROM pg_locks
+            JOIN pg_stat_activity USING (pid) WHERE locktype = 'advisory' AND granted GROUP BY application_name) AS owners
+            """, database: "whisper")
+        let shown = lengths?.replacing("\r\n", with: " ") ?? "Redis does not answer"
+        return "streams: \(shown); owners: \(owners ?? "Postgres does not answer")"
     }
 
     /// A line of level `error` means that a person must act. No fault here is a reason for that.

@@ -112,9 +112,13 @@ import Testing
         #expect(self.faults().count == 1)
     }
 
-    @Test func aLostSessionIsAFault() {
-        self.ledger.sessionLost("bob", "NOT_REGISTERED")
-        #expect(self.faults() == ["session lost: bob, NOT_REGISTERED"])
+    @Test func aSessionRefusedWhileClocksAreRightIsLost() {
+        self.ledger.clockMoved(isOff: true)
+        self.ledger.sessionRefused("alice", "NOT_REGISTERED")
+        #expect(self.faults() == [] && self.ledger.count.refusedByClocks == 1)
+        let ledger = Ledger()
+        ledger.sessionRefused("bob", "NOT_REGISTERED")
+        #expect(ledger.faults(onTheWay: .zero) == ["session lost: bob, NOT_REGISTERED"])
     }
 
     // MARK: A history

@@ -23,6 +23,8 @@ struct ChaosCommand: AsyncParsableCommand {
     var runs = 1
     @Option(help: "random: faults by the seed. rolling: every service is restarted in order, and what clients notice is measured.")
     var plan = Plan.random
+    @Option(help: "Folder of the server executables; the one beside this program by default.")
+    var programs: String?
     @Flag(help: "Only print the plan.")
     var dry = false
     @Flag(help: "Keep the data folder of each cluster, with its logs.")
@@ -100,6 +102,7 @@ struct ChaosCommand: AsyncParsableCommand {
         options.clients = self.clients
         options.gateways = self.gateways
         options.routers = self.routers
+        options.programs = self.programs.map { URL(fileURLWithPath: $0).standardizedFileURL.path }
         options.keepsFolder = self.keep
         return options
     }

@@ -197,3 +197,10 @@ import Testing
         #expect(questions.answered(number) == nil)
     }
 }
+
+@Suite struct DrainSpreadTests {
+    /// A few come back at once, many not all together, and nobody waits for longer than five seconds.
+    @Test func clientsComeBackAsSoonAsTheOthersCanTakeThem() {
+        #expect([0, 100, 1_000, 100_000].map { DrainSpread.delayMax(connections: $0) } == [200, 200, 1_000, 5_000])
+    }
+}

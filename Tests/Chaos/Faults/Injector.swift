@@ -91,6 +91,8 @@ struct Injector: Sendable {
             await self.links[link]?.cut(percent: 100)
             await self.set(link, FaultyProxy.Weather(isClosed: true), for: time)
         case .moveClock(let process, let seconds, let time):
+            self.ledger.clockMoved(isOff: true)
+            defer { self.ledger.clockMoved(isOff: false) }
             try self.stack.setClock(of: process, offBy: seconds)
             try? await Task.sleep(for: time)
             try self.stack.setClock(of: process, offBy: 0)

@@ -49,6 +49,9 @@ package final class Ledger: Sendable {
         /// Times that clients were without a connection that works.
         var gaps: [Duration] = []
         var wakeUps = 0
+        var clocksOff = 0
+        var clockRightSince: ContinuousClock.Instant?
+        var refusedByClocks = 0
 
         mutating func next() -> Int {
             self.moment += 1
@@ -125,7 +128,27 @@ package final class Ledger: Sendable {
         }
     }
 
-    package func sessionLost(_ who: String, _ why: String) { self.remark("session lost: \(who), \(why)") }
+    /// A session that should live was refused. While a clock is off that is to be expected of one that ends soon, such as the
+    /// old one of two after a refresh; it must open the door again afterwards, and that is looked at in the end.
+    package func sessionRefused(_ who: String, _ why: String) {
+        self.state.withLock { state in
+            guard state.clocksOff == 0, state.clockRightSince.map({ .now - $0 > Self.clockSpare }) ?? true else {
+                state.refusedByClocks += 1
+                return
+            }
+            state.remarks.append("session lost: \(who), \(why)")
+        }
+    }
+
+    /// A process learns of its clock's being set within a second, and what it said before may still be on its way.
+    private static let clockSpare = Duration.seconds(8)
+
+    package func clockMoved(isOff: Bool) {
+        self.state.withLock { state in
+            state.clocksOff += isOff ? 1 : -1
+            if !isOff { state.clockRightSince = .now }
+        }
+    }
 
     package func wasAway(_ gap: Duration) { self.state.withLock { $0.gaps.append(gap) } }
 
@@ -143,18 +166,24 @@ package final class Ledger: Sendable {
         /// Pages may show what is on its way live, and is not acknowledged yet; nothing comes live a second time for no reason.
         package var repeatedLive = 0
         package var wakeUps = 0
+        /// Times that a session was refused while a clock was off.
+        package var refusedByClocks = 0
+        /// Seen again, live or in a page, before the receipt was honoured.
+        package var repeated = 0
     }
 
     package var count: Count {
         self.state.withLock { state in
             var count = Count()
             count.wakeUps = state.wakeUps
+            count.refusedByClocks = state.refusedByClocks
             for record in state.records.values {
                 count.sent += 1
                 if record.acceptedAt != nil { count.accepted += 1 }
                 if !record.arrivals.isEmpty { count.arrived += 1 }
                 if record.told != nil { count.told += 1 }
                 if record.isExpired { count.expired += 1 }
+                count.repeated += max(0, record.arrivals.count - 1)
                 count.repeatedLive += record.arrivals.dropFirst().count { if case .live = $0.way { true } else { false } }
             }
             return count

@@ -96,9 +96,30 @@ package actor Correspondent {
         self.isAway || (self.underWay.isEmpty && self.untold.isEmpty && self.phone != nil && self.pageAskedAt == nil)
     }
 
-    package var standing: String {
-        "\(self.id): \(self.underWay.count) under way, \(self.untold.count) untold such as \(self.untold.first?.description ?? "none"), "
-            + "\(self.isAway ? "away" : self.phone == nil ? "not connected" : self.pageAskedAt == nil ? "there" : "waits for a page")"
+    /// What it still waits for.
+    struct Standing: Sendable {
+        var isConnected: Bool
+        var waitsForPage: Bool
+        var underWay: [Letter]
+        var untold: Set<Letter>
+
+        /// For whoever has to find out why. A partition is the first symbol of its recipients' ids.
+        static func text(of list: [Standing]) -> String {
+            func partitions(_ letters: [Letter]) -> String {
+                Dictionary(grouping: letters) { $0.to.dropFirst(4).prefix(1) }.sorted { $0.key < $1.key }
+                    .map { "\($0.value.count) in \($0.key)" }.joined(separator: ", ")
+            }
+            let (underWay, untold) = (list.flatMap(\.underWay), list.flatMap(\.untold))
+            return "\(list.count) people wait, \(list.count { !$0.isConnected }) of them not connected, "
+                + "\(list.count(where: \.waitsForPage)) for a page; not accepted \(underWay.count): \(partitions(underWay)); "
+                + "not told \(untold.count): \(partitions(untold)), such as \(untold.prefix(2).map(\.description))"
+        }
+    }
+
+    var standing: Standing {
+        Standing(
+            isConnected: self.phone != nil, waitsForPage: self.pageAskedAt != nil, underWay: self.underWay.map(\.letter),
+            untold: self.untold)
     }
 
     // MARK: Life
@@ -363,8 +384,8 @@ package actor Correspondent {
         case "INVALID_TIMESTAMP", "RATE_LIMITED": break
         // A repetition that the answer to the first question has overtaken: its token has been replaced.
         case "NOT_REGISTERED" where frame.requestID == "refresh" && !self.isRefreshing: break
-        case "NOT_REGISTERED": self.ledger.sessionLost(self.id, "\(frame)")
-        case "AUTH_FAILED" where frame.requestID == nil: self.ledger.sessionLost(self.id, "replaced, by nobody")
+        case "NOT_REGISTERED": self.ledger.sessionRefused(self.id, "\(frame)")
+        case "AUTH_FAILED" where frame.requestID == nil: self.ledger.sessionRefused(self.id, "replaced, by nobody")
         default: self.ledger.remark("\(self.id) got \(frame)")
         }
     }

@@ -130,9 +130,9 @@ package struct Crowd: Sendable {
                 return true
             }
         } catch let timeUp as TimeUp {
-            var standing: [String] = []
-            for person in self.people where await !person.isSettled { standing.append(await person.standing) }
-            throw TimeUp(what: "\(timeUp.what); \(standing.count) wait: \(standing.prefix(5))", after: timeUp.after)
+            var waiting: [Correspondent.Standing] = []
+            for person in self.people where await !person.isSettled { waiting.append(await person.standing) }
+            throw TimeUp(what: "\(timeUp.what); \(Correspondent.Standing.text(of: waiting))", after: timeUp.after)
         }
     }
 
@@ -144,7 +144,7 @@ package struct Crowd: Sendable {
                     do {
                         try await self.lookInto(person)
                     } catch {
-                        self.ledger.sessionLost(person.id, "\(error)")
+                        self.ledger.sessionRefused(person.id, "\(error)")
                     }
                 }
             }

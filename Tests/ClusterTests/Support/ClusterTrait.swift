@@ -90,6 +90,19 @@ extension Trait where Self == ClusterTrait {
     }
 }
 
+/// For suites that start clusters of their own.
+struct OneClusterAtATime: SuiteTrait, TestScoping {
+    func provideScope(
+        for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
+    ) async throws {
+        try await Turns.shared.take { try await function() }
+    }
+}
+
+extension Trait where Self == OneClusterAtATime {
+    static var oneClusterAtATime: OneClusterAtATime { OneClusterAtATime() }
+}
+
 /// One cluster at a time: a dozen processes are enough for a small machine, and several tests look at the clock.
 private actor Turns {
     static let shared = Turns()

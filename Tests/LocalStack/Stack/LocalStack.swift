@@ -19,6 +19,8 @@ package actor LocalStack {
     private nonisolated let redisUsers = RedisUsers()
     private var lock: FolderLock?
     private var services: [StackProcess: ChildProcess] = [:]
+    /// All processes that ever had a clock of their own.
+    private var clockOwners: [pid_t] = []
     /// Processes that are meant to run now. `keepAlive` starts no other.
     private var wanted: Set<StackProcess> = []
 
@@ -139,6 +141,8 @@ package actor LocalStack {
             }
         }
         self.services = [:]
+        for pid in self.clockOwners { OwnClock.removeTraces(of: pid) }
+        self.clockOwners = []
         await self.balancer.stop()
         await self.relay.stop()
         await self.redis.stop()
@@ -265,8 +269,9 @@ package actor LocalStack {
         case .relay: try await self.relay.start()
         case .service(let service, let number):
             if let child = self.services[process], child.isRunning { return }
-            self.services[process] = try await ChildProcess.start(
-                self.command(service, number), name: process.description)
+            let child = try await ChildProcess.start(self.command(service, number), name: process.description)
+            self.services[process] = child
+            if self.configuration.hasOwnClocks { self.clockOwners.append(child.pid) }
         }
     }
 

@@ -34,4 +34,11 @@ package struct OwnClock {
             throw .file(self.file, reason: error.localizedDescription)
         }
     }
+
+    /// What the library leaves in shared memory for a process that was killed.
+    static func removeTraces(of pid: pid_t) {
+        for name in ["faketime_shm_\(pid)", "sem.faketime_sem_\(pid)"] {
+            try? FileManager.default.removeItem(atPath: "/dev/shm/\(name)")
+        }
+    }
 }
