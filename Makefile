@@ -17,7 +17,7 @@ $(SWIFT) test $(FLAGS) --skip-build $(1) 2>&1 | tee .build/tests.log || { \
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help run test bench build documents admin backup restore clean dependencies images compose-test
+.PHONY: help run test bench chaos build documents admin backup restore clean dependencies images compose-test
 
 help:
 	@echo 'make run      start the whole cluster on this machine, prove it, stay until Ctrl-C'
@@ -25,10 +25,12 @@ help:
 	@echo '              make run CHECK=1 ends after the proof, with status 0 or 1'
 	@echo 'make test     all tests; they start the servers they need'
 	@echo 'make bench    measure: CPU per message, latency, memory per connection'
+	@echo 'make chaos    mistreat a cluster under traffic and judge it; SEED=42 FAULTS=100 CLIENTS=200 RUNS=1'
+	@echo '              make chaos PLAN=rolling restarts every service in order and measures what clients notice'
 	@echo 'make admin ARGS="stats"   ask a running cluster as an operator; ARGS="help" says what'
 	@echo 'make backup   a base backup of the running cluster, into DATA_DIR/backup; make restore takes a stopped one back to it'
 	@echo 'make build    build everything'
-	@echo 'make documents  write anew what is generated (docs/): from the contract and from the services' settings'
+	@echo 'make documents  write anew what is generated (docs/): from the contract and from the settings'
 	@echo 'make images   build the container images of compose.yaml'
 	@echo 'make compose-test  build them, run compose.yaml here with podman, prove it, take it down (root)'
 	@echo 'make clean    remove what was built (data is kept)'
@@ -54,6 +56,10 @@ test: dependencies
 
 bench: build
 	@$(PROGRAMS)/whisper-load $(ARGUMENTS)
+
+chaos: build
+	@$(PROGRAMS)/whisper-chaos $(if $(SEED),--seed $(SEED)) $(if $(FAULTS),--faults $(FAULTS)) $(if $(CLIENTS),--clients $(CLIENTS)) \
+	  $(if $(RUNS),--runs $(RUNS)) $(if $(PLAN),--plan $(PLAN)) $(ARGUMENTS)
 
 # The token comes from ADMIN_TOKEN or VIEWER_TOKEN, the address from OPS_PORT if it is not the usual one.
 admin: dependencies

@@ -68,6 +68,7 @@ let package = Package(
         .executable(name: "whisper-local", targets: ["LocalCluster"]),
         .executable(name: "whisper-load", targets: ["LoadTool"]),
         .executable(name: "whisper-contract", targets: ["ContractTool"]),
+        .executable(name: "whisper-chaos", targets: ["ChaosTool"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
@@ -191,11 +192,18 @@ let package = Package(
             name: "ClusterTests",
             dependencies: [
                 "LocalStack", "TestKit", "WhisperClient", "Contract", "Bus", "RedisBus", "PushPeers", "ServerCrypto", log, nioPosix,
+                "Chaos",
             ],
             path: "Tests/ClusterTests", exclude: ["WebRTC"], swiftSettings: strict),
         .target(
             name: "PushPeers", dependencies: ["CNghttp2", "Contract", "ServerCrypto", nioCore, nioPosix, nioSSL, nioTLS],
             path: "Tests/PushPeers", swiftSettings: strict),
+        .target(
+            name: "Chaos", dependencies: ["Contract", "LocalStack", "TestKit", "PushPeers", nioCore, nioPosix],
+            path: "Tests/Chaos", swiftSettings: strict),
+        .executableTarget(
+            name: "ChaosTool", dependencies: ["Chaos", "LocalStack", arguments], path: "Tests/ChaosTool", swiftSettings: strict),
+        tests("ChaosTests", ["Chaos", "LocalStack", "TestKit", nioCore, nioPosix]),
         tests(
             "PushTests",
             [

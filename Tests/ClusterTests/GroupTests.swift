@@ -221,19 +221,6 @@ extension Phone {
     fileprivate func groups() async throws -> [JSON] {
         try await self.ask("group_list").expecting("groups").payload["groups"]?.elements ?? []
     }
-
-    /// The fields of a `group_send_message` after V and S, signed.
-    fileprivate func groupMessage(
-        to recipient: String, in group: String, id: String = newUUID(), change: (inout Fields) -> Void = { _ in }
-    ) -> Fields {
-        let message = self.message(to: recipient, id: id) {
-            $0["groupId"] = group
-            change(&$0)
-        }
-        // The line that names the recipient elsewhere names the group here.
-        let signature = self.signed(message.with(["to": group]), as: "group_send_message")["sig"]!
-        return message.with(["sig": signature.json])
-    }
 }
 
 extension JSON {

@@ -197,3 +197,23 @@ import Testing
         #expect(questions.answered(number) == nil)
     }
 }
+
+@Suite struct DrainSpreadTests {
+    /// A few come back at once, many not all together, and nobody waits for longer than five seconds.
+    @Test func clientsComeBackAsSoonAsTheOthersCanTakeThem() {
+        #expect([0, 100, 1_000, 100_000].map { DrainSpread.delayMax(connections: $0) } == [200, 200, 1_000, 5_000])
+    }
+}
+
+@Suite struct RateBookTests {
+    /// A gateway whose clock is six hours ahead counts for a while and leaves word of it.
+    @Test func whatAClockThatWasAheadHasCountedIsForgottenWithinAMinute() {
+        let (rate, now) = (Rates.sendMessage, Timestamp(milliseconds: 1_000_000_000))
+        var book = RateBook()
+        book.merge(Pace(restedAt: Double((now + .seconds(21_600)).milliseconds)), of: rate)
+        let wait = book.admit(rate, scale: 1, at: now)
+        #expect(wait.map { $0 <= 1_000 } == true)
+        let later = book.admit(rate, scale: 1, at: now + .seconds(1))
+        #expect(later == nil)
+    }
+}

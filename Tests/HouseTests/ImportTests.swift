@@ -49,6 +49,8 @@ private enum House {
         "TestKit": nio.union(["Contract", "Bus", "LocalStack", "CSodium", "Foundation"]),
         "PushPeers": nio.union(["CNghttp2", "Contract", "ServerCrypto", "NIOSSL", "NIOTLS", "Foundation"]),
         "LoadTool": nio.union(["Contract", "LocalStack", "TestKit", "WhisperClient", "CSodium", "ArgumentParser", "Histogram", "Foundation"]),
+        "Chaos": nio.union(["Contract", "LocalStack", "TestKit", "PushPeers", "Foundation"]),
+        "ChaosTool": ["Chaos", "LocalStack", "ArgumentParser", "Foundation"],
     ]
 
     private static let core: Set = ["Contract", "Bus", "Store", "Telemetry", "ServerCrypto", "Logging"]

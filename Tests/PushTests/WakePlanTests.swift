@@ -28,6 +28,8 @@ import Testing
         let history = WakePlan.History(failures: 2, dueAt: due)
         #expect(WakePlan.decide(history, at: self.now) == .hold(until: due))
         #expect(WakePlan.decide(history, at: due) == .push)
+        let ahead = WakePlan.History(failures: 2, dueAt: self.now + .seconds(21_600))
+        #expect(WakePlan.decide(ahead, at: self.now) == .push, "a clock was six hours ahead")
     }
 
     @Test func remindersGoOutAtTheirTimesAndThenNoMore() {

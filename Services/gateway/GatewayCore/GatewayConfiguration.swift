@@ -52,8 +52,11 @@ package enum GatewayLimits {
     /// Connections closed in one step of a drain, and the pause between steps.
     package static let drainBatch = 200
     package static let drainPause = Duration.milliseconds(50)
-    /// Spread of the reconnect delay that drained clients are told.
-    package static let drainJitterMilliseconds: Int64 = 5_000
+    /// Spread of the reconnect delay that drained clients are told: so long that no more than so many come back in a second,
+    /// within these bounds.
+    package static let drainReconnectsPerSecond: Int64 = 1_000
+    package static let drainJitterMinMilliseconds: Int64 = 200
+    package static let drainJitterMaxMilliseconds: Int64 = 5_000
     /// How long a drain waits for answers under way.
     package static let drainAnswersMax = Duration.seconds(5)
     /// Pending TCP connections of the listener.

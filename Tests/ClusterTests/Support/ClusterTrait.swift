@@ -79,10 +79,7 @@ struct ClusterTrait: SuiteTrait, TestScoping {
 
     /// A line of level `error` means that a person must act. No test is a reason for that.
     private func check(_ log: String) {
-        let text = (try? String(contentsOfFile: log, encoding: .utf8)) ?? ""
-        for line in text.split(separator: "\n").filter({ $0.contains(#""level":"error""#) }).prefix(3) {
-            Issue.record("\((log as NSString).lastPathComponent): \(line)")
-        }
+        for line in StackLog.errors(in: log).prefix(3) { Issue.record("\(line)") }
     }
 }
 
@@ -91,6 +88,19 @@ extension Trait where Self == ClusterTrait {
     static func cluster(_ configure: @escaping @Sendable (inout StackConfiguration) -> Void = { _ in }) -> ClusterTrait {
         ClusterTrait(configure: configure)
     }
+}
+
+/// For suites that start clusters of their own.
+struct OneClusterAtATime: SuiteTrait, TestScoping {
+    func provideScope(
+        for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
+    ) async throws {
+        try await Turns.shared.take { try await function() }
+    }
+}
+
+extension Trait where Self == OneClusterAtATime {
+    static var oneClusterAtATime: OneClusterAtATime { OneClusterAtATime() }
 }
 
 /// One cluster at a time: a dozen processes are enough for a small machine, and several tests look at the clock.

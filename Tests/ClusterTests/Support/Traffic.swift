@@ -1,3 +1,4 @@
+import Chaos
 import LocalStack
 import TestKit
 import Testing
@@ -17,10 +18,17 @@ struct Traffic {
         for number in 0..<2 * pairs {
             let gateway = 1 + number % 2
             let phone = try await Cluster.phone(gateway: gateway)
+            var habits = Habits()
+            habits.isPolite = false
             people.append(
-                Correspondent(phone, gateway: gateway, ledger: self.ledger, stack: stack, seed: seed &* 1_000 &+ UInt64(number)))
+                Correspondent(
+                    phone, habits: habits, ledger: self.ledger, seed: seed &* 1_000 &+ UInt64(number), origin: stack.publicURL
+                ) { attempt in
+                    // If that one is down: the other.
+                    stack.endpoint(ofGateway: 1 + (gateway - 1 + attempt) % 2)
+                })
         }
-        for number in people.indices { await people[number].writes(to: people[number ^ 1]) }
+        for number in people.indices { await people[number].writes(to: people[number ^ 1].id) }
         self.people = people
     }
 
@@ -51,7 +59,7 @@ struct Traffic {
 
     /// Where the messages stand whose senders were not told.
     private func whereaboutsOfUntold() async throws -> String {
-        let ids = self.ledger.untold.map { "'\($0)'" }.joined(separator: ",")
+        let ids = self.ledger.untold.map { "'\($0.id)'" }.joined(separator: ",")
         guard !ids.isEmpty else { return "none is untold" }
         return try await Cluster.database(
             """
@@ -80,8 +88,9 @@ struct Traffic {
     private func emptyMailboxes() async throws {
         for person in self.people {
             let phone = await person.phone(on: try await Cluster.client())
+            let askedAt = self.ledger.now
             for message in try await phone.pending() {
-                self.ledger.arrived(message.id, from: message["from"]?.string ?? "", at: phone.id, .page(askedAt: self.ledger.now))
+                self.ledger.arrived(Letter(message.id, to: phone.id), from: message["from"]?.string ?? "", .page(askedAt: askedAt))
             }
         }
     }

@@ -6,11 +6,7 @@ import Testing
 extension Phone {
     /// Any HTTP with this session.
     func http(_ method: String, _ path: String, _ body: Fields? = nil, token: String? = nil) async throws -> HTTPCall.Answer {
-        var headers = ["Authorization": "Bearer \(token ?? self.token)"]
-        if body != nil { headers["Content-Type"] = "application/json" }
-        return try await HTTPCall(
-            method, Cluster.stack.publicURL + path, headers: headers, body: body.map { Array($0.json.text.utf8) } ?? []
-        ).answer()
+        try await self.http(method, path, body, token: token, at: Cluster.stack.publicURL)
     }
 
     func presign(_ bytes: Int, contentType: String = "image/jpeg", more: Fields = [:]) async throws -> HTTPCall.Answer {
@@ -30,10 +26,6 @@ extension Phone {
         return key
     }
 
-    static func put(_ content: [UInt8], to url: String) async throws -> HTTPCall.Answer {
-        try await HTTPCall("PUT", url, headers: ["Content-Type": "application/octet-stream"], body: content).answer()
-    }
-
     /// The answer to the question for a download URL.
     func asksFor(_ key: String) async throws -> HTTPCall.Answer { try await self.http("GET", "/attachments/\(key)/download") }
 
@@ -48,11 +40,8 @@ extension Phone {
 
     /// A message that points to an object.
     func letter(to recipient: Phone, with key: String, bytes: Int = 10) -> Fields {
-        let attachment: Fields = [
-            "objectKey": key, "contentType": "image/jpeg", "ciphertextSize": bytes, "fileNonce": Keys.random(24).base64,
-            "fileKeyBox": ["nonce": Keys.random(24).base64, "ciphertext": Keys.random(48).base64],
-        ]
-        return self.message(to: recipient.id).with(["attachment": attachment, "msgType": "image"])
+        let attachment = Self.attachment(key, bytes: bytes)
+        return self.message(to: recipient.id).with(["attachment": attachment.json, "msgType": "image"])
     }
 
     struct Refused: Error {

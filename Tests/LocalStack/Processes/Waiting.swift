@@ -6,6 +6,12 @@ package let readyPatience = Duration.seconds(60)
 package struct TimeUp: Error, CustomStringConvertible {
     package var what: String
     package var after: Duration
+
+    package init(what: String, after: Duration) {
+        self.what = what
+        self.after = after
+    }
+
     package var description: String { "not true after \(self.after): \(self.what)" }
 }
 

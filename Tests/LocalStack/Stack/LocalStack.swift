@@ -19,6 +19,8 @@ package actor LocalStack {
     private nonisolated let redisUsers = RedisUsers()
     private var lock: FolderLock?
     private var services: [StackProcess: ChildProcess] = [:]
+    /// All processes that ever had a clock of their own.
+    private var clockOwners: [pid_t] = []
     /// Processes that are meant to run now. `keepAlive` starts no other.
     private var wanted: Set<StackProcess> = []
 
@@ -98,6 +100,9 @@ package actor LocalStack {
         try makeFolder(self.folder + "/log")
         self.lock = try FolderLock(self.folder)
         try self.redisUsers.write(to: self.folder + "/redis-users.acl")
+        if self.configuration.hasOwnClocks {
+            for instance in self.instances { try OwnClock(of: instance, in: self.folder).set(offBy: 0) }
+        }
         do {
             for port in [self.ports.public, self.ports.ops] where !LoopbackPort.isFree(port) {
                 throw LaunchError.portTaken(port)
@@ -137,6 +142,8 @@ package actor LocalStack {
             }
         }
         self.services = [:]
+        for pid in self.clockOwners { OwnClock.removeTraces(of: pid) }
+        self.clockOwners = []
         await self.balancer.stop()
         await self.relay.stop()
         await self.redis.stop()
@@ -193,6 +200,11 @@ package actor LocalStack {
     /// Sends a signal to the process itself.
     package func signal(_ process: StackProcess, _ signal: ProcessSignal) async {
         await self.child(process)?.signal(signal)
+    }
+
+    /// Moves the wall clock of a service's process away from the machine's, within a second. Its other clocks go on.
+    package nonisolated func setClock(of process: StackProcess, offBy seconds: Int) throws {
+        try OwnClock(of: process, in: self.folder).set(offBy: seconds)
     }
 
     /// FLUSHALL.
@@ -258,8 +270,9 @@ package actor LocalStack {
         case .relay: try await self.relay.start()
         case .service(let service, let number):
             if let child = self.services[process], child.isRunning { return }
-            self.services[process] = try await ChildProcess.start(
-                self.command(service, number), name: process.description)
+            let child = try await ChildProcess.start(self.command(service, number), name: process.description)
+            self.services[process] = child
+            if self.configuration.hasOwnClocks { self.clockOwners.append(child.pid) }
         }
     }
 
@@ -301,6 +314,11 @@ package actor LocalStack {
         self.postgres.url(database: "whisper", user: role)
     }
 
+    private nonisolated func databaseURL(for service: ServiceName) -> String {
+        guard let port = self.configuration.postgresDetour else { return self.databaseURL(role: service.role) }
+        return "host=127.0.0.1 port=\(port) dbname=whisper user=\(service.role)"
+    }
+
     /// - Parameter number: nil for a run that does not serve.
     private func command(_ service: ServiceName, _ number: Int?) -> Command {
         let instance = self.ports[service, number ?? 1]
@@ -310,7 +328,7 @@ package actor LocalStack {
             "OPS_HOST": "127.0.0.1",
             "OPS_PORT": "\(instance?.ops ?? 0)",
             "REDIS_HOST": "127.0.0.1",
-            "REDIS_PORT": "\(self.ports.redis)",
+            "REDIS_PORT": "\(self.configuration.redisDetour ?? self.ports.redis)",
             "RATE_LIMIT_SCALE": "\(self.configuration.rateLimitScale)",
             "TRUSTED_PROXIES": "127.0.0.1",
         ]
@@ -319,7 +337,10 @@ package actor LocalStack {
             environment["HTTP_PORT"] = "\(http)"
         }
         environment.merge(self.redisUsers.environment(of: service)) { $1 }
-        if service.keepsTables { environment["POSTGRES_URL"] = self.databaseURL(role: service.role) }
+        if service.keepsTables { environment["POSTGRES_URL"] = self.databaseURL(for: service) }
+        if self.configuration.hasOwnClocks, let number {
+            environment.merge(OwnClock(of: .service(service, number), in: self.folder).environment) { $1 }
+        }
         if service == .attachments {
             environment["DISK_FOLDER"] = self.attachmentsFolder
             environment["PUBLIC_URL"] = self.publicURL

@@ -30,6 +30,11 @@ package struct StackConfiguration: Sendable {
     package var logLevel = "notice"
     /// More settings of Postgres, `name=value`.
     package var postgresSettings: [String] = []
+    /// Where the services find Redis and Postgres instead of at the servers themselves: ports of proxies.
+    package var redisDetour: Int?
+    package var postgresDetour: Int?
+    /// Whether the wall clock of each service's process can be set by itself (`LocalStack.setClock`). Takes libfaketime.
+    package var hasOwnClocks = false
     /// More environment for all instances of a service.
     package var environment: [ServiceName: [String: String]] = [:]
 

@@ -54,6 +54,9 @@ package struct Person: Sendable {
 /// Another frame than the script expects.
 package struct Unexpected: Error, CustomStringConvertible {
     package var frame: ServerFrame
+
+    package init(frame: ServerFrame) { self.frame = frame }
+
     package var description: String { "unexpected: \(self.frame)" }
 }
 

@@ -46,6 +46,19 @@ package struct Phone: Sendable {
         return self.signed(fields)
     }
 
+    /// The fields of a `group_send_message` after V and S, signed.
+    package func groupMessage(
+        to recipient: String, in group: String, id: String = newUUID(), change: (inout Fields) -> Void = { _ in }
+    ) -> Fields {
+        let message = self.message(to: recipient, id: id) {
+            $0["groupId"] = group
+            change(&$0)
+        }
+        // The line that names the recipient elsewhere names the group here.
+        let signature = self.signed(message.with(["to": group]), as: "group_send_message")["sig"]!
+        return message.with(["sig": signature.json])
+    }
+
     /// With the signature that belongs to the fields (spec §3.5).
     package func signed(_ fields: Fields, as type: String = "send_message") -> Fields {
         let names = ["messageId", "from", "to", "timestamp", "nonce", "ciphertext"]

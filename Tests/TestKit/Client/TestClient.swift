@@ -32,9 +32,11 @@ package final class TestClient: Sendable {
     ///   - url: `ws://host:port/path`.
     ///   - address: the client's own, of 127.0.0.0/8; limits count by it.
     ///   - receiveBuffer: bytes that the kernel takes for a client that does not read.
-    /// - Throws: `Refused`; what the system says when nobody listens.
+    ///   - patience: time for the answer to the upgrade.
+    /// - Throws: `Refused`; what the system says when nobody listens; `ChannelError.connectTimeout`.
     package static func connect(
-        to url: String, from address: String? = nil, headers: [String: String] = [:], receiveBuffer: Int? = nil
+        to url: String, from address: String? = nil, headers: [String: String] = [:], receiveBuffer: Int? = nil,
+        patience: Duration = TestClient.patience
     ) async throws -> TestClient {
         let parts = URLComponents(string: url)!
         let inbox = Inbox()
@@ -57,6 +59,10 @@ package final class TestClient: Sendable {
             if let address { bootstrap = bootstrap.bind(to: try SocketAddress(ipAddress: address, port: 0)) }
             let channel = try await bootstrap.connect(host: parts.host!, port: parts.port!).get()
             let client = TestClient(channel, inbox)
+            let giveUp = loop.scheduleTask(in: TimeAmount(patience)) {
+                opened.fail(ChannelError.connectTimeout(TimeAmount(patience)))
+            }
+            defer { giveUp.cancel() }
             try await opened.futureResult.get()
             return client
         } catch {

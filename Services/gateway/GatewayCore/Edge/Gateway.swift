@@ -131,11 +131,12 @@ package actor Gateway {
         while self.questions.count > 0, ContinuousClock.now < deadline {
             guard (try? await Task.sleep(for: GatewayLimits.drainPause)) != nil else { break }
         }
+        let delayMax = DrainSpread.delayMax(connections: self.connections.count)
         while true {
             let batch = self.connections.values.filter { $0.isOpen }.prefix(GatewayLimits.drainBatch)
             if batch.isEmpty { break }
             for connection in batch {
-                let delay = Int64.random(in: 0...GatewayLimits.drainJitterMilliseconds)
+                let delay = Int64.random(in: 0...delayMax)
                 self.close(connection, .goingAway, reason: "\(delay)")
             }
             guard (try? await Task.sleep(for: GatewayLimits.drainPause)) != nil else { break }

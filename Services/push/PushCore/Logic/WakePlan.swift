@@ -42,8 +42,11 @@ package enum WakePlan {
 
     /// New mail has come for somebody who is away.
     package static func decide(_ history: History, at now: Timestamp) -> Decision {
-        // A provider that fails is not asked more often because more mail comes.
-        if history.failures > 0, let due = history.dueAt, due > now { return .hold(until: due) }
+        // A provider that fails is not asked more often because more mail comes. No pause after a failure is longer than the
+        // longest that a provider may ask for: a later time was written by a clock that was ahead, and holds nothing.
+        if history.failures > 0, let due = history.dueAt, due > now, due <= now + Self.retryAfterMax {
+            return .hold(until: due)
+        }
         guard history.unanswered > 0, let sentAt = history.sentAt else { return .push }
         let allowed = sentAt + Self.restPauses[min(history.unanswered, Self.restPauses.count - 1)]
         // A clock that was set back must not hold pushes for long.

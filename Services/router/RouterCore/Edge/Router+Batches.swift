@@ -291,6 +291,7 @@ extension Router {
             let session = MailboxSession(bound, newest: found.newest, at: self.now)
             self.presence.came(bound, known: self.sessions[identity], at: self.now)
             self.sessions[identity] = session
+            self.wakes.came(identity)
             outbox.add(.bound(bound.connection, isCaughtUp: session.isCaughtUp), for: bound.node)
             if let list = waiting[identity] {
                 outbox.add(.outcomes(bound.connection, list.map(\.outcome)), for: bound.node)
@@ -371,12 +372,13 @@ extension Router {
         let found = try MailboxTable.letters(try await self.store.query(MailboxTable.read(questions)), for: questions)
         for ((identity, _), letters) in zip(late, found) where !letters.isStale {
             guard let session = self.sessions[identity] else { continue }
-            // A busy client always has mail under way: only what it has had for long is late.
-            let deadline = now - self.configuration.resendAfter.milliseconds
-            let mail = letters.letters.filter { $0.acceptedAt.milliseconds <= deadline }.map(\.mail)
+            // A busy client always has mail under way: only what it has had for long is late. What was accepted later than
+            // now was accepted by a clock that has been set back since.
+            let young = now - self.configuration.resendAfter.milliseconds + 1...now
+            let mail = letters.letters.filter { !young.contains($0.acceptedAt.milliseconds) }.map(\.mail)
             self.sessions[identity]!.resent(
                 count: mail.count, from: letters.letters.first?.mail.number,
-                youngSince: letters.letters.first { $0.acceptedAt.milliseconds > deadline }?.acceptedAt.milliseconds,
+                youngSince: letters.letters.first { young.contains($0.acceptedAt.milliseconds) }?.acceptedAt.milliseconds,
                 isAll: !letters.hasMore, at: now)
             guard !mail.isEmpty else { continue }
             self.metrics.redeliveries.increment(by: mail.count)

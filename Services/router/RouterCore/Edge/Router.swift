@@ -60,7 +60,10 @@ package actor Router {
         "work_mem": "32MB",
     ]
 
-    nonisolated var now: Int64 { Timestamp.now.milliseconds }
+    private nonisolated let clock = SteadyClock()
+
+    /// For timers and memory alone, in milliseconds.
+    nonisolated var now: Int64 { self.clock.time().milliseconds }
 
     // MARK: Life
 

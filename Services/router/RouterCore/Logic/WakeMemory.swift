@@ -12,6 +12,9 @@ struct WakeMemory {
         return true
     }
 
+    /// Who has been there since is woken anew: the push of before has done its work.
+    mutating func came(_ identity: WhisperID) { self.wokenAt[identity] = nil }
+
     mutating func forget(olderThan now: Int64) {
         self.wokenAt = self.wokenAt.filter { now - $0.value < RouterLimits.wakePause.milliseconds }
     }

@@ -1,0 +1,49 @@
+/// What a run has shown.
+package struct ChaosReport: Sendable, Codable {
+    package var seed: UInt64
+    package var clients: Int
+    /// How many of each kind.
+    package var faults: [String: Int]
+    package var messages: Ledger.Count
+    package var reconnects: Int
+    package var attachments: Int
+    package var seconds: Double
+    /// Empty if everything promised was kept.
+    package var violations: [String]
+
+    init(
+        seed: UInt64, clients: Int, plan: FaultPlan, messages: Ledger.Count, reconnects: Int, attachments: Int, seconds: Double,
+        violations: [String]
+    ) {
+        self.seed = seed
+        self.clients = clients
+        self.faults = Dictionary(plan.steps.map { ($0.fault.kind, 1) }, uniquingKeysWith: +)
+        self.messages = messages
+        self.reconnects = reconnects
+        self.attachments = attachments
+        self.seconds = seconds
+        self.violations = violations
+    }
+
+    package var faultCount: Int { self.faults.values.reduce(0, +) }
+
+    package var text: String {
+        let kinds = self.faults.sorted { ($0.value, $1.key) > ($1.value, $0.key) }.map { "\($0.value) × \($0.key)" }
+        let count = self.messages
+        let verdict = self.violations.isEmpty
+            ? "every promise was kept"
+            : "\(self.violations.count) broken promises:\n  " + self.violations.prefix(Self.violationsShown).joined(separator: "\n  ")
+                + "\n  again: make chaos SEED=\(self.seed) FAULTS=\(self.faultCount)"
+        return """
+            seed \(self.seed): \(self.faultCount) faults in \(Int(self.seconds)) s, \(self.clients) clients
+              \(kinds.joined(separator: ", "))
+              \(count.sent) sent, \(count.accepted) accepted, \(count.arrived) delivered, \(count.told) told, \
+            \(count.expired) expired; \(count.repeated) seen again before their receipt was honoured
+              \(self.reconnects) reconnects, \(count.wakeUps) came because of a push, \(self.attachments) attachments, \
+            \(count.refusedByClocks) refusals while a clock was off
+            \(verdict)
+            """
+    }
+
+    private static let violationsShown = 30
+}

@@ -1,0 +1,158 @@
+import LocalStack
+import TestKit
+
+/// A cluster under traffic from a crowd, mistreated by a plan, and judged by the ledger.
+package struct ChaosRun: Sendable {
+    package struct Options: Sendable {
+        package var seed: UInt64
+        package var faults: Int
+        package var clients = 200
+        package var gateways = 2
+        package var routers = 2
+        /// Of auth, push, attachments and calls each.
+        package var others = 2
+        /// Between two messages of one client, on average.
+        package var pace = Duration.seconds(2)
+        /// Folder of the server executables.
+        package var programs: String?
+        /// Keeps the cluster's folder, with its logs.
+        package var keepsFolder = false
+
+        package init(seed: UInt64, faults: Int) {
+            self.seed = seed
+            self.faults = faults
+        }
+
+        var instances: [ServiceName: Int] {
+            [
+                .gateway: self.gateways, .router: self.routers, .auth: self.others, .push: self.others,
+                .attachments: self.others, .calls: self.others,
+            ]
+        }
+    }
+
+    let options: Options
+    let say: @Sendable (String) -> Void
+
+    /// Time the crowd writes before the first fault and after the last.
+    private static let calmTime = Duration.seconds(3)
+    /// How long a fault may keep a message from its acknowledgement, or an acknowledged one from its recipient and the
+    /// receipt from its sender, once everything runs again. Wake-ups and what is sent again have their pauses in it.
+    private static let healingMax = Duration.seconds(90)
+    /// What a frozen process or a held link had in its hands comes when it thaws.
+    private static let onTheWay = Duration.seconds(20)
+
+    package init(_ options: Options, say: @escaping @Sendable (String) -> Void = { _ in }) {
+        self.options = options
+        self.say = say
+    }
+
+    package static func plan(of options: Options) -> FaultPlan {
+        FaultPlan(
+            seed: options.seed, count: options.faults, instances: options.instances, hasClocks: OwnClock.isAvailable)
+    }
+
+    package func report() async throws -> ChaosReport {
+        let pushes = try await Pushes.start()
+        do {
+            let report = try await self.report(with: pushes)
+            await pushes.stop()
+            return report
+        } catch {
+            await pushes.stop()
+            throw error
+        }
+    }
+
+    private func report(with pushes: Pushes) async throws -> ChaosReport {
+        let links = Dictionary(uniqueKeysWithValues: Fault.Link.allCases.map { ($0, FaultyProxy()) })
+        if !OwnClock.isAvailable { self.say("· libfaketime is not installed: no clock is moved") }
+        var configuration = StackConfiguration()
+        if let programs = self.options.programs { configuration.programs = programs }
+        configuration.instances = self.options.instances
+        configuration.rateLimitScale = 1_000
+        configuration.redisDetour = links[.redis]?.port
+        configuration.postgresDetour = links[.postgres]?.port
+        configuration.hasOwnClocks = OwnClock.isAvailable
+        configuration.environment[.push] = pushes.environment
+        // Mail that is not acknowledged comes again after 3 s instead of 15.
+        configuration.environment[.router] = ["RESEND_AFTER_SECONDS": "3"]
+        if self.options.keepsFolder { configuration.folder = try TemporaryFolder(named: "chaos").path }
+        let stack = try LocalStack(configuration)
+        await links[.clients]?.leads(to: stack.ports.public)
+        await links[.redis]?.leads(to: stack.ports.redis)
+        await links[.postgres]?.leads(to: stack.ports.postgres)
+        for link in links.values { try await link.open() }
+        do {
+            try await stack.start { self.say("· \($0)") }
+            let report = try await self.mistreat(stack, links, pushes)
+            for link in links.values { await link.close() }
+            await stack.stop()
+            return report
+        } catch {
+            for link in links.values { await link.close() }
+            await stack.stop()
+            throw error
+        }
+    }
+
+    private func mistreat(
+        _ stack: LocalStack, _ links: [Fault.Link: FaultyProxy], _ pushes: Pushes
+    ) async throws -> ChaosReport {
+        let start = ContinuousClock.now
+        let plan = Self.plan(of: self.options)
+        self.say("· gathering \(self.options.clients) clients")
+        let crowd = try await Crowd.gather(
+            self.options.clients, seed: self.options.seed, at: "127.0.0.1:\(links[.clients]!.port)", pace: self.options.pace,
+            pushes: pushes)
+        let injector = Injector(stack: stack, links: links, ledger: crowd.ledger, say: self.say)
+        try await withThrowingDiscardingTaskGroup { group in
+            group.addTask { await crowd.run() }
+            group.addTask { await injector.keepAlive() }
+            try await Task.sleep(for: Self.calmTime)
+            try await injector.run(plan)
+            try await Task.sleep(for: Self.calmTime)
+            self.say("· healing")
+            await crowd.stopWriting()
+            await self.settle(crowd, stack)
+            await crowd.fetchSleepers()
+            await self.settle(crowd, stack)
+            group.cancelAll()
+        }
+        await crowd.lookAround()
+        let clocksMoved = Set(plan.steps.compactMap { if case .moveClock(let process, _, _) = $0.fault { process } else { nil } })
+        for process in stack.processes where !clocksMoved.contains(process) {
+            self.look(into: stack.log(of: process), crowd.ledger)
+        }
+        return ChaosReport(
+            seed: self.options.seed, clients: self.options.clients, plan: plan, messages: crowd.ledger.count,
+            reconnects: await crowd.reconnects, attachments: await crowd.attachments,
+            seconds: (.now - start).seconds, violations: crowd.ledger.faults(onTheWay: Self.onTheWay))
+    }
+
+    private func settle(_ crowd: Crowd, _ stack: LocalStack) async {
+        do {
+            try await crowd.settle(within: Self.healingMax)
+        } catch {
+            crowd.ledger.remark("\(error); \(await self.whereabouts(on: stack))")
+        }
+    }
+
+    /// What stands in the streams, and who owns what, for whoever has to find out why something is stuck.
+    private func whereabouts(on stack: LocalStack) async -> String {
+        let lengths = await stack.redis.answer(
+            to: (0..<32).map { "XLEN mailbox:\($0)\r\n" }.joined() + "PUBSUB CHANNELS\r\n", lines: 33)
+        let owners = try? await stack.postgres.run(
+            """
+            SELECT string_agg(owner, ', ') FROM (SELECT application_name || ' ' || count(*) AS owner FROM pg_locks
+            JOIN pg_stat_activity USING (pid) WHERE locktype = 'advisory' AND granted GROUP BY application_name) AS owners
+            """, database: "whisper")
+        let shown = lengths?.replacing("\r\n", with: " ") ?? "Redis does not answer"
+        return "streams: \(shown); owners: \(owners ?? "Postgres does not answer")"
+    }
+
+    /// A line of level `error` means that a person must act. No fault here is a reason for that but a wrong clock.
+    private func look(into log: String, _ ledger: Ledger) {
+        for line in StackLog.errors(in: log).prefix(3) { ledger.remark(line) }
+    }
+}

@@ -1,0 +1,34 @@
+import Chaos
+import LocalStack
+import Testing
+
+@Suite struct FaultPlanTests {
+    private static let instances: [ServiceName: Int] = [
+        .gateway: 2, .router: 2, .auth: 2, .push: 2, .attachments: 2, .calls: 2,
+    ]
+
+    private func plan(_ seed: UInt64, _ count: Int = 60, hasClocks: Bool = true) -> [FaultPlan.Step] {
+        FaultPlan(seed: seed, count: count, instances: Self.instances, hasClocks: hasClocks).steps
+    }
+
+    @Test func aSeedIsAPlan() {
+        #expect(self.plan(7) == self.plan(7))
+        #expect(self.plan(7) != self.plan(8))
+        #expect(Array(self.plan(7, 60).prefix(20)) == self.plan(7, 20))
+    }
+
+    @Test(arguments: UInt64(0)..<20) func everyKindHappens(seed: UInt64) {
+        let kinds = Set(self.plan(seed, 40).map(\.fault.kind))
+        for kind in [
+            "kill router", "kill gateway", "kill auth", "kill push", "kill attachments", "kill calls", "kill redis", "kill postgres",
+            "kill haproxy", "kill several at once", "freeze router", "freeze gateway", "freeze redis", "flush redis", "fill queues",
+        ] {
+            #expect(kinds.contains(kind), "\(kind)")
+        }
+        #expect(kinds.contains { $0.hasPrefix("move clock") })
+    }
+
+    @Test func withoutTheLibraryNoClockIsMoved() {
+        #expect(!self.plan(3, 200, hasClocks: false).contains { $0.fault.kind.hasPrefix("move clock") })
+    }
+}

@@ -1,0 +1,24 @@
+import Chaos
+import Testing
+
+/// A short, fixed part of `make chaos`: these plans have to be survived always. More of them, and longer: `make chaos`.
+@Suite(.serialized, .oneClusterAtATime) struct ChaosTests {
+    @Test(arguments: [UInt64(1), 2]) func everyPromiseIsKeptThroughThePlan(seed: UInt64) async throws {
+        var options = ChaosRun.Options(seed: seed, faults: 20)
+        options.clients = 60
+        let report = try await ChaosRun(options).report()
+        #expect(report.violations.isEmpty, "\(report.text)")
+        // A run in which nothing happened would prove nothing.
+        #expect(report.faultCount == 20 && report.reconnects > 0)
+        #expect(report.messages.accepted > 200 && report.messages.told > 200)
+    }
+
+    @Test func aRollingRestartLosesAndRepeatsNothing() async throws {
+        var options = ChaosRun.Options(seed: 3, faults: 0)
+        options.clients = 60
+        options.others = 1
+        let report = try await RollingRestart(options).report()
+        #expect(report.violations.isEmpty, "\(report.text)")
+        #expect(report.restarts.count == 8 && report.gaps.count >= options.clients)
+    }
+}

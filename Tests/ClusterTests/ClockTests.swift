@@ -1,0 +1,36 @@
+import LocalStack
+import TestKit
+import Testing
+
+/// Somebody sets the time of the machines.
+@Suite(.cluster { $0.hasOwnClocks = true }, .serialized, .enabled(if: OwnClock.isAvailable))
+struct ClockTests {
+    /// Timers go by another clock than the wall's: a router whose clock was set back looks after its partitions all the same.
+    @Test func aRouterWhoseClockWasSetBackTakesOverFromAnother() async throws {
+        try await Cluster.calm()
+        let stack = Cluster.stack
+        let alice = try await Cluster.phone(gateway: 1)
+        // Ids are random, so these are in partitions of both.
+        var others: [Phone] = []
+        for _ in 0..<12 { others.append(try await Cluster.phone(gateway: 2)) }
+        try stack.setClock(of: .router(1), offBy: 7_200)
+        try await waitUntil("the clock has moved", within: .seconds(20), every: .milliseconds(200)) {
+            for other in others {
+                if try await alice.send(alice.message(to: other.id)).errorCode == "INVALID_TIMESTAMP" { return true }
+            }
+            return false
+        }
+        try stack.setClock(of: .router(1), offBy: 0)
+        try await waitUntil("the clock is right again", within: .seconds(20), every: .milliseconds(200)) {
+            for other in others where try await alice.send(alice.message(to: other.id)).type != "message_accepted" { return false }
+            return true
+        }
+        await stack.kill(.router(2))
+        for other in others {
+            try await waitUntil("somebody accepts for everybody", within: .seconds(30), every: .milliseconds(200)) {
+                try await alice.send(alice.message(to: other.id)).type == "message_accepted"
+            }
+        }
+        try await stack.start(.router(2))
+    }
+}
