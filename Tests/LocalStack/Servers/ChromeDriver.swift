@@ -17,12 +17,12 @@ package actor ChromeDriver {
         self.log = folder + "/chromedriver.log"
     }
 
-    /// Returns when sessions can be asked for.
+    /// Returns when it takes connections.
     package func start() async throws {
         let process = try await ChildProcess.start(
             Command(Self.program, ["--port=\(self.port)"], log: self.log), name: "chromedriver")
         self.process = process
-        try await process.becomeReady { await LoopbackRequest.get("/status", port: self.port)?.status == 200 }
+        try await process.becomeReady { !LoopbackPort.isFree(self.port) }
     }
 
     /// Ends it, and every browser with it.

@@ -1,3 +1,5 @@
+package import Contract
+
 /// A piece of a page. What stands in the source is markup; every interpolated value is text, and escaped:
 /// ```swift
 /// let row: HTML = "<td title=\"\(report.id)\">\(report.note)</td>"
@@ -20,8 +22,15 @@ package struct HTML: Sendable, ExpressibleByStringInterpolation {
 
         package mutating func appendLiteral(_ markup: StaticString) { self.text += markup.description }
 
-        package mutating func appendInterpolation(_ value: some CustomStringConvertible) {
-            for character in value.description.unicodeScalars {
+        // The types that pages say. Not everything that describes itself: an array of pieces would, too.
+
+        package mutating func appendInterpolation(_ text: some StringProtocol) { self.append(text) }
+        package mutating func appendInterpolation(_ number: some BinaryInteger) { self.append(String(number)) }
+        package mutating func appendInterpolation(_ id: WhisperID) { self.append(id.description) }
+        package mutating func appendInterpolation(_ id: UUIDText) { self.append(id.description) }
+
+        private mutating func append(_ text: some StringProtocol) {
+            for character in text.unicodeScalars {
                 switch character {
                 case "&": self.text += "&amp;"
                 case "<": self.text += "&lt;"

@@ -18,7 +18,7 @@ package enum ConsoleCookie {
     /// Whether a request went no further than the browser's own machine: only there may a cookie go without TLS.
     package static func isLoopback(_ host: String?) -> Bool {
         guard let host else { return false }
-        let name = host.hasPrefix("[") ? host.prefix { $0 != "]" } + "]" : host.prefix { $0 != ":" }
+        let name = host.firstIndex(of: "]").map { host[...$0] } ?? host.prefix { $0 != ":" }
         return ["127.0.0.1", "localhost", "[::1]"].contains(name)
     }
 }

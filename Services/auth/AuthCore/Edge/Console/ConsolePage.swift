@@ -108,9 +108,11 @@ extension ConsolePage {
     }
 
     /// Something with a history in the record: an identity, a report, a message.
-    static func subject(_ id: some CustomStringConvertible) -> HTML {
-        "<a class=\"id\" href=\"\(Form.address("/console/audit", [("target", id.description), ("all", "1")]))\">\(id)</a>"
+    static func subject(_ id: String) -> HTML {
+        "<a class=\"id\" href=\"\(Form.address("/console/audit", [("target", id), ("all", "1")]))\">\(id)</a>"
     }
+
+    static func subject(_ id: WhisperID) -> HTML { self.subject(id.description) }
 
     static func terms(_ usual: BanTerm) -> HTML {
         let options = BanTerm.allCases.map { term -> HTML in

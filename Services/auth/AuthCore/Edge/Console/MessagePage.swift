@@ -35,7 +35,7 @@ extension ConsolePage {
         let steps = [
             self.step("Accepted", start, nil), self.step("Delivered", delivery.deliveredAt, start),
             self.step("Read", delivery.readAt, start), self.step("Expired", delivery.expiredAt, start),
-        ]
+        ].compactMap { $0 }
         // An older one was not for this message.
         let own = wake.flatMap { $0.at >= start ? $0 : nil }
         return """
