@@ -37,10 +37,14 @@ func system(_ name: String, pkgConfig: String?, apt: String) -> Target {
 }
 
 /// The core of a service: its logic, edge and tables.
-func core(_ service: String, _ name: String, _ dependencies: [Target.Dependency], migrations: Bool = false) -> Target {
+/// - Parameter assets: a folder of files that it serves as they are.
+func core(
+    _ service: String, _ name: String, _ dependencies: [Target.Dependency], migrations: Bool = false, assets: String? = nil
+) -> Target {
     .target(
         name: name, dependencies: dependencies, path: "Services/\(service)/\(name)",
-        resources: migrations ? [.embedInCode("Migrations")] : [], swiftSettings: strict)
+        resources: ((migrations ? ["Migrations"] : []) + (assets.map { [$0] } ?? [])).map { .embedInCode($0) },
+        swiftSettings: strict)
 }
 
 /// The executable of a service: one sentence that wires its core to adapters.
@@ -113,7 +117,8 @@ let package = Package(
         executable("gateway", "GatewayCore", ["RedisBus"]),
         core(
             "auth", "AuthCore",
-            ["Contract", "Bus", "Store", "Telemetry", "ServerCrypto", "HTTPAccess", log, hummingbird], migrations: true),
+            ["Contract", "Bus", "Store", "Telemetry", "ServerCrypto", "HTTPAccess", log, hummingbird], migrations: true,
+            assets: "Edge/Console/Assets"),
         executable("auth", "AuthCore", ["RedisBus", "Store", "HTTPAccess"]),
         core("router", "RouterCore", ["Contract", "Bus", "Store", "Telemetry", "ServerCrypto", log], migrations: true),
         executable("router", "RouterCore", ["RedisBus", "Store"]),

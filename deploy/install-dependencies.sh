@@ -7,6 +7,7 @@ packages="
     pkg-config libpq-dev libhiredis-dev libssl-dev libnghttp2-dev libsodium-dev libsqlite3-dev
     postgresql redis-server haproxy openssl util-linux python3-jsonschema python3-nacl
     coturn python3-venv prometheus systemd libfaketime
+    chromium chromium-driver
 "
 
 missing=""

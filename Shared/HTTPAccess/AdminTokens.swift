@@ -1,4 +1,4 @@
-import Contract
+package import Contract
 import ServerCrypto
 package import Telemetry
 
@@ -40,6 +40,18 @@ package struct AdminTokens: Sendable {
         var found: AdminRole?
         for (role, known) in self.roles where constantTimeEqual(hash, known) { found = max(found ?? role, role) }
         return found
+    }
+
+    /// What a session of its own keeps instead of a token. It says nothing to whoever lacks `key`, and is no role's once the role
+    /// has another token.
+    /// - Returns: nil if the role has no token.
+    package func mark(of role: AdminRole, under key: [UInt8]) -> Bytes32? {
+        self.roles.first { $0.role == role }.map { hmacSHA256(key: key, $0.hash.bytes) }
+    }
+
+    /// The role that `mark(of:under:)` was asked for.
+    package func role(marked mark: Bytes32, under key: [UInt8]) -> AdminRole? {
+        self.roles.filter { constantTimeEqual(hmacSHA256(key: key, $0.hash.bytes), mark) }.map(\.role).max()
     }
 
     private static func hash(of secret: Secret) throws(Unusable) -> Bytes32 {

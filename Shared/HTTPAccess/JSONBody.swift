@@ -13,7 +13,10 @@ package enum JSONBody {
         } catch {
             throw .invalid(PayloadViolation("", "the body is too long, or ended early"))
         }
-        let bytes = Array(buffer.readableBytesView)
+        return try self.payload(Array(buffer.readableBytesView), schema)
+    }
+
+    package static func payload(_ bytes: [UInt8], _ schema: ObjectSchema) throws(HTTPRefusal) -> Payload {
         do throws(PayloadViolation) {
             guard String(validating: bytes, as: UTF8.self) != nil else { throw PayloadViolation("", "must be UTF-8") }
             return try FrameDecoder.payload(bare: Array(bytes.drop { [0x20, 0x09, 0x0A, 0x0D].contains($0) }), schema: schema)

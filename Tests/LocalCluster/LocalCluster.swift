@@ -59,7 +59,7 @@ private func welcome(_ stack: LocalStack, _ settings: Settings) -> String {
         "Whisper is running.",
         "",
         "  endpoint   \(stack.endpoint)   (HTTP: \(stack.publicURL))",
-        "  operations \(stack.opsURL)   /admin/* /ready /metrics /ops/{service}/{instance}/metrics",
+        "  operations \(stack.opsURL)   /console /admin/* /ready /metrics /ops/{service}/{instance}/metrics",
         "  relay      \(stack.configuration.hasRelay ? stack.relay.urls[0] : "none: coturn is not installed")",
         "  data       \(stack.folder)   (logs in log/)",
     ]

@@ -14,6 +14,7 @@ package struct Auth: Sendable {
     private let rejectedTokens: RejectedTokens
     private let routes: PublicRoutes
     private let adminRoutes: AdminRoutes
+    private let console: ConsoleRoutes
     private let pool: PostgresPool
 
     /// - Parameters:
@@ -36,9 +37,11 @@ package struct Auth: Sendable {
         self.bans = Bans(pool: pool, directory: directory, bus: bus, clock: clock, logger: logger)
         self.rejectedTokens = RejectedTokens(
             bus: bus, devices: DeviceTable(), pool: pool, instance: instance, logger: logger)
-        self.adminRoutes = AdminRoutes(
-            pool: pool, banning: self.bans, keys: bus, tokens: adminTokens, rateLimitScale: rateLimitScale, clock: clock,
-            logger: logger)
+        let desk = AdminDesk(
+            pool: pool, banning: self.bans, keys: bus, rateLimitScale: rateLimitScale, clock: clock, logger: logger)
+        self.adminRoutes = AdminRoutes(desk: desk, tokens: adminTokens)
+        self.console = ConsoleRoutes(
+            desk: desk, sessions: ConsoleSessions(table: ConsoleSessionTable(pool), tokens: adminTokens))
         self.routes = PublicRoutes(
             directory: directory, identities: IdentityTable(pool), backups: ContactBackupTable(pool),
             limiter: RateLimiter(bus: bus, scale: rateLimitScale), clock: clock, logger: logger)
@@ -63,7 +66,10 @@ package struct Auth: Sendable {
     package func addRoutes(to router: Router<BasicRequestContext>) { self.routes.add(to: router) }
 
     /// The operators' HTTP, for the ops listener alone.
-    package func addAdminRoutes(to router: Router<BasicRequestContext>) { self.adminRoutes.add(to: router) }
+    package func addAdminRoutes(to router: Router<BasicRequestContext>) {
+        self.adminRoutes.add(to: router)
+        self.console.add(to: router)
+    }
 
     /// Whether Postgres answers.
     package func canReachStore() async -> Bool {
@@ -88,5 +94,6 @@ package struct Auth: Sendable {
             Migration(version: 2, name: "abuse", sql: PackageResources._02_abuse_sql),
             Migration(version: 3, name: "access", sql: PackageResources._03_access_sql),
             Migration(version: 4, name: "calls", sql: PackageResources._04_calls_sql),
+            Migration(version: 5, name: "console", sql: PackageResources._05_console_sql),
         ])
 }

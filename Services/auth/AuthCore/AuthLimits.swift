@@ -35,6 +35,13 @@ package enum AuthLimits {
     package static let banRepeatedFor = Duration.seconds(10)
     /// Body of an operator's request, in bytes.
     package static let adminBodyBytesMax = 16 * 1_024
+    /// How long somebody stays signed in at the console: half a working day, whatever they do.
+    package static let consoleSessionLife = Duration.seconds(4 * 3_600)
+    /// Entries of one page of the console, and of the lists on its overview.
+    package static let consolePageEntries = 50
+    package static let consoleOverviewEntries = 6
+    /// Time between two looks of an open overview.
+    package static let consoleRefreshEvery = Duration.seconds(30)
     /// Recipients of one message that an operator is shown.
     package static let deliveriesShownMax = 1_000
     /// Identities whose presence is looked at to say how many are online, and how many of them in one question to the bus.

@@ -14,14 +14,15 @@ struct HTTPBench {
     static let operatorToken = "token-of-the-operators"
     static let viewerToken = "token-of-the-viewers"
 
-    /// The operators' routes.
-    init(admin bench: AuthBench) throws {
+    /// The operators' routes and pages.
+    init(admin bench: AuthBench, operatorToken: String = Self.operatorToken) throws {
         let router = Router(context: Context.self)
-        AdminRoutes(
-            pool: bench.pool, banning: bench.bans, keys: bench.bus,
-            tokens: try AdminTokens(operator: Secret(Self.operatorToken), viewer: Secret(Self.viewerToken)),
-            rateLimitScale: 1, clock: bench.clock, logger: quiet
-        ).add(to: router)
+        let tokens = try AdminTokens(operator: Secret(operatorToken), viewer: Secret(Self.viewerToken))
+        let desk = AdminDesk(
+            pool: bench.pool, banning: bench.bans, keys: bench.bus, rateLimitScale: 1, clock: bench.clock, logger: quiet)
+        AdminRoutes(desk: desk, tokens: tokens).add(to: router)
+        ConsoleRoutes(desk: desk, sessions: ConsoleSessions(table: ConsoleSessionTable(bench.pool), tokens: tokens))
+            .add(to: router)
         self.responder = router.buildResponder()
     }
 
@@ -64,9 +65,11 @@ struct HTTPBench {
     }
 
     func send(
-        _ method: HTTPRequest.Method, _ path: String, authorization: String?, ifMatch: String? = nil, body: String = ""
+        _ method: HTTPRequest.Method, _ path: String, authorization: String?, ifMatch: String? = nil,
+        headers: HTTPFields = [:], host: String = "localhost", body: String = ""
     ) async throws -> Answer {
-        var head = HTTPRequest(method: method, scheme: "http", authority: "localhost", path: path)
+        var head = HTTPRequest(method: method, scheme: "http", authority: host, path: path)
+        head.headerFields = headers
         head.headerFields[.authorization] = authorization
         head.headerFields[.ifMatch] = ifMatch
         let context = Context(source: Source())

@@ -1,7 +1,7 @@
 /// The text of haproxy.cfg for one stack.
 ///
 /// Two origins. The public one is the contract's (its first section): `/ws` and the HTTP of gateway, auth, attachments
-/// and calls. The ops origin, never public, has the admin API, the balancer's own metrics, the readiness of the
+/// and calls. The ops origin, never public, has the admin API, the console, the balancer's own metrics, the readiness of the
 /// whole cluster, and the ops listener of each process under `/ops/{service}/{instance}/`.
 struct HAProxyConfiguration {
     let ports: StackPorts
@@ -96,7 +96,7 @@ struct HAProxyConfiguration {
                 http-request return status 503 content-type application/json string '\(Self.json("INTERNAL_ERROR", "A service has no ready instance."))' if { path /ready } METH_GET
                 http-request disable-l7-retry unless METH_GET
                 use_backend admin-attachments if { path_beg /admin/attachments/ }
-                use_backend admin if { path_beg /admin/ }
+                use_backend admin if { path_beg /admin/ /console/ } or { path /console }
                 use_backend ops-%[path,field(3,/)]-%[path,field(4,/)] if { path_reg ^/ops/[a-z]+/[0-9]+/(metrics|health|ready)$ }
                 default_backend unknown
             """

@@ -111,12 +111,26 @@ package struct HTTPCall: Sendable {
         if self.breakingAfter != nil { throw Failed(description: "broken off, as asked") }
         var received: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 65_536)
-        while true {
+        // Not every server closes a connection that it was asked to close.
+        var whole: Int?
+        while received.count < whole ?? .max {
             let count = recv(socket, &buffer, buffer.count, 0)
             if count <= 0 { break }
             received += buffer[..<count]
+            if whole == nil, self.method != "HEAD" { whole = Self.count(ofAnswer: received) }
         }
         return try Self.parse(received, isHead: self.method == "HEAD")
+    }
+
+    /// Bytes of a whole answer, as its head says; nil while the head does not.
+    private static func count(ofAnswer received: [UInt8]) -> Int? {
+        let mark = Array("\r\n\r\n".utf8)
+        guard let end = received.indices.first(where: { received[$0...].starts(with: mark) }) else { return nil }
+        let head = String(decoding: received[..<end], as: UTF8.self)
+        guard let length = head.firstMatch(of: #/(?i)\r\ncontent-length: *(\d+)/#).flatMap({ Int($0.1) }),
+            !head.contains(#/^HTTP\S* 1/#)
+        else { return nil }
+        return end + mark.count + length
     }
 
     private static func parse(_ received: [UInt8], isHead: Bool) throws -> Answer {

@@ -25,9 +25,8 @@ package enum AdminAnswers {
         return json.finished()
     }
 
-    /// - Parameter limit: one less than was asked of the table: whether there is more shows in the last entry.
-    package static func reports(_ entries: [ReportTable.Entry], limit: Int) -> [UInt8] {
-        self.page("reports", entries, limit: limit, number: \.number) { entry in
+    package static func reports(_ entries: [ReportTable.Entry], _ page: AdminPage) -> [UInt8] {
+        self.list("reports", entries, page, number: \.number) { entry in
             var json = JSONWriter(capacity: 256)
             json.add("id", entry.id)
             json.add("reporterId", entry.reporter)
@@ -43,8 +42,8 @@ package enum AdminAnswers {
         }
     }
 
-    package static func bans(_ entries: [BanTable.Entry], limit: Int) -> [UInt8] {
-        self.page("bans", entries, limit: limit, number: \.number) { entry in
+    package static func bans(_ entries: [BanTable.Entry], _ page: AdminPage) -> [UInt8] {
+        self.list("bans", entries, page, number: \.number) { entry in
             var json = JSONWriter()
             json.add("whisperId", entry.identity)
             json.add("reason", entry.reason)
@@ -54,8 +53,8 @@ package enum AdminAnswers {
         }
     }
 
-    package static func events(_ list: [(number: Int64, at: Timestamp, event: AuditEvent)], limit: Int) -> [UInt8] {
-        self.page("events", list, limit: limit, number: \.number) { entry in
+    package static func events(_ entries: [AuditTable.Entry], _ page: AdminPage) -> [UInt8] {
+        self.list("events", entries, page, number: \.number) { entry in
             var json = JSONWriter()
             json.add("at", entry.at)
             json.add("actor", entry.event.actor.rawValue)
@@ -67,8 +66,8 @@ package enum AdminAnswers {
         }
     }
 
-    package static func deadLetters(_ letters: [PushViews.DeadLetter], limit: Int) -> [UInt8] {
-        self.page("deadLetters", letters, limit: limit, number: \.number) { letter in
+    package static func deadLetters(_ letters: [PushViews.DeadLetter], _ page: AdminPage) -> [UInt8] {
+        self.list("deadLetters", letters, page, number: \.number) { letter in
             var json = JSONWriter()
             json.add("at", letter.at)
             json.add("whisperId", letter.recipient)
@@ -114,13 +113,13 @@ package enum AdminAnswers {
         return json.finished()
     }
 
-    private static func page<Entry>(
-        _ name: StaticString, _ entries: [Entry], limit: Int, number: (Entry) -> Int64, _ write: (Entry) -> [UInt8]
+    private static func list<Entry>(
+        _ name: StaticString, _ entries: [Entry], _ page: AdminPage, number: (Entry) -> Int64, _ write: (Entry) -> [UInt8]
     ) -> [UInt8] {
-        let shown = entries.prefix(limit)
+        let shown = entries.prefix(page.limit)
         var json = JSONWriter(capacity: 256 * (shown.count + 1))
         json.add(name, array: shown) { $1 += write($0) }
-        if entries.count > limit, let last = shown.last { json.add("nextCursor", Cursor(after: number(last)).text) }
+        json.add("nextCursor", page.next(after: entries, number)?.text)
         return json.finished()
     }
 }

@@ -1,53 +1,37 @@
-package import Bus
 import Contract
 package import HTTPAccess
 package import Hummingbird
-package import Logging
-package import Store
-import Telemetry
 
-/// What operators ask and do, on the ops listener (contract §10). Every call is recorded: who by role, what, about whom, when,
-/// with what result. What cannot be recorded is not answered.
+/// `/admin`, on the ops listener (contract §10): the desk's operations, in JSON.
 package struct AdminRoutes: Sendable {
-    let views: ClusterViews
-    let push: PushViews
-    let reports: ReportTable
-    let bans: BanTable
-    let banning: Bans
-    let audit: AuditTable
-    let keys: any KeyBus
-    let clock: WallClock
+    private let desk: AdminDesk
     private let tokens: AdminTokens
-    private let rateLimitScale: Double
-    private let logger: Logger
 
-    package init(
-        pool: PostgresPool, banning: Bans, keys: any KeyBus, tokens: AdminTokens, rateLimitScale: Double,
-        clock: @escaping WallClock, logger: Logger
-    ) {
-        self.views = ClusterViews(pool)
-        self.push = PushViews(pool)
-        self.reports = ReportTable(pool)
-        self.bans = BanTable(pool)
-        self.banning = banning
-        self.audit = AuditTable(pool)
-        self.keys = keys
+    package init(desk: AdminDesk, tokens: AdminTokens) {
+        self.desk = desk
         self.tokens = tokens
-        self.rateLimitScale = rateLimitScale
-        self.clock = clock
-        self.logger = logger
     }
 
-    /// A call on its way: what came, and what is going to be recorded about it.
-    struct Call {
+    /// What is asked.
+    private struct Question {
         let request: Request
         let parameters: Parameters
-        var event: AuditEvent
-        /// The change and its record were one transaction.
-        var isRecorded = false
+
+        /// - Parameters:
+        ///   - max: the most entries that may be asked for.
+        ///   - usual: how many are meant without a word.
+        func page(max: Int, default usual: Int) throws(HTTPRefusal) -> AdminPage {
+            let parameters = self.request.uri.queryParameters
+            return try AdminPage(
+                cursor: parameters["cursor"], limit: parameters["limit"], limitMax: max, limitDefault: usual)
+        }
+
+        func body(_ schema: ObjectSchema) async throws(HTTPRefusal) -> Payload {
+            try await JSONBody.payload(of: self.request, schema, bytesMax: AuthLimits.adminBodyBytesMax)
+        }
     }
 
-    typealias Handler = @Sendable (inout Call) async throws(HTTPRefusal) -> [UInt8]
+    private typealias Handler = @Sendable (Question, inout AdminDesk.Call) async throws(HTTPRefusal) -> [UInt8]
 
     package func add(to router: Router<some RequestContext>) {
         let viewer: [(RouterPath, String, Handler)] = [
@@ -57,72 +41,82 @@ package struct AdminRoutes: Sendable {
             ("admin/push/dead-letters", "listDeadLetters", self.listDeadLetters),
         ]
         for (path, name, handler) in viewer {
-            router.get(path) { try await self.serve(name, .viewer, $0, $1.parameters, handler) }
+            router.get(path) { try await self.serve(name, .viewer, Question(request: $0, parameters: $1.parameters), handler) }
         }
         let changes: [(RouterPath, String, Handler)] = [
             ("admin/reports/{id}/review", "reviewReport", self.review), ("admin/ban", "ban", self.ban),
             ("admin/unban", "unban", self.unban),
         ]
         for (path, name, handler) in changes {
-            router.post(path) { try await self.serve(name, .operator, $0, $1.parameters, handler) }
+            router.post(path) { try await self.serve(name, .operator, Question(request: $0, parameters: $1.parameters), handler) }
         }
     }
 
     private func serve(
-        _ name: String, _ least: AdminRole, _ request: Request, _ parameters: Parameters, _ handler: Handler
+        _ name: String, _ least: AdminRole, _ question: Question, _ handler: Handler
     ) async throws(HTTPRefusal) -> Response {
-        let role = BearerToken.bytes(in: request.headers).flatMap { self.tokens.role(of: $0) }
-        let actor: AuditEvent.Actor =
-            switch role {
-            case .operator: .operator
-            case .viewer: .viewer
-            case nil: .nobody
-            }
-        try await self.admit(actor)
-        var call = Call(request: request, parameters: parameters, event: AuditEvent(actor, name))
-        let body: [UInt8]
-        do throws(HTTPRefusal) {
-            guard let role else { throw .noAdminToken }
-            guard role >= least else { throw .roleTooLow }
-            body = try await handler(&call)
-        } catch {
-            call.event.result = error.code.rawValue
-            try await self.record(call)
-            throw error
+        let role = BearerToken.bytes(in: question.request.headers).flatMap { self.tokens.role(of: $0) }
+        let body = try await self.desk.serve(name, least, as: role) { call async throws(HTTPRefusal) in
+            try await handler(question, &call)
         }
-        if !call.isRecorded { try await self.record(call) }
         return .answer(body)
     }
 
-    /// Without Redis nobody can be counted, and nobody is let in.
-    private func admit(_ actor: AuditEvent.Actor) async throws(HTTPRefusal) {
-        let wait: Int64?
-        do throws(BusError) {
-            wait = try await self.keys.admit(
-                Keyspace.rateLimit(Rates.admin, actor.rawValue),
-                perMinute: Double(Rates.admin.perMinute) * self.rateLimitScale)
-        } catch {
-            self.logger.warning("admin call not counted", [.error: "\(error)"])
-            throw .internalError
-        }
-        if let wait { throw .tooMany(retryAfterMilliseconds: wait) }
+    // MARK: Reading
+
+    private func readStatistics(_ question: Question, _ call: inout AdminDesk.Call) async throws(HTTPRefusal) -> [UInt8] {
+        let figures = try await self.desk.figures()
+        return AdminAnswers.statistics(figures.statistics, online: figures.online)
     }
 
-    private func record(_ call: Call) async throws(HTTPRefusal) {
-        let now = self.clock()
-        try await self.stored { () async throws(StoreError) in try await self.audit.add(call.event, at: now) }
+    private func listReports(_ question: Question, _ call: inout AdminDesk.Call) async throws(HTTPRefusal) -> [UInt8] {
+        let page = try question.page(max: 100, default: 50)
+        var status: AdminOperations.ReportStatus?
+        if let text = question.request.uri.queryParameters["status"] {
+            guard let known = AdminOperations.ReportStatus(rawValue: String(text)) else { throw .badParameter("status") }
+            status = known
+        }
+        return AdminAnswers.reports(try await self.desk.reports(status, page), page)
     }
 
-    func stored<T>(_ body: () async throws(StoreError) -> T) async throws(HTTPRefusal) -> T {
-        do throws(StoreError) {
-            return try await body()
-        } catch {
-            if HandlingError.store(error).isPassing {
-                self.logger.warning("admin call not answered", [.error: "\(error)"])
-            } else {
-                self.logger.error("admin call not answered", [.error: "\(error)"])
-            }
-            throw .internalError
-        }
+    private func listBans(_ question: Question, _ call: inout AdminDesk.Call) async throws(HTTPRefusal) -> [UInt8] {
+        let page = try question.page(max: 1_000, default: 1_000)
+        return AdminAnswers.bans(try await self.desk.bans(page), page)
+    }
+
+    private func listAudit(_ question: Question, _ call: inout AdminDesk.Call) async throws(HTTPRefusal) -> [UInt8] {
+        let page = try question.page(max: 100, default: 50)
+        let target = question.request.uri.queryParameters["target"].map { String($0) }
+        return AdminAnswers.events(try await self.desk.events(about: target, page), page)
+    }
+
+    private func readMessage(_ question: Question, _ call: inout AdminDesk.Call) async throws(HTTPRefusal) -> [UInt8] {
+        guard let id = question.parameters.get("messageId").flatMap({ UUIDText($0) }) else { throw .badParameter("messageId") }
+        let standing = try await self.desk.standing(of: id, &call)
+        return AdminAnswers.message(id, standing.deliveries, standing.wakes)
+    }
+
+    private func listDeadLetters(_ question: Question, _ call: inout AdminDesk.Call) async throws(HTTPRefusal) -> [UInt8] {
+        let page = try question.page(max: 100, default: 50)
+        return AdminAnswers.deadLetters(try await self.desk.deadLetters(page), page)
+    }
+
+    // MARK: Changing
+
+    private func ban(_ question: Question, _ call: inout AdminDesk.Call) async throws(HTTPRefusal) -> [UInt8] {
+        try await self.desk.ban(try await question.body(AdminOperations.ban), &call)
+        return AdminAnswers.success
+    }
+
+    private func unban(_ question: Question, _ call: inout AdminDesk.Call) async throws(HTTPRefusal) -> [UInt8] {
+        try await self.desk.unban(try await question.body(AdminOperations.unban), &call)
+        return AdminAnswers.success
+    }
+
+    private func review(_ question: Question, _ call: inout AdminDesk.Call) async throws(HTTPRefusal) -> [UInt8] {
+        guard let id = question.parameters.get("id").flatMap({ UUIDText($0) }) else { throw .badParameter("id") }
+        call.event.target = "\(UUIDText(high: id.high, low: id.low))"
+        try await self.desk.review(id, try await question.body(AdminOperations.review), &call)
+        return AdminAnswers.success
     }
 }

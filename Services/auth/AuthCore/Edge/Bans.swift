@@ -62,10 +62,13 @@ package struct Bans: Sendable {
     }
 
     /// Decides a report, and bans if that is the decision.
-    /// - Parameter event: recorded if the report exists.
+    /// - Parameters:
+    ///   - end: of such a ban; nil for never.
+    ///   - event: recorded if the report exists.
     /// - Returns: whether it does.
     package func review(
-        _ report: UUIDText, _ decision: AdminOperations.Decision, note: String?, recording event: AuditEvent
+        _ report: UUIDText, _ decision: AdminOperations.Decision, note: String?, banUntil end: Timestamp? = nil,
+        recording event: AuditEvent
     ) async throws(StoreError) -> Bool {
         let now = self.clock()
         let status: AdminOperations.ReportStatus =
@@ -86,7 +89,7 @@ package struct Bans: Sendable {
             consequence.target = "\(about.target)"
             consequence.note = reason
             let ban = try await self.ban(
-                about.target, reason: reason, until: nil, recording: consequence, at: now, in: transaction)
+                about.target, reason: reason, until: end, recording: consequence, at: now, in: transaction)
             return (true, ban)
         }
         if let ban = review.ban { await self.enforce(ban) }

@@ -1,12 +1,11 @@
 import Contract
 import HTTPAccess
-import Hummingbird
 import Store
 
 // What operators may change. The change and its record are one transaction.
-extension AdminRoutes {
-    func ban(_ call: inout Call) async throws(HTTPRefusal) -> [UInt8] {
-        let body = try await call.body(AdminOperations.ban)
+extension AdminDesk {
+    /// - Parameter body: of `AdminOperations.ban`.
+    func ban(_ body: Payload, _ call: inout Call) async throws(HTTPRefusal) {
         let identity = body.whisperID(body.schema.index(of: "whisperId")!)
         let reason = body.text(body.schema.index(of: "reason")!)
         let place = body.schema.index(of: "expiresAt")!
@@ -20,11 +19,10 @@ extension AdminRoutes {
         }
         guard isKnown else { throw .unknownIdentity }
         call.isRecorded = true
-        return AdminAnswers.success
     }
 
-    func unban(_ call: inout Call) async throws(HTTPRefusal) -> [UInt8] {
-        let body = try await call.body(AdminOperations.unban)
+    /// - Parameter body: of `AdminOperations.unban`.
+    func unban(_ body: Payload, _ call: inout Call) async throws(HTTPRefusal) {
         let identity = body.whisperID(body.schema.index(of: "whisperId")!)
         call.event.target = "\(identity)"
         call.event.note = body.text(body.schema.index(of: "reason")!)
@@ -34,30 +32,25 @@ extension AdminRoutes {
         }
         guard isKnown else { throw .unknownIdentity }
         call.isRecorded = true
-        return AdminAnswers.success
     }
 
-    func review(_ call: inout Call) async throws(HTTPRefusal) -> [UInt8] {
-        guard let id = call.parameters.get("id").flatMap({ UUIDText($0) }) else { throw .badParameter("id") }
-        call.event.target = "\(UUIDText(high: id.high, low: id.low))"
-        let body = try await call.body(AdminOperations.review)
+    /// - Parameters:
+    ///   - body: of `AdminOperations.review`.
+    ///   - end: of the ban, if that is the decision; nil for never.
+    func review(
+        _ report: UUIDText, _ body: Payload, banUntil end: Timestamp? = nil, _ call: inout Call
+    ) async throws(HTTPRefusal) {
         let place = body.schema.index(of: "note")!
         let note = body.has(place) ? body.text(place) : nil
         // The schema knows no other words.
         let decision = AdminOperations.Decision(rawValue: body.text(body.schema.index(of: "decision")!))!
+        call.event.target = "\(UUIDText(high: report.high, low: report.low))"
         call.event.note = [decision.rawValue, note].compactMap { $0 }.joined(separator: ": ")
         let event = call.event
         let isKnown = try await self.stored { () async throws(StoreError) in
-            try await self.banning.review(id, decision, note: note, recording: event)
+            try await self.banning.review(report, decision, note: note, banUntil: end, recording: event)
         }
         guard isKnown else { throw .unknownReport }
         call.isRecorded = true
-        return AdminAnswers.success
-    }
-}
-
-extension AdminRoutes.Call {
-    fileprivate func body(_ schema: ObjectSchema) async throws(HTTPRefusal) -> Payload {
-        try await JSONBody.payload(of: self.request, schema, bytesMax: AuthLimits.adminBodyBytesMax)
     }
 }

@@ -1,0 +1,85 @@
+import Bus
+package import Contract
+import HTTPAccess
+import Store
+
+// What viewers may ask. Lists come with one entry more than the page holds, if there is one.
+extension AdminDesk {
+    /// The cluster in numbers.
+    package struct Figures: Equatable, Sendable {
+        package var statistics: ClusterViews.Statistics
+        package var online: Int64
+    }
+
+    func figures() async throws(HTTPRefusal) -> Figures {
+        let now = self.clock()
+        let statistics = try await self.stored { () async throws(StoreError) in try await self.views.statistics(at: now) }
+        return Figures(statistics: statistics, online: try await self.online(of: statistics.sessions, at: now))
+    }
+
+    /// How many have a connection: those of the identities with a session whose presence key is there. Exact up to
+    /// `AuthLimits.onlineSampleMax` of them; beyond, projected from that many.
+    private func online(of sessions: Int64, at now: Timestamp) async throws(HTTPRefusal) -> Int64 {
+        let sample = try await self.stored { () async throws(StoreError) in
+            try await self.views.sample(limit: AuthLimits.onlineSampleMax, at: now)
+        }
+        var online: Int64 = 0
+        for start in stride(from: 0, to: sample.count, by: AuthLimits.presencesPerReadMax) {
+            let part = sample[start..<min(start + AuthLimits.presencesPerReadMax, sample.count)]
+            do throws(BusError) {
+                online += Int64(try await self.keys.get(part.map { Keyspace.presence($0) }).count { $0 != nil })
+            } catch {
+                throw .internalError
+            }
+        }
+        guard sample.count == AuthLimits.onlineSampleMax, sessions > Int64(sample.count) else { return online }
+        return online * sessions / Int64(sample.count)
+    }
+
+    /// - Parameter status: nil for all.
+    func reports(
+        _ status: AdminOperations.ReportStatus?, _ page: AdminPage
+    ) async throws(HTTPRefusal) -> [ReportTable.Entry] {
+        try await self.stored { () async throws(StoreError) in
+            try await self.reports.list(status, before: page.cursor, limit: page.lookup)
+        }
+    }
+
+    func bans(_ page: AdminPage) async throws(HTTPRefusal) -> [BanTable.Entry] {
+        let now = self.clock()
+        return try await self.stored { () async throws(StoreError) in
+            try await self.bans.list(before: page.cursor, limit: page.lookup, at: now)
+        }
+    }
+
+    /// - Parameter target: nil for all.
+    func events(
+        _ kind: AuditTable.Kind = .all, about target: String?, _ page: AdminPage
+    ) async throws(HTTPRefusal) -> [AuditTable.Entry] {
+        if let target, !(1...64).contains(target.utf8.count) || target.utf8.contains(0) { throw .badParameter("target") }
+        return try await self.stored { () async throws(StoreError) in
+            try await self.audit.list(kind, target: target, before: page.cursor, limit: page.lookup)
+        }
+    }
+
+    /// Where a message stands with each recipient, and the recipients' last wake-ups.
+    package struct Standing: Sendable {
+        package var deliveries: [ClusterViews.Delivery]
+        package var wakes: [WhisperID: PushViews.Standing]
+    }
+
+    func standing(of message: UUIDText, _ call: inout Call) async throws(HTTPRefusal) -> Standing {
+        call.event.target = "\(message)"
+        let deliveries = try await self.stored { () async throws(StoreError) in try await self.views.deliveries(of: message) }
+        guard !deliveries.isEmpty else { throw .unknownMessage }
+        let recipients = deliveries.map(\.recipient)
+        let wakes = try await self.stored { () async throws(StoreError) in try await self.push.standing(of: recipients) }
+        return Standing(deliveries: deliveries, wakes: wakes)
+    }
+
+    func deadLetters(_ page: AdminPage) async throws(HTTPRefusal) -> [PushViews.DeadLetter] {
+        try await self.stored { () async throws(StoreError) in
+            try await self.push.deadLetters(before: page.cursor, limit: page.lookup)
+        }
+    }
+}

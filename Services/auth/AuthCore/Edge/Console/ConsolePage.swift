@@ -1,0 +1,178 @@
+package import Contract
+import HTTPAccess
+package import Hummingbird
+
+/// A page of the console, without what all of them have around it.
+package struct ConsolePage: Sendable {
+    package enum Section: CaseIterable, Sendable {
+        case overview, reports, bans, messages, wakeUps, audit
+    }
+
+    package var section: Section?
+    package var title: HTML
+    package var body: HTML
+    package var status = HTTPResponse.Status.ok
+    /// Loaded again after this time; nil for never.
+    package var refresh: Duration?
+
+    package init(
+        _ section: Section?, title: HTML, status: HTTPResponse.Status = .ok, refresh: Duration? = nil, body: HTML
+    ) {
+        self.section = section
+        self.title = title
+        self.status = status
+        self.refresh = refresh
+        self.body = body
+    }
+
+    package func document(for session: ConsoleSession?, at now: Timestamp) -> HTML {
+        """
+        <!doctype html>
+        <html lang="en">
+        <head>
+        <meta charset="utf-8">
+        <meta name="viewport" content="width=device-width, initial-scale=1">
+        <meta name="color-scheme" content="light dark">
+        \(self.refresh.map { "<meta http-equiv=\"refresh\" content=\"\($0.components.seconds)\">" } as HTML?)
+        <title>\(self.title) · Whisper</title>
+        <link rel="icon" href="/console/icon.svg" type="image/svg+xml">
+        <link rel="stylesheet" href="/console/console.css">
+        </head>
+        <body\(session == nil ? " class=\"outside\"" : "" as HTML)>
+        \(session.map { self.top(of: $0) })
+        <main>
+        \(self.body)
+        </main>
+        \(session.map { "<footer>Signed in as \(Self.name(of: $0.role)) until \(Wording.clock($0.endsAt)) UTC. Everything asked and done here is recorded.</footer>" } as HTML?)
+        </body>
+        </html>
+        """
+    }
+
+    private func top(of session: ConsoleSession) -> HTML {
+        """
+        <header class="top">
+        <a class="brand" href="/console"><img src="/console/icon.svg" alt="" width="24" height="24">Whisper</a>
+        <nav aria-label="Pages">\(Section.allCases.map { $0.link(isCurrent: $0 == self.section) })</nav>
+        <form method="post" action="/console/logout">\(Self.formToken(of: session))<span class="role">\(Self.name(of: session.role))</span>
+        <button id="logout" class="quiet">Sign out</button></form>
+        </header>
+        """
+    }
+
+    private static func name(of role: AdminRole) -> HTML {
+        switch role {
+        case .operator: "operator"
+        case .viewer: "viewer"
+        }
+    }
+}
+
+extension ConsolePage.Section {
+    fileprivate func link(isCurrent: Bool) -> HTML {
+        let (address, title): (HTML, HTML) =
+            switch self {
+            case .overview: ("/console", "Overview")
+            case .reports: ("/console/reports", "Reports")
+            case .bans: ("/console/bans", "Bans")
+            case .messages: ("/console/messages", "Messages")
+            case .wakeUps: ("/console/wake-ups", "Wake-ups")
+            case .audit: ("/console/audit", "Audit")
+            }
+        return "<a href=\"\(address)\"\(isCurrent ? " aria-current=\"page\"" : "" as HTML)>\(title)</a>"
+    }
+}
+
+// Pieces that several pages have.
+extension ConsolePage {
+    static func formToken(of session: ConsoleSession) -> HTML {
+        "<input type=\"hidden\" name=\"form\" value=\"\(session.formToken)\">"
+    }
+
+    static func heading(_ title: HTML, _ about: HTML = "") -> HTML {
+        "<div class=\"heading\"><h1>\(title)</h1><p>\(about)</p></div>"
+    }
+
+    /// A time as it is, and how far away.
+    static func time(_ time: Timestamp, at now: Timestamp) -> HTML {
+        """
+        <time datetime="\(Wording.machineTime(time))" title="\(Wording.distance(of: time, from: now))">\(Wording.time(time))</time>
+        """
+    }
+
+    /// How far away, and on a closer look the time.
+    static func distance(of time: Timestamp, at now: Timestamp) -> HTML {
+        """
+        <time datetime="\(Wording.machineTime(time))" title="\(Wording.time(time)) UTC">\(Wording.distance(of: time, from: now))</time>
+        """
+    }
+
+    /// Something with a history in the record: an identity, a report, a message.
+    static func subject(_ id: String) -> HTML {
+        "<a class=\"id\" href=\"\(Form.address("/console/audit", [("target", id), ("all", "1")]))\">\(id)</a>"
+    }
+
+    static func subject(_ id: WhisperID) -> HTML { self.subject(id.description) }
+
+    static func terms(_ usual: BanTerm) -> HTML {
+        let options = BanTerm.allCases.map { term -> HTML in
+            "<option value=\"\(term.rawValue)\"\(term == usual ? " selected" : "" as HTML)>\(term.title)</option>"
+        }
+        return "<select name=\"term\" aria-label=\"How long\">\(options)</select>"
+    }
+
+    static func empty(_ text: HTML) -> HTML { "<p class=\"empty\">\(text)</p>" }
+
+    static func said(_ done: Done?) -> HTML? {
+        guard let done else { return nil }
+        let text: HTML =
+            switch done {
+            case .dismissed: "The report is dismissed."
+            case .warned: "The report is closed with a warning."
+            case .banned: "Banned. A live session ends within a second."
+            case .lifted: "The ban is lifted."
+            }
+        return "<p class=\"done\" role=\"status\">\(text)</p>"
+    }
+
+    /// - Parameter address: of the page that begins at the cursor.
+    static func older(_ next: Cursor?, _ address: (String) -> String) -> HTML? {
+        next.map { "<p class=\"more\"><a id=\"older\" href=\"\(address($0.text))\">Older</a></p>" }
+    }
+}
+
+extension Response {
+    /// - Parameters:
+    ///   - session: nil for somebody who is not signed in.
+    ///   - wait: whole seconds, with 429.
+    static func page(
+        _ page: ConsolePage, of session: ConsoleSession?, at now: Timestamp, retryAfter wait: Int64? = nil
+    ) -> Response {
+        var response = Response.console(
+            Array(page.document(for: session, at: now).text.utf8), type: "text/html; charset=utf-8", status: page.status)
+        response.headers[.retryAfter] = wait.map { String($0) }
+        return response
+    }
+
+    /// After a form (RFC 9110, 15.4.4).
+    static func redirect(_ address: String) -> Response {
+        var response = Response.console([], type: "text/plain", status: .seeOther)
+        response.headers[.location] = address
+        return response
+    }
+
+    /// Anything of the console. A browser may load its own style and icon with it, post to where it came from, and nothing else; no page
+    /// may frame it; nothing of it is kept.
+    static func console(_ bytes: [UInt8], type: String, status: HTTPResponse.Status = .ok) -> Response {
+        var headers: HTTPFields = [
+            .contentType: type, .cacheControl: "no-store", .xContentTypeOptions: "nosniff",
+            .crossOriginResourcePolicy: "same-origin",
+            .contentSecurityPolicy:
+                "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+        ]
+        headers[.init("Cross-Origin-Opener-Policy")!] = "same-origin"
+        headers[.init("Referrer-Policy")!] = "no-referrer"
+        headers[.init("X-Frame-Options")!] = "DENY"
+        return Response(status: status, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
+    }
+}

@@ -1,0 +1,93 @@
+package import Contract
+package import HTTPAccess
+import Store
+
+// What viewers see.
+extension ConsoleRoutes {
+    func overview(_ visit: Visit) async throws(HTTPRefusal) -> ConsolePage {
+        let few = AdminPage(limit: AuthLimits.consoleOverviewEntries)
+        return try await self.desk.serve("getOverview", .viewer, as: visit.session.role) { call async throws(HTTPRefusal) in
+            .overview(
+                try await self.desk.figures(), changes: try await self.desk.events(.changes, about: nil, few),
+                deadLetters: try await self.desk.deadLetters(few), shown: few.limit, at: visit.now)
+        }
+    }
+
+    func reports(_ visit: Visit) async throws(HTTPRefusal) -> ConsolePage {
+        let filter = try ReportFilter(visit.query["status"])
+        let page = try visit.page()
+        let entries = try await self.desk.serve("listReports", .viewer, as: visit.session.role) { call async throws(HTTPRefusal) in
+            try await self.desk.reports(filter.status, page)
+        }
+        return .reports(
+            entries.prefix(page.limit), filter, next: page.next(after: entries, \.number), done: Done(visit.query), visit)
+    }
+
+    func bans(_ visit: Visit) async throws(HTTPRefusal) -> ConsolePage {
+        let page = try visit.page()
+        let entries = try await self.desk.serve("listBans", .viewer, as: visit.session.role) { call async throws(HTTPRefusal) in
+            try await self.desk.bans(page)
+        }
+        return .bans(entries.prefix(page.limit), next: page.next(after: entries, \.number), done: Done(visit.query), visit)
+    }
+
+    func messages(_ visit: Visit) async throws(HTTPRefusal) -> ConsolePage {
+        guard let text = visit.query.filled("id") else { return .message(asked: "", .nothing, at: visit.now) }
+        do throws(HTTPRefusal) {
+            let standing = try await self.desk.serve("getMessage", .viewer, as: visit.session.role) { call async throws(HTTPRefusal) in
+                guard let id = UUIDText(text) else { throw .badParameter("messageId") }
+                return try await self.desk.standing(of: id, &call)
+            }
+            return .message(asked: text, .found(standing), at: visit.now)
+        } catch {
+            guard error.code == .notFound || error.code == .invalidPayload else { throw error }
+            return .message(asked: text, .refused(error), at: visit.now)
+        }
+    }
+
+    func wakeUps(_ visit: Visit) async throws(HTTPRefusal) -> ConsolePage {
+        let page = try visit.page()
+        let letters = try await self.desk.serve("listDeadLetters", .viewer, as: visit.session.role) { call async throws(HTTPRefusal) in
+            try await self.desk.deadLetters(page)
+        }
+        return .wakeUps(letters.prefix(page.limit), next: page.next(after: letters, \.number), at: visit.now)
+    }
+
+    func audit(_ visit: Visit) async throws(HTTPRefusal) -> ConsolePage {
+        let page = try visit.page()
+        let (target, isAll) = (visit.query.filled("target"), visit.query["all"] != nil)
+        let entries = try await self.desk.serve("listAudit", .viewer, as: visit.session.role) { call async throws(HTTPRefusal) in
+            try await self.desk.events(isAll ? .all : .changes, about: target, page)
+        }
+        return .audit(
+            entries.prefix(page.limit), target: target, isAll: isAll, next: page.next(after: entries, \.number), at: visit.now)
+    }
+}
+
+/// Which reports are shown: the open ones, if nothing else is said.
+package struct ReportFilter: Equatable, Sendable {
+    package static let all = "all"
+
+    /// Nil for all.
+    package var status: AdminOperations.ReportStatus?
+
+    package init(_ text: String?) throws(HTTPRefusal) {
+        switch text {
+        case nil: self.status = .open
+        case Self.all: self.status = nil
+        case let text?:
+            guard let status = AdminOperations.ReportStatus(rawValue: text) else { throw .badParameter("status") }
+            self.status = status
+        }
+    }
+}
+
+/// What the last form did, said at the top of the next page.
+package enum Done: String, Sendable {
+    case dismissed, warned, banned, lifted
+
+    init?(_ query: Form) {
+        guard let word = query["done"] else { return nil }
+        self.init(rawValue: word)
+    }
+}

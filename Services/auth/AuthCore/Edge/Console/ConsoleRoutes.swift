@@ -1,0 +1,166 @@
+import Contract
+import HTTPAccess
+package import Hummingbird
+import Store
+
+/// The operators' pages under `/console`, on the ops listener: what `/admin` offers, for a browser. It asks the same desk, so that
+/// the same is allowed, counted and recorded. No scripts, and nothing from elsewhere.
+package struct ConsoleRoutes: Sendable {
+    let desk: AdminDesk
+    let sessions: ConsoleSessions
+
+    package init(desk: AdminDesk, sessions: ConsoleSessions) {
+        self.desk = desk
+        self.sessions = sessions
+    }
+
+    /// A request of somebody who is signed in.
+    struct Visit: Sendable {
+        let request: Request
+        let parameters: Parameters
+        let session: ConsoleSession
+        let now: Timestamp
+
+        /// What stands behind the `?`.
+        var query: Form { Form(Array((self.request.uri.query ?? "").utf8)) ?? Form([])! }
+
+        /// The part of a list that is asked for.
+        func page() throws(HTTPRefusal) -> AdminPage {
+            try AdminPage(
+                cursor: self.query["cursor"], limit: nil as String?, limitMax: AuthLimits.consolePageEntries,
+                limitDefault: AuthLimits.consolePageEntries)
+        }
+    }
+
+    private typealias Look = @Sendable (Visit) async throws(HTTPRefusal) -> ConsolePage
+    /// - Returns: the address of the page that shows what came of it.
+    private typealias Change = @Sendable (Visit, Form, inout AdminDesk.Call) async throws(HTTPRefusal) -> String
+
+    package func add(to router: Router<some RequestContext>) {
+        router.get("console/console.css") { _, _ in
+            Response.console(PackageResources.console_css, type: "text/css; charset=utf-8")
+        }
+        router.get("console/icon.svg") { _, _ in Response.console(PackageResources.icon_svg, type: "image/svg+xml") }
+        router.get("console/login") { request, _ in await self.showLogin(request) }
+        router.post("console/login") { request, _ in await self.logIn(request) }
+        router.post("console/logout") { request, _ in await self.logOut(request) }
+        let looks: [(RouterPath, Look)] = [
+            ("console", self.overview), ("console/reports", self.reports), ("console/bans", self.bans),
+            ("console/messages", self.messages), ("console/wake-ups", self.wakeUps), ("console/audit", self.audit),
+        ]
+        for (path, look) in looks {
+            router.get(path) { await self.look($0, $1.parameters, look) }
+        }
+        let changes: [(RouterPath, String, Change)] = [
+            ("console/reports/{id}/review", "reviewReport", self.review), ("console/ban", "ban", self.ban),
+            ("console/unban", "unban", self.unban),
+        ]
+        for (path, name, change) in changes {
+            router.post(path) { await self.change(name, $0, $1.parameters, change) }
+        }
+    }
+
+    private func look(_ request: Request, _ parameters: Parameters, _ look: Look) async -> Response {
+        await self.visit(request, parameters) { visit async throws(HTTPRefusal) in
+            .page(try await look(visit), of: visit.session, at: visit.now)
+        }
+    }
+
+    /// What is posted, and then a redirect: loading the page again posts nothing twice.
+    private func change(_ name: String, _ request: Request, _ parameters: Parameters, _ change: Change) async -> Response {
+        await self.visit(request, parameters) { visit async throws(HTTPRefusal) in
+            let address = try await self.desk.serve(name, .operator, as: visit.session.role) { call async throws(HTTPRefusal) in
+                let form = try await Self.form(of: request, in: visit.session)
+                return try await change(visit, form, &call)
+            }
+            return .redirect(address)
+        }
+    }
+
+    /// Answers whoever is signed in; sends everybody else to do so.
+    private func visit(
+        _ request: Request, _ parameters: Parameters, _ body: (Visit) async throws(HTTPRefusal) -> Response
+    ) async -> Response {
+        let now = self.desk.clock()
+        var session: ConsoleSession?
+        do throws(HTTPRefusal) {
+            session = try await self.session(of: request, at: now)
+            guard let session else { return .redirect("/console/login") }
+            return try await body(Visit(request: request, parameters: parameters, session: session, now: now))
+        } catch {
+            return .page(.refusal(error), of: session, at: now, retryAfter: error.retryAfter)
+        }
+    }
+
+    private func session(of request: Request, at now: Timestamp) async throws(HTTPRefusal) -> ConsoleSession? {
+        guard let cookie = request.cookies[ConsoleCookie.name]?.value, !cookie.isEmpty else { return nil }
+        return try await self.desk.stored { () async throws(StoreError) in try await self.sessions.session(cookie, at: now) }
+    }
+
+    // MARK: Forms
+
+    /// - Returns: a form that this session's own pages have posted.
+    private static func form(of request: Request, in session: ConsoleSession) async throws(HTTPRefusal) -> Form {
+        guard let form = await self.form(of: request) else { throw .unreadableForm }
+        guard self.isOwn(request), session.owns(formToken: form["form"]) else { throw .foreignForm }
+        return form
+    }
+
+    private static func form(of request: Request) async -> Form? {
+        guard let body = try? await request.body.collect(upTo: AuthLimits.adminBodyBytesMax) else { return nil }
+        return Form(body.readableBytesView)
+    }
+
+    /// Whether a browser that says where a request comes from says that it comes from here (Fetch Metadata). Of a login nothing
+    /// else can be asked, because there is no session yet whose token the form could hold.
+    private static func isOwn(_ request: Request) -> Bool {
+        guard let site = request.headers[.init("Sec-Fetch-Site")!] else { return true }
+        return site == "same-origin"
+    }
+
+    // MARK: Coming and going
+
+    private func showLogin(_ request: Request) async -> Response {
+        let now = self.desk.clock()
+        if (try? await self.session(of: request, at: now)) != nil { return .redirect("/console") }
+        return .page(.login(problem: nil), of: nil, at: now)
+    }
+
+    private func logIn(_ request: Request) async -> Response {
+        let now = self.desk.clock()
+        let role = await Self.form(of: request)?.filled("token").flatMap { self.sessions.role(of: $0) }
+        do throws(HTTPRefusal) {
+            let session = try await self.desk.serve("consoleLogin", .viewer, as: role) { call async throws(HTTPRefusal) in
+                guard Self.isOwn(request) else { throw .foreignForm }
+                // Roles are told by their tokens: this one has a role.
+                let session = try await self.desk.stored { () async throws(StoreError) in
+                    try await self.sessions.begin(as: role!, at: now)
+                }
+                guard let session else { throw .noAdminToken }
+                return session
+            }
+            var response = Response.redirect("/console")
+            response.setCookie(
+                ConsoleCookie.made(
+                    String(decoding: Base64.encode(session.id), as: UTF8.self),
+                    life: Int(AuthLimits.consoleSessionLife.components.seconds), for: request.head.authority))
+            return response
+        } catch {
+            let problem = error.code == .notRegistered ? "No role has this token." : error.message
+            return .page(
+                .login(problem: problem, status: error.status), of: nil, at: now, retryAfter: error.retryAfter)
+        }
+    }
+
+    private func logOut(_ request: Request) async -> Response {
+        await self.visit(request, Parameters()) { visit async throws(HTTPRefusal) in
+            try await self.desk.serve("consoleLogout", .viewer, as: visit.session.role) { call async throws(HTTPRefusal) in
+                _ = try await Self.form(of: request, in: visit.session)
+                try await self.desk.stored { () async throws(StoreError) in try await self.sessions.end(visit.session) }
+            }
+            var response = Response.redirect("/console/login")
+            response.setCookie(ConsoleCookie.made("", life: 0, for: request.head.authority))
+            return response
+        }
+    }
+}

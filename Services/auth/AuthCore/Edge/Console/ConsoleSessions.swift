@@ -1,0 +1,69 @@
+package import Contract
+package import HTTPAccess
+import ServerCrypto
+import Store
+
+/// Somebody who is signed in at the console.
+package struct ConsoleSession: Equatable, Sendable {
+    /// What the browser's cookie holds. Secret.
+    package let id: [UInt8]
+    package let role: AdminRole
+    package let endsAt: Timestamp
+
+    package init(id: [UInt8], role: AdminRole, endsAt: Timestamp) {
+        self.id = id
+        self.role = role
+        self.endsAt = endsAt
+    }
+
+    /// Stands in every form of this session, and nowhere else: what is posted with it was posted from one of our pages.
+    package var formToken: String {
+        String(decoding: Base64.encode(hmacSHA256(key: self.id, Array("form".utf8)).bytes), as: UTF8.self)
+    }
+
+    /// - Parameter token: what came with a form.
+    package func owns(formToken token: String?) -> Bool {
+        guard let token else { return false }
+        return constantTimeEqual(SHA256.hash(Array(token.utf8)), SHA256.hash(Array(self.formToken.utf8)))
+    }
+}
+
+/// Who is signed in at the console. The sessions are in the database, so that one begun at any auth process holds at all of them,
+/// and one that was ended is over everywhere.
+package struct ConsoleSessions: Sendable {
+    /// Bytes of a session's id: beyond guessing, and a multiple of three, which base64 writes without padding.
+    private static let idBytes = 33
+
+    private let table: ConsoleSessionTable
+    private let tokens: AdminTokens
+
+    package init(table: ConsoleSessionTable, tokens: AdminTokens) {
+        self.table = table
+        self.tokens = tokens
+    }
+
+    /// The role of an admin token.
+    func role(of token: String) -> AdminRole? { self.tokens.role(of: token.utf8) }
+
+    func begin(as role: AdminRole, at now: Timestamp) async throws(StoreError) -> ConsoleSession? {
+        let session = ConsoleSession(
+            id: randomBytes(Self.idBytes), role: role, endsAt: now + AuthLimits.consoleSessionLife)
+        guard let mark = self.tokens.mark(of: role, under: session.id) else { return nil }
+        try await self.table.add(SHA256.hash(session.id), mark: mark, until: session.endsAt, at: now)
+        return session
+    }
+
+    /// - Parameter cookie: the cookie's value.
+    /// - Returns: nil if no such session is under way, or its role has another token by now.
+    func session(_ cookie: String, at now: Timestamp) async throws(StoreError) -> ConsoleSession? {
+        guard let id = Base64.decode(cookie), id.count == Self.idBytes,
+            let found = try await self.table.session(SHA256.hash(id), at: now),
+            let role = self.tokens.role(marked: found.mark, under: id)
+        else { return nil }
+        return ConsoleSession(id: id, role: role, endsAt: found.endsAt)
+    }
+
+    func end(_ session: ConsoleSession) async throws(StoreError) {
+        try await self.table.remove(SHA256.hash(session.id))
+    }
+}

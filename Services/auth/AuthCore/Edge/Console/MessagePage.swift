@@ -1,0 +1,75 @@
+package import Contract
+package import HTTPAccess
+
+extension ConsolePage {
+    /// What came of looking a message up.
+    package enum LookUp: Sendable {
+        case nothing
+        case refused(HTTPRefusal)
+        case found(AdminDesk.Standing)
+    }
+
+    /// - Parameter asked: the id as it was typed.
+    package static func message(asked: String, _ lookUp: LookUp, at now: Timestamp) -> ConsolePage {
+        let (status, body): (HTTPRefusal?, HTML) =
+            switch lookUp {
+            case .nothing: (nil, "")
+            case .refused(let refusal): (refusal, "<p class=\"problem\" role=\"alert\">\(refusal.message)</p>")
+            case .found(let standing):
+                (nil, "<div class=\"stack\">\(standing.deliveries.map { self.delivery($0, standing.wakes[$0.recipient], at: now) })</div>")
+            }
+        return ConsolePage(
+            .messages, title: "Messages", status: status?.status ?? .ok,
+            body: """
+                \(self.heading("Messages", "Where a message stands with each recipient. Known for 14 days; never its content."))
+                <form method="get" action="/console/messages" class="card actions">
+                <input name="id" id="id" class="id" required maxlength="40" value="\(asked)" placeholder="messageId" aria-label="Message id" autocomplete="off" spellcheck="false">
+                <button id="find" class="main">Look up</button>
+                </form>
+                \(body)
+                """)
+    }
+
+    private static func delivery(_ delivery: ClusterViews.Delivery, _ wake: PushViews.Standing?, at now: Timestamp) -> HTML {
+        let start = delivery.acceptedAt
+        let steps = [
+            self.step("Accepted", start, nil), self.step("Delivered", delivery.deliveredAt, start),
+            self.step("Read", delivery.readAt, start), self.step("Expired", delivery.expiredAt, start),
+        ].compactMap { $0 }
+        // An older one was not for this message.
+        let own = wake.flatMap { $0.at >= start ? $0 : nil }
+        return """
+            <article class="card delivery">
+            <header><p class="parties">\(self.subject(delivery.sender)) <span>to</span> \(self.subject(delivery.recipient))</p>
+            <p><span class="tag \(self.tone(delivery.status))" id="status">\(delivery.status.rawValue)</span></p></header>
+            \(delivery.group.map { "<p class=\"small\">In the group <span class=\"id\">\(GroupIDText.prefix)\($0)</span></p>" } as HTML?)
+            <ol class="steps">\(steps)</ol>
+            \(own.map { self.wake($0, after: start, at: now) } ?? "<p class=\"small\">No wake-up was pushed for it.</p>" as HTML)
+            </article>
+            """
+    }
+
+    private static func tone(_ status: AdminOperations.MessageStatus) -> HTML {
+        switch status {
+        case .pending: "calm"
+        case .delivered, .read: "good"
+        case .expired: "bad"
+        }
+    }
+
+    private static func step(_ name: HTML, _ time: Timestamp?, _ start: Timestamp?) -> HTML? {
+        guard let time else { return nil }
+        return """
+            <li><b>\(name)</b><time datetime="\(Wording.machineTime(time))">\(Wording.time(time))</time>\(start.map { "<span class=\"when\">\(Wording.step(from: $0, to: time))</span>" } as HTML?)</li>
+            """
+    }
+
+    private static func wake(_ wake: PushViews.Standing, after start: Timestamp, at now: Timestamp) -> HTML {
+        """
+        <dl class="facts"><div><dt>Last wake-up</dt><dd>\(wake.provider), \(wake.result)</dd></div>
+        <div><dt>Tried</dt><dd>\(self.time(wake.at, at: now)) \(Wording.step(from: start, to: wake.at))</dd></div>
+        <div><dt>Device back</dt><dd>\(wake.wokeAt.map { self.time($0, at: now) } ?? "not seen yet")</dd></div>
+        <div><dt>Wake id</dt><dd class="id">\(wake.wakeID)</dd></div></dl>
+        """
+    }
+}

@@ -1,0 +1,67 @@
+package import Contract
+
+extension ConsolePage {
+    /// - Parameters:
+    ///   - changes: the latest, one more than is shown.
+    ///   - shown: of each list.
+    package static func overview(
+        _ figures: AdminDesk.Figures, changes: [AuditTable.Entry], deadLetters: [PushViews.DeadLetter], shown: Int,
+        at now: Timestamp
+    ) -> ConsolePage {
+        let statistics = figures.statistics
+        return ConsolePage(
+            .overview, title: "Overview", refresh: AuthLimits.consoleRefreshEvery,
+            body: """
+                \(self.heading("Overview", "<span class=\"live\"></span>As of \(Wording.clock(now)) UTC, renewed every \(AuthLimits.consoleRefreshEvery.components.seconds) s"))
+                <section class="figures" aria-label="Figures">
+                \(self.figure("online", "Online", figures.online, "of \(Wording.count(statistics.sessions)) sessions", isLarge: true))
+                \(self.figure("pendingMessages", "Messages waiting", statistics.pendingMessages, "not acknowledged yet", isLarge: true))
+                \(self.figure("reportsOpen", "Open reports", statistics.reportsOpen, "<a href=\"/console/reports\">Review</a>", isLarge: true, needsCare: statistics.reportsOpen > 0))
+                \(self.figure("users", "Users", statistics.users))
+                \(self.figure("devices", "Devices", statistics.devices))
+                \(self.figure("sessions", "Sessions", statistics.sessions))
+                \(self.figure("groups", "Groups", statistics.groups))
+                \(self.figure("attachments", "Attachments", statistics.attachments, "\(Wording.bytes(statistics.attachmentBytes))"))
+                \(self.figure("bansActive", "Bans", statistics.bansActive, "<a href=\"/console/bans\">List</a>"))
+                </section>
+                <div class="halves">
+                <section class="card"><header><h2>Latest changes</h2><a href="/console/audit">All</a></header>
+                \(changes.isEmpty ? self.empty("Nobody has changed anything yet.") : "<ol class=\"news\">\(changes.prefix(shown).map { self.news($0, at: now) })</ol>" as HTML)
+                </section>
+                <section class="card"><header><h2>Wake-ups given up</h2><a href="/console/wake-ups">All</a></header>
+                \(deadLetters.isEmpty ? self.empty("None. Every push found its provider.") : "<ol class=\"news\">\(deadLetters.prefix(shown).map { self.news($0, at: now) })</ol>" as HTML)
+                </section>
+                </div>
+                """)
+    }
+
+    private static func figure(
+        _ id: HTML, _ title: HTML, _ value: Int64, _ about: HTML = "", isLarge: Bool = false, needsCare: Bool = false
+    ) -> HTML {
+        """
+        <div class="card figure\(isLarge ? " large" : "" as HTML)\(needsCare ? " care" : "" as HTML)">
+        <h2>\(title)</h2><p class="value" id="\(id)">\(Wording.count(value))</p><p class="about">\(about)</p>
+        </div>
+        """
+    }
+
+    private static func news(_ entry: AuditTable.Entry, at now: Timestamp) -> HTML {
+        let event = entry.event
+        return """
+            <li><span><b>\(event.actor.rawValue)</b> \(event.action)\(event.target.map { " \(self.subject($0))" } as HTML?) \(self.result(event.result))</span>
+            <span class="when">\(self.distance(of: entry.at, at: now))</span></li>
+            """
+    }
+
+    private static func news(_ letter: PushViews.DeadLetter, at now: Timestamp) -> HTML {
+        """
+        <li><span>\(self.subject(letter.recipient)) \(letter.provider), \(letter.reason)</span>
+        <span class="when">\(self.distance(of: letter.at, at: now))</span></li>
+        """
+    }
+
+    /// Of an event; nothing to say if all went well.
+    static func result(_ result: String) -> HTML? {
+        result == AuditEvent.ok ? nil : "<span class=\"tag bad\">\(result)</span>"
+    }
+}

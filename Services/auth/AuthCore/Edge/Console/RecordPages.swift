@@ -1,0 +1,62 @@
+package import Contract
+
+// Lists that are only read.
+extension ConsolePage {
+    package static func wakeUps(
+        _ letters: ArraySlice<PushViews.DeadLetter>, next: Cursor?, at now: Timestamp
+    ) -> ConsolePage {
+        let rows = letters.map { letter -> HTML in
+            """
+            <tr><td data-label="Time">\(self.time(letter.at, at: now))</td>
+            <td data-label="Identity">\(self.subject(letter.recipient))</td><td data-label="Kind">\(letter.kind)</td>
+            <td data-label="Provider">\(letter.provider)</td><td data-label="Why">\(letter.reason)</td>
+            <td data-label="Tries" class="number">\(letter.tries)</td>
+            <td data-label="Wake id" class="id">\(letter.wakeID)</td></tr>
+            """
+        }
+        let list: HTML = """
+            <table class="card"><thead><tr><th>Time (UTC)</th><th>Identity</th><th>Kind</th><th>Provider</th><th>Why</th><th>Tries</th><th>Wake id</th></tr></thead>
+            <tbody>\(rows)</tbody></table>
+            """
+        return ConsolePage(
+            .wakeUps, title: "Wake-ups",
+            body: """
+                \(self.heading("Wake-ups given up", "Pushes that no provider took in the end. Their mail still waits. Known for 30 days."))
+                \(letters.isEmpty ? self.empty("None. Every push found its provider.") : list)
+                \(self.older(next) { Form.address("/console/wake-ups", [("cursor", $0)]) })
+                """)
+    }
+
+    /// - Parameters:
+    ///   - target: nil for whatever events are about.
+    ///   - isAll: also those of operations that only look.
+    package static func audit(
+        _ entries: ArraySlice<AuditTable.Entry>, target: String?, isAll: Bool, next: Cursor?, at now: Timestamp
+    ) -> ConsolePage {
+        let rows = entries.map { entry -> HTML in
+            let event = entry.event
+            return """
+                <tr><td data-label="Time">\(self.time(entry.at, at: now))</td><td data-label="Who">\(event.actor.rawValue)</td>
+                <td data-label="What">\(event.action) \(self.result(event.result))</td>
+                <td data-label="About">\(event.target.map { self.subject($0) })</td>
+                <td data-label="Note" dir="auto">\(event.note ?? "")</td></tr>
+                """
+        }
+        let list: HTML = """
+            <table class="card" id="events"><thead><tr><th>Time (UTC)</th><th>Who</th><th>What</th><th>About</th><th>Note</th></tr></thead>
+            <tbody>\(rows)</tbody></table>
+            """
+        return ConsolePage(
+            .audit, title: "Audit",
+            body: """
+                \(self.heading("Audit", "Who asked and did what, newest first. Nothing here can be changed or removed, not even by the service."))
+                <form method="get" action="/console/audit" class="card actions">
+                <input name="target" class="id" maxlength="64" value="\(target ?? "")" placeholder="Identity, report or message" aria-label="About" autocomplete="off" spellcheck="false">
+                <label class="check"><input type="checkbox" name="all" value="1"\(isAll ? " checked" : "" as HTML)> also what was only read</label>
+                <button id="filter" class="main">Show</button>
+                </form>
+                \(entries.isEmpty ? self.empty("Nothing is recorded here.") : list)
+                \(self.older(next) { Form.address("/console/audit", [("target", target), ("all", isAll ? "1" : nil), ("cursor", $0)]) })
+                """)
+    }
+}

@@ -1,0 +1,74 @@
+package import Contract
+import HTTPAccess
+
+extension ConsolePage {
+    static func reports(
+        _ entries: ArraySlice<ReportTable.Entry>, _ filter: ReportFilter, next: Cursor?, done: Done?,
+        _ visit: ConsoleRoutes.Visit
+    ) -> ConsolePage {
+        self.reports(entries, filter, next: next, done: done, of: visit.session, at: visit.now)
+    }
+
+    package static func reports(
+        _ entries: ArraySlice<ReportTable.Entry>, _ filter: ReportFilter, next: Cursor?, done: Done?,
+        of session: ConsoleSession, at now: Timestamp
+    ) -> ConsolePage {
+        let word = filter.status?.rawValue ?? ReportFilter.all
+        return ConsolePage(
+            .reports, title: "Reports",
+            body: """
+                \(self.heading("Reports", "What people say about each other, newest first. The messages themselves stay sealed: evidence is a message whose signature was checked."))
+                \(self.said(done))
+                <nav class="tabs" aria-label="Which reports">\(self.tabs(filter))</nav>
+                \(entries.isEmpty ? self.empty("No reports here.") : "<div class=\"stack\">\(entries.map { self.report($0, of: session, at: now) })</div>" as HTML)
+                \(self.older(next) { Form.address("/console/reports", [("status", word), ("cursor", $0)]) })
+                """)
+    }
+
+    private static func tabs(_ filter: ReportFilter) -> [HTML] {
+        let all = AdminOperations.ReportStatus.allCases.map { Optional($0) } + [nil]
+        return all.map { status in
+            let word = status?.rawValue ?? ReportFilter.all
+            let isCurrent = status == filter.status
+            return """
+                <a href="\(Form.address("/console/reports", [("status", word)]))"\(isCurrent ? " aria-current=\"true\"" : "" as HTML)>\(word)</a>
+                """
+        }
+    }
+
+    private static func report(_ entry: ReportTable.Entry, of session: ConsoleSession, at now: Timestamp) -> HTML {
+        let isOpen = entry.status == AdminOperations.ReportStatus.open.rawValue
+        let form = session.role >= .operator ? self.decision(on: entry, of: session) : nil
+        return """
+            <article class="card report" data-report="\(entry.id)">
+            <header>
+            <p><span class="tag">\(entry.reason)</span> \(self.verdict(entry.hasEvidence)) \(isOpen ? nil : "<span class=\"tag calm\">\(entry.status)</span>" as HTML?)</p>
+            <p class="when">\(self.distance(of: entry.createdAt, at: now))</p>
+            </header>
+            <p class="parties">\(self.subject(entry.target)) <span>reported by</span> \(self.subject(entry.reporter))</p>
+            \(entry.note.flatMap { $0.isEmpty ? nil : "<blockquote dir=\"auto\">\($0)</blockquote>" } as HTML?)
+            \(entry.reviewedAt.map { "<p class=\"small\">Reviewed \(self.time($0, at: now)) UTC</p>" } as HTML?)
+            \(isOpen ? form : form.map { "<details><summary>Decide again</summary>\($0)</details>" } as HTML?)
+            </article>
+            """
+    }
+
+    private static func verdict(_ hasEvidence: Bool) -> HTML {
+        // Forged evidence is never stored.
+        hasEvidence
+            ? "<span class=\"verdict good\">Evidence verified: signed by the accused</span>"
+            : "<span class=\"verdict\">No evidence</span>"
+    }
+
+    private static func decision(on entry: ReportTable.Entry, of session: ConsoleSession) -> HTML {
+        """
+        <form method="post" action="/console/reports/\(entry.id)/review" class="actions">
+        \(self.formToken(of: session))
+        <input name="note" maxlength="\(Limits.reportNoteCharacters.upperBound)" placeholder="Note for the record (optional)" aria-label="Note for the record">
+        <button name="decision" value="dismiss">Dismiss</button>
+        <button name="decision" value="warn">Warn</button>
+        <span class="pair">\(self.terms(.forever))<button name="decision" value="ban" class="danger">Ban</button></span>
+        </form>
+        """
+    }
+}

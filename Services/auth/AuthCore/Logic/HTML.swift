@@ -1,0 +1,51 @@
+package import Contract
+
+/// A piece of a page. What stands in the source is markup; every interpolated value is text, and escaped:
+/// ```swift
+/// let row: HTML = "<td title=\"\(report.id)\">\(report.note)</td>"
+/// ```
+/// No value can become markup: literals are `StaticString`s, which cannot be made from values. Values stand in an element's
+/// text or between the double quotes of an attribute, where the five characters below are all that has a meaning
+/// (HTML Standard, 13.1.2.3 and 13.1.4); never in a script, a style, or as a whole URL.
+package struct HTML: Sendable, ExpressibleByStringInterpolation {
+    package private(set) var text: String
+
+    package init(stringLiteral markup: StaticString) { self.text = markup.description }
+    package init(stringInterpolation: StringInterpolation) { self.text = stringInterpolation.text }
+
+    package struct StringInterpolation: StringInterpolationProtocol {
+        fileprivate var text = ""
+
+        package init(literalCapacity: Int, interpolationCount: Int) {
+            self.text.reserveCapacity(literalCapacity + 32 * interpolationCount)
+        }
+
+        package mutating func appendLiteral(_ markup: StaticString) { self.text += markup.description }
+
+        // The types that pages say. Not everything that describes itself: an array of pieces would, too.
+
+        package mutating func appendInterpolation(_ text: some StringProtocol) { self.append(text) }
+        package mutating func appendInterpolation(_ number: some BinaryInteger) { self.append(String(number)) }
+        package mutating func appendInterpolation(_ id: WhisperID) { self.append(id.description) }
+        package mutating func appendInterpolation(_ id: UUIDText) { self.append(id.description) }
+
+        private mutating func append(_ text: some StringProtocol) {
+            for character in text.unicodeScalars {
+                switch character {
+                case "&": self.text += "&amp;"
+                case "<": self.text += "&lt;"
+                case ">": self.text += "&gt;"
+                case "\"": self.text += "&quot;"
+                case "'": self.text += "&#39;"
+                default: self.text.unicodeScalars.append(character)
+                }
+            }
+        }
+
+        // What is a page's already.
+
+        package mutating func appendInterpolation(_ piece: HTML) { self.text += piece.text }
+        package mutating func appendInterpolation(_ piece: HTML?) { self.text += piece?.text ?? "" }
+        package mutating func appendInterpolation(_ pieces: [HTML]) { for piece in pieces { self.text += piece.text } }
+    }
+}

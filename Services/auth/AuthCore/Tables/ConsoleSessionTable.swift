@@ -1,0 +1,31 @@
+package import Contract
+package import Store
+
+/// The only code that reads or writes `auth.console_sessions`. It knows digests alone: nobody can sign in with what it holds.
+package struct ConsoleSessionTable: Sendable {
+    private let pool: PostgresPool
+
+    package init(_ pool: PostgresPool) { self.pool = pool }
+
+    /// Adds a session, and removes those that have ended.
+    package func add(_ idHash: Bytes32, mark: Bytes32, until end: Timestamp, at now: Timestamp) async throws(StoreError) {
+        _ = try await self.pool.pipeline([
+            "DELETE FROM auth.console_sessions WHERE ends_at <= \(now)",
+            "INSERT INTO auth.console_sessions (id_hash, role_mark, ends_at) VALUES (\(idHash), \(mark), \(end))",
+        ])
+    }
+
+    /// The session, if it has not ended.
+    package func session(
+        _ idHash: Bytes32, at now: Timestamp
+    ) async throws(StoreError) -> (mark: Bytes32, endsAt: Timestamp)? {
+        let rows = try await self.pool.query(
+            "SELECT role_mark, ends_at FROM auth.console_sessions WHERE id_hash = \(idHash) AND ends_at > \(now)")
+        guard var row = rows.first else { return nil }
+        return (try row.next(), try row.next())
+    }
+
+    package func remove(_ idHash: Bytes32) async throws(StoreError) {
+        try await self.pool.execute("DELETE FROM auth.console_sessions WHERE id_hash = \(idHash)")
+    }
+}
