@@ -1,0 +1,67 @@
+import ArgumentParser
+import CSimulation
+import Glibc
+
+/// Plays worlds from seeds, and says which of them break a promise. Each seed is one course of events, and every time the same.
+@main struct SimulateCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "whisper-simulate",
+        abstract: "A whole cluster and its clients in one thread, from seeds: what breaks a promise is shown with its seed.")
+
+    @Option(help: "Seeds to play.") var seeds: UInt64 = 1_000
+    @Option(help: "The first of them.") var first: UInt64 = 0
+    @Option(help: "One seed alone.") var seed: UInt64?
+    @Option(help: "Seconds of each world in which things go wrong.") var seconds: Int64 = 45
+    @Flag(help: "Nothing goes wrong.") var calm = false
+    @Flag(help: "Say what happens.") var trace = false
+    @Option(help: "A bug to be found: \(Mutation.allCases.map(\.rawValue).joined(separator: ", ")).") var mutation: Mutation?
+
+    func run() throws {
+        try Self.makeHashesRepeatable()
+        AnyTurn.install()
+        let range = self.seed.map { $0...$0 } ?? self.first...(self.first + max(self.seeds, 1) - 1)
+        let begin = Self.processorTime
+        var total = (sent: 0, arrived: 0, live: 0, events: 0)
+        for seed in range {
+            let world = World(seed: seed, isCalm: self.calm, mutation: self.mutation, isTracing: self.trace)
+            world.play(seconds: self.seconds)
+            if self.calm, world.record.repeatedLive > 0 { world.record.fault("\(world.record.repeatedLive) came twice for no reason") }
+            guard world.record.faults.isEmpty else {
+                print("seed \(seed) breaks a promise:")
+                for fault in world.record.faults.prefix(5) { print("  \(fault)") }
+                print("replay: \(self.replay(seed))")
+                throw ExitCode(2)
+            }
+            total.sent += world.record.count.sent
+            total.arrived += world.record.count.arrived
+            total.live += world.record.live
+            total.events += world.machine.count
+            world.end()
+        }
+        print(
+            "\(range.count) seeds kept every promise: \(total.sent) messages, \(total.arrived) arrived, \(total.live) times live, "
+                + "\(total.events) events, \((Self.processorTime - begin) / 1_000) s")
+    }
+
+    private func replay(_ seed: UInt64) -> String {
+        var words = ["whisper-simulate --seed \(seed) --trace"]
+        if self.seconds != 45 { words.append("--seconds \(self.seconds)") }
+        if self.calm { words.append("--calm") }
+        if let mutation { words.append("--mutation \(mutation.rawValue)") }
+        return words.joined(separator: " ")
+    }
+
+    /// The order in a `Dictionary` differs from process to process, unless its environment says otherwise from the start.
+    private static func makeHashesRepeatable() throws {
+        guard getenv("SWIFT_DETERMINISTIC_HASHING") == nil else { return }
+        setenv("SWIFT_DETERMINISTIC_HASHING", "1", 1)
+        var arguments = CommandLine.arguments.map { strdup($0) } + [nil]
+        execv("/proc/self/exe", &arguments)
+        throw ExitCode.failure
+    }
+
+    /// Milliseconds.
+    private static var processorTime: Int { clock() / (CLOCKS_PER_SEC / 1_000) }
+}
+
+extension Mutation: ExpressibleByArgument {}
