@@ -35,9 +35,9 @@ package struct PushTables: Sendable {
             }
         },
         StoreModel.writes("INSERT INTO push.recipients AS mine") { model, parameters in
-            let ids: [WhisperID] = parameters(2)
-            let (sent, due): ([Timestamp], [Timestamp]) = (parameters(7), parameters(10))
-            let (unanswered, failures): ([Int16], [Int16]) = (parameters(8), parameters(9))
+            let ids: [WhisperID] = parameters(3)
+            let (sent, due): ([Timestamp], [Timestamp]) = (parameters(8), parameters(11))
+            let (unanswered, failures): ([Int16], [Int16]) = (parameters(9), parameters(10))
             for (index, id) in ids.enumerated() {
                 model.push.recipients[id] = Recipient(
                     sentAt: sent[index] == Self.never ? nil : sent[index], unanswered: unanswered[index],

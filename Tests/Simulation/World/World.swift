@@ -39,6 +39,7 @@ final class World {
     private(set) var record: Record!
     private var weather: Weather
     private var isStormy = false
+    private var isOver = false
     /// Longest time until a client has stored what it sees; nanoseconds.
     let storingMax: Int64
     private var phones: [Phone] = []
@@ -145,13 +146,15 @@ final class World {
     func end() {
         for gateway in self.gateways { gateway.host.die() }
         for service in self.services { service.host.die() }
-        self.phones = []
+        self.isOver = true
         self.machine.run(until: self.machine.now + .seconds(3_600))
+        self.phones = []
     }
 
     // MARK: Clients
 
     private func tickPhones() {
+        guard !self.isOver else { return }
         for phone in self.phones { phone.tick() }
         self.machine.after(.milliseconds(200)) { [unowned self] in self.tickPhones() }
     }
@@ -161,7 +164,7 @@ final class World {
     }
 
     /// Once in a while a client does not store what it has seen.
-    func forgets() -> Bool { self.isStormy && self.machine.random.isOne(in: 12) }
+    func forgets() -> Bool { self.isStormy && self.weather.lines > 0 && self.machine.random.isOne(in: 12) }
 
     private func isAway(_ identity: WhisperID) -> Bool {
         self.phones.contains { $0.person.identity == identity && $0.sleepsSince != nil }
