@@ -273,10 +273,15 @@ final class Phone {
             }
             self.lastSeen = number
         }
-        // Stored a moment later, and acknowledged then; what is not stored is lost with the connection.
+        // Stored a moment later, and acknowledged then. What came live and is not stored comes again; what came in a page, when
+        // the client reads its mailbox the next time.
         let (line, delay) = (self.lineNumber, Int64.random(in: 0...self.world.storingMax, using: &self.machine.random))
         self.machine.after(delay) { [unowned self] in
-            guard self.lineNumber == line, let token, !self.world.forgets() else { return }
+            guard self.lineNumber == line, let token else { return }
+            guard !self.world.forgets() else {
+                if askedAt != nil { self.hangUp(rest: .seconds(1)) }
+                return
+            }
             self.stored.insert(id)
             self.world.trace("\(self.person.name) acknowledges \(id)")
             self.line?.send(
