@@ -47,7 +47,7 @@ package enum Keyspace {
     package static func presence(_ identity: WhisperID) -> KeyName { KeyName("presence:\(identity)") }
 
     /// A `Session`, by the hash of its token. A cache of auth's table.
-    package static func session(_ tokenHash: Bytes32) -> KeyName { KeyName("session:\(hex(tokenHash.bytes))") }
+    package static func session(_ tokenHash: Bytes32) -> KeyName { KeyName("session:\(Hexadecimal.text(tokenHash.bytes))") }
 
     /// A login challenge that was given out and not answered yet.
     package static func challenge(_ id: UUIDText) -> KeyName {
@@ -69,9 +69,4 @@ package enum Keyspace {
 
     /// Set by a process while it runs. When it is gone, so is everything else: Redis has been emptied.
     package static func canary(_ process: NodeID) -> KeyName { KeyName("canary:\(process)") }
-
-    private static func hex(_ bytes: [UInt8]) -> String {
-        let digits = Array("0123456789abcdef".utf8)
-        return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
-    }
 }

@@ -44,8 +44,9 @@ package struct AdminTokens: Sendable {
 
     private static func hash(of secret: Secret) throws(Unusable) -> Bytes32 {
         guard secret.revealed.hasPrefix(Self.hashMark) else { return SHA256.hash(Array(secret.revealed.utf8)) }
-        let digits = secret.revealed.dropFirst(Self.hashMark.count).compactMap(\.hexDigitValue)
-        guard digits.count == 64, secret.revealed.utf8.count == Self.hashMark.utf8.count + 64 else { throw Unusable() }
-        return Bytes32(stride(from: 0, to: 64, by: 2).map { UInt8(digits[$0] << 4 | digits[$0 + 1]) })!
+        guard let hash = Hexadecimal.bytes(secret.revealed.dropFirst(Self.hashMark.count)).flatMap({ Bytes32($0) }) else {
+            throw Unusable()
+        }
+        return hash
     }
 }

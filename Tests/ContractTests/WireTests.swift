@@ -133,7 +133,8 @@ extension Seeded {
                     let through = self.int64()
                     return BoundConnection(
                         caller: self.caller(), node: self.node(), connection: self.connection(),
-                        progress: self.one(of: [.fresh, .paging, .live(through: through)]), isFirst: self.chance(2))
+                        progress: self.one(of: [.fresh, .paging, .live(through: through)]), 
+                        standing: self.one(of: [.new, .unconfirmed, .confirmed]))
                 })
         case 4: return .unbound(identity: self.whisperID(), node: self.node(), connection: self.connection())
         default: return .outcomesConfirmed((0..<self.upTo(5)).map { _ in self.int64() })

@@ -9,29 +9,29 @@ import Testing
     private let node = NodeID(value: 1)
 
     private func bound(
-        _ progress: BoundConnection.Progress = .fresh, isFirst: Bool = false, connection: UInt64 = 1
+        _ standing: BoundConnection.Standing, _ progress: BoundConnection.Progress = .fresh, connection: UInt64 = 1
     ) -> BoundConnection {
         BoundConnection(
             caller: Caller(identity: self.alice, epoch: Epoch(value: 1)), node: self.node,
-            connection: ConnectionID(value: connection), progress: progress, isFirst: isFirst)
+            connection: ConnectionID(value: connection), progress: progress, standing: standing)
     }
 
     private func session(_ bound: BoundConnection) -> MailboxSession { MailboxSession(bound, newest: nil, at: 0) }
 
     @Test func whoeverIsNewAndUnknownHasCome() {
         var memory = PresenceMemory(contract)
-        memory.came(self.bound(isFirst: true), known: nil, at: 100_000)
+        memory.came(self.bound(.new), known: nil, at: 100_000)
         #expect(memory.machine.changes(at: 100_000).map(\.state) == [.online])
         #expect(memory.newcomers == [self.alice])
     }
 
     /// A takeover: the router before us has heard the first announcement, and has told of it; its confirmation got lost, or
     /// the gateway was faster. That the connection is fresh says only that the gateway has heard nothing yet.
-    @Test(arguments: [BoundConnection.Progress.fresh, .paging, .live(through: 7)])
-    func whoeverIsAnnouncedAgainAfterATakeoverHasNotCome(progress: BoundConnection.Progress) {
+    @Test(arguments: [BoundConnection.Standing.unconfirmed, .confirmed])
+    func whoeverIsAnnouncedAgainAfterATakeoverHasNotCome(standing: BoundConnection.Standing) {
         var memory = PresenceMemory(contract)
         memory.adoptedAt[Partition(of: self.alice)] = 100_000
-        memory.came(self.bound(progress), known: nil, at: 100_500)
+        memory.came(self.bound(standing), known: nil, at: 100_500)
         #expect(memory.machine.changes(at: 900_000).isEmpty)
         #expect(memory.newcomers.isEmpty)
     }
@@ -40,9 +40,9 @@ import Testing
     @Test func whoeverCameWhileNobodyOwnedThePartitionIsToldAfterTheAbsence() {
         var memory = PresenceMemory(contract)
         memory.adoptedAt[Partition(of: self.alice)] = 100_000
-        let first = self.bound(isFirst: true)
+        let first = self.bound(.new)
         memory.came(first, known: nil, at: 100_100)
-        memory.came(self.bound(), known: self.session(first), at: 103_100)
+        memory.came(self.bound(.unconfirmed), known: self.session(first), at: 103_100)
         #expect(memory.machine.changes(at: 114_999).isEmpty)
         #expect(memory.machine.changes(at: 115_000).map(\.state) == [.online])
         #expect(memory.newcomers == [self.alice])
@@ -50,8 +50,8 @@ import Testing
 
     @Test func anotherConnectionOfSomebodyWhoIsThereIsNoComing() {
         var memory = PresenceMemory(contract)
-        let older = self.session(self.bound(isFirst: true))
-        memory.came(self.bound(isFirst: true, connection: 2), known: older, at: 100_000)
+        let older = self.session(self.bound(.new))
+        memory.came(self.bound(.new, connection: 2), known: older, at: 100_000)
         #expect(memory.machine.changes(at: 900_000).isEmpty)
         // But it knows nothing yet.
         #expect(memory.newcomers == [self.alice])
@@ -66,7 +66,7 @@ import Testing
         memory.adoptedAt[Partition(of: self.alice)] = 100_000
         memory.hold(.online, about: bob, for: self.alice, at: 100_100)
         memory.hold(gone, about: bob, for: self.alice, at: 100_200)
-        memory.came(self.bound(.live(through: 7)), known: nil, at: 100_300)
+        memory.came(self.bound(.confirmed, .live(through: 7)), known: nil, at: 100_300)
         #expect(memory.pairs.due(at: 130_300) == [.init(listener: self.alice, about: bob, state: gone)])
     }
 
@@ -76,7 +76,7 @@ import Testing
         memory.hold(.online, about: identity(2), for: self.alice, at: 100_100)
         memory.hold(.online, about: identity(3), for: self.alice, at: 110_000)
         memory.forgetEarlyNews(at: 110_000)
-        memory.came(self.bound(.live(through: 7)), known: nil, at: 110_100)
+        memory.came(self.bound(.confirmed, .live(through: 7)), known: nil, at: 110_100)
         #expect(memory.pairs.pairs == 0)
     }
 

@@ -31,7 +31,7 @@ struct MailboxWorld {
         case accept
         case receipt(Int64)
         case fetch(connection: UInt64, after: Int64)
-        case bound(connection: UInt64, BoundConnection.Progress)
+        case bound(BoundConnection)
         case unbound(connection: UInt64)
     }
 
@@ -40,6 +40,7 @@ struct MailboxWorld {
         case bound(connection: UInt64, isCaughtUp: Bool)
         case mail(connection: UInt64, [Int64], again: Bool)
         case page(connection: UInt64, [Int64], hasMore: Bool)
+        case replaced(connection: UInt64)
     }
 
     private var random: SeededNumbers
@@ -178,8 +179,13 @@ struct MailboxWorld {
     }
 
     private mutating func announce() {
+        self.jobs.append(
+            .bound(
+                BoundConnection(
+                    caller: Caller(identity: WhisperID(bits: 1)!, epoch: Epoch(value: 1)), node: NodeID(value: 1),
+                    connection: ConnectionID(value: self.connection), progress: self.progress.progress,
+                    standing: self.progress.standing)))
         self.progress.announced(at: self.now)
-        self.jobs.append(.bound(connection: self.connection, self.progress.progress))
     }
 
     private mutating func ask(after: Int64) {
@@ -202,6 +208,9 @@ struct MailboxWorld {
             for number in numbers { self.see(number, isPage: true) }
             self.askedAt = nil
             if hasMore, let last = numbers.last { self.ask(after: last) }
+        case .replaced(let connection):
+            // There is one phone, and this is its only connection.
+            if self.isConnected, connection == self.connection { self.faults.append("the live connection was ended") }
         }
     }
 
@@ -264,14 +273,16 @@ struct MailboxWorld {
             if self.session?.connection.value == connection {
                 self.session!.paged(last: page.last, isLast: waiting.count == page.count, at: self.now)
             }
-        case .bound(let connection, let progress):
-            // A connection that is gone already is told so.
-            if let known = self.session, known.connection.value > connection { return }
-            let bound = BoundConnection(
-                caller: Caller(identity: WhisperID(bits: 1)!, epoch: Epoch(value: 1)), node: NodeID(value: 1),
-                connection: ConnectionID(value: connection), progress: progress, isFirst: false)
+        case .bound(let bound):
+            // The end of the other one was lost, or has not come yet.
+            if let known = self.session, known.connection != bound.connection {
+                guard bound.wins(over: known.caller) else {
+                    return self.notices.append(.replaced(connection: bound.connection.value))
+                }
+                self.notices.append(.replaced(connection: known.connection.value))
+            }
             self.session = MailboxSession(bound, newest: self.mailbox.last?.number, at: self.now)
-            self.notices.append(.bound(connection: connection, isCaughtUp: self.session!.isCaughtUp))
+            self.notices.append(.bound(connection: bound.connection.value, isCaughtUp: self.session!.isCaughtUp))
         case .unbound(let connection):
             if self.session?.connection.value == connection { self.session = nil }
         }

@@ -79,6 +79,52 @@ package struct JSONWriter {
         self.bytes.append(contentsOf: value)
     }
 
+    /// An array, each of its elements written by `append`.
+    package mutating func add<Elements: Sequence>(
+        _ name: StaticString, array elements: Elements, _ append: (Elements.Element, inout [UInt8]) -> Void
+    ) {
+        self.name(name)
+        self.bytes.append(UInt8(ascii: "["))
+        var needsComma = false
+        for element in elements {
+            if needsComma { self.bytes.append(UInt8(ascii: ",")) }
+            needsComma = true
+            append(element, &self.bytes)
+        }
+        self.bytes.append(UInt8(ascii: "]"))
+    }
+
+    /// An array of objects, the members of each written by `write`.
+    package mutating func add<Elements: Sequence>(
+        _ name: StaticString, objects elements: Elements, _ write: (Elements.Element, inout JSONWriter) -> Void
+    ) {
+        self.name(name)
+        self.bytes.append(UInt8(ascii: "["))
+        var needsComma = false
+        for element in elements {
+            if needsComma { self.bytes.append(UInt8(ascii: ",")) }
+            needsComma = true
+            self.bytes.append(UInt8(ascii: "{"))
+            self.needsComma = false
+            write(element, &self)
+            self.bytes.append(UInt8(ascii: "}"))
+        }
+        self.bytes.append(UInt8(ascii: "]"))
+        self.needsComma = true
+    }
+
+    package mutating func add(_ name: StaticString, strings: [String]) {
+        self.add(name, array: strings) { Self.append(string: $0, to: &$1) }
+    }
+
+    package mutating func add(_ name: StaticString, identities: [WhisperID]) {
+        self.add(name, array: identities) { identity, output in
+            output.append(UInt8(ascii: "\""))
+            identity.forEachByte { output.append($0) }
+            output.append(UInt8(ascii: "\""))
+        }
+    }
+
     /// A field of a checked payload, under its own name.
     package mutating func add(_ name: StaticString, _ field: Int, of payload: Payload) {
         self.name(name)

@@ -249,20 +249,34 @@ package struct BoundConnection: Sendable {
         case live(through: Int64)
     }
 
+    /// What routers can have heard of the connection. Says nothing of its mail: a page may be answered before.
+    package enum Standing: UInt8, Sendable {
+        /// It has just been bound, and is announced for the first time.
+        case new
+        /// Announced before, but confirmed by none. A router that is gone may have heard it.
+        case unconfirmed
+        /// A router has confirmed it.
+        case confirmed
+    }
+
     package var caller: Caller
     package var node: NodeID
     package var connection: ConnectionID
     package var progress: Progress
-    /// The connection has just been bound, and this is said of it for the first time. What is said again may have been heard
-    /// by a router that is gone.
-    package var isFirst: Bool
+    package var standing: Standing
 
-    package init(caller: Caller, node: NodeID, connection: ConnectionID, progress: Progress, isFirst: Bool) {
+    package init(caller: Caller, node: NodeID, connection: ConnectionID, progress: Progress, standing: Standing) {
         self.caller = caller
         self.node = node
         self.connection = connection
         self.progress = progress
-        self.isFirst = isFirst
+        self.standing = standing
+    }
+
+    /// Whether it takes the place of another connection of its identity: a newer session does, and within a session whichever
+    /// was bound last. A connection that routers have confirmed was there before one that they hear of now.
+    package func wins(over other: Caller) -> Bool {
+        self.standing != .confirmed || other.epoch < self.caller.epoch
     }
 }
 
@@ -278,7 +292,7 @@ extension BoundConnection: WireCodable {
             writer.write(UInt8(2))
             writer.write(through)
         }
-        writer.write(self.isFirst)
+        writer.write(self.standing.rawValue)
     }
 
     package init(from reader: inout WireReader) throws(WireError) {
@@ -291,6 +305,8 @@ extension BoundConnection: WireCodable {
         case 2: self.progress = .live(through: try reader.read())
         case let other: throw .unknown(other)
         }
-        self.isFirst = try reader.readBool()
+        let value = try reader.read(UInt8.self)
+        guard let standing = Standing(rawValue: value) else { throw .unknown(value) }
+        self.standing = standing
     }
 }

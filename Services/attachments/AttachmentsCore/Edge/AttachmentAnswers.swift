@@ -14,15 +14,12 @@ enum AttachmentAnswers {
         var partBytes = Limits.uploadPartBytes
         var missing: [(part: UploadPlan.Part, url: String)]
 
-        fileprivate var json: [UInt8] {
-            AttachmentAnswers.array(
-                self.missing.map { part, url in
-                    var json = JSONWriter(capacity: 512)
-                    json.add("number", Int64(part.number))
-                    json.add("sizeBytes", part.sizeBytes)
-                    json.add("uploadUrl", url)
-                    return json.finished()
-                })
+        fileprivate func add(to json: inout JSONWriter) {
+            json.add("parts", objects: self.missing) { missing, json in
+                json.add("number", Int64(missing.part.number))
+                json.add("sizeBytes", missing.part.sizeBytes)
+                json.add("uploadUrl", missing.url)
+            }
         }
     }
 
@@ -35,7 +32,7 @@ enum AttachmentAnswers {
         if let parts {
             var multipart = JSONWriter(capacity: 4_096)
             multipart.add("partBytes", parts.partBytes)
-            multipart.add("parts", json: parts.json)
+            parts.add(to: &multipart)
             json.add("multipart", json: multipart.finished())
         }
         return json.finished()
@@ -46,8 +43,8 @@ enum AttachmentAnswers {
         json.add("expiresAt", until)
         json.add("headers", json: Self.headers)
         json.add("partBytes", parts.partBytes)
-        json.add("received", json: Self.array(received.map { Array(String($0).utf8) }))
-        json.add("parts", json: parts.json)
+        json.add("received", array: received) { $1 += String($0).utf8 }
+        parts.add(to: &json)
         return json.finished()
     }
 
@@ -79,20 +76,10 @@ enum AttachmentAnswers {
         json.add("rows", Int64(report.rows))
         json.add("leaked", Int64(report.leaked))
         json.add("leakedBytes", report.leakedBytes)
-        json.add("leakedKeys", json: Self.array(report.leakedKeys.map(Self.text)))
+        json.add("leakedKeys", strings: report.leakedKeys)
         json.add("dangling", Int64(report.dangling))
-        json.add("danglingKeys", json: Self.array(report.danglingKeys.map(Self.text)))
+        json.add("danglingKeys", strings: report.danglingKeys)
         json.add("fixed", Int64(report.fixed))
         return json.finished()
-    }
-
-    private static func text(_ text: String) -> [UInt8] {
-        var json: [UInt8] = []
-        JSONWriter.append(string: text, to: &json)
-        return json
-    }
-
-    private static func array(_ elements: [[UInt8]]) -> [UInt8] {
-        [UInt8(ascii: "[")] + elements.joined(separator: [UInt8(ascii: ",")]) + [UInt8(ascii: "]")]
     }
 }

@@ -87,8 +87,7 @@ package enum AdminAnswers {
     ) -> [UInt8] {
         var json = JSONWriter(capacity: 256)
         json.add("messageId", id)
-        let list = deliveries.map { delivery in
-            var json = JSONWriter()
+        json.add("deliveries", objects: deliveries) { delivery, json in
             json.add("from", delivery.sender)
             json.add("to", delivery.recipient)
             if let group = delivery.group { json.add("groupId", group: group) }
@@ -101,9 +100,7 @@ package enum AdminAnswers {
             if let push = standing[delivery.recipient], push.at >= delivery.acceptedAt {
                 json.add("push", json: self.pushed(push))
             }
-            return json.finished()
         }
-        json.add("deliveries", json: self.array(list))
         return json.finished()
     }
 
@@ -122,12 +119,8 @@ package enum AdminAnswers {
     ) -> [UInt8] {
         let shown = entries.prefix(limit)
         var json = JSONWriter(capacity: 256 * (shown.count + 1))
-        json.add(name, json: self.array(shown.map(write)))
+        json.add(name, array: shown) { $1 += write($0) }
         if entries.count > limit, let last = shown.last { json.add("nextCursor", Cursor(after: number(last)).text) }
         return json.finished()
-    }
-
-    private static func array(_ elements: [[UInt8]]) -> [UInt8] {
-        [UInt8(ascii: "[")] + Array(elements.joined(separator: [UInt8(ascii: ",")])) + [UInt8(ascii: "]")]
     }
 }

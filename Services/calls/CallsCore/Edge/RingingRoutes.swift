@@ -63,20 +63,14 @@ package struct RingingRoutes: Sendable {
     }
 
     private func response(_ calls: [RingingCall]) -> Response {
-        var list: [UInt8] = [UInt8(ascii: "[")]
-        for (index, call) in calls.enumerated() {
-            if index > 0 { list.append(UInt8(ascii: ",")) }
-            var json = JSONWriter()
+        var json = JSONWriter()
+        json.add("calls", objects: calls) { call, json in
             json.add("callId", call.callID)
             json.add("from", call.caller)
             json.add("isVideo", call.isVideo)
             json.add("wakeId", call.wakeID)
             json.add("ringsUntil", call.ringsUntil)
-            list += json.finished()
         }
-        list.append(UInt8(ascii: "]"))
-        var json = JSONWriter()
-        json.add("calls", json: list)
         return .answer(json.finished())
     }
 }

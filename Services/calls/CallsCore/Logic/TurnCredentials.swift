@@ -15,24 +15,15 @@ package struct TurnCredentials: Equatable, Sendable {
 
     /// - Parameter pseudonym: random, new for each answer.
     package init(secret: Secret, pseudonym: [UInt8], expiresAt: Timestamp) {
-        let name = pseudonym.map { byte in
-            (byte < 16 ? "0" : "") + String(byte, radix: 16)
-        }.joined()
-        self.username = "\(expiresAt.milliseconds / 1_000):\(name)"
+        self.username = "\(expiresAt.milliseconds / 1_000):\(Hexadecimal.text(pseudonym))"
         let code = hmacSHA1(key: Array(secret.revealed.utf8), Array(self.username.utf8))
         self.credential = String(decoding: Base64.encode(code), as: UTF8.self)
     }
 
     /// The payload of `turn_credentials`.
     package func payload(urls: [String], ttl: Duration) -> [UInt8] {
-        var list: [UInt8] = [UInt8(ascii: "[")]
-        for (index, url) in urls.enumerated() {
-            if index > 0 { list.append(UInt8(ascii: ",")) }
-            JSONWriter.append(string: url, to: &list)
-        }
-        list.append(UInt8(ascii: "]"))
         var json = JSONWriter()
-        json.add("urls", json: list)
+        json.add("urls", strings: urls)
         json.add("username", self.username)
         json.add("credential", self.credential)
         json.add("ttl", ttl.components.seconds)

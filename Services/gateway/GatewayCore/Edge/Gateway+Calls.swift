@@ -12,7 +12,9 @@ extension Gateway {
         let identity = session.caller.identity
         let peer = frame.definition.schema.index(of: "to").map { frame.payload.whisperID($0) }
         let number = self.questions.ask(
-            .init(connection: connection.id, requestID: frame.requestID, kind: .frame), at: self.now)
+            .init(
+                connection: connection.id, requestID: frame.requestID, kind: .frame, epoch: session.caller.epoch),
+            at: self.now)
         let request = CallRequest(
             answer: AnswerAddress(node: self.node, question: number), connection: connection.id, session: session,
             requestID: frame.requestID, type: frame.definition.type,

@@ -164,10 +164,10 @@ package actor Gateway {
     /// - Parameter now: it has just been bound.
     func announce(_ connection: Connection, now: Bool = false) {
         guard let session = connection.session, connection.isOpen else { return }
-        connection.mailbox.announced(at: self.now)
         let announcement = BoundConnection(
             caller: session.caller, node: self.node, connection: connection.id,
-            progress: connection.mailbox.progress, isFirst: now)
+            progress: connection.mailbox.progress, standing: connection.mailbox.standing)
+        connection.mailbox.announced(at: self.now)
         let partition = Partition(of: session.caller.identity)
         if now {
             return self.bus.append(MailboxJob.bound([announcement]), to: Keyspace.mailbox(partition), failed: { _ in })

@@ -8,6 +8,8 @@ import Contract
 struct MailboxProgress {
     /// A router has confirmed the connection; until then it is announced again and again.
     private(set) var isConfirmed = false
+    /// What routers can have heard since the bind.
+    private(set) var standing = BoundConnection.Standing.new
     /// Milliseconds of the gateway's clock.
     private(set) var announcedAt: Int64 = 0
     /// No router has answered yet since the bind, neither to the announcement nor with a page.
@@ -36,11 +38,13 @@ struct MailboxProgress {
     mutating func announced(at now: Int64) {
         self.isConfirmed = false
         self.announcedAt = now
+        if self.standing == .new { self.standing = .unconfirmed }
     }
 
     /// The router's answer to an announcement.
     mutating func bound(isCaughtUp: Bool) {
         self.isConfirmed = true
+        self.standing = .confirmed
         self.isFresh = false
         self.isCaughtUp = isCaughtUp
     }

@@ -186,7 +186,7 @@ package struct GroupDesk: Sendable {
             return .stale
         }
         var payload = JSONWriter()
-        payload.add("groups", json: jsonArray(try GroupTable.groups(found[1])) { $1 += $0.json })
+        payload.add("groups", array: try GroupTable.groups(found[1])) { $1 += $0.json }
         return .reply(type: GroupFrames.groups.type, payload: payload.finished())
     }
 }

@@ -272,8 +272,7 @@ extension Router {
             if let known = self.sessions[identity],
                 known.connection != bound.connection || known.node != bound.node
             {
-                // The same session on two connections: the one that has just been opened wins.
-                guard bound.progress == .fresh || known.caller.epoch < bound.caller.epoch else {
+                guard bound.wins(over: known.caller) else {
                     outbox.add(.replaced(bound.connection, bound.caller.epoch), for: bound.node)
                     continue
                 }

@@ -55,15 +55,11 @@ package struct Group: Hashable, Sendable {
         writer.add("createdAt", self.createdAt)
         writer.add("updatedAt", self.updatedAt)
         writer.add("revision", self.revision)
-        writer.add(
-            "members",
-            json: jsonArray(self.members) { member, output in
-                var writer = JSONWriter()
-                writer.add("whisperId", member.identity)
-                writer.add("role", member.role.rawValue)
-                writer.add("joinedAt", member.joinedAt)
-                output += writer.finished()
-            })
+        writer.add("members", objects: self.members) { member, writer in
+            writer.add("whisperId", member.identity)
+            writer.add("role", member.role.rawValue)
+            writer.add("joinedAt", member.joinedAt)
+        }
         return writer.finished()
     }
 }
@@ -86,31 +82,13 @@ package struct GroupChange: Hashable, Sendable {
 
     /// The payload of `group_event`.
     var payload: [UInt8] {
-        func ids(_ list: [WhisperID]) -> [UInt8] {
-            jsonArray(list) { id, output in
-                output.append(UInt8(ascii: "\""))
-                id.forEachByte { output.append($0) }
-                output.append(UInt8(ascii: "\""))
-            }
-        }
         let group = self.group.json
         var writer = JSONWriter(capacity: group.count + 256)
         writer.add("event", self.event.rawValue)
         writer.add("group", json: group)
         writer.add("actor", self.actor)
-        writer.add("added", json: ids(self.added))
-        writer.add("removed", json: ids(self.removed))
+        writer.add("added", identities: self.added)
+        writer.add("removed", identities: self.removed)
         return writer.finished()
     }
-}
-
-/// A JSON array, its elements written by `append`.
-func jsonArray<Element>(_ elements: [Element], _ append: (Element, inout [UInt8]) -> Void) -> [UInt8] {
-    var output: [UInt8] = [UInt8(ascii: "[")]
-    for (index, element) in elements.enumerated() {
-        if index > 0 { output.append(UInt8(ascii: ",")) }
-        append(element, &output)
-    }
-    output.append(UInt8(ascii: "]"))
-    return output
 }

@@ -1,12 +1,13 @@
 /// Bytes as lower-case hexadecimal digits.
-enum Hexadecimal {
+package enum Hexadecimal {
     private static let digits = Array("0123456789abcdef".utf8)
 
-    static func text(_ bytes: [UInt8]) -> String {
+    package static func text(_ bytes: [UInt8]) -> String {
         String(decoding: bytes.flatMap { [Self.digits[Int($0 >> 4)], Self.digits[Int($0 & 15)]] }, as: UTF8.self)
     }
 
-    static func bytes(_ text: some StringProtocol) -> [UInt8]? {
+    /// - Returns: `nil` if there is anything but pairs of digits. Upper-case ones are taken too.
+    package static func bytes(_ text: some StringProtocol) -> [UInt8]? {
         let values = text.compactMap(\.hexDigitValue)
         guard values.count == text.utf8.count, values.count.isMultiple(of: 2) else { return nil }
         return stride(from: 0, to: values.count, by: 2).map { UInt8(values[$0] << 4 | values[$0 + 1]) }
