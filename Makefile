@@ -17,7 +17,7 @@ $(SWIFT) test $(FLAGS) --skip-build $(1) 2>&1 | tee .build/tests.log || { \
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help run test bench build documents admin clean dependencies images compose-test
+.PHONY: help run test bench simulate build documents admin clean dependencies images compose-test
 
 help:
 	@echo 'make run      start the whole cluster on this machine, prove it, stay until Ctrl-C'
@@ -25,6 +25,7 @@ help:
 	@echo '              make run CHECK=1 ends after the proof, with status 0 or 1'
 	@echo 'make test     all tests; they start the servers they need'
 	@echo 'make bench    measure: CPU per message, latency, memory per connection'
+	@echo 'make simulate SEEDS=100000   play a cluster in one thread, from seeds, through every kind of failure'
 	@echo 'make admin ARGS="stats"   ask a running cluster as an operator; ARGS="help" says what'
 	@echo 'make build    build everything'
 	@echo 'make documents  write anew what is generated from the contract (docs/)'
@@ -53,6 +54,11 @@ test: dependencies
 
 bench: build
 	@$(PROGRAMS)/whisper-load $(ARGUMENTS)
+
+# Each seed is one course of events. FIRST=5000 begins elsewhere; ARGS="--mutation sendsOnce" puts a bug in, to see it found.
+simulate: dependencies
+	@$(BUILD) --product whisper-simulate
+	@$(PROGRAMS)/whisper-simulate --seeds $${SEEDS:-10000} --first $${FIRST:-0} --jobs $$(nproc) $(ARGS)
 
 # The token comes from ADMIN_TOKEN or VIEWER_TOKEN, the address from OPS_PORT if it is not the usual one.
 admin: dependencies

@@ -7,12 +7,13 @@ package struct AuthTables: Sendable {
         package var signKey: Bytes32
         package var encKey: Bytes32
         package var epoch: Int64
-        package var isBanned = false
+        package var isBanned: Bool
 
-        package init(signKey: Bytes32, encKey: Bytes32, epoch: Int64) {
+        package init(signKey: Bytes32, encKey: Bytes32, epoch: Int64, isBanned: Bool = false) {
             self.signKey = signKey
             self.encKey = encKey
             self.epoch = epoch
+            self.isBanned = isBanned
         }
     }
 

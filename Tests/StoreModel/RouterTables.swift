@@ -107,7 +107,7 @@ package struct RouterTables: Sendable {
             let key = MessageKey(messageID: messageIDs[index], sender: senders[index], recipient: recipients[index])
             let (sender, recipient) = (model.auth.identities[key.sender], model.auth.identities[key.recipient])
             let verdict: Int16 =
-                if sender?.epoch != epochs[index] && model.flaw != .ignoresEpochs { 1 }
+                if sender?.epoch != epochs[index] { 1 }
                 else if sender?.isBanned == true { 2 }
                 else if model.router.ledger[key] != nil && model.flaw != .acceptsRepetitions { 3 }
                 else if !timely[index] { 4 }
@@ -142,7 +142,7 @@ package struct RouterTables: Sendable {
         for index in messageIDs.indices {
             let key = MessageKey(messageID: messageIDs[index], sender: senders[index], recipient: recipients[index])
             guard let identity = model.auth.identities[key.recipient],
-                identity.epoch == epochs[index] || model.flaw == .ignoresEpochs,
+                identity.epoch == epochs[index],
                 let entry = model.router.ledger[key], entry.status < statuses[index]
             else { continue }
             let outcome = model.router.nextOutcome()
@@ -177,7 +177,7 @@ package struct RouterTables: Sendable {
         let bytesMax: Int64 = parameters(6)
         var found: [(position: Int64, isStale: Bool, letter: Letter?)] = []
         for (position, identity) in identities.enumerated() {
-            guard model.auth.identities[identity]?.epoch == epochs[position] || model.flaw == .ignoresEpochs else {
+            guard model.auth.identities[identity]?.epoch == epochs[position] else {
                 found.append((Int64(position), true, nil))
                 continue
             }

@@ -29,8 +29,10 @@ package struct StatementAnswer: Equatable {
 
 /// Builds an answer row by row.
 package struct Columns {
-    private(set) var types: [UInt32] = []
-    private(set) var cells: [[UInt8]?] = []
+    package private(set) var types: [UInt32] = []
+    package private(set) var cells: [[UInt8]?] = []
+
+    package init() {}
 
     package mutating func add<T: PostgresEncodable>(_ value: T) {
         var writer = PostgresWriter()

@@ -13,7 +13,6 @@ package struct StoreModel: Sendable {
         case acceptsRepetitions
         case keepsAcknowledgedMail
         case storesNoOutcomes
-        case ignoresEpochs
     }
 
     package init() {}

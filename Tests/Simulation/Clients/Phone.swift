@@ -229,7 +229,7 @@ final class Phone {
             if let next = frame.text("nextCursor") { self.fetch(after: next) }
         case "message_received":
             for (id, sender) in frame.messages { self.see(id, from: sender, askedAt: nil) }
-        case "message_delivered": self.world.record.told(frame.text("messageId").flatMap { UUIDText($0) })
+        case "message_delivered", "message_expired": self.world.record.told(frame.text("messageId").flatMap { UUIDText($0) })
         case "error": self.heardError(frame.text("code") ?? "", request, question?.letter)
         default: break
         }

@@ -45,7 +45,12 @@ final class SimulatedBus: Bus, @unchecked Sendable {
 extension SimulatedBus {
     func append(_ bytes: [UInt8], to stream: String, failed: @escaping @Sendable (BusError) -> Void) {
         guard let bytes = self.mutation.map({ $0.mutated(job: bytes, on: stream) }) ?? bytes else { return }
-        self.tell({ self.server.append(bytes, to: stream) }, failed: failed)
+        self.tell(
+            {
+                self.server.append(bytes, to: stream)
+                // A Job may come twice: its sender tried again, or its reader died.
+                if World.current.repeatsJob() { self.server.append(bytes, to: stream) }
+            }, failed: failed)
     }
 
     func append(_ bytes: [UInt8], to stream: String) async throws(BusError) {
@@ -56,7 +61,7 @@ extension SimulatedBus {
         _ positions: [(stream: String, after: EntryID)], limit: Int, patience: Duration
     ) async throws(BusError) -> [StreamBatch] {
         let batches = try await self.patiently(patience) { self.server.read(positions, limit: limit) }
-        if self.mutation == .trimsBeforeCommit {
+        if self.mutation == .acknowledgesBeforeCommit {
             for batch in batches { self.trim(batch.stream, through: batch.entries.last!.id) }
         }
         return batches
@@ -69,9 +74,11 @@ extension SimulatedBus {
     func take(
         from stream: String, group: String, consumer: String, limit: Int, patience: Duration
     ) async throws(BusError) -> [StreamEntry] {
-        try await self.patiently(patience) {
+        let entries = try await self.patiently(patience) {
             self.server.change(stream) { $0.take(group: group, consumer: consumer, limit: limit) }
         }
+        if self.mutation == .acknowledgesBeforeCommit { self.acknowledge(entries.map(\.id), in: stream, group: group) }
+        return entries
     }
 
     func claim(

@@ -2,8 +2,8 @@ import Contract
 
 /// A bug that somebody might write one day, put into the simulated edge. Each must be found.
 enum Mutation: String, CaseIterable, Sendable {
-    /// Jobs leave their stream when they are read, not when they are committed.
-    case trimsBeforeCommit
+    /// Jobs are acknowledged when they are taken, not when what they ask for is committed.
+    case acknowledgesBeforeCommit
     /// Postgres says that it has committed, and does so a moment later (`synchronous_commit = off`).
     case answersBeforeCommit
     /// Mail that nobody acknowledged is not sent again.
@@ -24,8 +24,6 @@ enum Mutation: String, CaseIterable, Sendable {
     case storesNoOutcomes
     /// Mail for somebody who is away wakes nobody.
     case wakesNobody
-    /// A session that was replaced may go on reading and writing.
-    case ignoresEpochs
 
     /// - Returns: nil if the Job is not appended.
     func mutated(job bytes: [UInt8], on stream: String) -> [UInt8]? {

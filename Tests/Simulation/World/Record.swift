@@ -112,14 +112,16 @@ final class Record {
         for id in self.order {
             let message = self.messages[id]!
             let isPending = self.world.isPending(id, from: message.sender, to: message.recipient)
-            if message.acceptedAt != nil, message.arrivals.isEmpty, !isPending { self.fault("lost: \(id)") }
+            let hasExpired = self.world.hasExpired(id, from: message.sender, to: message.recipient)
+            if message.acceptedAt != nil, message.arrivals.isEmpty, !isPending, !hasExpired { self.fault("lost: \(id)") }
             if isPending, !isAway(message.recipient) { self.fault("not delivered: \(id)") }
             if message.acceptedAt == nil, !isAway(message.sender) { self.fault("not accepted: \(id)") }
-            let isAcknowledged = self.world.acknowledgedAt(id, from: message.sender, to: message.recipient) != nil
-            if isAcknowledged, !message.isTold, !isAway(message.sender) {
+            // Acknowledged, or expired.
+            let isSettled = self.world.acknowledgedAt(id, from: message.sender, to: message.recipient) != nil
+            if isSettled, !message.isTold, !isAway(message.sender) {
                 self.fault("untold: \(id)")
-            } else if isAcknowledged, !message.isTold, !self.world.hasOutcome(id) {
-                self.fault("the receipt of \(id) is lost")
+            } else if isSettled, !message.isTold, !self.world.expires, !self.world.hasOutcome(id) {
+                self.fault("what became of \(id) is lost")
             }
         }
     }
@@ -128,7 +130,7 @@ final class Record {
     func isComplete(isAway: (WhisperID) -> Bool) -> Bool {
         self.messages.values.allSatisfy { message in
             (isAway(message.sender) || message.acceptedAt != nil)
-                && (isAway(message.recipient) || !message.arrivals.isEmpty || message.acceptedAt == nil)
+                && (isAway(message.recipient) || !message.arrivals.isEmpty || message.acceptedAt == nil || message.isTold)
                 && (isAway(message.sender) || isAway(message.recipient) || message.isTold)
         }
     }

@@ -49,6 +49,9 @@ final class World {
     private var providerAwayUntil: Int64 = 0
     private var pushes: [String: [Int64]] = [:]
     private let chattiness: Int
+    /// How long mail is kept. In some worlds it ends before everybody has come back.
+    let pendingTTL: Duration
+    var expires: Bool { self.pendingTTL < Limits.pendingTTL }
     let store = PostgresConfiguration(url: "postgres://simulated", applicationName: "simulated")
 
     init(seed: UInt64, isCalm: Bool = false, mutation: Mutation? = nil, isTracing: Bool = false) {
@@ -64,6 +67,7 @@ final class World {
                 lostStatements: [0, 0, 300, 1_500][some(3)])
         self.storingMax = .milliseconds(Int64([200, 2_000, 6_000][some(2)]))
         self.chattiness = [100, 300, 700][some(2)]
+        self.pendingTTL = !isCalm && some(3) == 0 ? .seconds(300) : Limits.pendingTTL
         self.record = Record(self)
         World.current = self
         // A moment far enough from 1970 for everything that looks back.
@@ -137,7 +141,7 @@ final class World {
     /// Everything has happened that was to happen.
     private var isQuiet: Bool {
         self.phones.allSatisfy(\.isSettled) && self.record.isComplete { self.isAway($0) }
-            && self.phones.allSatisfy { $0.sleepsSince != nil || self.mailbox($0).isEmpty }
+            && self.phones.allSatisfy { ($0.sleepsSince != nil && !self.expires) || self.mailbox($0).isEmpty }
             && !self.postgres.tables.router.outcomes.contains { !self.isAway($0.key.sender) }
             && self.phones.allSatisfy { self.hasBeenWoken($0) }
     }
@@ -166,6 +170,8 @@ final class World {
     /// Once in a while a client does not store what it has seen.
     func forgets() -> Bool { self.isStormy && self.weather.lines > 0 && self.machine.random.isOne(in: 12) }
 
+    func repeatsJob() -> Bool { self.weather.lines > 0 && self.machine.random.isOne(in: 100) }
+
     private func isAway(_ identity: WhisperID) -> Bool {
         self.phones.contains { $0.person.identity == identity && $0.sleepsSince != nil }
     }
@@ -193,6 +199,10 @@ final class World {
     /// Milliseconds of the wall clock.
     func acknowledgedAt(_ id: UUIDText, from sender: WhisperID, to recipient: WhisperID) -> Int64? {
         self.postgres.tables.router.ledger[self.key(id, sender, recipient)]?.statusAt?.milliseconds
+    }
+
+    func hasExpired(_ id: UUIDText, from sender: WhisperID, to recipient: WhisperID) -> Bool {
+        self.postgres.tables.router.ledger[self.key(id, sender, recipient)]?.status == 3
     }
 
     func isPending(_ id: UUIDText, from sender: WhisperID, to recipient: WhisperID) -> Bool {
@@ -364,7 +374,6 @@ extension Mutation {
         case .acceptsRepetitions: .acceptsRepetitions
         case .keepsAcknowledgedMail: .keepsAcknowledgedMail
         case .storesNoOutcomes: .storesNoOutcomes
-        case .ignoresEpochs: .ignoresEpochs
         default: nil
         }
     }
