@@ -17,7 +17,7 @@ $(SWIFT) test $(FLAGS) --skip-build $(1) 2>&1 | tee .build/tests.log || { \
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help run test bench chaos build documents admin backup restore clean dependencies images compose-test
+.PHONY: help run test bench chaos simulate build documents admin backup restore clean dependencies images compose-test
 
 help:
 	@echo 'make run      start the whole cluster on this machine, prove it, stay until Ctrl-C'
@@ -27,6 +27,7 @@ help:
 	@echo 'make bench    measure: CPU per message, latency, memory per connection'
 	@echo 'make chaos    mistreat a cluster under traffic and judge it; SEED=42 FAULTS=100 CLIENTS=200 RUNS=1'
 	@echo '              make chaos PLAN=rolling restarts every service in order and measures what clients notice'
+	@echo 'make simulate SEEDS=100000   play a cluster in one thread, from seeds, through every kind of failure'
 	@echo 'make admin ARGS="stats"   ask a running cluster as an operator; ARGS="help" says what'
 	@echo 'make backup   a base backup of the running cluster, into DATA_DIR/backup; make restore takes a stopped one back to it'
 	@echo 'make build    build everything'
@@ -60,6 +61,11 @@ bench: build
 chaos: build
 	@$(PROGRAMS)/whisper-chaos $(if $(SEED),--seed $(SEED)) $(if $(FAULTS),--faults $(FAULTS)) $(if $(CLIENTS),--clients $(CLIENTS)) \
 	  $(if $(RUNS),--runs $(RUNS)) $(if $(PLAN),--plan $(PLAN)) $(ARGUMENTS)
+
+# Each seed is one course of events. FIRST=5000 begins elsewhere; ARGS="--mutation sendsOnce" puts a bug in, to see it found.
+simulate: dependencies
+	@$(BUILD) --product whisper-simulate
+	@$(PROGRAMS)/whisper-simulate --seeds $${SEEDS:-10000} --first $${FIRST:-0} --jobs $$(nproc) $(ARGS)
 
 # The token comes from ADMIN_TOKEN or VIEWER_TOKEN, the address from OPS_PORT if it is not the usual one.
 admin: dependencies

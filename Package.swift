@@ -73,6 +73,7 @@ let package = Package(
         .executable(name: "whisper-load", targets: ["LoadTool"]),
         .executable(name: "whisper-contract", targets: ["ContractTool"]),
         .executable(name: "whisper-chaos", targets: ["ChaosTool"]),
+        .executable(name: "whisper-simulate", targets: ["Simulation"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
@@ -181,7 +182,25 @@ let package = Package(
         tests("StoreTests", ["Store", "Contract", "LocalStack", log]),
         tests("ServiceRuntimeTests", ["ServiceRuntime", "Telemetry", log, metrics, configuration, hummingbird]),
         tests("GatewayTests", ["GatewayCore", "Contract", "Bus", "ServerCrypto", "TestKit", log, nioCore, nioPosix]),
-        tests("SimulationTests", ["RouterCore", "GatewayCore", "Contract"]),
+        // The services themselves, in one thread, under simulated clock, network, Redis and Postgres.
+        .target(name: "CSimulation", path: "Tests/CSimulation"),
+        .target(name: "StoreModel", dependencies: ["Store", "Contract"], path: "Tests/StoreModel", swiftSettings: strict),
+        .executableTarget(
+            name: "Simulation",
+            dependencies: [
+                "GatewayCore", "RouterCore", "AuthCore", "PushCore", "Bus", "Contract", "Store", "ServerCrypto", "StoreModel",
+                "TestKit", "CSimulation", log, nioCore, arguments,
+            ],
+            path: "Tests/Simulation", swiftSettings: strict,
+            // The libraries that the executable loads must find its clock and its randomness in front of the system's.
+            linkerSettings: [
+                .unsafeFlags([
+                    "-Xlinker", "--export-dynamic-symbol=clock_gettime", "-Xlinker", "--export-dynamic-symbol=syscall",
+                ])
+            ]),
+        tests(
+            "SimulationTests",
+            ["RouterCore", "GatewayCore", "Contract", "Store", "StoreModel", "LocalStack", log]),
         tests("RouterTests", ["RouterCore", "Contract", "Bus", "Store", "TestKit", "LocalStack", log]),
         tests("CallsTests", ["CallsCore", "Contract", "Bus", "Store", "ServerCrypto", "Telemetry", "TestKit", "LocalStack", log]),
         tests("AuthTests", ["AuthCore", "HTTPAccess", "Contract", "Store", "ServerCrypto", "TestKit", "LocalStack"]),

@@ -48,6 +48,10 @@ private enum House {
         "LocalCluster": ["LocalStack", "WhisperClient", "Contract", "Logging", "Foundation"],
         "TestKit": nio.union(["Contract", "Bus", "LocalStack", "CSodium", "Foundation"]),
         "PushPeers": nio.union(["CNghttp2", "Contract", "ServerCrypto", "NIOSSL", "NIOTLS", "Foundation"]),
+        "StoreModel": ["Contract", "Store"],
+        "Simulation": nio.union(core).union([
+            "GatewayCore", "RouterCore", "AuthCore", "PushCore", "StoreModel", "TestKit", "CSimulation", "ArgumentParser", "_Concurrency",
+        ]),
         "LoadTool": nio.union(["Contract", "LocalStack", "TestKit", "WhisperClient", "CSodium", "ArgumentParser", "Histogram", "Foundation"]),
         "Chaos": nio.union(["Contract", "LocalStack", "TestKit", "PushPeers", "Foundation"]),
         "ChaosTool": ["Chaos", "LocalStack", "ArgumentParser", "Foundation"],

@@ -73,6 +73,9 @@ struct MemoryStream {
         self.entries.removeAll { isGone($0.id) }
     }
 
+    /// What a server does that loses its memory: its numbers go on, for they are its clock.
+    mutating func forgetGroups() { self.groups = [:] }
+
     mutating func take(group name: String, consumer: String, limit: Int) -> [StreamEntry] {
         var group = self.groups[name] ?? Group()
         let taken = self.entries(after: group.last, limit: limit)

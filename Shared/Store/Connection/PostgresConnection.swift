@@ -20,7 +20,7 @@ package actor PostgresConnection {
         case at(Int)
     }
 
-    private nonisolated let executor = QueueExecutor(label: "postgres-connection")
+    private nonisolated let executor: any SerialExecutor
     package nonisolated var unownedExecutor: UnownedSerialExecutor { self.executor.asUnownedSerialExecutor() }
 
     private let configuration: PostgresConfiguration
@@ -33,7 +33,9 @@ package actor PostgresConnection {
     private var transaction: OpenTransaction?
     private var waiters: [CheckedContinuation<Void, Never>] = []
 
-    package init(_ configuration: PostgresConfiguration, logger: Logger) {
+    /// - Parameter executor: for this connection alone: whatever runs there waits while the server works.
+    package init(_ configuration: PostgresConfiguration, executor: (any SerialExecutor)? = nil, logger: Logger) {
+        self.executor = executor ?? QueueExecutor(label: "postgres-connection")
         self.configuration = configuration
         self.logger = logger
     }

@@ -30,6 +30,7 @@ package final class PostgresPool: Sendable {
     private let configuration: PostgresConfiguration
     private let connectionsMax: Int
     private let waitMax: Duration
+    private let makeExecutor: (@Sendable () -> any SerialExecutor)?
     private let logger: Logger
     private let metrics = StoreMetrics()
     private let state = Mutex(State())
@@ -37,13 +38,16 @@ package final class PostgresPool: Sendable {
     /// - Parameters:
     ///   - connections: at most this many at a time, at least one.
     ///   - waitMax: how long a caller waits for a free connection before `.unavailable`.
+    ///   - makeExecutor: see `PostgresConnection`.
     package init(
-        _ configuration: PostgresConfiguration, connections: Int, waitMax: Duration = .seconds(5), logger: Logger
+        _ configuration: PostgresConfiguration, connections: Int, waitMax: Duration = .seconds(5),
+        makeExecutor: (@Sendable () -> any SerialExecutor)? = nil, logger: Logger
     ) {
         precondition(connections > 0)
         self.configuration = configuration
         self.connectionsMax = connections
         self.waitMax = waitMax
+        self.makeExecutor = makeExecutor
         self.logger = logger
     }
 
@@ -134,7 +138,8 @@ package final class PostgresPool: Sendable {
         guard !state.isClosed, state.busy < self.connectionsMax else { return nil }
         state.busy += 1
         self.metrics.connectionsBusy.increment()
-        return state.idle.popLast() ?? PostgresConnection(self.configuration, logger: self.logger)
+        return state.idle.popLast()
+            ?? PostgresConnection(self.configuration, executor: self.makeExecutor?(), logger: self.logger)
     }
 
     private func giveBack(_ connection: PostgresConnection) {

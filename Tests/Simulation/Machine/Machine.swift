@@ -1,0 +1,170 @@
+import CSimulation
+
+/// The one thread on which a whole cluster runs, and its time. What is to happen stands in one queue; the time jumps from one
+/// event to the next. The same seed gives the same course, step by step.
+final class Machine: @unchecked Sendable {
+    /// The one that is running. A process plays one world after the other.
+    nonisolated(unsafe) static var current = Machine(seed: 0)
+
+    enum Work {
+        case call(() -> Void)
+        /// A piece of an asynchronous function that any thread may run.
+        case job(UnownedJob)
+        /// One that belongs to an executor.
+        case ownedJob(UnownedJob, UnownedSerialExecutor)
+    }
+
+    private struct Event {
+        var at: Int64
+        /// Events of one moment happen in the order in which they were asked for.
+        var order: UInt64
+        var host: Host?
+        var work: Work
+
+        static func < (a: Event, b: Event) -> Bool { (a.at, a.order) < (b.at, b.order) }
+    }
+
+    /// A heap: the next event is first.
+    private var events: [Event] = []
+    private var lastOrder: UInt64 = 0
+    var random: SeededNumbers
+    /// On whose behalf the present event happens.
+    private(set) var host: Host?
+    /// Events so far.
+    private(set) var count = 0
+
+    init(seed: UInt64) { self.random = SeededNumbers(seed: seed) }
+
+    /// Takes over clock, randomness and executors of this process.
+    func begin(at now: Int64) {
+        Machine.current = self
+        simulation_set_now(now)
+        simulation_seed(self.random.next())
+    }
+
+    /// Nanoseconds since 1970.
+    var now: Int64 { simulation_now() }
+
+    // MARK: What is to happen
+
+    func schedule(at: Int64, _ work: Work, for host: Host?) {
+        self.lastOrder += 1
+        self.push(Event(at: max(at, self.now), order: self.lastOrder, host: host, work: work))
+    }
+
+    /// - Parameter delay: nanoseconds.
+    func after(_ delay: Int64, for host: Host? = nil, _ body: @escaping () -> Void) {
+        self.schedule(at: self.now + delay, .call(body), for: host)
+    }
+
+    /// Runs one part of an asynchronous function soon. Who is ready at the same time runs in an order that only the seed knows.
+    func runSoon(_ job: consuming ExecutorJob) {
+        let jitter = Int64.random(in: 0...Self.turnMax, using: &self.random)
+        self.schedule(at: self.now + jitter, .job(UnownedJob(job)), for: self.host)
+    }
+
+    /// Longest wait of something that could run at once.
+    static let turnMax: Int64 = 40_000
+
+    /// Does `body` as something that happens to `host`.
+    func acting<T>(for host: Host?, _ body: () -> T) -> T {
+        let before = self.host
+        self.host = host
+        defer { self.host = before }
+        return body()
+    }
+
+    // MARK: Running
+
+    /// Runs until `end`, or until `isOver` says so.
+    /// - Returns: false if nothing is left to happen.
+    @discardableResult
+    func run(until end: Int64, isOver: () -> Bool = { false }) -> Bool {
+        while let next = self.events.first {
+            guard next.at <= end else {
+                simulation_set_now(end)
+                return true
+            }
+            var event = self.pop()
+            simulation_set_now(max(self.now, event.at))
+            if let host = event.host, host.frozenUntil > self.now {
+                event.at = host.frozenUntil
+                self.lastOrder += 1
+                event.order = self.lastOrder
+                self.push(event)
+                continue
+            }
+            self.count += 1
+            self.host = event.host
+            switch event.work {
+            case .call(let body): body()
+            case .job(let job): job.runSynchronously(on: AnyTurn.executor.asUnownedSerialExecutor())
+            case .ownedJob(let job, let executor): job.runSynchronously(on: executor)
+            }
+            self.host = nil
+            if isOver() { return true }
+        }
+        return false
+    }
+
+    private func push(_ event: Event) {
+        self.events.append(event)
+        var child = self.events.count - 1
+        while child > 0 {
+            let parent = (child - 1) / 2
+            guard self.events[child] < self.events[parent] else { return }
+            self.events.swapAt(child, parent)
+            child = parent
+        }
+    }
+
+    private func pop() -> Event {
+        let first = self.events[0]
+        let last = self.events.removeLast()
+        guard !self.events.isEmpty else { return first }
+        self.events[0] = last
+        var parent = 0
+        while true {
+            var least = parent
+            for child in [2 * parent + 1, 2 * parent + 2] where child < self.events.count {
+                if self.events[child] < self.events[least] { least = child }
+            }
+            guard least != parent else { return first }
+            self.events.swapAt(parent, least)
+            parent = least
+        }
+    }
+}
+
+/// One process of the cluster. What belongs to it dies with it.
+final class Host: @unchecked Sendable {
+    let name: String
+    /// Its end has been seen by nobody yet but by those who were connected to it.
+    private(set) var isDead = false
+    /// Nothing of it runs before, on the machine's clock.
+    var frozenUntil: Int64 = 0
+    private var tasks: [Task<Void, Never>] = []
+    private var farewells: [() -> Void] = []
+
+    init(_ name: String) { self.name = name }
+
+    func run(_ body: @escaping @Sendable () async -> Void) {
+        Machine.current.acting(for: self) { self.tasks.append(Task.detached(operation: body)) }
+    }
+
+    /// Called when the process dies.
+    func atDeath(_ farewell: @escaping () -> Void) { self.farewells.append(farewell) }
+
+    /// The process is gone from this moment on: nothing that its tasks still do reaches anybody.
+    func die() {
+        guard !self.isDead else { return }
+        self.isDead = true
+        self.frozenUntil = 0
+        Machine.current.acting(for: self) {
+            for farewell in self.farewells { farewell() }
+            for task in self.tasks { task.cancel() }
+        }
+        self.farewells = []
+        self.tasks = []
+    }
+}

@@ -1,0 +1,96 @@
+import Bus
+import Contract
+
+@testable import TestKit
+
+/// What the server of the bus remembers. Commands reach it one after the other, over `RedisLink`s.
+final class SimulatedRedis {
+    /// Somebody who waits for entries.
+    final class Waiter {
+        let answer: () -> Bool
+
+        /// - Parameter answer: looks again; says whether it found something, or waits no more.
+        init(_ answer: @escaping () -> Bool) { self.answer = answer }
+    }
+
+    private(set) var streams: [String: MemoryStream] = [:]
+    private var keys: [KeyName: MemoryKey] = [:]
+    private var waiters: [Waiter] = []
+    /// Every process's link, in the order in which they were made.
+    var links: [RedisLink] = []
+
+    // MARK: Faults
+
+    /// Everything is gone but who listens.
+    /// - Parameter isNew: it is another server, whose entries begin to count anew.
+    func forgetEverything(isNew: Bool) {
+        self.keys = [:]
+        if isNew {
+            self.streams = [:]
+        } else {
+            for name in self.streams.keys { self.streams[name]!.removeAll() }
+        }
+    }
+
+    // MARK: Streams
+
+    func append(_ bytes: [UInt8], to stream: String) {
+        self.streams[stream, default: MemoryStream()].append(bytes)
+        self.waiters.removeAll { $0.answer() }
+    }
+
+    func wait(_ waiter: Waiter) { self.waiters.append(waiter) }
+
+    func read(_ positions: [(stream: String, after: EntryID)], limit: Int) -> [StreamBatch] {
+        positions.compactMap { position in
+            let entries = self.streams[position.stream]?.entries(after: position.after, limit: limit) ?? []
+            return entries.isEmpty ? nil : StreamBatch(stream: position.stream, entries: entries)
+        }
+    }
+
+    func change<T>(_ stream: String, _ body: (inout MemoryStream) -> T) -> T {
+        body(&self.streams[stream, default: MemoryStream()])
+    }
+
+    func depth(_ stream: String) -> Int { self.streams[stream]?.entries.count ?? 0 }
+
+    /// Nothing stands in any stream whose name begins so.
+    func isEmpty(_ prefix: String) -> Bool {
+        self.streams.allSatisfy { !$0.key.hasPrefix(prefix) || $0.value.entries.isEmpty }
+    }
+
+    // MARK: Keys
+
+    func value(of key: KeyName) -> [UInt8]? {
+        guard let stored = self.keys[key] else { return nil }
+        guard stored.end > .now else {
+            self.keys[key] = nil
+            return nil
+        }
+        return stored.value
+    }
+
+    func set(_ key: KeyName, to value: [UInt8]?, for timeToLive: Duration = .zero) {
+        self.keys[key] = value.map { MemoryKey($0, for: timeToLive) }
+    }
+
+    // MARK: Channels
+
+    /// - Returns: how many listen.
+    func publish(_ bytes: [UInt8], to channel: String) -> Int {
+        var count = 0
+        for link in self.links where link.hears(channel) {
+            count += 1
+            link.deliver(channel, bytes)
+        }
+        return count
+    }
+}
+
+extension MemoryStream {
+    /// Its numbers go on, its groups are forgotten.
+    fileprivate mutating func removeAll() {
+        self.remove { _ in true }
+        self.forgetGroups()
+    }
+}

@@ -1,0 +1,119 @@
+import AuthCore
+import Bus
+import Contract
+import Logging
+import NIOCore
+import Store
+import Telemetry
+
+@testable import GatewayCore
+@testable import PushCore
+@testable import RouterCore
+
+/// A process of a gateway: the real one, on a simulated loop.
+final class GatewayHost {
+    let host: Host
+    let loop = SimulatedLoop()
+    var lines: [Line] = []
+    private let gateway: Gateway
+    private var lastConnection: UInt64 = 0
+
+    init(_ name: String, in world: World) {
+        let host = Host(name)
+        let (loop, bus) = (self.loop, world.bus(for: host, loop: self.loop))
+        self.host = host
+        self.gateway = Machine.current.acting(for: host) {
+            Gateway(
+                // Nobody is too fast here.
+                configuration: GatewayConfiguration(host: "", port: 0, rateLimitScale: 1_000), bus: bus, eventLoop: loop,
+                logger: world.logger(host))
+        }
+        host.atDeath { [unowned self] in for line in self.lines { line.gatewayDied() } }
+        let gateway = self.gateway
+        host.run {
+            try? await bus.subscribe(to: [Keyspace.node(gateway.node).name, Keyspace.nodes.name]) { event in
+                gateway.assumeIsolated { $0.heard(event) }
+            }
+        }
+        host.run { try? await gateway.tick() }
+    }
+
+    func makeHandler() -> SocketHandler {
+        self.lastConnection += 1
+        return SocketHandler(gateway: self.gateway, id: ConnectionID(value: self.lastConnection))
+    }
+
+    /// A load balancer sends nobody to a gateway that cannot hear answers.
+    var isReady: Bool {
+        guard !self.host.isDead, self.host.frozenUntil <= Machine.current.now else { return false }
+        var isListening = false
+        self.loop.perform { isListening = self.gateway.assumeIsolated { $0.isListening } }
+        return isListening
+    }
+}
+
+/// The processes that are there beside gateways. What is started runs until its host dies.
+enum Service: CaseIterable {
+    case router, auth, push
+
+    func start(_ host: Host, in world: World) {
+        let bus = world.bus(for: host)
+        let logger = world.logger(host)
+        switch self {
+        case .router:
+            let store = world.store
+            let router = Machine.current.acting(for: host) {
+                Router(
+                    configuration: RouterConfiguration(pendingTTL: world.pendingTTL), bus: bus,
+                    store: PostgresConnection(store, executor: world.databaseTurns(), logger: logger), logger: logger)
+            }
+            let (pool, presencePool) = (world.pool(1, logger), world.pool(1, logger))
+            host.run { try? await router.run() }
+            host.run { try? await router.sweep(pool) }
+            host.run { try? await router.tellPresence(presencePool) }
+            host.atDeath {
+                pool.close()
+                presencePool.close()
+            }
+        case .auth:
+            let pool = world.pool(4, logger)
+            let clock: WallClock = { .now }
+            let directory = SessionDirectory(SessionTable(pool), keys: bus, clock: clock, logger: logger)
+            let handler = RequestHandler(
+                registration: Registration(pool: pool, directory: directory, bus: bus, clock: clock, logger: logger),
+                sessions: SessionService(pool: pool, directory: directory, clock: clock),
+                reporting: Reporting(pool: pool, clock: clock), directory: directory, logger: logger)
+            let consumer = RequestConsumer(bus: bus, handler: handler, instance: 1, logger: logger)
+            host.run { await consumer.run() }
+            host.atDeath { pool.close() }
+        case .push:
+            let pool = world.pool(2, logger)
+            let provider = SimulatedProvider(world)
+            let parts = Machine.current.acting(for: host) {
+                PushParts(
+                    instance: 1, bus: bus, pool: pool, providers: PushProviders(apns: provider, standIn: provider), logger: logger)
+            }
+            host.run { await parts.mail.run() }
+            host.run { await parts.look.run() }
+            host.atDeath { pool.close() }
+        }
+    }
+}
+
+/// The provider of all phones. It is reached, or not, and never lies.
+private struct SimulatedProvider: PushProvider, @unchecked Sendable {
+    let name = PushProviderName.apns
+    private unowned let world: World
+
+    init(_ world: World) { self.world = world }
+
+    func send(_ push: Push, to token: String, isVoIP: Bool) async -> PushAnswer {
+        let machine = Machine.current
+        let host = machine.host
+        try? await Task.sleep(for: .milliseconds(Int64.random(in: 20...400, using: &machine.random)))
+        guard host?.isDead != true else { return .later(.unavailable, after: nil) }
+        if self.world.isProviderAway() { return .later(.unavailable, after: nil) }
+        self.world.pushed(token)
+        return .sent
+    }
+}

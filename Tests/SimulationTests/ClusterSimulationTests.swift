@@ -1,0 +1,42 @@
+import LocalStack
+import Testing
+
+/// A whole cluster and its clients in one thread, from seeds (`whisper-simulate`): the services as they are, under a clock, a
+/// network, a Redis and a Postgres that only the seed knows. `make simulate SEEDS=100000` plays more of them.
+@Suite struct ClusterSimulationTests {
+    private static func simulate(_ arguments: String...) async throws -> String {
+        try await Command("\(StackConfiguration.programsBesideThisOne)/whisper-simulate", arguments).output(name: "simulation")
+    }
+
+    @Test(.timeLimit(.minutes(5)), arguments: 0..<2)
+    func everyPromiseIsKeptHoweverThingsFail(half: Int) async throws {
+        let said = try await Self.simulate("--first", "\(half * 100)", "--seeds", "100")
+        #expect(said.contains("100 seeds kept every promise"))
+    }
+
+    @Test(.timeLimit(.minutes(5)))
+    func withoutFailuresNothingComesTwice() async throws {
+        let said = try await Self.simulate("--seeds", "50", "--calm")
+        #expect(said.contains("50 seeds kept every promise"))
+    }
+
+    /// A course of events is the same every time, to the last event: otherwise a seed could not be replayed.
+    @Test(.timeLimit(.minutes(5)))
+    func aSeedIsOneCourseOfEvents() async throws {
+        let once = try await Self.simulate("--seed", "4", "--trace")
+        #expect(try await Self.simulate("--seed", "4", "--trace") == once)
+        #expect(once.contains("——— nothing goes wrong any more"))
+    }
+
+    /// A simulation that finds nothing proves nothing: bugs that somebody might write one day are found.
+    @Test(
+        .timeLimit(.minutes(5)),
+        arguments: [
+            "acknowledgesBeforeCommit", "answersBeforeCommit", "sendsOnce", "announcesOnce", "takesOverInSilence", "missesEmptiedBus",
+            "sharesPartitions", "acceptsRepetitions", "keepsAcknowledgedMail", "storesNoOutcomes", "wakesNobody",
+        ])
+    func aBugIsFound(mutation: String) async throws {
+        let said = try await Self.simulate("--mutation", mutation, "--seeds", "2000")
+        #expect(said.contains("breaks a promise"))
+    }
+}

@@ -1,0 +1,214 @@
+import Contract
+import Foundation
+import LocalStack
+import Logging
+import StoreModel
+import Testing
+
+@testable import RouterCore
+@testable import Store
+
+/// The model of the store that simulations run on is worth what its likeness to Postgres is worth: the same random operations, as
+/// the router's own statements, are played against both, and every row must be the same.
+@Suite struct StoreModelTests {
+    @Test(.timeLimit(.minutes(3)))
+    func theModelAnswersAsPostgresDoes() async throws {
+        let postgres = try await PostgresServer.temporary()
+        do {
+            try await Self.prepare(postgres)
+            let connection = PostgresConnection(
+                PostgresConfiguration(
+                    url: postgres.url(), applicationName: "router", sessionSettings: Router.sessionSettings), logger: quiet)
+            try await connection.connect()
+            for seed in UInt64(1)...6 {
+                _ = try await connection.query(
+                    """
+                    WITH a AS (DELETE FROM router.ledger), b AS (DELETE FROM router.mailbox), c AS (DELETE FROM router.outcomes)
+                    SELECT setval('router.mail_numbers', 1, false), setval('router.outcome_numbers', 1, false)
+                    """)
+                try await self.play(seed, on: connection)
+            }
+        } catch {
+            await postgres.stop()
+            throw error
+        }
+        await postgres.stop()
+    }
+
+    private static func prepare(_ postgres: PostgresServer) async throws {
+        try await postgres.run(
+            """
+            CREATE SCHEMA auth;
+            CREATE TABLE auth.identities (whisper_id bigint PRIMARY KEY, epoch bigint NOT NULL, is_banned boolean NOT NULL);
+            CREATE VIEW auth.mail_identities AS SELECT * FROM auth.identities;
+            INSERT INTO auth.identities
+                SELECT (n::bigint << 40) | 7, 1 + n % 2, n = 3 FROM generate_series(0, 5) AS n;
+            """)
+        try await routerMigrator.run(
+            PostgresConfiguration(url: postgres.url(), applicationName: "migrate"), logger: quiet)
+    }
+
+    private func play(_ seed: UInt64, on connection: PostgresConnection) async throws {
+        var course = RandomOperations(seed: seed)
+        var model = StoreModel()
+        for person in 0...5 {
+            model.auth.identities[course.person(person)] = .init(
+                signKey: .zero, encKey: .zero, epoch: Int64(1 + person % 2), isBanned: person == 3)
+        }
+        var rows = 0
+        for step in 0..<250 {
+            let sql = course.next()
+            let expected = try await connection.query(sql)
+            let statement = try #require(StoreModel.statement(sql.statement.text), "\(sql.statement.text)")
+            let answer = try model.run(statement, Parameters(of: sql))
+            let found = try expected.cells(types: answer.types)
+            guard found == answer.rows else {
+                Issue.record("seed \(seed), step \(step): \(sql.statement.text)\nPostgres: \(found)\nmodel: \(answer.rows)")
+                return
+            }
+            rows += found.count
+        }
+        // Operations that find nothing would prove little.
+        #expect(rows > 500)
+    }
+}
+
+/// Everything that the router's statements can be asked, from a seed: messages come again, receipts of everybody about everything,
+/// with old epochs too.
+private struct RandomOperations {
+    private var random: SeededNumbers
+    private var now = Timestamp(milliseconds: 1_767_225_600_000)
+    private var messages: [(id: UUIDText, sender: Int, recipient: Int)] = []
+
+    init(seed: UInt64) { self.random = SeededNumbers(seed: seed) }
+
+    func person(_ number: Int) -> WhisperID { WhisperID(bits: UInt64(number) << 40 | 7)! }
+
+    private mutating func some(_ range: ClosedRange<Int>) -> Int { Int.random(in: range, using: &self.random) }
+
+    /// Mostly the live one.
+    private mutating func caller(_ number: Int) -> Caller {
+        Caller(identity: self.person(number), epoch: Epoch(value: Int64(self.some(0...9) == 0 ? 7 : 1 + number % 2)))
+    }
+
+    mutating func next() -> SQL {
+        self.now = self.now + .milliseconds(self.some(0...2_000))
+        switch self.some(0...14) {
+        case 0...4: return AcceptStatement.sql(self.envelopes(), at: self.now)
+        case 5...7: return ReceiptStatement.sql(self.receipts(), at: self.now)
+        case 8: return MailboxTable.read((0..<self.some(1...4)).map { _ in self.question() })
+        case 9: return MailboxTable.newest((0..<self.some(1...4)).map { _ in let person = self.some(0...6); return self.caller(person) })
+        case 10: return OutcomesTable.pending(of: [self.person(self.some(0...6)), self.person(self.some(0...6))])
+        case 11: return self.sweep()
+        case 12:
+            let start = self.now - .seconds(Int64(self.some(1...60)))
+            return OutcomesTable.created(after: start, before: start + .seconds(Int64(self.some(1...30))))
+        case 13:
+            let first = self.person(self.some(0...5))
+            return MailboxTable.recipients(from: first.stored, through: self.person(5).stored, limit: Int64(self.some(1...5)))
+        default: return MailboxTable.statistics(from: self.person(self.some(0...3)).stored, through: self.person(5).stored)
+        }
+    }
+
+    private mutating func envelopes() -> [AcceptEnvelope] {
+        var envelopes: [AcceptEnvelope] = []
+        for _ in 0..<self.some(1...6) {
+            let isRepeated = !self.messages.isEmpty && self.some(0...4) == 0
+            let message = isRepeated
+                ? self.messages.randomElement(using: &self.random)!
+                : (id: UUIDText(
+                    high: self.random.next(), low: self.random.next(), upperCase: UInt32(truncatingIfNeeded: self.random.next())),
+                    sender: self.some(0...5), recipient: self.some(0...6))
+            // Two with one key are never given together.
+            guard !envelopes.contains(where: { $0.messageID == message.id }) else { continue }
+            if !isRepeated { self.messages.append(message) }
+            let late = self.some(0...9) == 0 ? 700_000 : 0
+            envelopes.append(
+                AcceptEnvelope(
+                    answer: AnswerAddress(node: NodeID(value: 1), question: 1), sender: self.caller(message.sender),
+                    senderKey: .zero, messageID: message.id, to: self.person(message.recipient),
+                    timestamp: self.now - .milliseconds(late), signature: Bytes64([UInt8](repeating: 0, count: 64))!,
+                    digest: .zero, payload: [UInt8](repeating: 65, count: self.some(1...300)), receivedAt: self.now,
+                    overRateFor: self.some(0...9) == 0 ? 1_000 : nil))
+        }
+        return envelopes
+    }
+
+    private mutating func receipts() -> [ReceiptReport] {
+        var reports: [ReceiptReport] = []
+        for _ in 0..<self.some(1...6) {
+            guard let message = self.messages.randomElement(using: &self.random),
+                !reports.contains(where: { $0.messageID == message.id })
+            else { continue }
+            reports.append(
+                ReceiptReport(
+                    recipient: self.caller(self.some(0...9) == 0 ? self.some(0...5) : message.recipient),
+                    sender: self.person(message.sender), messageID: message.id,
+                    status: self.some(0...1) == 0 ? .delivered : .read, timestamp: self.now))
+        }
+        return reports
+    }
+
+    private mutating func question() -> MailboxTable.Question {
+        let person = self.some(0...6)
+        return MailboxTable.Question(
+            caller: self.caller(person), after: Int64(self.some(0...40)), through: self.some(0...3) == 0 ? Int64(self.some(0...80)) : .max,
+            limit: self.some(1...10))
+    }
+
+    private mutating func sweep() -> SQL {
+        let deadline = self.now - .seconds(Int64(self.some(20...200)))
+        switch self.some(0...5) {
+        case 0, 1:
+            return MailboxTable.expire(
+                from: self.person(self.some(0...3)).stored, through: self.person(5).stored, acceptedBefore: deadline, at: self.now)
+        case 2: return OutcomesTable.expire(createdBefore: deadline)
+        case 3: return OutcomesTable.forgetLedger(acceptedBefore: self.now - .seconds(230))
+        default: return OutcomesTable.remove((0..<self.some(1...20)).map { _ in Int64(self.some(1...200)) })
+        }
+    }
+}
+
+extension Bytes32 {
+    fileprivate static let zero = Bytes32([UInt8](repeating: 0, count: 32))!
+}
+
+extension Parameters {
+    /// A length in front of each, −1 for NULL.
+    fileprivate init(of sql: SQL) {
+        var bytes = sql.parameters[...]
+        var parameters: [[UInt8]?] = []
+        while !bytes.isEmpty {
+            let length = bytes.prefix(4).reduce(Int32(0)) { $0 << 8 | Int32($1) }
+            bytes = bytes.dropFirst(4)
+            parameters.append(length < 0 ? nil : Array(bytes.prefix(Int(length))))
+            bytes = bytes.dropFirst(max(0, Int(length)))
+        }
+        self.init(parameters)
+    }
+}
+
+extension Rows {
+    /// Every value as it travels.
+    /// - Parameter types: what each column must be.
+    fileprivate func cells(types: [UInt32]) throws -> [[[UInt8]?]] {
+        try self.map { row in
+            var columns = Columns()
+            for (column, type) in types.enumerated() {
+                switch type {
+                case PostgresType.bool.oid: columns.add(try row.decode(column, as: Bool?.self))
+                case PostgresType.bytea.oid: columns.add(try row.decode(column, as: [UInt8]?.self))
+                case PostgresType.int2.oid: columns.add(try row.decode(column, as: Int16?.self))
+                case PostgresType.int4.oid: columns.add(try row.decode(column, as: Int32?.self))
+                case PostgresType.int8.oid: columns.add(try row.decode(column, as: Int64?.self))
+                case PostgresType.timestamptz.oid: columns.add(try row.decode(column, as: PostgresTimestamp?.self))
+                case PostgresType.uuid.oid: columns.add(try row.decode(column, as: PostgresUUID?.self))
+                default: throw StoreError.undecodable(column: column)
+                }
+            }
+            return columns.cells
+        }
+    }
+}
+
+private let quiet = Logger(label: "store-model", factory: { _ in SwiftLogNoOpLogHandler() })

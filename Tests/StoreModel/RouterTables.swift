@@ -1,0 +1,291 @@
+package import Contract
+package import Store
+
+/// `router.ledger`, `.mailbox` and `.outcomes`. Groups and peers are not modelled: nobody has any.
+package struct RouterTables: Sendable {
+    package struct MessageKey: Hashable, Sendable {
+        package var messageID: PostgresUUID
+        package var sender: WhisperID
+        package var recipient: WhisperID
+
+        package init(messageID: PostgresUUID, sender: WhisperID, recipient: WhisperID) {
+            self.messageID = messageID
+            self.sender = sender
+            self.recipient = recipient
+        }
+    }
+
+    package struct Entry: Sendable {
+        package var number: Int64
+        package var acceptedAt: Timestamp
+        var idCase: Int32
+        /// 0 accepted, 1 delivered, 2 read, 3 expired.
+        package var status: Int16 = 0
+        package var statusAt: Timestamp?
+    }
+
+    package struct Letter: Sendable {
+        package var number: Int64
+        package var key: MessageKey
+        package var acceptedAt: Timestamp
+        var idCase: Int32
+        var payload: [UInt8]
+    }
+
+    package struct Outcome: Sendable {
+        package var number: Int64
+        package var key: MessageKey
+        package var kind: Int16
+        var idCase: Int32
+        var at: Int64
+        package var createdAt: Timestamp
+    }
+
+    package internal(set) var ledger: [MessageKey: Entry] = [:]
+    /// Of each recipient, oldest first.
+    package internal(set) var mailboxes: [WhisperID: [Letter]] = [:]
+    /// Oldest first.
+    package internal(set) var outcomes: [Outcome] = []
+    private var lastMail: Int64 = 0
+    private var lastOutcome: Int64 = 0
+
+    private mutating func nextMail() -> Int64 {
+        self.lastMail += 1
+        return self.lastMail
+    }
+
+    private mutating func nextOutcome() -> Int64 {
+        self.lastOutcome += 1
+        return self.lastOutcome
+    }
+
+    static let statements = Self.batchStatements + Self.sweepStatements + Self.silentStatements
+
+    // MARK: Batches
+
+    private static let batchStatements = [
+        StoreModel.writes("WITH judged AS MATERIALIZED") { model, parameters in Self.accept(&model, parameters) },
+        StoreModel.writes("WITH honoured AS MATERIALIZED") { model, parameters in Self.receive(&model, parameters) },
+        StoreModel.reads("SELECT g.position - 1, i.whisper_id IS NULL, m.number") { model, parameters in
+            Self.read(model, parameters)
+        },
+        StoreModel.reads("SELECT i.epoch, (SELECT number FROM router.mailbox") { model, parameters in
+            StatementAnswer(parameters(1, [WhisperID].self)) { identity, row in
+                row.add(model.auth.identities[identity]?.epoch)
+                row.add(model.router.mailboxes[identity]?.last?.number)
+            }
+        },
+        StoreModel.reads("SELECT o.sender, o.number, o.kind") { model, parameters in
+            let limit = Int(parameters(2, Int64.self))
+            let found = parameters(1, [WhisperID].self).flatMap { sender in
+                model.router.outcomes.lazy.filter { $0.key.sender == sender }.prefix(limit)
+            }
+            return Self.told(found.sorted { $0.number < $1.number })
+        },
+        StoreModel.writes("DELETE FROM router.outcomes WHERE number = ANY") { model, parameters in
+            let numbers = Set(parameters(1, [Int64].self))
+            return model.router.removeOutcomes { numbers.contains($0.number) }
+        },
+    ]
+
+    private static func accept(_ model: inout StoreModel, _ parameters: Parameters) -> StatementAnswer {
+        let messageIDs: [PostgresUUID] = parameters(1)
+        let idCases: [Int32] = parameters(2)
+        let senders: [WhisperID] = parameters(3)
+        let epochs: [Int64] = parameters(4)
+        let recipients: [WhisperID] = parameters(5)
+        let groups: [PostgresUUID?] = parameters(6)
+        let payloads: [[UInt8]] = parameters(7)
+        let timely: [Bool] = parameters(8)
+        let overRate: [Bool] = parameters(9)
+        let keys: [String?] = parameters(10)
+        let now: Timestamp = parameters(11)
+        precondition(groups.allSatisfy { $0 == nil } && keys.allSatisfy { $0 == nil }, "groups and attachments are not modelled")
+        // Judged first, all of them, by what was there before.
+        var judged: [(verdict: Int16, number: Int64?)] = []
+        for index in messageIDs.indices {
+            let key = MessageKey(messageID: messageIDs[index], sender: senders[index], recipient: recipients[index])
+            let (sender, recipient) = (model.auth.identities[key.sender], model.auth.identities[key.recipient])
+            let verdict: Int16 =
+                if sender?.epoch != epochs[index] { 1 }
+                else if sender?.isBanned == true { 2 }
+                else if model.router.ledger[key] != nil && model.flaw != .acceptsRepetitions { 3 }
+                else if !timely[index] { 4 }
+                else if overRate[index] { 7 }
+                else if recipient == nil { 5 }
+                else if recipient!.isBanned { 6 }
+                else { 0 }
+            judged.append((verdict, verdict == 0 ? model.router.nextMail() : nil))
+        }
+        for (index, item) in judged.enumerated() {
+            guard let number = item.number else { continue }
+            let key = MessageKey(messageID: messageIDs[index], sender: senders[index], recipient: recipients[index])
+            model.router.ledger[key] = Entry(number: number, acceptedAt: now, idCase: idCases[index])
+            model.router.mailboxes[key.recipient, default: []].append(
+                Letter(number: number, key: key, acceptedAt: now, idCase: idCases[index], payload: payloads[index]))
+        }
+        return StatementAnswer(judged) { item, row in
+            row.add(item.verdict)
+            row.add(item.number)
+        }
+    }
+
+    private static func receive(_ model: inout StoreModel, _ parameters: Parameters) -> StatementAnswer {
+        let messageIDs: [PostgresUUID] = parameters(1)
+        let recipients: [WhisperID] = parameters(2)
+        let epochs: [Int64] = parameters(3)
+        let senders: [WhisperID] = parameters(4)
+        let statuses: [Int16] = parameters(5)
+        let times: [Int64] = parameters(6)
+        let now: Timestamp = parameters(7)
+        var honoured: [(position: Int64, number: Int64, wasPending: Bool, outcome: Int64, idCase: Int32)] = []
+        for index in messageIDs.indices {
+            let key = MessageKey(messageID: messageIDs[index], sender: senders[index], recipient: recipients[index])
+            guard let identity = model.auth.identities[key.recipient],
+                identity.epoch == epochs[index],
+                let entry = model.router.ledger[key], entry.status < statuses[index]
+            else { continue }
+            let outcome = model.router.nextOutcome()
+            model.router.ledger[key]!.status = statuses[index]
+            model.router.ledger[key]!.statusAt = now
+            if entry.status == 0, model.flaw != .keepsAcknowledgedMail {
+                model.router.mailboxes[key.recipient]?.removeAll { $0.number == entry.number }
+            }
+            if model.flaw != .storesNoOutcomes {
+                model.router.outcomes.append(
+                    Outcome(
+                        number: outcome, key: key, kind: statuses[index], idCase: entry.idCase, at: times[index], createdAt: now))
+            }
+            honoured.append((Int64(index), entry.number, entry.status == 0, outcome, entry.idCase))
+        }
+        return StatementAnswer(honoured) { item, row in
+            row.add(item.position)
+            row.add(item.number)
+            row.add(item.wasPending)
+            row.add(item.outcome)
+            row.add(item.idCase)
+            row.add(PostgresUUID?.none)
+        }
+    }
+
+    private static func read(_ model: StoreModel, _ parameters: Parameters) -> StatementAnswer {
+        let identities: [WhisperID] = parameters(1)
+        let epochs: [Int64] = parameters(2)
+        let after: [Int64] = parameters(3)
+        let through: [Int64] = parameters(4)
+        let limits: [Int64] = parameters(5)
+        let bytesMax: Int64 = parameters(6)
+        var found: [(position: Int64, isStale: Bool, letter: Letter?)] = []
+        for (position, identity) in identities.enumerated() {
+            guard model.auth.identities[identity]?.epoch == epochs[position] else {
+                found.append((Int64(position), true, nil))
+                continue
+            }
+            var bytesBefore: Int64 = 0
+            var letters: [Letter] = []
+            for letter in model.router.mailboxes[identity] ?? []
+            where letter.number > after[position] && letter.number <= through[position] {
+                guard letters.count < Int(limits[position]), bytesBefore < bytesMax else { break }
+                letters.append(letter)
+                bytesBefore += Int64(letter.payload.count)
+            }
+            // As an outer join does: a mailbox without letters is a row, too.
+            if letters.isEmpty { found.append((Int64(position), false, nil)) }
+            found += letters.map { (Int64(position), false, $0) }
+        }
+        return StatementAnswer(found) { item, row in
+            row.add(item.position)
+            row.add(item.isStale)
+            row.add(item.letter?.number)
+            row.add(item.letter?.acceptedAt)
+            row.add(item.letter?.payload)
+        }
+    }
+
+    private static func told(_ outcomes: some Sequence<Outcome>) -> StatementAnswer {
+        StatementAnswer(outcomes) { outcome, row in
+            row.add(outcome.key.sender)
+            row.add(outcome.number)
+            row.add(outcome.kind)
+            row.add(outcome.idCase)
+            row.add(outcome.key.messageID)
+            row.add(outcome.key.recipient)
+            row.add(PostgresUUID?.none)
+            row.add(outcome.at)
+        }
+    }
+
+    private mutating func removeOutcomes(where isGone: (Outcome) -> Bool) -> StatementAnswer {
+        let before = self.outcomes.count
+        self.outcomes.removeAll(where: isGone)
+        return .changed(before - self.outcomes.count)
+    }
+
+    // MARK: Sweeps
+
+    private static let sweepStatements = [
+        StoreModel.reads("SELECT sender, number, kind, id_case, message_id, recipient, group_id, at FROM router.outcomes") {
+            model, parameters in
+            let (start, end, limit): (Timestamp, Timestamp, Int64) = (parameters(1), parameters(2), parameters(3))
+            return Self.told(
+                model.router.outcomes.lazy.filter { $0.createdAt > start && $0.createdAt < end }.prefix(Int(limit)))
+        },
+        StoreModel.writes("WITH old AS MATERIALIZED (\n    SELECT recipient, number FROM router.mailbox") { model, parameters in
+            Self.expire(&model.router, parameters)
+        },
+        StoreModel.reads("SELECT count(*), min(accepted_at) FROM router.mailbox") { model, parameters in
+            let range: ClosedRange<Int64> = parameters(1)...parameters(2)
+            let letters = model.router.mailboxes.filter { range.contains(Int64($0.key.bits)) }.flatMap(\.value)
+            return StatementAnswer([letters]) { letters, row in
+                row.add(Int64(letters.count))
+                row.add(letters.map(\.acceptedAt).min())
+            }
+        },
+        StoreModel.writes("DELETE FROM router.outcomes WHERE number IN (\n    SELECT number FROM router.outcomes WHERE created_at") {
+            model, parameters in
+            let deadline: Timestamp = parameters(1)
+            return model.router.removeOutcomes { $0.createdAt < deadline }
+        },
+        StoreModel.writes("DELETE FROM router.ledger l USING") { model, parameters in
+            let deadline: Timestamp = parameters(1)
+            let before = model.router.ledger.count
+            model.router.ledger = model.router.ledger.filter { $0.value.acceptedAt >= deadline }
+            return .changed(before - model.router.ledger.count)
+        },
+        StoreModel.reads("WITH RECURSIVE waiting (recipient) AS") { model, parameters in
+            let range: ClosedRange<Int64> = parameters(1)...parameters(2)
+            let waiting = model.router.mailboxes.filter { !$0.value.isEmpty && range.contains(Int64($0.key.bits)) }
+            return StatementAnswer(waiting.keys.sorted().prefix(Int(parameters(4, Int64.self)))) { $1.add($0) }
+        },
+    ]
+
+    private static func expire(_ tables: inout RouterTables, _ parameters: Parameters) -> StatementAnswer {
+        let deadline: Timestamp = parameters(1)
+        let range: ClosedRange<Int64> = parameters(2)...parameters(3)
+        let limit: Int64 = parameters(4)
+        let now: Timestamp = parameters(5)
+        let old = tables.mailboxes.filter { range.contains(Int64($0.key.bits)) }.flatMap(\.value)
+            .filter { $0.acceptedAt < deadline }.sorted { $0.number < $1.number }.prefix(Int(limit))
+        var told: [Outcome] = []
+        for letter in old {
+            tables.mailboxes[letter.key.recipient]!.removeAll { $0.number == letter.number }
+            tables.ledger[letter.key]?.status = 3
+            tables.ledger[letter.key]?.statusAt = now
+            told.append(
+                Outcome(
+                    number: tables.nextOutcome(), key: letter.key, kind: 3, idCase: letter.idCase, at: now.milliseconds,
+                    createdAt: now))
+        }
+        tables.outcomes += told
+        return Self.told(told)
+    }
+
+    // MARK: Groups and peers
+
+    /// What nobody has: no rows, nothing changed.
+    private static let silentStatements = [
+        "SELECT n.member, n.number, n.group_id", "SELECT member, number, group_id, revision FROM router.group_news",
+        "DELETE FROM router.group_news", "DELETE FROM router.group_events", "INSERT INTO router.peers",
+        "DELETE FROM router.peers", "SELECT g.position - 1, o.peer", "SELECT g.position - 1\nFROM unnest",
+    ].map { StoreModel.reads($0) { _, _ in .nothing } }
+}

@@ -1,0 +1,47 @@
+/// What the services' statements do to their tables, in memory: the same answers to the same statements in the same order. A
+/// statement is known by its beginning; one that nobody has modelled ends the process and says which it was.
+///
+/// A test plays the same operations against this and against Postgres.
+package struct StoreModel: Sendable {
+    package var auth = AuthTables()
+    package var router = RouterTables()
+    package var push = PushTables()
+    /// A bug that is there on purpose.
+    package var flaw: Flaw?
+
+    package enum Flaw: Sendable {
+        case acceptsRepetitions
+        case keepsAcknowledgedMail
+        case storesNoOutcomes
+    }
+
+    package init() {}
+
+    typealias Run = @Sendable (inout StoreModel, Parameters) throws(Refused) -> StatementAnswer
+
+    package struct Statement: Sendable {
+        let run: Run
+        /// Changes nothing.
+        package let onlyReads: Bool
+    }
+
+    /// - Returns: the statement with this text.
+    package static func statement(_ text: String) -> Statement? {
+        Self.statements.first { text.hasPrefix($0.beginning) }?.statement
+    }
+
+    package mutating func run(_ statement: Statement, _ parameters: Parameters) throws(Refused) -> StatementAnswer {
+        try statement.run(&self, parameters)
+    }
+
+    private static let statements: [(beginning: String, statement: Statement)] =
+        AuthTables.statements + RouterTables.statements + PushTables.statements
+
+    static func reads(_ beginning: String, _ run: @escaping Run) -> (beginning: String, statement: Statement) {
+        (beginning, Statement(run: run, onlyReads: true))
+    }
+
+    static func writes(_ beginning: String, _ run: @escaping Run) -> (beginning: String, statement: Statement) {
+        (beginning, Statement(run: run, onlyReads: false))
+    }
+}
