@@ -120,7 +120,10 @@ package struct ChaosRun: Sendable {
             group.cancelAll()
         }
         await crowd.lookAround()
-        let clocksMoved = Set(plan.steps.compactMap { if case .moveClock(let process, _, _) = $0.fault { process } else { nil } })
+        let clocksMoved = Set(
+            plan.steps.compactMap { step -> StackProcess? in
+                if case .moveClock(let process, _, _) = step.fault { process } else { nil }
+            })
         for process in stack.processes where !clocksMoved.contains(process) {
             self.look(into: stack.log(of: process), crowd.ledger)
         }
