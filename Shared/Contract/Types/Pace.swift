@@ -16,10 +16,11 @@ package struct Pace: Hashable, Sendable {
     package mutating func admit(perMinute: Double, at now: Timestamp) -> Int64? {
         let now = Double(now.milliseconds)
         let step = Self.minute / perMinute
-        let restedAt = max(self.restedAt, now)
-        let excess = restedAt + step - now - max(Self.minute, step)
+        // Later than that, it was counted by a clock that was ahead: worth all that the rate can hold, and not hours of it.
+        self.restedAt = min(max(self.restedAt, now), now + max(Self.minute, step))
+        let excess = self.restedAt + step - now - max(Self.minute, step)
         guard excess <= 0 else { return Int64(excess.rounded(.up)) }
-        self.restedAt = restedAt + step
+        self.restedAt += step
         return nil
     }
 

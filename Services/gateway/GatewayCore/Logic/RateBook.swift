@@ -15,11 +15,7 @@ struct RateBook {
     mutating func admit(_ rate: Rate, scale: Double, at now: Timestamp) -> Int64? {
         guard let place = Self.places[rate.action] else { return nil }
         self.open()
-        let perMinute = Double(rate.perMinute) * scale
-        // Counted by a clock that was ahead, here or at another gateway: worth all that a rate can hold, and not hours of it.
-        let used = Double(now.milliseconds) + max(Pace.minute, Pace.minute / perMinute)
-        if self.paces[place].restedAt > used { self.paces[place] = Pace(restedAt: used) }
-        return self.paces[place].admit(perMinute: perMinute, at: now)
+        return self.paces[place].admit(perMinute: Double(rate.perMinute) * scale, at: now)
     }
 
     /// Adds what another gateway has counted.
