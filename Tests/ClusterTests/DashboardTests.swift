@@ -78,13 +78,13 @@ import Testing
                     let place = "\(dashboard.title), \(panel.title): \(target.expr)"
                     if Watching.quiet[target.expr] != nil {
                         // Asked all the same: it has to be a query.
-                        #expect(try await prometheus.answer(to: expression) != nil, "\(place)")
+                        _ = try await prometheus.answer(to: expression)
                         empty.insert(target.expr)
                         continue
                     }
                     await #expect(throws: Never.self, "\(place) shows nothing") {
                         try await waitUntil("\(place) shows something", within: Watching.patience, every: .milliseconds(500)) {
-                            try await prometheus.answer(to: expression)?.isEmpty == false
+                            try await !prometheus.answer(to: expression).isEmpty
                         }
                     }
                 }
@@ -207,15 +207,17 @@ private struct Dashboard: Decodable {
 }
 
 extension PrometheusServer {
-    /// The numbers that an expression has now; those that are none (0/0) left out. Nil: it is no query.
-    fileprivate nonisolated func answer(to expression: String) async throws -> [String]? {
+    /// The numbers that an expression has now; those that are none (0/0) left out.
+    fileprivate nonisolated func answer(to expression: String) async throws -> [String] {
         guard let text = await self.ask("/api/v1/query", ["query": expression]) else { return [] }
         let answer = try JSON(parsing: Array(text.utf8))
-        guard answer["status"]?.string == "success" else {
-            Issue.record("\(expression): \(answer["error"]?.string ?? text)")
-            return nil
-        }
-        return answer["data"]?["result"]?.elements.compactMap { $0["value"]?[1]?.string }.filter { $0 != "NaN" }
+        guard answer["status"]?.string == "success" else { throw NoQuery(text: expression, reason: answer["error"]?.string) }
+        return (answer["data"]?["result"]?.elements ?? []).compactMap { $0["value"]?[1]?.string }.filter { $0 != "NaN" }
+    }
+
+    fileprivate struct NoQuery: Error {
+        var text: String
+        var reason: String?
     }
 
     fileprivate nonisolated func metricNames() async throws -> Set<String> {
