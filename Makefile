@@ -24,7 +24,7 @@ help:
 	@echo '              settings: $(SETTINGS)'
 	@echo '              make run CHECK=1 ends after the proof, with status 0 or 1'
 	@echo 'make test     all tests; they start the servers they need'
-	@echo 'make bench    measure: CPU per message, latency, memory per connection'
+	@echo 'make bench    measure: CPU per message, latency, memory per connection, growth, storms (docs/benchmarks.md)'
 	@echo 'make admin ARGS="stats"   ask a running cluster as an operator; ARGS="help" says what'
 	@echo 'make build    build everything'
 	@echo 'make documents  write anew what is generated from the contract (docs/)'
