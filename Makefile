@@ -24,7 +24,7 @@ help:
 	@echo '              settings: $(SETTINGS)'
 	@echo '              make run CHECK=1 ends after the proof, with status 0 or 1'
 	@echo 'make test     all tests; they start the servers they need'
-	@echo 'make bench    measure: CPU per message, latency, memory per connection'
+	@echo 'make bench    measure: CPU per message, latency, memory per connection, growth, storms (docs/benchmarks.md)'
 	@echo 'make chaos    mistreat a cluster under traffic and judge it; SEED=42 FAULTS=100 CLIENTS=200 RUNS=1'
 	@echo '              make chaos PLAN=rolling restarts every service in order and measures what clients notice'
 	@echo 'make simulate SEEDS=100000   play a cluster in one thread, from seeds, through every kind of failure'

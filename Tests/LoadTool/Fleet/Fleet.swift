@@ -26,7 +26,7 @@ actor Fleet {
     }
 
     /// - Parameter ports: of 127.0.0.1. Clients take them in turn; a pair of neighbours (0 and 1, 2 and 3, …) never
-    ///   the same, if there are two.
+    ///   the same, if there are more than one.
     init(ports: [Int], firstAddress: Int = 1) {
         precondition(!ports.isEmpty)
         self.ports = ports
@@ -65,7 +65,7 @@ actor Fleet {
         if address > 1 {
             bootstrap = bootstrap.bind(to: try SocketAddress(ipAddress: "127.0.0.\(address)", port: 0))
         }
-        let port = self.ports[(number / 2 + number) % self.ports.count]
+        let port = self.ports[(number / self.ports.count + number) % self.ports.count]
         let channel = try await bootstrap.connect(host: "127.0.0.1", port: port).get()
         // A server that is killed takes connections with it that it has never seen.
         guard client.phase == .upgrading, client.sockets == socket.number else { throw LoadError.closed }
