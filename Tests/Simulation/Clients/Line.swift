@@ -29,7 +29,8 @@ final class Line {
     /// Neither end knows yet that nothing comes through any more.
     private(set) var isBroken = false
 
-    var isOver: Bool { self.stage == .over }
+    /// The app that opened it is gone: nobody reads, and nobody answers pings.
+    var isAbandoned = false
 
     /// Nanoseconds of one way.
     private static let delays: ClosedRange<Int64> = .milliseconds(1)...(.milliseconds(60))
@@ -133,8 +134,8 @@ final class Line {
         // What is malformed is as good as the end.
         while self.stage == .open, let (opcode, payload) = try? ServerFrameParser.next(&self.buffer) {
             switch opcode {
-            case .text: self.heard(.text(payload))
-            case .ping: self.send(.pong, payload)
+            case .text: if !self.isAbandoned { self.heard(.text(payload)) }
+            case .ping: if !self.isAbandoned { self.send(.pong, payload) }
             case .close:
                 self.heard(.closing(code: payload.count >= 2 ? UInt16(payload[0]) << 8 | UInt16(payload[1]) : 1005))
                 self.send(.close, payload)

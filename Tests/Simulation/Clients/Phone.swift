@@ -94,7 +94,8 @@ final class Phone {
     /// The app is installed anew, and its old connection left to itself.
     func loseSession() {
         self.token = nil
-        self.line = nil
+        self.world.record.leaves(self.line)
+        self.line?.isAbandoned = true
         self.isGone(rest: .milliseconds(100))
     }
 

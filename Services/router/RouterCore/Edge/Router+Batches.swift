@@ -112,15 +112,22 @@ extension Router {
     }
 
     struct Accepts {
-        /// Well signed, each key once, in order.
+        /// Well signed, each key of each session once, in order.
         var unique: [AcceptEnvelope] = []
         /// For each of `unique`, who else sent the same in this batch and gets the same answer.
         var repeats: [Int: [AnswerAddress]] = [:]
     }
 
+    /// A message as one session sent it. Of an older session it is stale, and that is no answer for a newer one that sends it
+    /// again.
+    private struct SentMessage: Hashable {
+        var key: MessageKey
+        var epoch: Epoch
+    }
+
     private func sorted(_ batch: Batch, _ outbox: inout Outbox) -> Accepts {
         var accepts = Accepts()
-        var positions: [MessageKey: Int] = [:]
+        var positions: [SentMessage: Int] = [:]
         positions.reserveCapacity(batch.accepts.count)
         for (envelope, isGenuine) in zip(batch.accepts, batch.verdicts) {
             guard isGenuine else {
@@ -128,7 +135,9 @@ extension Router {
                     envelope.answer, .refused(Refusal(.authFailed, "the signature does not fit message and key")))
                 continue
             }
-            let key = MessageKey(sender: envelope.sender.identity, messageID: envelope.messageID, recipient: envelope.to)
+            let key = SentMessage(
+                key: MessageKey(sender: envelope.sender.identity, messageID: envelope.messageID, recipient: envelope.to),
+                epoch: envelope.sender.epoch)
             if let position = positions[key] {
                 accepts.repeats[position, default: []].append(envelope.answer)
             } else {

@@ -4,7 +4,7 @@ import Store
 /// Accepts messages: ledger and mailbox rows in one statement, in the order given (contract §3, steps 7 to 11).
 ///
 /// Messages of one recipient are accepted by one router at a time, the owner of the partition; the statement relies on
-/// that. Two messages with the same key must not be given together.
+/// that. Two messages with the same key must not be given together, but of different sessions: one of those at most is live.
 enum AcceptStatement {
     /// What became of one message.
     enum Verdict: Int16 {
