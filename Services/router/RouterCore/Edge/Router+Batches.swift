@@ -290,6 +290,7 @@ extension Router {
             let session = MailboxSession(bound, newest: found.newest, at: self.now)
             self.presence.came(bound, known: self.sessions[identity], at: self.now)
             self.sessions[identity] = session
+            self.wakes.came(identity)
             outbox.add(.bound(bound.connection, isCaughtUp: session.isCaughtUp), for: bound.node)
             if let list = waiting[identity] {
                 outbox.add(.outcomes(bound.connection, list.map(\.outcome)), for: bound.node)

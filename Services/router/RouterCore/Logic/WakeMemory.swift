@@ -12,6 +12,9 @@ struct WakeMemory {
         return true
     }
 
+    /// It has come: mail that it misses when it is away again is another reason to wake it.
+    mutating func came(_ identity: WhisperID) { self.wokenAt[identity] = nil }
+
     mutating func forget(olderThan now: Int64) {
         self.wokenAt = self.wokenAt.filter { now - $0.value < RouterLimits.wakePause.milliseconds }
     }
