@@ -51,7 +51,9 @@ test: dependencies
 	@./deploy/install-python-tools.sh || true
 	@echo '· building with tests (release); the first time takes a few minutes'
 	@$(BUILD) --build-tests
-	@$(call run-tests,--skip ClusterTests)
+	@$(call run-tests,--skip ClusterTests --skip ClusterSimulationTests)
+	@echo '· playing the cluster from seeds'
+	@$(call run-tests,--filter ClusterSimulationTests)
 	@echo '· testing whole clusters, which want the machine for themselves'
 	@$(call run-tests,--filter ClusterTests)
 

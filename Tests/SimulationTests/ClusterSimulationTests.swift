@@ -3,7 +3,7 @@ import Testing
 
 /// A whole cluster and its clients in one thread, from seeds (`whisper-simulate`): the services as they are, under a clock, a
 /// network, a Redis and a Postgres that only the seed knows. `make simulate SEEDS=100000` plays more of them.
-@Suite struct ClusterSimulationTests {
+@Suite(.serialized) struct ClusterSimulationTests {
     private static func simulate(_ arguments: String...) async throws -> String {
         try await Command("\(StackConfiguration.programsBesideThisOne)/whisper-simulate", arguments).output(name: "simulation")
     }

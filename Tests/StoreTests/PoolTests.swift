@@ -6,7 +6,7 @@ import Testing
 @Suite struct PoolTests {
     @Test func connectionsAreSharedAndBounded() async throws {
         try await withPostgres { server in
-            let pool = PostgresPool(server.configuration, connections: 3, logger: quiet)
+            let pool = PostgresPool(server.configuration, connections: 3, waitMax: .seconds(120), logger: quiet)
             try await pool.execute("CREATE TABLE box (pid int4)")
             await withTaskGroup { group in
                 for _ in 0..<50 {
