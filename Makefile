@@ -9,6 +9,9 @@ BUILD := $(SWIFT) build $(FLAGS)
 PROGRAMS := .build/release
 SETTINGS := PORT OPS_PORT TURN_PORT ADMIN_TOKEN VIEWER_TOKEN RATE_LIMIT_SCALE GATEWAYS ROUTERS DATA_DIR LOG_LEVEL CHECK
 
+# Hundreds of tests at once would starve each other of the processor, and of their patience.
+TESTS_AT_ONCE ?= 6
+
 # Says at the end again what failed: a log is often read from its end.
 define run-tests
 $(SWIFT) test $(FLAGS) --skip-build $(1) 2>&1 | tee .build/tests.log || { \
@@ -51,7 +54,8 @@ test: dependencies
 	@./deploy/install-python-tools.sh || true
 	@echo '· building with tests (release); the first time takes a few minutes'
 	@$(BUILD) --build-tests
-	@$(call run-tests,--skip ClusterTests --skip ClusterSimulationTests)
+	@SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=$(TESTS_AT_ONCE) \
+	  $(call run-tests,--skip ClusterTests --skip ClusterSimulationTests)
 	@echo '· playing the cluster from seeds'
 	@$(call run-tests,--filter ClusterSimulationTests)
 	@echo '· testing whole clusters, which want the machine for themselves'
