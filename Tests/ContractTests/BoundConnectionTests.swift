@@ -3,7 +3,7 @@ import Testing
 
 /// Which of two connections of one identity stays.
 @Suite struct BoundConnectionTests {
-    private typealias Standing = BoundConnection.Standing
+    typealias Standing = BoundConnection.Standing
 
     private func connection(_ standing: Standing, boundAt: Int64, epoch: Int64 = 1) -> BoundConnection {
         BoundConnection(
