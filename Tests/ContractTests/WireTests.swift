@@ -132,8 +132,8 @@ extension Seeded {
                 (0..<self.upTo(4)).map { _ in
                     let through = self.int64()
                     return BoundConnection(
-                        caller: self.caller(), node: self.node(), connection: self.connection(),
-                        progress: self.one(of: [.fresh, .paging, .live(through: through)]), 
+                        caller: self.caller(), node: self.node(), connection: self.connection(), boundAt: self.timestamp(),
+                        progress: self.one(of: [.fresh, .paging, .live(through: through)]),
                         standing: self.one(of: [.new, .unconfirmed, .confirmed]))
                 })
         case 4: return .unbound(identity: self.whisperID(), node: self.node(), connection: self.connection())

@@ -25,7 +25,8 @@ import Testing
                 FetchRequest(answer: answer, connection: ConnectionID(value: 1), caller: caller, after: 0, limit: 1)))
             batch.add(.bound([
                 BoundConnection(
-                    caller: caller, node: NodeID(value: 1), connection: ConnectionID(value: 1), progress: .fresh, standing: .new)
+                    caller: caller, node: NodeID(value: 1), connection: ConnectionID(value: 1), boundAt: .now, progress: .fresh,
+                    standing: .new)
             ]))
             batch.add(.unbound(identity: who, node: NodeID(value: 1), connection: ConnectionID(value: 1)))
             batch.add(.presence([PresenceNews(about: identity(1), state: .online, to: [who])]))

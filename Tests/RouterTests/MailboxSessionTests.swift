@@ -10,7 +10,7 @@ import Testing
         MailboxSession(
             BoundConnection(
                 caller: Caller(identity: identity(1), epoch: Epoch(value: 1)), node: NodeID(value: 1), connection: ConnectionID(value: 1),
-                progress: progress, standing: progress == .fresh ? .new : .confirmed),
+                boundAt: Timestamp(milliseconds: 0), progress: progress, standing: progress == .fresh ? .new : .confirmed),
             newest: newest, at: now)
     }
 

@@ -13,7 +13,7 @@ import Testing
     ) -> BoundConnection {
         BoundConnection(
             caller: Caller(identity: self.alice, epoch: Epoch(value: 1)), node: self.node,
-            connection: ConnectionID(value: connection), progress: progress, standing: standing)
+            connection: ConnectionID(value: connection), boundAt: Timestamp(milliseconds: 0), progress: progress, standing: standing)
     }
 
     private func session(_ bound: BoundConnection) -> MailboxSession { MailboxSession(bound, newest: nil, at: 0) }

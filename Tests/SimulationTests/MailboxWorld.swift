@@ -59,7 +59,7 @@ struct MailboxWorld {
     private var session: MailboxSession?
     // The gateway, and its one client.
     private var connection: UInt64 = 0
-    private var progress = MailboxProgress()
+    private var progress = MailboxProgress(boundAt: Timestamp(milliseconds: 0))
     private var isConnected = false
     private var unacknowledged: [Int64] = []
     /// When the client asked for a page that has not come.
@@ -161,7 +161,7 @@ struct MailboxWorld {
     private mutating func connect() {
         self.connection += 1
         self.isConnected = true
-        self.progress = MailboxProgress()
+        self.progress = MailboxProgress(boundAt: Timestamp(milliseconds: self.now))
         self.unacknowledged = []
         self.lastSeen = 0
         // An announcement may be lost while the question behind it is not.
@@ -183,8 +183,8 @@ struct MailboxWorld {
             .bound(
                 BoundConnection(
                     caller: Caller(identity: WhisperID(bits: 1)!, epoch: Epoch(value: 1)), node: NodeID(value: 1),
-                    connection: ConnectionID(value: self.connection), progress: self.progress.progress,
-                    standing: self.progress.standing)))
+                    connection: ConnectionID(value: self.connection), boundAt: self.progress.boundAt,
+                    progress: self.progress.progress, standing: self.progress.standing)))
         self.progress.announced(at: self.now)
     }
 
@@ -276,7 +276,7 @@ struct MailboxWorld {
         case .bound(let bound):
             // The end of the other one was lost, or has not come yet.
             if let known = self.session, known.connection != bound.connection {
-                guard bound.wins(over: known.caller) else {
+                guard bound.wins(over: known.caller, boundAt: known.boundAt) else {
                     return self.notices.append(.replaced(connection: bound.connection.value))
                 }
                 self.notices.append(.replaced(connection: known.connection.value))

@@ -262,21 +262,29 @@ package struct BoundConnection: Sendable {
     package var caller: Caller
     package var node: NodeID
     package var connection: ConnectionID
+    /// When the gateway bound it to its session, by the gateway's clock.
+    package var boundAt: Timestamp
     package var progress: Progress
     package var standing: Standing
 
-    package init(caller: Caller, node: NodeID, connection: ConnectionID, progress: Progress, standing: Standing) {
+    package init(
+        caller: Caller, node: NodeID, connection: ConnectionID, boundAt: Timestamp, progress: Progress, standing: Standing
+    ) {
         self.caller = caller
         self.node = node
         self.connection = connection
+        self.boundAt = boundAt
         self.progress = progress
         self.standing = standing
     }
 
     /// Whether it takes the place of another connection of its identity: a newer session does, and within a session whichever
-    /// was bound last. A connection that routers have confirmed was there before one that they hear of now.
-    package func wins(over other: Caller) -> Bool {
-        self.standing != .confirmed || other.epoch < self.caller.epoch
+    /// was bound last (contract §4). One that is announced for the first time was; of what is announced again the clocks tell,
+    /// for the older one may have lost the news of its end, and may be announced first to a router that knows neither.
+    package func wins(over other: Caller, boundAt: Timestamp) -> Bool {
+        guard other.epoch == self.caller.epoch else { return other.epoch < self.caller.epoch }
+        guard self.standing != .new, self.boundAt != boundAt else { return self.standing != .confirmed }
+        return self.boundAt > boundAt
     }
 }
 
@@ -285,6 +293,7 @@ extension BoundConnection: WireCodable {
         writer.write(self.caller)
         writer.write(self.node)
         writer.write(self.connection)
+        writer.write(self.boundAt)
         switch self.progress {
         case .fresh: writer.write(UInt8(0))
         case .paging: writer.write(UInt8(1))
@@ -299,6 +308,7 @@ extension BoundConnection: WireCodable {
         self.caller = try reader.read()
         self.node = try reader.read()
         self.connection = try reader.read()
+        self.boundAt = try reader.read()
         switch try reader.read(UInt8.self) {
         case 0: self.progress = .fresh
         case 1: self.progress = .paging

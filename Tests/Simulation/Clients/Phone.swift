@@ -49,6 +49,7 @@ final class Phone {
 
     private var machine: Machine { self.world.machine }
     var isOnline: Bool { if case .online = self.state { true } else { false } }
+    private var isLoggingIn: Bool { if case .loggingIn = self.state { true } else { false } }
     var isSettled: Bool { self.sleepsSince != nil || (self.isOnline && self.outbox.isEmpty && self.asked == nil) }
 
     // MARK: What happens to it
@@ -71,12 +72,17 @@ final class Phone {
 
     func sleep() {
         if self.sleepsSince == nil { self.sleepsSince = self.machine.now }
+        self.world.trace("\(self.person.name) sleeps")
         self.hangUp(rest: 0)
     }
 
-    func wakeUp() { self.sleepsSince = nil }
+    func wakeUp() {
+        self.sleepsSince = nil
+        self.world.trace("\(self.person.name) wakes up")
+    }
 
     func hangUp(rest: Int64) {
+        self.world.trace("\(self.person.name) hangs up")
         self.world.record.leaves(self.line)
         self.line?.close()
         self.isGone(rest: rest)
@@ -84,15 +90,20 @@ final class Phone {
 
     /// The network is gone, and the gateway does not know.
     func loseNetwork(gatewayHearsAfter delay: Int64, rest: Int64) {
+        self.world.trace("\(self.person.name) loses its network, the gateway hears of it after \(delay / 1_000_000) ms")
         self.world.record.leaves(self.line)
         self.line?.lose(gatewayHearsAfter: delay)
         self.isGone(rest: rest)
     }
 
-    func enterTunnel(for nanoseconds: Int64) { self.line?.silentUntil = self.machine.now + nanoseconds }
+    func enterTunnel(for nanoseconds: Int64) {
+        self.world.trace("\(self.person.name) is silent for \(nanoseconds / 1_000_000) ms")
+        self.line?.silentUntil = self.machine.now + nanoseconds
+    }
 
     /// The app is installed anew, and its old connection left to itself.
     func loseSession() {
+        self.world.trace("\(self.person.name) is installed anew")
         self.token = nil
         self.world.record.leaves(self.line)
         self.line?.isAbandoned = true
@@ -180,6 +191,7 @@ final class Phone {
         self.requests += 1
         let request = "r\(self.requests)"
         self.open[request] = (self.machine.now, letter)
+        self.world.trace("\(self.person.name) asks \(request): \(type)")
         self.line?.send(
             #"{"type":"\#(type)","requestId":"\#(request)","payload":{"protocolVersion":1,"cryptoVersion":1,\#(members)}}"#)
         return request
@@ -217,6 +229,7 @@ final class Phone {
         case "register_ack":
             self.token = frame.text("sessionToken")
             (self.hasOpenProof, self.hasToken) = (false, true)
+            self.world.trace("\(self.person.name) is logged in")
             self.world.record.logsIn(self.line!, self.person.identity)
             self.goOnline()
         case "message_accepted":
@@ -231,12 +244,17 @@ final class Phone {
         case "message_received":
             for (id, sender) in frame.messages { self.see(id, from: sender, askedAt: nil) }
         case "message_delivered", "message_expired": self.world.record.told(frame.text("messageId").flatMap { UUIDText($0) })
-        case "error": self.heardError(frame.text("code") ?? "", request, question?.letter)
+        case "error":
+            self.heardError(
+                frame.text("code") ?? "", request, question?.letter, askedAt: question?.at ?? self.machine.now,
+                retryAfter: .milliseconds(frame.number("retryAfterMs") ?? 0))
         default: break
         }
     }
 
-    private func heardError(_ code: String, _ request: String?, _ letter: UUIDText?) {
+    private func heardError(
+        _ code: String, _ request: String?, _ letter: UUIDText?, askedAt: Int64, retryAfter: Int64
+    ) {
         self.world.trace("\(self.person.name) hears \(code) \(request ?? "")")
         switch code {
         case "INTERNAL_ERROR":
@@ -257,6 +275,10 @@ final class Phone {
             guard request != nil else { return }
             self.token = nil
             self.hangUp(rest: .milliseconds(300))
+        case "RATE_LIMITED" where self.world.mayRefuseLogins(since: askedAt, on: self.line) && self.isLoggingIn:
+            // Nobody registers while Redis is away (contract §11). What is refused is not carried out later.
+            self.hasOpenProof = false
+            self.hangUp(rest: retryAfter)
         default: self.world.record.fault("\(self.person.name) hears \(code)")
         }
     }

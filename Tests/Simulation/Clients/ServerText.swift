@@ -20,6 +20,12 @@ struct ServerText {
         return (found.upperBound, end)
     }
 
+    /// The value behind the first name of this kind that has a whole number.
+    func number(_ name: String) -> Int64? {
+        guard let found = self.bytes.firstRange(of: Array("\"\(name)\":".utf8)) else { return nil }
+        return Int64(String(decoding: self.bytes[found.upperBound...].prefix { (48...57).contains($0) }, as: UTF8.self))
+    }
+
     /// Messages in the frame: their ids and senders, in order.
     var messages: [(id: UUIDText, sender: WhisperID)] {
         var messages: [(UUIDText, WhisperID)] = []

@@ -16,12 +16,14 @@ final class Machine: @unchecked Sendable {
 
     private struct Event {
         var at: Int64
+        /// When it was to happen. Earlier than `at` if its host was frozen then: what has waited keeps its order.
+        let due: Int64
         /// Events of one moment happen in the order in which they were asked for.
-        var order: UInt64
+        let order: UInt64
         var host: Host?
         var work: Work
 
-        static func < (a: Event, b: Event) -> Bool { (a.at, a.order) < (b.at, b.order) }
+        static func < (a: Event, b: Event) -> Bool { (a.at, a.due, a.order) < (b.at, b.due, b.order) }
     }
 
     /// A heap: the next event is first.
@@ -49,7 +51,8 @@ final class Machine: @unchecked Sendable {
 
     func schedule(at: Int64, _ work: Work, for host: Host?) {
         self.lastOrder += 1
-        self.push(Event(at: max(at, self.now), order: self.lastOrder, host: host, work: work))
+        let at = max(at, self.now)
+        self.push(Event(at: at, due: at, order: self.lastOrder, host: host, work: work))
     }
 
     /// - Parameter delay: nanoseconds.
@@ -89,8 +92,6 @@ final class Machine: @unchecked Sendable {
             simulation_set_now(max(self.now, event.at))
             if let host = event.host, host.frozenUntil > self.now {
                 event.at = host.frozenUntil
-                self.lastOrder += 1
-                event.order = self.lastOrder
                 self.push(event)
                 continue
             }

@@ -14,6 +14,7 @@ final class RedisLink {
     /// Nanoseconds of one way.
     private let delays: ClosedRange<Int64>
     private(set) var isUp = true
+    private var returnedAt = Int64.min
     /// Grows when the connections are cut: what was on the way is lost.
     private var generation = 0
     private var lastArrival: Int64 = 0
@@ -108,6 +109,9 @@ final class RedisLink {
 
     // MARK: Faults
 
+    /// Whether it was away at this moment or at some time after it.
+    func wasAway(since moment: Int64) -> Bool { !self.isUp || self.returnedAt >= moment }
+
     func cut() {
         guard self.isUp else { return }
         self.isUp = false
@@ -121,6 +125,7 @@ final class RedisLink {
     func comeBack() {
         guard !self.isUp, !self.host.isDead else { return }
         self.isUp = true
+        self.returnedAt = Machine.current.now
         if self.subscription != nil { self.listen() }
     }
 }

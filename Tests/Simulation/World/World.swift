@@ -186,6 +186,12 @@ final class World {
         return line.silentUntil < since && line.gateway.host.frozenUntil < since
     }
 
+    /// Whether Redis was away, as the gateway of `line` sees it, at some time since this moment.
+    func mayRefuseLogins(since: Int64, on line: Line?) -> Bool {
+        guard let line else { return false }
+        return self.redis.links.contains { $0.host === line.gateway.host && $0.wasAway(since: since) }
+    }
+
     // MARK: The store, as the judge sees it
 
     private func key(_ id: UUIDText, _ sender: WhisperID, _ recipient: WhisperID) -> RouterTables.MessageKey {
@@ -276,7 +282,8 @@ final class World {
     private func serversFail() {
         if self.happens(self.weather.crash) { self.crashSomething() }
         if self.happens(self.weather.freeze), let host = self.hosts.randomElement(using: &self.machine.random) {
-            host.frozenUntil = self.machine.now + self.some(.seconds(12))
+            // What waits already has been put off until then.
+            host.frozenUntil = max(host.frozenUntil, self.machine.now + self.some(.seconds(12)))
             self.trace("\(host.name) is frozen until \(self.time(host.frozenUntil))")
         }
         if self.happens(self.weather.cut), let link = self.redis.links.randomElement(using: &self.machine.random) {

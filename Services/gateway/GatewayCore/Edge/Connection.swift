@@ -33,7 +33,7 @@ final class Connection {
     /// Present while a refreshed session has two tokens, or a session is being looked up.
     var transition: Transition?
     /// What the mailbox's router knows; see `BoundConnection.Progress`.
-    var mailbox = MailboxProgress()
+    var mailbox = MailboxProgress(boundAt: Timestamp(milliseconds: 0))
     /// Outcomes and group events on their way; absent while there are none.
     var confirmation: Confirmation?
 

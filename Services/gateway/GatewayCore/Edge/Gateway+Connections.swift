@@ -142,7 +142,7 @@ extension Gateway {
         let identity = session.caller.identity
         if let older = self.bound[identity], older !== connection { self.endSession(of: older) }
         connection.session = session
-        connection.mailbox = MailboxProgress()
+        connection.mailbox = MailboxProgress(boundAt: .now)
         self.bound[identity] = connection
         self.bus.setSoon(
             Keyspace.presence(identity), to: self.presence(of: connection, session), for: GatewayLimits.presenceTTL)

@@ -168,7 +168,7 @@ package actor Gateway {
     func announce(_ connection: Connection, now: Bool = false) {
         guard let session = connection.session, connection.isOpen else { return }
         let announcement = BoundConnection(
-            caller: session.caller, node: self.node, connection: connection.id,
+            caller: session.caller, node: self.node, connection: connection.id, boundAt: connection.mailbox.boundAt,
             progress: connection.mailbox.progress, standing: connection.mailbox.standing)
         connection.mailbox.announced(at: self.now)
         let partition = Partition(of: session.caller.identity)

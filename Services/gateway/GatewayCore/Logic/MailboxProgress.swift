@@ -6,6 +6,8 @@ import Contract
 /// the connection and writes no live mail to it until that is answered: what the router sends then begins exactly
 /// behind what was announced.
 struct MailboxProgress {
+    /// When the connection was bound to its session, by the clock that other gateways have too.
+    let boundAt: Timestamp
     /// A router has confirmed the connection; until then it is announced again and again.
     private(set) var isConfirmed = false
     /// What routers can have heard since the bind.
@@ -18,6 +20,8 @@ struct MailboxProgress {
     private var isCaughtUp = false
     /// The highest number written.
     private var sentThrough: Int64 = 0
+
+    init(boundAt: Timestamp) { self.boundAt = boundAt }
 
     /// The connection as a router has to be told of it now.
     var progress: BoundConnection.Progress {

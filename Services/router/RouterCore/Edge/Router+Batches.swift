@@ -291,7 +291,7 @@ extension Router {
             if let known = self.sessions[identity],
                 known.connection != bound.connection || known.node != bound.node
             {
-                guard bound.wins(over: known.caller) else {
+                guard bound.wins(over: known.caller, boundAt: known.boundAt) else {
                     outbox.add(.replaced(bound.connection, bound.caller.epoch), for: bound.node)
                     continue
                 }

@@ -8,6 +8,7 @@ package struct MailboxSession {
     package let caller: Caller
     package let node: NodeID
     package let connection: ConnectionID
+    package let boundAt: Timestamp
 
     enum Delivery: Equatable {
         /// Everything up to `through` has been sent; new mail goes out at once.
@@ -33,6 +34,7 @@ package struct MailboxSession {
         self.caller = bound.caller
         self.node = bound.node
         self.connection = bound.connection
+        self.boundAt = bound.boundAt
         switch bound.progress {
         case .fresh:
             // Waiting mail is the client's to fetch (contract §13).

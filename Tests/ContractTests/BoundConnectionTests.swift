@@ -1,0 +1,39 @@
+import Contract
+import Testing
+
+/// Which of two connections of one identity stays.
+@Suite struct BoundConnectionTests {
+    typealias Standing = BoundConnection.Standing
+
+    private func connection(_ standing: Standing, boundAt: Int64, epoch: Int64 = 1) -> BoundConnection {
+        BoundConnection(
+            caller: Caller(identity: WhisperID(bits: 1)!, epoch: Epoch(value: epoch)), node: NodeID(value: 1),
+            connection: ConnectionID(value: 1), boundAt: Timestamp(milliseconds: boundAt), progress: .live(through: 0),
+            standing: standing)
+    }
+
+    private func wins(_ one: BoundConnection, over other: BoundConnection) -> Bool {
+        one.wins(over: other.caller, boundAt: other.boundAt)
+    }
+
+    /// The end of the older one got lost on the way to its gateway, and both are announced again, in whichever order.
+    @Test(arguments: [Standing.unconfirmed, .confirmed], [Standing.unconfirmed, .confirmed])
+    func ofTwoThatAreAnnouncedAgainTheOneBoundLastStays(older: Standing, newer: Standing) {
+        let older = self.connection(older, boundAt: 1_000)
+        let newer = self.connection(newer, boundAt: 2_000)
+        #expect(self.wins(newer, over: older))
+        #expect(!self.wins(older, over: newer))
+    }
+
+    /// Gateways' clocks need not agree for it.
+    @Test func whoeverIsAnnouncedForTheFirstTimeStays() {
+        #expect(self.wins(self.connection(.new, boundAt: 1_000), over: self.connection(.confirmed, boundAt: 2_000)))
+    }
+
+    @Test func aNewerSessionStaysWheneverItWasBound() {
+        let older = self.connection(.unconfirmed, boundAt: 2_000)
+        let newer = self.connection(.confirmed, boundAt: 1_000, epoch: 2)
+        #expect(self.wins(newer, over: older))
+        #expect(!self.wins(older, over: newer))
+    }
+}
