@@ -8,12 +8,14 @@ package struct ChaosReport: Sendable, Codable {
     package var reconnects: Int
     package var attachments: Int
     package var seconds: Double
+    /// From sending to a `message_received`.
+    package var live: Spread
     /// Empty if everything promised was kept.
     package var violations: [String]
 
     init(
         seed: UInt64, clients: Int, plan: FaultPlan, messages: Ledger.Count, reconnects: Int, attachments: Int, seconds: Double,
-        violations: [String]
+        live: Spread, violations: [String]
     ) {
         self.seed = seed
         self.clients = clients
@@ -22,6 +24,7 @@ package struct ChaosReport: Sendable, Codable {
         self.reconnects = reconnects
         self.attachments = attachments
         self.seconds = seconds
+        self.live = live
         self.violations = violations
     }
 
@@ -41,6 +44,7 @@ package struct ChaosReport: Sendable, Codable {
             \(count.expired) expired; \(count.repeated) seen again before their receipt was honoured
               \(self.reconnects) reconnects, \(count.wakeUps) came because of a push, \(self.attachments) attachments, \
             \(count.refusedByClocks) refusals while a clock was off
+              sent to received live, s: \(self.live.text)
             \(verdict)
             """
     }

@@ -130,7 +130,8 @@ package struct ChaosRun: Sendable {
         return ChaosReport(
             seed: self.options.seed, clients: self.options.clients, plan: plan, messages: crowd.ledger.count,
             reconnects: await crowd.reconnects, attachments: await crowd.attachments,
-            seconds: (.now - start).seconds, violations: crowd.ledger.faults(onTheWay: Self.onTheWay))
+            seconds: (.now - start).seconds, live: Spread(crowd.ledger.liveTravelTimes),
+            violations: crowd.ledger.faults(onTheWay: Self.onTheWay))
     }
 
     private func settle(_ crowd: Crowd, _ stack: LocalStack) async {

@@ -70,7 +70,7 @@ package struct RollingRestart: Sendable {
         }
         return RollingReport(
             clients: self.options.clients, messages: crowd.ledger.count, restarts: restarts,
-            travel: Spread(crowd.ledger.travelTimes), gaps: Spread(crowd.ledger.gaps),
+            travel: Spread(crowd.ledger.travelTimes), live: Spread(crowd.ledger.liveTravelTimes), gaps: Spread(crowd.ledger.gaps),
             violations: crowd.ledger.faults(onTheWay: .seconds(2)))
     }
 }
@@ -91,6 +91,8 @@ package struct RollingReport: Sendable, Codable {
     package var restarts: [Restart]
     /// From sending to receiving.
     package var travel: Spread
+    /// Of those, what came in a `message_received`.
+    package var live: Spread
     /// Without a connection, each time.
     package var gaps: Spread
     package var violations: [String]
@@ -101,6 +103,7 @@ package struct RollingReport: Sendable, Codable {
           \(self.messages.sent) sent, \(self.messages.accepted) accepted, \(self.messages.arrived) delivered, \(self.messages.told) told; \
         \(self.messages.repeatedLive) repeated before their receipt
           sent to received, s:     \(self.travel.text)
+          of those, live, s:       \(self.live.text)
           without a connection, s: \(self.gaps.text)
         \(self.violations.isEmpty ? "every promise was kept" : "\(self.violations.count) broken promises:\n  " + self.violations.prefix(30).joined(separator: "\n  "))
         """

@@ -26,6 +26,14 @@ struct SeededNumbers: RandomNumberGenerator {
 
 /// What `MailboxDeliveryTests` plays with. Time is in milliseconds and only moves in `tick`.
 struct MailboxWorld {
+    enum Trouble {
+        case none
+        /// Routers give the partition up in good order, and others take it.
+        case handOvers
+        /// The bus is lost, and routers die, and what was on its way with them.
+        case losses
+    }
+
     /// On the partition's stream.
     private enum Job {
         case accept
@@ -37,6 +45,7 @@ struct MailboxWorld {
 
     /// On the way to the gateway.
     private enum Notice {
+        case adopted
         case bound(connection: UInt64, isCaughtUp: Bool)
         case mail(connection: UInt64, [Int64], again: Bool)
         case page(connection: UInt64, [Int64], hasMore: Bool)
@@ -44,7 +53,7 @@ struct MailboxWorld {
     }
 
     private var random: SeededNumbers
-    private let hasFaults: Bool
+    private let trouble: Trouble
     private var now: Int64 = 1_000_000
     private let resendAfter: Int64 = 15_000
     private let pageMax = 5
@@ -72,13 +81,13 @@ struct MailboxWorld {
     /// Letters that came without being asked for.
     private(set) var live = 0
 
-    init(seed: UInt64, faults: Bool) {
+    init(seed: UInt64, _ trouble: Trouble) {
         self.random = SeededNumbers(seed: seed)
-        self.hasFaults = faults
+        self.trouble = trouble
     }
 
     private enum Event: CaseIterable {
-        case accept, routerTakes, noticeArrives, acknowledgement, time, connection, busLost, routerLost
+        case accept, routerTakes, noticeArrives, acknowledgement, time, connection, handOver, busLost, routerLost
     }
 
     /// How often each happens differs from seed to seed: some worlds are calm and mostly live, others always paging.
@@ -92,7 +101,8 @@ struct MailboxWorld {
                 case .acknowledgement: 5...40
                 case .time: 1...10
                 case .connection: 0...3
-                case .busLost, .routerLost: self.hasFaults ? 0...3 : 0...0
+                case .handOver: self.trouble == .none ? 0...0 : 0...3
+                case .busLost, .routerLost: self.trouble == .losses ? 0...3 : 0...0
                 }
             return (event, Int.random(in: range, using: &self.random))
         }
@@ -111,11 +121,28 @@ struct MailboxWorld {
             case .acknowledgement: self.acknowledgeSome()
             case .time: self.tick(by: Int64.random(in: 1...2_000, using: &self.random))
             case .connection: self.isConnected ? self.disconnect() : self.connect()
+            case .handOver: self.handOver()
             case .busLost: self.loseBus()
             case .routerLost: self.loseRouter()
             }
         }
     }
+
+    /// What is on its way arrives, and no time passes: unless something was lost, whoever is connected has all there is now, and
+    /// nothing waits for a timer.
+    mutating func arrive() {
+        if !self.isConnected { self.connect() }
+        for _ in 0..<Self.roundsMax {
+            self.routerTakes(100)
+            while !self.notices.isEmpty { self.hear(self.notices.removeFirst()) }
+            if self.jobs.isEmpty, self.unseen.isEmpty { return }
+        }
+        self.faults.append("late: \(self.unseen)")
+    }
+
+    private static let roundsMax = 200
+
+    private var unseen: [Int64] { self.mailbox.map(\.number).filter { !self.seen.contains($0) } }
 
     /// Everything runs, nobody writes: whatever was accepted has to arrive in bounded time.
     mutating func calmDown() {
@@ -138,6 +165,12 @@ struct MailboxWorld {
     var accepted: Int { Int(self.lastNumber) }
 
     // MARK: Faults
+
+    /// Another router takes the partition over, between two batches, and asks the gateway.
+    private mutating func handOver() {
+        self.session = nil
+        self.notices.append(.adopted)
+    }
 
     /// Redis is emptied or restarted: what was on the way is gone, and the gateway, listening again, announces anew.
     private mutating func loseBus() {
@@ -165,7 +198,7 @@ struct MailboxWorld {
         self.unacknowledged = []
         self.lastSeen = 0
         // An announcement may be lost while the question behind it is not.
-        if self.hasFaults, Int.random(in: 0..<10, using: &self.random) == 0 {
+        if self.trouble == .losses, Int.random(in: 0..<10, using: &self.random) == 0 {
             self.progress.announced(at: self.now)
         } else {
             self.announce()
@@ -195,9 +228,10 @@ struct MailboxWorld {
 
     private mutating func hear(_ notice: Notice) {
         switch notice {
+        case .adopted: if self.isConnected { self.announce() }
         case .bound(let connection, let isCaughtUp):
             guard self.isConnected, connection == self.connection else { return }
-            self.progress.bound(isCaughtUp: isCaughtUp)
+            if self.progress.bound(isCaughtUp: isCaughtUp) == .announceAgain { self.announce() }
         case .mail(let connection, let numbers, let again):
             guard self.isConnected, connection == self.connection else { return }
             if self.progress.isAnnouncementDue(at: self.now) { self.announce() }

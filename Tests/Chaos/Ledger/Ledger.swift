@@ -204,6 +204,16 @@ package final class Ledger: Sendable {
         }
     }
 
+    /// The same, of every letter that first came in a `message_received`, not in a page.
+    package var liveTravelTimes: [Duration] {
+        self.state.withLock { state in
+            state.records.values.compactMap { record in
+                guard let first = record.arrivals.first, case .live = first.way else { return nil }
+                return first.time - record.firstSent
+            }
+        }
+    }
+
     /// How long each client was without a connection, each time.
     package var gaps: [Duration] { self.state.withLock { $0.gaps } }
 }

@@ -56,7 +56,10 @@ extension Gateway {
             self.handle(answer, to: question)
         case .bound(let id, let isCaughtUp):
             guard let connection = self.connections[id] else { return }
-            connection.mailbox.bound(isCaughtUp: isCaughtUp)
+            switch connection.mailbox.bound(isCaughtUp: isCaughtUp) {
+            case .none: break
+            case .announceAgain: self.announce(connection)
+            }
         case .replaced(let id, let epoch): self.replaced(id, epoch)
         case .mail(let id, let mail, let again): self.deliver(mail, to: id, again: again)
         case .outcomes(let id, let outcomes): self.deliver(outcomes, to: id)

@@ -16,7 +16,7 @@ struct MailboxProgress {
     private(set) var announcedAt: Int64 = 0
     /// No router has answered yet since the bind, neither to the announcement nor with a page.
     private var isFresh = true
-    /// All that waited has been written: mail goes live.
+    /// All that waited has been written: mail goes live. Stays so until the connection is bound anew.
     private var isCaughtUp = false
     /// The highest number written.
     private var sentThrough: Int64 = 0
@@ -45,12 +45,19 @@ struct MailboxProgress {
         if self.standing == .new { self.standing = .unconfirmed }
     }
 
+    enum BoundAction: Equatable { case none, announceAgain }
+
     /// The router's answer to an announcement.
-    mutating func bound(isCaughtUp: Bool) {
+    /// - Parameter isCaughtUp: `false` if it holds mail back for a client that is still to read what waited.
+    mutating func bound(isCaughtUp: Bool) -> BoundAction {
         self.isConfirmed = true
         self.standing = .confirmed
         self.isFresh = false
+        // A race: the announcement was sent before the last page came. The router would hold back mail for a client that has
+        // no reason to ask for another page.
+        if self.isCaughtUp, !isCaughtUp { return .announceAgain }
         self.isCaughtUp = isCaughtUp
+        return .none
     }
 
     /// The router sends a letter by itself.
