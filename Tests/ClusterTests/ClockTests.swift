@@ -11,8 +11,9 @@ struct ClockTests {
         let stack = Cluster.stack
         let alice = try await Cluster.phone(gateway: 1)
         // Ids are random, so these are in partitions of both.
-        var others: [Phone] = []
-        for _ in 0..<12 { others.append(try await Cluster.phone(gateway: 2)) }
+        var phones: [Phone] = []
+        for _ in 0..<12 { phones.append(try await Cluster.phone(gateway: 2)) }
+        let others = phones
         try stack.setClock(of: .router(1), offBy: 7_200)
         // Routers write down when they accepted a message, by the wall clock.
         func early() async throws -> String {
