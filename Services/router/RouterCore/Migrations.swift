@@ -10,5 +10,6 @@ package let routerMigrator = Migrator(
         Migration(version: 4, name: "peers", sql: PackageResources._04_peers_sql),
         Migration(version: 5, name: "status times", sql: PackageResources._05_status_times_sql),
         Migration(version: 6, name: "waiting", sql: PackageResources._06_waiting_sql),
-        Migration(version: 7, name: "acknowledgements", sql: PackageResources._07_acknowledgements_sql),
+        // There was never a 7.
+        Migration(version: 8, name: "acknowledgements", sql: PackageResources._08_acknowledgements_sql),
     ])
