@@ -39,13 +39,16 @@ extension RedisCommand {
     /// `Pace.admit`, in the server.
     /// KEYS[1] the subject's time of rest, milliseconds as text; ARGV[1] milliseconds that one use takes; ARGV[2] milliseconds
     /// that may be used ahead. Returns 0, or the milliseconds to wait.
+    ///
+    /// It reckons in whole milliseconds and keeps thousandths: a time of rest that was rounded up to the next millisecond
+    /// would refuse the last use of a minute's worth that is taken within one.
     private static let admission = """
         local t = redis.call('TIME')
-        local now = t[1] * 1000 + t[2] / 1000
+        local now = t[1] * 1000 + math.floor(t[2] / 1000)
         local rest = math.max(tonumber(redis.call('GET', KEYS[1]) or 0), now) + tonumber(ARGV[1])
         local excess = rest - now - tonumber(ARGV[2])
-        if excess > 0 then return math.ceil(excess) end
-        redis.call('SET', KEYS[1], string.format('%.0f', math.ceil(rest)), 'PX', math.ceil(rest - now))
+        if excess >= 1 then return math.ceil(excess) end
+        redis.call('SET', KEYS[1], string.format('%.3f', rest), 'PX', math.ceil(rest - now))
         return 0
         """
 
