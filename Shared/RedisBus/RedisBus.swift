@@ -46,6 +46,9 @@ package final class RedisBus: Bus {
         let isClosed = Mutex(false)
     }
 
+    /// The event loop's. An actor that runs there issues commands and takes their answers without a change of threads.
+    package var executor: any SerialExecutor { self.eventLoop.executor }
+
     /// Whether commands can be sent now. A server that stops answering is found out within
     /// `RedisLimits.answerMax` and one look.
     package var isConnected: Bool { self.status.isConnected.withLock { $0 } }

@@ -24,7 +24,7 @@ import Testing
                 _ = try await connection.query(
                     """
                     WITH a AS (DELETE FROM router.ledger), b AS (DELETE FROM router.mailbox), c AS (DELETE FROM router.outcomes)
-                    SELECT setval('router.mail_numbers', 1, false), setval('router.outcome_numbers', 1, false)
+                    SELECT setval('router.mail_numbers', \(Self.lastNumber)), setval('router.outcome_numbers', \(Self.lastNumber))
                     """)
                 try await self.play(seed, on: connection)
             }
@@ -48,18 +48,34 @@ import Testing
             PostgresConfiguration(url: postgres.url(), applicationName: "migrate"), logger: quiet)
         // Statements that take a few of many, in no order, take others once the tables were vacuumed or analysed meanwhile.
         try await postgres.run(
-            ["ledger", "mailbox", "outcomes"].map { "ALTER TABLE router.\($0) SET (autovacuum_enabled = false);" }.joined())
+            ["ledger", "mailbox_kept", "outcomes_kept"].map { "ALTER TABLE router.\($0) SET (autovacuum_enabled = false);" }.joined())
+    }
+
+    /// In the middle of a course the next segment's turn comes.
+    private static let lastNumber: Int64 = 65_536 - 200
+
+    /// Rows move from segment to segment, and segments are emptied: no statement may notice.
+    private func clear(_ connection: PostgresConnection) async throws {
+        for parent in SegmentsTable.Parent.allCases {
+            for segment in Int16(0)...2 {
+                _ = try await connection.query(SegmentsTable.keep(parent, segment: segment, from: 0, through: .max))
+                let isEmpty: Bool = try await connection.query(SegmentsTable.recycle(parent, segment: segment))[0].decode(0)
+                #expect(isEmpty)
+            }
+        }
     }
 
     private func play(_ seed: UInt64, on connection: PostgresConnection) async throws {
-        var course = RandomOperations(seed: seed)
+        var course = RandomOperations(seed: seed, lastNumber: Self.lastNumber)
         var model = StoreModel()
+        (model.router.lastMail, model.router.lastOutcome) = (Self.lastNumber, Self.lastNumber)
         for person in 0...5 {
             model.auth.identities[course.person(person)] = .init(
                 signKey: .zero, encKey: .zero, epoch: Int64(1 + person % 2), isBanned: person == 3)
         }
         var rows = 0
         for step in 0..<250 {
+            if step % 20 == 19 { try await self.clear(connection) }
             let sql = course.next()
             let expected = try await connection.query(sql)
             let statement = try #require(StoreModel.statement(sql.statement.text), "\(sql.statement.text)")
@@ -83,7 +99,15 @@ private struct RandomOperations {
     private var now = Timestamp(milliseconds: 1_767_225_600_000)
     private var messages: [(id: UUIDText, sender: Int, recipient: Int)] = []
 
-    init(seed: UInt64) { self.random = SeededNumbers(seed: seed) }
+    private let lastNumber: Int64
+
+    init(seed: UInt64, lastNumber: Int64) {
+        self.random = SeededNumbers(seed: seed)
+        self.lastNumber = lastNumber
+    }
+
+    /// Of mail or an outcome, so many after the first.
+    private mutating func number(below count: Int) -> Int64 { self.lastNumber + Int64(self.some(0...count)) }
 
     func person(_ number: Int) -> WhisperID { WhisperID(bits: UInt64(number) << 40 | 7)! }
 
@@ -104,8 +128,8 @@ private struct RandomOperations {
         case 10: return OutcomesTable.pending(of: [self.person(self.some(0...6)), self.person(self.some(0...6))])
         case 11: return self.sweep()
         case 12:
-            let start = self.now - .seconds(Int64(self.some(1...60)))
-            return OutcomesTable.created(after: start, before: start + .seconds(Int64(self.some(1...30))))
+            let first = self.number(below: 150)
+            return OutcomesTable.numbered(after: first, through: first + Int64(self.some(1...100)))
         case 13:
             let first = self.person(self.some(0...5))
             return MailboxTable.recipients(from: first.stored, through: self.person(5).stored, limit: Int64(self.some(1...5)))
@@ -155,7 +179,8 @@ private struct RandomOperations {
     private mutating func question() -> MailboxTable.Question {
         let person = self.some(0...6)
         return MailboxTable.Question(
-            caller: self.caller(person), after: Int64(self.some(0...40)), through: self.some(0...3) == 0 ? Int64(self.some(0...80)) : .max,
+            caller: self.caller(person), after: self.number(below: 200),
+            through: self.some(0...3) == 0 ? self.number(below: 400) : .max,
             limit: self.some(1...10))
     }
 
@@ -167,7 +192,7 @@ private struct RandomOperations {
                 from: self.person(self.some(0...3)).stored, through: self.person(5).stored, acceptedBefore: deadline, at: self.now)
         case 2: return OutcomesTable.expire(createdBefore: deadline)
         case 3: return OutcomesTable.forgetLedger(acceptedBefore: self.now - .seconds(230))
-        default: return OutcomesTable.remove((0..<self.some(1...20)).map { _ in Int64(self.some(1...200)) })
+        default: return OutcomesTable.remove((0..<self.some(1...20)).map { _ in self.number(below: 400) })
         }
     }
 }

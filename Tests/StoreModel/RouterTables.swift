@@ -46,8 +46,9 @@ package struct RouterTables: Sendable {
     package internal(set) var mailboxes: [WhisperID: [Letter]] = [:]
     /// Oldest first.
     package internal(set) var outcomes: [Outcome] = []
-    private var lastMail: Int64 = 0
-    private var lastOutcome: Int64 = 0
+    /// The last numbers drawn.
+    package var lastMail: Int64 = 0
+    package var lastOutcome: Int64 = 0
 
     private mutating func nextMail() -> Int64 {
         self.lastMail += 1
@@ -82,7 +83,7 @@ package struct RouterTables: Sendable {
             }
             return Self.told(found.sorted { $0.number < $1.number })
         },
-        StoreModel.writes("DELETE FROM router.outcomes WHERE number = ANY") { model, parameters in
+        StoreModel.writes("DELETE FROM router.outcomes o USING unnest") { model, parameters in
             let numbers = Set(parameters(1, [Int64].self))
             return model.router.removeOutcomes { numbers.contains($0.number) }
         },
@@ -226,9 +227,18 @@ package struct RouterTables: Sendable {
     private static let sweepStatements = [
         StoreModel.reads("SELECT sender, number, kind, id_case, message_id, recipient, group_id, at FROM router.outcomes") {
             model, parameters in
-            let (start, end, limit): (Timestamp, Timestamp, Int64) = (parameters(1), parameters(2), parameters(3))
+            let (first, last, limit): (Int64, Int64, Int64) = (parameters(1), parameters(2), parameters(3))
             return Self.told(
-                model.router.outcomes.lazy.filter { $0.createdAt > start && $0.createdAt < end }.prefix(Int(limit)))
+                model.router.outcomes.lazy.filter { $0.number > first && $0.number <= last }.prefix(Int(limit)))
+        },
+        // Segments are not modelled: none is ever used up.
+        StoreModel.reads("SELECT t.parent, t.last, t.next") { model, _ in
+            StatementAnswer([("mailbox", model.router.lastMail), ("outcomes", model.router.lastOutcome)]) { turn, row in
+                row.add(turn.0)
+                row.add(turn.1)
+                row.add(Int16(0))
+                row.add(false)
+            }
         },
         StoreModel.writes("WITH old AS MATERIALIZED (\n    SELECT recipient, number FROM router.mailbox") { model, parameters in
             Self.expire(&model.router, parameters)
@@ -241,10 +251,11 @@ package struct RouterTables: Sendable {
                 row.add(letters.map(\.acceptedAt).min())
             }
         },
-        StoreModel.writes("DELETE FROM router.outcomes WHERE number IN (\n    SELECT number FROM router.outcomes WHERE created_at") {
+        StoreModel.writes("DELETE FROM router.outcomes WHERE number IN (") {
             model, parameters in
-            let deadline: Timestamp = parameters(1)
-            return model.router.removeOutcomes { $0.createdAt < deadline }
+            let deadline: Timestamp = parameters(2)
+            let oldest = Set(model.router.outcomes.prefix(Int(parameters(1, Int64.self))).map(\.number))
+            return model.router.removeOutcomes { oldest.contains($0.number) && $0.createdAt < deadline }
         },
         StoreModel.writes("DELETE FROM router.ledger l USING") { model, parameters in
             let deadline: Timestamp = parameters(1)

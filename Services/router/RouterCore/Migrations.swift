@@ -12,4 +12,5 @@ package let routerMigrator = Migrator(
         Migration(version: 6, name: "waiting", sql: PackageResources._06_waiting_sql),
         // There was never a 7.
         Migration(version: 8, name: "acknowledgements", sql: PackageResources._08_acknowledgements_sql),
+        Migration(version: 9, name: "segments", sql: PackageResources._09_segments_sql),
     ])

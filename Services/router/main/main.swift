@@ -19,7 +19,8 @@ await runService("router", RouterSettings()) { context in
         sessionSettings: Router.sessionSettings)
     let router = Router(
         configuration: try context.settings.configuration(), bus: bus,
-        store: PostgresConnection(store, logger: context.logger), logger: context.logger)
+        store: PostgresConnection(store, logger: context.logger), executor: bus.executor,
+        logger: context.logger)
     let pool = PostgresPool(store, connections: 1, logger: context.logger)
     let presencePool = PostgresPool(store, connections: 1, logger: context.logger)
     let groupPool = PostgresPool(store, connections: RouterLimits.groupConnectionsMax, logger: context.logger)
@@ -31,6 +32,7 @@ await runService("router", RouterSettings()) { context in
             Part("bus", close: bus.close), Part("store", close: pool.close), Part("group-store", close: groupPool.close),
             Part("presence-store", close: presencePool.close),
             Part("sweep", run: { try await router.sweep(pool) }),
+            Part("segments", run: { try await router.clearSegments(pool) }),
             Part("presence", run: { try await router.tellPresence(presencePool) }),
             Part("router", run: router.run, drain: router.drain),
             Part("groups", run: groups.run, drain: groups.drain),

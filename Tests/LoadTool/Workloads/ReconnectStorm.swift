@@ -180,7 +180,10 @@ extension LocalStack {
         // Postgres's processes tell their counts when they have been idle for a moment.
         try await Task.sleep(for: settling)
         let text = try await self.postgres.run(
-            "SELECT idx_scan + seq_scan FROM pg_stat_user_tables WHERE relid = 'router.mailbox'::regclass", database: "whisper")
+            """
+            SELECT sum(idx_scan + seq_scan) FROM pg_stat_user_tables
+            WHERE relid IN (SELECT relid FROM pg_partition_tree('router.mailbox'))
+            """, database: "whisper")
         return Int(text) ?? 0
     }
 

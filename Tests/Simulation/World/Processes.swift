@@ -65,11 +65,13 @@ enum Service: CaseIterable {
             let router = Machine.current.acting(for: host) {
                 Router(
                     configuration: RouterConfiguration(pendingTTL: world.pendingTTL), bus: bus,
-                    store: PostgresConnection(store, executor: world.databaseTurns(), logger: logger), logger: logger)
+                    store: PostgresConnection(store, executor: world.databaseTurns(), logger: logger),
+                    executor: world.turns(), logger: logger)
             }
             let (pool, presencePool) = (world.pool(1, logger), world.pool(1, logger))
             host.run { try? await router.run() }
             host.run { try? await router.sweep(pool) }
+            host.run { try? await router.clearSegments(pool) }
             host.run { try? await router.tellPresence(presencePool) }
             host.atDeath {
                 pool.close()

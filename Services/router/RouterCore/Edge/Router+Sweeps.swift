@@ -44,14 +44,16 @@ extension Router {
     private func tellLingering(_ pool: PostgresPool) async throws(StoreError) {
         guard !self.sessions.isEmpty else { return }
         let now = Timestamp.now
+        // Numbers grow with time. What was drawn since the last look may be on its way.
+        let last = try SegmentsTable.turns(try await pool.query(SegmentsTable.turns)).first { $0.parent == .outcomes }?.last
+        self.outcomeMarks = (self.outcomeMarks + [last ?? 0]).suffix(RouterLimits.lingeringTurns + 1)
         let lingering = try OutcomesTable.outcomes(
             try await pool.query(
-                OutcomesTable.created(
-                    after: now - RouterLimits.lingeringInterval * 4, before: now - RouterLimits.lingeringInterval)))
+                OutcomesTable.numbered(after: self.outcomeMarks[0], through: self.outcomeMarks.dropLast().last ?? 0)))
         let news = try GroupNewsTable.news(
             try await pool.query(
                 GroupNewsTable.created(
-                    after: now - RouterLimits.lingeringInterval * 4, before: now - RouterLimits.lingeringInterval)))
+                    after: now - RouterLimits.lingeringInterval * RouterLimits.lingeringTurns, before: now - RouterLimits.lingeringInterval)))
         var outbox = self.makeOutbox()
         try await self.tell(news, &outbox) { sql throws(StoreError) in try await pool.query(sql) }
         for (sender, outcome) in lingering {
@@ -85,26 +87,13 @@ extension Router {
         var oldest: Timestamp?
         for partition in self.owned.keys.sorted() {
             let range = partition.identities
-            let expired = try OutcomesTable.outcomes(
-                try await pool.query(
-                    MailboxTable.expire(
-                        from: range.lowerBound, through: range.upperBound, acceptedBefore: deadline, at: now)))
-            if !expired.isEmpty {
-                self.metrics.expired.increment(by: expired.count)
-                for (_, outcome) in expired {
-                    self.logger.debug(
-                        "message expired", [.messageId: "\(outcome.messageID)", .whisperId: "\(outcome.peer)"])
-                }
-                var outbox = self.makeOutbox()
-                await self.tell(expired, &outbox)
-                outbox.send()
+            var (count, first) = try await self.statistics(of: range, pool)
+            if let accepted = first, accepted < deadline {
+                try await self.expire(range, acceptedBefore: deadline, at: now, pool)
+                (count, first) = try await self.statistics(of: range, pool)
             }
-            for var row in try await pool.query(
-                MailboxTable.statistics(from: range.lowerBound, through: range.upperBound))
-            {
-                pending += try row.next(Int64.self)
-                if let first = try row.next(Timestamp?.self) { oldest = min(oldest ?? first, first) }
-            }
+            pending += count
+            if let first { oldest = min(oldest ?? first, first) }
         }
         self.metrics.pendingMessages.set(pending)
         self.metrics.pendingOldestSeconds.set(oldest.map { Double(now.milliseconds - $0.milliseconds) / 1_000 } ?? 0)
@@ -113,6 +102,29 @@ extension Router {
         _ = try await pool.execute(OutcomesTable.forgetLedger(acceptedBefore: now - RouterLimits.ledgerTTL))
         _ = try await pool.execute(PeersTable.forget(sentBefore: now - PresenceLimits.trafficTTL))
         try await self.wakeWaiting(pool)
+    }
+
+    private func statistics(
+        of range: ClosedRange<Int64>, _ pool: PostgresPool
+    ) async throws(StoreError) -> (count: Int64, oldest: Timestamp?) {
+        var row = try await pool.query(MailboxTable.statistics(from: range.lowerBound, through: range.upperBound))[0]
+        return (try row.next(), try row.next())
+    }
+
+    private func expire(
+        _ range: ClosedRange<Int64>, acceptedBefore deadline: Timestamp, at now: Timestamp, _ pool: PostgresPool
+    ) async throws(StoreError) {
+        let expired = try OutcomesTable.outcomes(
+            try await pool.query(
+                MailboxTable.expire(from: range.lowerBound, through: range.upperBound, acceptedBefore: deadline, at: now)))
+        guard !expired.isEmpty else { return }
+        self.metrics.expired.increment(by: expired.count)
+        for (_, outcome) in expired {
+            self.logger.debug("message expired", [.messageId: "\(outcome.messageID)", .whisperId: "\(outcome.peer)"])
+        }
+        var outbox = self.makeOutbox()
+        await self.tell(expired, &outbox)
+        outbox.send()
     }
 
     /// After a router or Redis died, wake-ups may have been lost with it: everybody who is away and has mail is woken.

@@ -9,6 +9,9 @@ import Telemetry
 /// A batch is everything that has arrived meanwhile; it is verified while the batch before it commits, and committed in
 /// one round trip. After the commit the gateways hear of it, and only then the Jobs leave their streams.
 package actor Router {
+    private nonisolated let executor: any SerialExecutor
+    package nonisolated var unownedExecutor: UnownedSerialExecutor { self.executor.asUnownedSerialExecutor() }
+
     let configuration: RouterConfiguration
     let bus: any Bus
     let store: PostgresConnection
@@ -24,6 +27,10 @@ package actor Router {
     var wakes = WakeMemory()
     var mailboxes = MailboxMemory(recipientsMax: RouterLimits.recipientsRememberedMax)
     var presence: PresenceMemory
+    /// What stands in the way of emptying the segment whose turn comes next.
+    var clearings: [SegmentsTable.Parent: SegmentClearing] = [:]
+    /// The last outcome's number at each of the latest looks for lingering ones, oldest first.
+    var outcomeMarks: [Int64] = []
     /// Partitions whose gateways must be asked anew who is there.
     private var toAnnounce: Set<Partition> = []
     /// Partitions whose waiting recipients must be looked through for lost wake-ups.
@@ -40,10 +47,14 @@ package actor Router {
     private var isServing = false
     private var drained: [CheckedContinuation<Void, Never>] = []
 
-    /// - Parameter store: a connection for this router alone; its locks say what the router owns.
+    /// - Parameters:
+    ///   - store: a connection for this router alone; its locks say what the router owns.
+    ///   - executor: the bus's own, if it has one: a small batch is then read, decided and answered without a change of threads but
+    ///     for the store's, and such changes are what a message costs that is alone.
     package init(
-        configuration: RouterConfiguration, bus: any Bus, store: PostgresConnection, logger: Logger
+        configuration: RouterConfiguration, bus: any Bus, store: PostgresConnection, executor: any SerialExecutor, logger: Logger
     ) {
+        self.executor = executor
         self.configuration = configuration
         self.presence = PresenceMemory(configuration.presence)
         self.bus = bus
@@ -130,6 +141,7 @@ package actor Router {
                 self.logger.error("job given up", [.code: "\(state)", .error: "\(message)"])
                 self.trim(batch)
             }
+            try await self.keepRest()
             batch = try await following
         }
     }

@@ -1,14 +1,14 @@
 import Contract
 import ServerCrypto
 
-/// Checks the signatures of a batch, on all cores when there are enough of them.
+/// Checks the signatures of a batch: a few at once, many on all cores.
 enum Verification {
     /// - Returns: for each envelope whether its signature is its sender's.
-    static func verify(_ envelopes: [AcceptEnvelope]) async -> [Bool] {
+    nonisolated(nonsending) static func verify(_ envelopes: [AcceptEnvelope]) async -> [Bool] {
         guard envelopes.count > RouterLimits.verifyTogetherMax else { return envelopes.map(Self.isValid) }
         let middle = envelopes.count / 2
         async let first = envelopes[..<middle].map(Self.isValid)
-        let second = envelopes[middle...].map(Self.isValid)
+        async let second = envelopes[middle...].map(Self.isValid)
         return await first + second
     }
 

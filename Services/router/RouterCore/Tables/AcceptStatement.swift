@@ -70,6 +70,7 @@ enum AcceptStatement {
         let groups = envelopes.map { $0.group.map { PostgresUUID($0) } }
         let payloads = envelopes.map(\.payload)
         let overRate = envelopes.map { $0.overRateFor != nil }
+        let hasGroups = envelopes.contains { $0.group != nil }
         // Shorter than the others, which fills up with NULLs.
         let keys: [String?] = if case .none = attachments { [] } else { envelopes.map(\.attachmentKey) }
         let timely = envelopes.map { $0.timestamp.isWithinSkew(of: $0.receivedAt) }
@@ -84,15 +85,7 @@ enum AcceptStatement {
                         WHEN NOT g.is_timely THEN 4
                         WHEN g.is_over_rate THEN 7
                         WHEN r.whisper_id IS NULL THEN 5
-                        -- Looked up for group mail alone. Not joined: a join is paid for by every message, and EXISTS may
-                        -- be planned as a reading of the whole table.
-                        WHEN g.group_id IS NOT NULL
-                            AND (SELECT x.revision FROM router.groups x WHERE x.group_id = g.group_id) IS NULL THEN 8
-                        WHEN g.group_id IS NOT NULL AND (
-                            (SELECT m.role FROM router.group_members m
-                                WHERE m.group_id = g.group_id AND m.member = g.sender) IS NULL
-                            OR (SELECT m.role FROM router.group_members m
-                                WHERE m.group_id = g.group_id AND m.member = g.recipient) IS NULL) THEN 9
+                        \(unsafeText: hasGroups ? Self.groupVerdicts : "")
                         WHEN r.is_banned THEN 6
                         ELSE \(unsafeText: attachments.verdict) END AS verdict
                     FROM unnest(\(messageIDs)::uuid[], \(idCases)::int4[], \(senders)::int8[], \(epochs)::int8[],
@@ -111,12 +104,25 @@ enum AcceptStatement {
                 INSERT INTO router.ledger (message_id, sender, recipient, number, accepted_at, id_case, group_id)
                 SELECT message_id, sender, recipient, number, \(now), id_case, group_id FROM judged WHERE verdict = 0
             ), stored AS (
-                INSERT INTO router.mailbox (recipient, number, sender, message_id, accepted_at, id_case, payload)
-                SELECT recipient, number, sender, message_id, \(now), id_case, payload FROM judged WHERE verdict = 0
+                INSERT INTO router.mailbox (recipient, number, sender, message_id, accepted_at, id_case, payload, segment)
+                SELECT recipient, number, sender, message_id, \(now), id_case, payload, router.segment(number)
+                FROM judged WHERE verdict = 0
             )
             SELECT verdict::int2, number FROM judged ORDER BY position
             """
     }
+
+    /// Batches without group mail do without: preparing to look costs as much as looking. Not joined: a join is paid for by every
+    /// message, and EXISTS may be planned as a reading of the whole table.
+    private static let groupVerdicts: StaticString = """
+        WHEN g.group_id IS NOT NULL
+            AND (SELECT x.revision FROM router.groups x WHERE x.group_id = g.group_id) IS NULL THEN 8
+        WHEN g.group_id IS NOT NULL AND (
+            (SELECT m.role FROM router.group_members m
+                WHERE m.group_id = g.group_id AND m.member = g.sender) IS NULL
+            OR (SELECT m.role FROM router.group_members m
+                WHERE m.group_id = g.group_id AND m.member = g.recipient) IS NULL) THEN 9
+        """
 
     static func results(_ rows: Rows) throws(StoreError) -> [Result] {
         var results: [Result] = []

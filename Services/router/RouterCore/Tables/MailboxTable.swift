@@ -135,14 +135,16 @@ enum MailboxTable {
         ), removed AS (
             DELETE FROM router.mailbox m USING old
             WHERE m.recipient = old.recipient AND m.number = old.number
-            RETURNING m.sender, m.recipient, m.message_id, m.id_case
+            RETURNING m.number, m.sender, m.recipient, m.message_id, m.id_case
         ), marked AS (
             UPDATE router.ledger l SET status = 3, status_at = \(now) FROM removed r
             WHERE l.message_id = r.message_id AND l.sender = r.sender AND l.recipient = r.recipient
         )
-        INSERT INTO router.outcomes (sender, number, kind, id_case, message_id, recipient, at, created_at)
-        SELECT sender, nextval('router.outcome_numbers'), 3, id_case, message_id, recipient, \(now.milliseconds), \(now)
-        FROM removed
+        INSERT INTO router.outcomes (sender, number, kind, id_case, message_id, recipient, at, created_at, segment)
+        SELECT sender, outcome, 3, id_case, message_id, recipient, \(now.milliseconds), \(now), router.segment(outcome)
+        FROM (
+            SELECT r.*, nextval('router.outcome_numbers') AS outcome FROM (SELECT * FROM removed ORDER BY number) r
+        ) told
         RETURNING sender, number, kind, id_case, message_id, recipient, group_id, at
         """
     }

@@ -41,23 +41,29 @@ enum OutcomesTable {
         return results
     }
 
-    /// Outcomes of a stretch of time that nobody has confirmed.
-    static func created(after start: Timestamp, before end: Timestamp) -> SQL {
+    /// Outcomes with these numbers that nobody has confirmed.
+    static func numbered(after first: Int64, through last: Int64) -> SQL {
         """
         SELECT sender, number, kind, id_case, message_id, recipient, group_id, at FROM router.outcomes
-        WHERE created_at > \(start) AND created_at < \(end) ORDER BY number LIMIT \(RouterLimits.sweepRowsMax)
+        WHERE number > \(first) AND number <= \(last) ORDER BY number LIMIT \(RouterLimits.sweepRowsMax)
         """
     }
 
     /// These have reached their client.
     static func remove(_ numbers: [Int64]) -> SQL {
-        "DELETE FROM router.outcomes WHERE number = ANY (\(numbers)::int8[])"
+        """
+        DELETE FROM router.outcomes o USING unnest(\(numbers)::int8[]) AS g (number)
+        WHERE o.number = g.number AND (o.segment = router.segment(g.number) OR o.segment = 3)
+        """
     }
 
+    /// The oldest, if they are so old: numbers grow with time, and there is no other index to ask in the young segments.
     static func expire(createdBefore deadline: Timestamp) -> SQL {
         """
         DELETE FROM router.outcomes WHERE number IN (
-            SELECT number FROM router.outcomes WHERE created_at < \(deadline) LIMIT \(RouterLimits.sweepRowsMax))
+            SELECT number FROM (
+                SELECT number, created_at FROM router.outcomes ORDER BY number LIMIT \(RouterLimits.sweepRowsMax)) oldest
+            WHERE created_at < \(deadline))
         """
     }
 

@@ -44,10 +44,13 @@ enum ReceiptStatement {
             ), removed AS (
                 DELETE FROM router.mailbox m USING honoured h
                 WHERE m.recipient = h.recipient AND m.number = h.number AND h.old = 0
+                    -- Where it was stored, or where it is kept.
+                    AND (m.segment = router.segment(h.number) OR m.segment = 3)
             ), told AS (
                 INSERT INTO router.outcomes
-                    (sender, number, kind, id_case, message_id, recipient, group_id, at, created_at)
-                SELECT sender, outcome, status, id_case, message_id, recipient, group_id, at, \(now) FROM honoured
+                    (sender, number, kind, id_case, message_id, recipient, group_id, at, created_at, segment)
+                SELECT sender, outcome, status, id_case, message_id, recipient, group_id, at, \(now), router.segment(outcome)
+                FROM honoured
             )
             SELECT position - 1, number, old = 0, outcome, id_case, group_id FROM honoured
             """

@@ -1,0 +1,48 @@
+import Bus
+import Contract
+package import Store
+import Telemetry
+
+/// Empties young segments before their turn comes again (`009_segments.sql`).
+extension Router {
+    /// Looks which one is next, until cancelled.
+    package func clearSegments(_ pool: PostgresPool) async throws {
+        while true {
+            let isBusy = self.clearings.values.contains { $0.segment != nil }
+            try await Task.sleep(for: isBusy ? RouterLimits.clearingPause : RouterLimits.clearingInterval)
+            do throws(StoreError) {
+                for turn in try SegmentsTable.turns(try await pool.query(SegmentsTable.turns)) {
+                    let action = self.clearings[turn.parent, default: SegmentClearing()]
+                        .sees(turn.next, isUsed: turn.isUsed, owned: self.owned.keys)
+                    guard action == .recycle else { continue }
+                    let isEmpty: Bool = try await pool.query(
+                        SegmentsTable.recycle(turn.parent, segment: turn.next))[0].decode(0)
+                    if !isEmpty { self.clearings[turn.parent]?.isNotEmpty(owned: self.owned.keys) }
+                }
+            } catch {
+                self.logger.warning("segments not cleared", [.error: "\(error)"])
+            }
+        }
+    }
+
+    /// One step: rows of one partition that still wait move out of the segment that is to be emptied. Between batches and on their
+    /// connection, so that no receipt for them can be under way.
+    func keepRest() async throws(StoreError) {
+        for (parent, clearing) in self.clearings {
+            guard let (segment, partition) = clearing.next else { continue }
+            guard self.owned[partition] != nil else {
+                self.clearings[parent]!.skip(partition)
+                continue
+            }
+            let range = partition.identities
+            do {
+                let moved: Int64 = try await self.store.query(
+                    SegmentsTable.keep(parent, segment: segment, from: range.lowerBound, through: range.upperBound))[0].decode(0)
+                self.clearings[parent]?.moved(from: partition, isAll: moved < RouterLimits.keptAtOnceMax)
+            } catch StoreError.refused(let state, let message) {
+                self.logger.warning("segment not cleared", [.code: "\(state)", .error: "\(message)"])
+                self.clearings[parent]?.skip(partition)
+            }
+        }
+    }
+}
