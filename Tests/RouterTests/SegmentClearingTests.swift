@@ -1,0 +1,62 @@
+import Contract
+import RouterCore
+import Testing
+
+@Suite struct SegmentClearingTests {
+    private static let owned: Set<Partition> = [Partition(3)!, Partition(5)!]
+
+    @Test func aSegmentNeverUsedNeedsNothing() {
+        var clearing = SegmentClearing()
+        #expect(clearing.sees(1, isUsed: false, owned: Self.owned) == .none)
+        #expect(clearing.segment == nil)
+        #expect(clearing.next == nil)
+    }
+
+    @Test func itIsRecycledOnceEachPartitionHasBeenSeenThrough() {
+        var clearing = SegmentClearing()
+        #expect(clearing.sees(1, isUsed: true, owned: Self.owned) == .none)
+        var seen: Set<Partition> = []
+        while let (segment, partition) = clearing.next {
+            #expect(segment == 1)
+            #expect(clearing.sees(1, isUsed: true, owned: Self.owned) == .none)
+            // More is left: the same again.
+            clearing.moved(from: partition, isAll: false)
+            #expect(clearing.next?.partition == partition)
+            clearing.moved(from: partition, isAll: true)
+            seen.insert(partition)
+        }
+        #expect(seen == Self.owned)
+        #expect(clearing.sees(1, isUsed: true, owned: Self.owned) == .recycle)
+    }
+
+    @Test func whatIsNotEmptyIsLookedThroughAgain() {
+        var clearing = SegmentClearing()
+        _ = clearing.sees(1, isUsed: true, owned: [])
+        #expect(clearing.sees(1, isUsed: true, owned: []) == .recycle)
+        clearing.isNotEmpty(owned: Self.owned)
+        #expect(clearing.sees(1, isUsed: true, owned: Self.owned) == .none)
+        #expect(clearing.next != nil)
+    }
+
+    @Test func anotherSegmentsTurnEndsTheWorkOnThisOne() {
+        var clearing = SegmentClearing()
+        _ = clearing.sees(1, isUsed: true, owned: Self.owned)
+        _ = clearing.sees(2, isUsed: true, owned: Self.owned)
+        #expect(clearing.next?.segment == 2)
+        _ = clearing.sees(2, isUsed: false, owned: Self.owned)
+        #expect(clearing.next == nil)
+    }
+
+    /// It was given up while a step of it was under way.
+    @Test func aPartitionThatIsNotNextIsNotTakenOff() {
+        var clearing = SegmentClearing()
+        _ = clearing.sees(1, isUsed: true, owned: Self.owned)
+        clearing.moved(from: Partition(7)!, isAll: true)
+        var left = 0
+        while let (_, partition) = clearing.next {
+            clearing.skip(partition)
+            left += 1
+        }
+        #expect(left == 2)
+    }
+}
