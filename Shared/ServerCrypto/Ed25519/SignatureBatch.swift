@@ -50,7 +50,8 @@ struct SignatureBatch: ~Copyable {
 
         let multiples = UnsafeMutablePointer<CachedPoint>.allocate(capacity: encodings.count * PointSum.multiplesPerPoint)
         for index in 0..<keyCount {
-            PointSum.multiply(points[index] ?? .base, into: multiples + index * PointSum.multiplesPerPoint)
+            // The place of one that is no point stays as it is: no member refers to it.
+            if let key = points[index] { PointSum.multiply(key, into: multiples + index * PointSum.multiplesPerPoint) }
         }
         var members: [Member] = []
         members.reserveCapacity(signed.count)
@@ -105,7 +106,7 @@ struct SignatureBatch: ~Copyable {
 
 extension SignedDigest {
     /// h: SHA-512 of R, the key and the message, modulo L.
-    var challenge: Scalar {
+    fileprivate var challenge: Scalar {
         let input = (self.signature.first, self.key, self.digest)
         var hash = Bytes64()
         hash.withUnsafeMutableBytes { hash in
