@@ -178,6 +178,9 @@ let package = Package(
             path: "Tests/ContractDocumentTests", exclude: ["Independent"], swiftSettings: strict),
         tests("HouseTests", []),
         tests("ContractTests", ["Contract", "ServerCrypto"]),
+        .testTarget(
+            name: "ServerCryptoTests", dependencies: ["ServerCrypto", "Contract", "TestKit", "CSodium"],
+            path: "Tests/ServerCryptoTests", exclude: ["Vectors"], swiftSettings: strict),
         tests("BusTests", ["Bus", "RedisBus", "Contract", "TestKit", "LocalStack", "Telemetry", log, nioCore, nioPosix]),
         tests("StoreTests", ["Store", "Contract", "LocalStack", log]),
         tests("ServiceRuntimeTests", ["ServiceRuntime", "Telemetry", log, metrics, configuration, hummingbird]),

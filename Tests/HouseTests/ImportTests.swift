@@ -65,7 +65,7 @@ private enum House {
         "CHiredis": ["RedisBus"],
         "CLibPQ": ["Store"],
         "COpenSSL": ["ServerCrypto"],
-        "CSodium": ["ServerCrypto", "WhisperClient", "LoadTool", "TestKit", "AuthTests"],
+        "CSodium": ["ServerCrypto", "WhisperClient", "LoadTool", "TestKit", "AuthTests", "ServerCryptoTests"],
         "CNghttp2": ["PushCore", "PushPeers"],
     ]
 }
