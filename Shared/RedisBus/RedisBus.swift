@@ -46,8 +46,9 @@ package final class RedisBus: Bus {
         let isClosed = Mutex(false)
     }
 
-    /// The event loop's. An actor that runs there issues commands and takes their answers without a change of threads.
-    package var executor: any SerialExecutor { self.eventLoop.executor }
+    /// The event loop's. A task that prefers it issues commands and takes their answers without a change of threads; what blocks, or
+    /// computes for long, does not belong there.
+    package var taskExecutor: any TaskExecutor { LoopTaskExecutor(self.eventLoop) }
 
     /// Whether commands can be sent now. A server that stops answering is found out within
     /// `RedisLimits.answerMax` and one look.

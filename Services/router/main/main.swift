@@ -19,8 +19,7 @@ await runService("router", RouterSettings()) { context in
         sessionSettings: Router.sessionSettings)
     let router = Router(
         configuration: try context.settings.configuration(), bus: bus,
-        store: PostgresConnection(store, logger: context.logger), executor: bus.executor,
-        logger: context.logger)
+        store: PostgresConnection(store, logger: context.logger), logger: context.logger)
     let pool = PostgresPool(store, connections: 1, logger: context.logger)
     let presencePool = PostgresPool(store, connections: 1, logger: context.logger)
     let groupPool = PostgresPool(store, connections: RouterLimits.groupConnectionsMax, logger: context.logger)
@@ -34,7 +33,11 @@ await runService("router", RouterSettings()) { context in
             Part("sweep", run: { try await router.sweep(pool) }),
             Part("segments", run: { try await router.clearSegments(pool) }),
             Part("presence", run: { try await router.tellPresence(presencePool) }),
-            Part("router", run: router.run, drain: router.drain),
+            // On the bus' own thread: a small batch then changes threads for the database alone, and such changes are most of what
+            // a message costs that comes by itself.
+            Part(
+                "router", run: { try await withTaskExecutorPreference(bus.taskExecutor) { try await router.run() } },
+                drain: router.drain),
             Part("groups", run: groups.run, drain: groups.drain),
         ],
         readiness: [ReadinessCheck("router") { await router.isReady }])

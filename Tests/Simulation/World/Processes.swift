@@ -65,8 +65,7 @@ enum Service: CaseIterable {
             let router = Machine.current.acting(for: host) {
                 Router(
                     configuration: RouterConfiguration(pendingTTL: world.pendingTTL), bus: bus,
-                    store: PostgresConnection(store, executor: world.databaseTurns(), logger: logger),
-                    executor: world.turns(), logger: logger)
+                    store: PostgresConnection(store, executor: world.databaseTurns(), logger: logger), logger: logger)
             }
             let (pool, presencePool) = (world.pool(1, logger), world.pool(1, logger))
             host.run { try? await router.run() }

@@ -89,9 +89,6 @@ final class World {
         return Logger(label: host.name) { _ -> any LogHandler in isTracing ? TraceLog(host: host) : SwiftLogNoOpLogHandler() }
     }
 
-    /// A thread that waits for nothing but its turn.
-    func turns() -> SlowTurns { SlowTurns(0...20_000) }
-
     /// A thread that waits for Postgres.
     func databaseTurns() -> SlowTurns { SlowTurns(200_000...(.milliseconds(4))) }
 

@@ -9,9 +9,6 @@ import Telemetry
 /// A batch is everything that has arrived meanwhile; it is verified while the batch before it commits, and committed in
 /// one round trip. After the commit the gateways hear of it, and only then the Jobs leave their streams.
 package actor Router {
-    private nonisolated let executor: any SerialExecutor
-    package nonisolated var unownedExecutor: UnownedSerialExecutor { self.executor.asUnownedSerialExecutor() }
-
     let configuration: RouterConfiguration
     let bus: any Bus
     let store: PostgresConnection
@@ -47,14 +44,10 @@ package actor Router {
     private var isServing = false
     private var drained: [CheckedContinuation<Void, Never>] = []
 
-    /// - Parameters:
-    ///   - store: a connection for this router alone; its locks say what the router owns.
-    ///   - executor: the bus's own, if it has one: a small batch is then read, decided and answered without a change of threads but
-    ///     for the store's, and such changes are what a message costs that is alone.
+    /// - Parameter store: a connection for this router alone; its locks say what the router owns.
     package init(
-        configuration: RouterConfiguration, bus: any Bus, store: PostgresConnection, executor: any SerialExecutor, logger: Logger
+        configuration: RouterConfiguration, bus: any Bus, store: PostgresConnection, logger: Logger
     ) {
-        self.executor = executor
         self.configuration = configuration
         self.presence = PresenceMemory(configuration.presence)
         self.bus = bus

@@ -7,9 +7,12 @@ enum Verification {
     nonisolated(nonsending) static func verify(_ envelopes: [AcceptEnvelope]) async -> [Bool] {
         guard envelopes.count > RouterLimits.verifyTogetherMax else { return Self.areValid(envelopes[...]) }
         let middle = envelopes.count / 2
-        async let first = Self.areValid(envelopes[..<middle])
-        async let second = Self.areValid(envelopes[middle...])
-        return await first + second
+        // Not where the router itself runs: it would wait.
+        return await withTaskExecutorPreference(globalConcurrentExecutor) {
+            async let first = Self.areValid(envelopes[..<middle])
+            async let second = Self.areValid(envelopes[middle...])
+            return await first + second
+        }
     }
 
     private static func areValid(_ envelopes: ArraySlice<AcceptEnvelope>) -> [Bool] {
