@@ -1,4 +1,5 @@
 import Bus
+import LocalStack
 import Synchronization
 import Testing
 
@@ -16,7 +17,10 @@ import Testing
             #expect(await ear.next() == "c 1")
             #expect(await ear.next() == "d 2")
             await ear.close()
-            #expect(await test.bus.listeners(bytes("4"), to: "c") == .success(0))
+            // Redis hears of it when the socket closes.
+            try await waitUntil("nobody listens", within: .seconds(20)) {
+                await test.bus.listeners(bytes("4"), to: "c") == .success(0)
+            }
         }
     }
 }

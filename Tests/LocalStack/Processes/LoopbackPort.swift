@@ -29,6 +29,17 @@ package enum LoopbackPort {
         return withLoopbackAddress(port: port) { bind(socket, $0, $1) == 0 }
     }
 
+    /// Whether somebody has the port for UDP, which is a port of its own. Read from the kernel's table: binding, to try, would
+    /// take it from a server that is just starting.
+    package static func takesDatagrams(_ port: Int) -> Bool {
+        guard let table = try? String(contentsOfFile: "/proc/net/udp", encoding: .utf8) else { return false }
+        let suffix = String(format: ":%04X", port)
+        return table.split(separator: "\n").contains { line in
+            let fields = line.split(separator: " ")
+            return fields.count > 1 && fields[1].hasSuffix(suffix)
+        }
+    }
+
     private static func reserve(_ port: Int) -> Bool {
         let socket = Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         var address = sockaddr_un()

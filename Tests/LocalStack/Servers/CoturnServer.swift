@@ -37,7 +37,7 @@ package actor CoturnServer {
 
     package var child: ChildProcess? { self.process }
 
-    /// Returns when it takes connections.
+    /// Returns when it takes connections and datagrams.
     package func start() async throws {
         if let process, process.isRunning { return }
         guard LoopbackPort.isFree(self.port) else { throw LaunchError.portTaken(self.port) }
@@ -53,7 +53,7 @@ package actor CoturnServer {
         let process = try await ChildProcess.start(
             Command(Self.program, ["-c", file], folder: self.folder, log: self.log), name: "coturn")
         self.process = process
-        try await process.becomeReady { !LoopbackPort.isFree(self.port) }
+        try await process.becomeReady { !LoopbackPort.isFree(self.port) && LoopbackPort.takesDatagrams(self.port) }
     }
 
     package func stop() async {
