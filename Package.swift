@@ -177,7 +177,7 @@ let package = Package(
             dependencies: ["ContractDocuments", "Contract", "ServerCrypto", "WhisperClient", "LocalStack"],
             path: "Tests/ContractDocumentTests", exclude: ["Independent"], swiftSettings: strict),
         tests("HouseTests", []),
-        tests("ContractTests", ["Contract", "ServerCrypto"]),
+        tests("ContractTests", ["Contract", "ServerCrypto", "TestKit"]),
         tests("BusTests", ["Bus", "RedisBus", "Contract", "TestKit", "LocalStack", "Telemetry", log, nioCore, nioPosix]),
         tests("StoreTests", ["Store", "Contract", "LocalStack", log]),
         tests("ServiceRuntimeTests", ["ServiceRuntime", "Telemetry", log, metrics, configuration, hummingbird]),
@@ -203,7 +203,7 @@ let package = Package(
             ]),
         tests(
             "SimulationTests",
-            ["RouterCore", "GatewayCore", "Contract", "Store", "StoreModel", "LocalStack", log]),
+            ["RouterCore", "GatewayCore", "Contract", "Store", "StoreModel", "TestKit", "LocalStack", log]),
         tests("RouterTests", ["RouterCore", "Contract", "Bus", "Store", "TestKit", "LocalStack", log]),
         tests("CallsTests", ["CallsCore", "Contract", "Bus", "Store", "ServerCrypto", "Telemetry", "TestKit", "LocalStack", log]),
         tests("AuthTests", ["AuthCore", "HTTPAccess", "Contract", "Store", "ServerCrypto", "TestKit", "LocalStack"]),
@@ -214,7 +214,7 @@ let package = Package(
                 "LocalStack", log, nioCore, nioPosix,
             ],
             path: "Tests/AttachmentsTests", exclude: ["Vectors", "requirements.txt"], swiftSettings: strict),
-        tests("ClientTests", ["WhisperClient", "WhisperTerminal", "Contract"]),
+        tests("ClientTests", ["WhisperClient", "WhisperTerminal", "Contract", "TestKit"]),
         .testTarget(
             name: "ClusterTests",
             dependencies: [

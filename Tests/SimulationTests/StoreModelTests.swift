@@ -4,6 +4,7 @@ import LocalStack
 import Logging
 import StoreModel
 import Testing
+import TestKit
 
 @testable import RouterCore
 @testable import Store
@@ -79,11 +80,11 @@ import Testing
 /// Everything that the router's statements can be asked, from a seed: messages come again, receipts of everybody about everything,
 /// with old epochs too.
 private struct RandomOperations {
-    private var random: SeededNumbers
+    private var random: SeededGenerator
     private var now = Timestamp(milliseconds: 1_767_225_600_000)
     private var messages: [(id: UUIDText, sender: Int, recipient: Int)] = []
 
-    init(seed: UInt64) { self.random = SeededNumbers(seed: seed) }
+    init(seed: UInt64) { self.random = SeededGenerator(scattered: seed) }
 
     func person(_ number: Int) -> WhisperID { WhisperID(bits: UInt64(number) << 40 | 7)! }
 

@@ -1,4 +1,5 @@
 import CSimulation
+import TestKit
 
 /// The one thread on which a whole cluster runs, and its time. What is to happen stands in one queue; the time jumps from one
 /// event to the next. The same seed gives the same course, step by step.
@@ -16,13 +17,14 @@ final class Machine: @unchecked Sendable {
 
     private var events = EventQueue()
     private var lastOrder: UInt64 = 0
-    var random: SeededNumbers
+    var random: SeededGenerator
     /// On whose behalf the present event happens.
     private(set) var host: Host?
     /// Events so far.
     private(set) var count = 0
 
-    init(seed: UInt64) { self.random = SeededNumbers(seed: seed) }
+    /// Neighbouring seeds are to have nothing in common.
+    init(seed: UInt64) { self.random = SeededGenerator(seed: seed &* 0x2545_F491_4F6C_DD1D &+ 1) }
 
     /// Takes over clock, randomness and executors of this process.
     func begin(at now: Int64) {
@@ -127,4 +129,9 @@ final class Host: @unchecked Sendable {
         self.farewells = []
         self.tasks = []
     }
+}
+
+extension SeededGenerator {
+    /// True once in `count` times.
+    mutating func isOne(in count: Int) -> Bool { Int.random(in: 0..<count, using: &self) == 0 }
 }
