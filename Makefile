@@ -68,7 +68,8 @@ chaos: build
 	@$(PROGRAMS)/whisper-chaos $(if $(SEED),--seed $(SEED)) $(if $(FAULTS),--faults $(FAULTS)) $(if $(CLIENTS),--clients $(CLIENTS)) \
 	  $(if $(RUNS),--runs $(RUNS)) $(if $(PLAN),--plan $(PLAN)) $(ARGUMENTS)
 
-# Each seed is one course of events. FIRST=5000 begins elsewhere; ARGS="--mutation sendsOnce" puts a bug in, to see it found.
+# Each seed is one course of events. FIRST=5000 begins elsewhere; ARGS="--mutation sendsOnce" puts a bug in, to see it found;
+# ARGS=--mutations every bug in turn, with the time until it is found.
 simulate: dependencies
 	@$(BUILD) --product whisper-simulate
 	@$(PROGRAMS)/whisper-simulate --seeds $${SEEDS:-10000} --first $${FIRST:-0} --jobs $$(nproc) $(ARGS)

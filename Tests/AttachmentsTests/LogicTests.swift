@@ -2,6 +2,7 @@ import AttachmentsCore
 import Contract
 import Telemetry
 import Testing
+import TestKit
 
 private func at(_ seconds: Int64) -> Timestamp { Timestamp(milliseconds: 1_800_000_000_000 + seconds * 1_000) }
 
@@ -269,7 +270,7 @@ extension String {
     }
 
     @Test(arguments: UInt64(0)..<50) func anyTwoListsAreCompared(seed: UInt64) {
-        var generator = Seeded(state: seed)
+        var generator = SeededGenerator(seed: seed)
         func list() -> Set<String> { Set((0..<40).map { _ in "k\(Int.random(in: 0..<60, using: &generator))" }) }
         func pages(_ list: Set<String>) -> [[String]] {
             var rest = list.sorted()[...]
@@ -284,16 +285,6 @@ extension String {
         let (objects, rows) = (list(), list())
         let found = self.walk(pages(objects), pages(rows))
         #expect(found.leaked == objects.subtracting(rows).sorted() && found.dangling == rows.subtracting(objects).sorted())
-    }
-
-    private struct Seeded: RandomNumberGenerator {
-        var state: UInt64
-        mutating func next() -> UInt64 {
-            self.state &+= 0x9E37_79B9_7F4A_7C15
-            var z = (self.state ^ (self.state >> 30)) &* 0xBF58_476D_1CE4_E5B9
-            z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-            return z ^ (z >> 31)
-        }
     }
 }
 

@@ -1,6 +1,7 @@
 import Bus
 import NIOCore
 import Testing
+import TestKit
 
 @testable import RedisBus
 
@@ -54,7 +55,7 @@ import Testing
 
     @Test(arguments: UInt64(0)..<50)
     func theBackoffGrowsToItsBoundAndIsJittered(seed: UInt64) {
-        var random = SeededGenerator(state: seed)
+        var random = SeededGenerator(seed: seed)
         var backoff = Backoff()
         let waits = (0..<10).map { _ in backoff.next(using: &random) }
         #expect(waits[0] >= RedisLimits.backoffMin / 2 && waits[0] <= RedisLimits.backoffMin)
@@ -73,14 +74,5 @@ extension Reply.Token {
         case .null: "null"
         case .error(let place): "!" + String(decoding: text[place], as: UTF8.self)
         }
-    }
-}
-
-private struct SeededGenerator: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        self.state = self.state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-        return self.state ^ (self.state >> 29)
     }
 }

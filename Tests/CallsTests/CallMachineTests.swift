@@ -1,6 +1,7 @@
 import CallsCore
 import Contract
 import Testing
+import TestKit
 
 private let start = Timestamp(milliseconds: 1_730_000_000_000)
 private let alice = WhisperID("WSP-JBPU-D452-TLT4")!
@@ -245,20 +246,5 @@ extension CallMachine {
             }
         }
         #expect(ends <= 1)
-    }
-}
-
-/// SplitMix64: the same numbers for the same seed.
-struct SeededGenerator: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) { self.state = seed }
-
-    mutating func next() -> UInt64 {
-        self.state &+= 0x9E37_79B9_7F4A_7C15
-        var z = self.state
-        z = (z ^ z >> 30) &* 0xBF58_476D_1CE4_E5B9
-        z = (z ^ z >> 27) &* 0x94D0_49BB_1331_11EB
-        return z ^ z >> 31
     }
 }

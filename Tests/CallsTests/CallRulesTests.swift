@@ -1,6 +1,7 @@
 import CallsCore
 import Contract
 import Testing
+import TestKit
 
 private let start = Timestamp(milliseconds: 1_730_000_000_000)
 private let people = ["WSP-JBPU-D452-TLT4", "WSP-7NUF-DNEU-IGIL", "WSP-AAAA-AAAA-AAAA"].map { WhisperID($0)! }

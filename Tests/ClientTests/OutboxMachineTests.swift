@@ -1,28 +1,15 @@
 import Contract
 import Testing
+import TestKit
 
 @testable import WhisperClient
-
-/// The same numbers for the same seed (SplitMix64).
-struct SeededRandom: RandomNumberGenerator {
-    private var state: UInt64
-    init(seed: UInt64) { self.state = seed &* 0x9E37_79B9_7F4A_7C15 &+ 1 }
-
-    mutating func next() -> UInt64 {
-        self.state &+= 0x9E37_79B9_7F4A_7C15
-        var word = self.state
-        word = (word ^ (word >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        word = (word ^ (word >> 27)) &* 0x94D0_49BB_1331_11EB
-        return word ^ (word >> 31)
-    }
-}
 
 let start = ContinuousClock.now
 let bobID = WhisperID("WSP-F4YH-3J4Z-7RP7")!
 let carolID = WhisperID("WSP-AAAA-AAAA-AAAA")!
 
 @Suite struct OutboxMachineTests {
-    var random = SeededRandom(seed: 1)
+    var random = SeededGenerator(seed: 1)
     var machine = OutboxMachine()
     let first = UUIDText.random()
     let second = UUIDText.random()
@@ -108,7 +95,7 @@ let carolID = WhisperID("WSP-AAAA-AAAA-AAAA")!
     /// conversation in order; and never are two of one conversation under way.
     @Test(arguments: UInt64(0)..<200)
     func everyMessageEndsOnceWhateverHappens(seed: UInt64) {
-        var random = SeededRandom(seed: seed)
+        var random = SeededGenerator(seed: seed)
         var machine = OutboxMachine()
         var now = start
         var queued: [WhisperID: [UUIDText]] = [:]
@@ -190,7 +177,7 @@ let carolID = WhisperID("WSP-AAAA-AAAA-AAAA")!
 
     @Test(arguments: UInt64(0)..<100)
     func receiptsInAnyOrderEndTheSame(seed: UInt64) {
-        var random = SeededRandom(seed: seed)
+        var random = SeededGenerator(seed: seed)
         var state = MessageState.sending
         for news in [MessageState.Progress.accepted, .delivered, .read, .delivered].shuffled(using: &random) {
             _ = state.advance(news)
@@ -200,7 +187,7 @@ let carolID = WhisperID("WSP-AAAA-AAAA-AAAA")!
 
     @Test(arguments: UInt64(0)..<100)
     func delaysGrowWithinTheirBounds(seed: UInt64) {
-        var random = SeededRandom(seed: seed)
+        var random = SeededGenerator(seed: seed)
         let backoff = Backoff(first: .milliseconds(500), longest: .seconds(60))
         for failures in 1...40 {
             let whole = min(Duration.milliseconds(500) * (1 << min(failures - 1, 20)), .seconds(60))

@@ -1,5 +1,6 @@
 import Contract
 import Testing
+import TestKit
 
 @testable import WhisperTerminal
 
@@ -21,7 +22,7 @@ import Testing
     /// Bytes may be cut anywhere.
     @Test(arguments: UInt64(0)..<50)
     func piecesGiveTheSameKeys(seed: UInt64) {
-        var random = SeededRandom(seed: seed)
+        var random = SeededGenerator(seed: seed)
         let text = "héllo 日本\u{1B}[C\u{1B}[200~pa\nste\u{1B}[201~👍\u{1B}[3~\r"
         var bytes = Array(text.utf8)[...]
         var reader = KeyReader()
@@ -72,7 +73,7 @@ import Testing
 
     @Test(arguments: UInt64(0)..<100)
     func theCursorStaysInTheLine(seed: UInt64) {
-        var random = SeededRandom(seed: seed)
+        var random = SeededGenerator(seed: seed)
         var editor = LineEditor()
         let keys: [Key] = [
             .text("a b"), .text("日"), .enter, .backspace, .delete, .left, .right, .wordLeft, .wordRight, .home, .end, .up, .down,
@@ -109,7 +110,7 @@ import Testing
 
     @Test(arguments: UInt64(0)..<100)
     func noRowIsTooWideAndNothingIsLost(seed: UInt64) {
-        var random = SeededRandom(seed: seed)
+        var random = SeededGenerator(seed: seed)
         let text = String((0..<200).map { _ in Array("abc 日👍é  x").randomElement(using: &random)! })
         let rows = TextWidth.wrapped(text, width: 11)
         for row in rows { #expect(TextWidth.columns(row) <= 11) }

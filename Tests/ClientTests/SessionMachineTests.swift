@@ -1,10 +1,11 @@
 import Contract
 import Testing
+import TestKit
 
 @testable import WhisperClient
 
 @Suite struct SessionMachineTests {
-    var random = SeededRandom(seed: 7)
+    var random = SeededGenerator(seed: 7)
     var machine = SessionMachine(knowsID: true, at: start)
 
     /// Login with an open connection at `start`.
@@ -158,7 +159,7 @@ import Testing
     /// deadline, and after a stop nothing starts again.
     @Test(arguments: UInt64(0)..<300)
     func itNeverGetsStuck(seed: UInt64) {
-        var random = SeededRandom(seed: seed)
+        var random = SeededGenerator(seed: seed)
         var machine = SessionMachine(knowsID: Bool.random(using: &random), at: start)
         var now = start
         var isConnected = false

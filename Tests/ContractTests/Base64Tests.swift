@@ -1,6 +1,7 @@
 import Contract
 import Foundation
 import Testing
+import TestKit
 
 /// Base64 by the letter of RFC 4648 §4, slowly: bits as characters.
 private func referenceDecode(_ text: [UInt8]) -> [UInt8]? {
@@ -29,7 +30,7 @@ private func count(_ text: [UInt8]) -> Int? { text.withUnsafeBufferPointer { Bas
 @Suite struct Base64Tests {
     @Test(arguments: 0..<70)
     func encodesLikeFoundationAndReadsItBack(size: Int) {
-        var random = Seeded(UInt64(size))
+        var random = SeededGenerator(seed: UInt64(size))
         for _ in 0..<20 {
             let bytes = random.bytes(size)
             let text = Base64.encode(bytes)
@@ -79,7 +80,7 @@ private func count(_ text: [UInt8]) -> Int? { text.withUnsafeBufferPointer { Bas
 
     @Test(arguments: UInt64(0)..<50)
     func mutatedTextIsJudgedLikeTheReference(seed: UInt64) {
-        var random = Seeded(seed)
+        var random = SeededGenerator(seed: seed)
         for _ in 0..<40 {
             var text = Base64.encode(random.bytes(random.upTo(12)))
             for _ in 0..<random.upTo(3) where !text.isEmpty {

@@ -1,12 +1,13 @@
 import Contract
 import Foundation
 import Testing
+import TestKit
 
 /// Damaged frames: the decoder and the slow validator must agree on each, and nothing may crash.
 @Suite struct FuzzTests {
     @Test(arguments: UInt64(0)..<100)
     func damagedBytesAreJudgedAlike(seed: UInt64) {
-        var random = Seeded(seed)
+        var random = SeededGenerator(seed: seed)
         for _ in 0..<30 {
             var bytes = Array(random.draft().message.utf8)
             for _ in 0...random.upTo(3) { random.damage(&bytes) }
@@ -16,7 +17,7 @@ import Testing
 
     @Test(arguments: UInt64(1_000)..<1_100)
     func exchangedValuesAreJudgedAlike(seed: UInt64) {
-        var random = Seeded(seed)
+        var random = SeededGenerator(seed: seed)
         for _ in 0..<30 {
             var draft = random.draft()
             for _ in 0...random.upTo(2) { random.exchange(&draft) }
@@ -26,7 +27,7 @@ import Testing
 
     @Test(arguments: UInt64(2_000)..<2_040)
     func generatedJSONIsJudgedAlike(seed: UInt64) {
-        var random = Seeded(seed)
+        var random = SeededGenerator(seed: seed)
         for _ in 0..<40 {
             let field = random.one(of: random.one(of: everyFrame).schema.fields).name
             let draft = random.draft().with(field, random.json(depth: random.upTo(18)))
@@ -36,7 +37,7 @@ import Testing
 
     @Test(arguments: UInt64(3_000)..<3_040)
     func theSlowParserAgreesWithFoundation(seed: UInt64) {
-        var random = Seeded(seed)
+        var random = SeededGenerator(seed: seed)
         for _ in 0..<20 {
             let json = random.json(depth: 6)
             let foundation = try? JSONSerialization.jsonObject(with: Data(json.utf8), options: .fragmentsAllowed)
@@ -60,7 +61,7 @@ private func expectAgreement(on bytes: [UInt8]) {
     }
 }
 
-extension Seeded {
+extension SeededGenerator {
     fileprivate mutating func draft() -> Draft {
         // Half of them messages: they have the most to get wrong.
         let definition = self.chance(2) ? SendMessage.definition : self.one(of: everyFrame)

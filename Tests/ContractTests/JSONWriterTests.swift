@@ -1,11 +1,12 @@
 import Contract
 import Foundation
 import Testing
+import TestKit
 
 @Suite struct JSONWriterTests {
     @Test(arguments: UInt64(0)..<50)
     func anyTextIsWrittenAsJSON(seed: UInt64) throws {
-        var random = Seeded(seed)
+        var random = SeededGenerator(seed: seed)
         for _ in 0..<20 {
             let value = random.anyText(0...40)
             var writer = JSONWriter()

@@ -2,6 +2,7 @@ import Contract
 import Foundation
 import ServerCrypto
 import Testing
+import TestKit
 
 /// What a recipient gets, and what the signature covers, whatever way the sender spelled its JSON.
 @Suite struct RelayTests {
@@ -91,7 +92,7 @@ import Testing
 
     @Test(arguments: UInt64(0)..<60)
     func theSignedBytesDoNotDependOnEscapes(seed: UInt64) throws {
-        var random = Seeded(seed)
+        var random = SeededGenerator(seed: seed)
         let nonce = text(Base64.encode(random.bytes(24)))
         let ciphertext = text(Base64.encode(random.bytes(1 + random.upTo(300))))
         let messageID = random.uuid()
@@ -166,7 +167,7 @@ import Testing
     }
 }
 
-extension Seeded {
+extension SeededGenerator {
     /// A JSON string whose characters are escaped, one in so many; 0 for none.
     fileprivate mutating func json(_ text: String, oneIn: Int) -> String {
         let body = text.utf8.map { byte -> String in

@@ -1,5 +1,6 @@
 import Contract
 import Testing
+import TestKit
 
 @Suite struct TypeTests {
     // MARK: Whisper ID
@@ -21,7 +22,7 @@ import Testing
 
     @Test(arguments: UInt64(0)..<20)
     func everyWhisperIDSurvivesItsText(seed: UInt64) {
-        var random = Seeded(seed)
+        var random = SeededGenerator(seed: seed)
         for _ in 0..<100 {
             let id = random.whisperID()
             #expect(WhisperID(id.description) == id)

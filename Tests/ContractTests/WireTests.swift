@@ -1,10 +1,11 @@
 import Contract
 import Testing
+import TestKit
 
 @Suite struct WireTests {
     @Test(arguments: UInt64(0)..<100)
     func everyMessageComesBackWhole(seed: UInt64) throws {
-        var random = Seeded(seed)
+        var random = SeededGenerator(seed: seed)
         try expectWhole(random.mailboxJob())
         try expectWhole(random.serviceRequest())
         for job in random.callJobs() { try expectWhole(job) }
@@ -22,7 +23,7 @@ import Testing
 
     @Test(arguments: UInt64(0)..<25)
     func aTruncatedOrLongerMessageIsAnError(seed: UInt64) {
-        var random = Seeded(seed)
+        var random = SeededGenerator(seed: seed)
         expectExactLength(random.mailboxJob())
         expectExactLength(random.serviceRequest())
         for job in random.callJobs() { expectExactLength(job) }
@@ -33,7 +34,7 @@ import Testing
 
     @Test(arguments: UInt64(0)..<100)
     func corruptBytesNeverCrash(seed: UInt64) {
-        var random = Seeded(seed)
+        var random = SeededGenerator(seed: seed)
         for _ in 0..<20 {
             tryToDecode(MailboxJob.self, random.corrupted(random.mailboxJob().encoded()))
             for job in random.callJobs() { tryToDecode(CallJob.self, random.corrupted(job.encoded())) }
@@ -95,7 +96,7 @@ private func tryToDecode<T: WireCodable>(_: T.Type, _ bytes: [UInt8]) {
     #expect(throws: Never.self) { try T(decoding: value.encoded()) }
 }
 
-extension Seeded {
+extension SeededGenerator {
     fileprivate mutating func corrupted(_ bytes: [UInt8]) -> [UInt8] {
         var bytes = bytes
         for _ in 0...self.upTo(3) where !bytes.isEmpty {

@@ -277,6 +277,19 @@ import Testing
         }
     }
 
+    /// Otherwise its router would take it for connected, and mail for it would wake nobody.
+    @Test func aDisconnectWhileTheBusIsAwayIsToldLater() async throws {
+        try await GatewayBench.run { bench in
+            let (client, connection) = try await bench.boundClient()
+            try await bench.bus.goAway()
+            await client.close()
+            while await bench.gateway.isBound(self.sender) { await Task.yield() }
+            try await bench.bus.comeBack()
+            guard case .unbound(self.sender, bench.gateway.node, connection) = try await bench.job(of: Partition(of: self.sender)) else { return #expect(Bool(false)) }
+            #expect(try await bench.bus.get(Keyspace.presence(self.sender)) == nil)
+        }
+    }
+
     @Test func aNewRouterHearsOfTheConnectionsOfItsPartition() async throws {
         try await GatewayBench.run { bench in
             let (client, connection) = try await bench.boundClient()

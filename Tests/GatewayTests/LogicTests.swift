@@ -1,5 +1,6 @@
 import Contract
 import Testing
+import TestKit
 
 @testable import GatewayCore
 
@@ -26,7 +27,7 @@ import Testing
 
     @Test(arguments: UInt64(0)..<50)
     func itGivesWhatExactArithmeticGives(seed: UInt64) {
-        var random = Seeded(seed)
+        var random = SeededGenerator(seed: seed)
         let rules: [(perMinute: Int, burst: Int)] = [(6_000, 200), (30, 30), (60, 60), (1, 1), (100_000, 3)]
         let (perMinute, burst) = rules[random.upTo(rules.count)]
         let rule = TokenBucket.Rule(perSecond: Double(perMinute) / 60, burst: Double(burst))
@@ -48,7 +49,7 @@ import Testing
 
     @Test(arguments: UInt64(0)..<50)
     func afterTheTimeItNamesThereIsAToken(seed: UInt64) throws {
-        var random = Seeded(seed)
+        var random = SeededGenerator(seed: seed)
         let rule = TokenBucket.Rule(perSecond: [0.5, 1, 10, 100, 0.25][random.upTo(5)], burst: Double(1 + random.upTo(60)))
         var now: Int64 = 5_000
         var bucket = TokenBucket(rule, at: now)
@@ -136,7 +137,7 @@ import Testing
 @Suite struct UTF8CheckTests {
     @Test(arguments: UInt64(0)..<200)
     func itAgreesWithTheStandardLibrary(seed: UInt64) {
-        var random = Seeded(seed)
+        var random = SeededGenerator(seed: seed)
         for _ in 0..<20 {
             var bytes = Array(String(repeating: "abcdefg", count: random.upTo(4)).utf8)
             for _ in 0..<random.upTo(3) { bytes += Array(["é", "👍", "\u{7FF}", "\u{800}", "\u{FFFF}", "\u{10FFFF}"][random.upTo(6)].utf8) }

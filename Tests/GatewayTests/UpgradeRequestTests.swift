@@ -1,5 +1,6 @@
 import NIOCore
 import Testing
+import TestKit
 
 @testable import GatewayCore
 
@@ -106,7 +107,7 @@ private func purpose(_ lines: [String]) throws -> UpgradeRequest.Purpose { try #
 
     @Test(arguments: UInt64(0)..<200)
     func rubbishNeverCrashes(seed: UInt64) {
-        var random = Seeded(seed)
+        var random = SeededGenerator(seed: seed)
         var bytes = Array(head(good).utf8)
         for _ in 0..<5 { bytes[random.upTo(bytes.count)] = UInt8.random(in: .min ... .max, using: &random) }
         var buffer = ByteBuffer(bytes: bytes)

@@ -1,5 +1,6 @@
 import NIOCore
 import Testing
+import TestKit
 
 @testable import GatewayCore
 
@@ -31,7 +32,7 @@ private func bytes(_ text: String) -> [UInt8] { Array(text.utf8) }
 @Suite struct WebSocketParserTests {
     @Test(arguments: [0, 1, 7, 8, 9, 125, 126, 127, 65_535, 65_536, 512_000])
     func aMessageOfAnySizeComesOutUnmasked(size: Int) {
-        var random = Seeded(UInt64(size))
+        var random = SeededGenerator(seed: UInt64(size))
         let payload = random.bytes(size)
         let result = parse([ClientFrame(opcode: 1, payload: payload, mask: random.bytes(4))])
         #expect(result.events == [.text(payload)])
@@ -40,7 +41,7 @@ private func bytes(_ text: String) -> [UInt8] { Array(text.utf8) }
 
     @Test(arguments: UInt64(0)..<30)
     func howTheBytesAreSplitDoesNotMatter(seed: UInt64) {
-        var random = Seeded(seed)
+        var random = SeededGenerator(seed: seed)
         var stream: [UInt8] = []
         var expected: [Event] = []
         for _ in 0..<6 { random.addMessage(to: &stream, expected: &expected) }
@@ -168,7 +169,7 @@ private func bytes(_ text: String) -> [UInt8] { Array(text.utf8) }
 
     @Test(arguments: UInt64(0)..<200)
     func rubbishNeverCrashes(seed: UInt64) {
-        var random = Seeded(seed)
+        var random = SeededGenerator(seed: seed)
         for _ in 0..<20 { _ = parse([random.bytes(random.upTo(40)), random.bytes(random.upTo(200))], max: 100) }
     }
 
@@ -190,7 +191,7 @@ private func bytes(_ text: String) -> [UInt8] { Array(text.utf8) }
     }
 }
 
-extension Seeded {
+extension SeededGenerator {
     /// A whole message, perhaps in fragments, perhaps with a control frame in between.
     fileprivate mutating func addMessage(to stream: inout [UInt8], expected: inout [Event]) {
         let payload = self.bytes(self.upTo(5) == 0 ? 120 + self.upTo(20) : self.upTo(20))

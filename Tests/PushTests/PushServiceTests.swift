@@ -157,6 +157,26 @@ import Testing
         }
     }
 
+    /// The presence key of a gateway that died says for minutes that its clients are there.
+    @Test func whoSeemsToBeThereAndHasMailIsNotForgotten() async throws {
+        try await PushBench.with { bench in
+            try await bench.device(self.alice)
+            try await bench.mail(for: self.alice)
+            try await bench.appear(self.alice)
+            try await bench.wake(self.alice)
+            let provider = ScriptedProvider { number, _ in number < 2 ? .later(.unavailable, after: nil) : .sent }
+            try await bench.running(provider, scale: 0.05) {
+                try await waitUntil("it was looked at and is looked at again", within: .seconds(20)) {
+                    try await bench.sql("SELECT failures = 1 AND due_at > now() + interval '30 s' FROM push.recipients") == "t"
+                }
+                try await bench.bus.delete([Keyspace.presence(self.alice)])
+                _ = try await bench.sql("UPDATE push.recipients SET due_at = now()")
+                try await provider.wait(for: 2)
+            }
+            #expect(provider.kinds.last == .mail(isReminder: false))
+        }
+    }
+
     @Test func anotherProcessTakesTheScheduleOver() async throws {
         try await PushBench.with { bench in
             try await bench.device(self.alice)

@@ -2,6 +2,7 @@ import Bus
 import Contract
 import PushCore
 import Testing
+import TestKit
 
 @Suite struct WakeCoalescerTests {
     private let start = ContinuousClock.now
@@ -108,20 +109,5 @@ import Testing
         }
         answered += coalescer.flush().flatMap(\.jobs)
         #expect(answered.sorted() == (1...300).map { self.job($0) })
-    }
-}
-
-/// SplitMix64: the same numbers for the same seed.
-private struct SeededGenerator: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) { self.state = seed }
-
-    mutating func next() -> UInt64 {
-        self.state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = self.state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
     }
 }

@@ -1,6 +1,7 @@
 import Contract
 import RouterCore
 import Testing
+import TestKit
 
 @Suite struct GroupRulesTests {
     private let now = Timestamp(milliseconds: 1_730_000_000_000)
@@ -152,7 +153,7 @@ import Testing
     // MARK: Whatever happens
 
     @Test(arguments: UInt64(0)..<100) func invariantsHoldWhateverIsAsked(seed: UInt64) throws {
-        var random = Random(state: seed)
+        var random = SeededGenerator(seed: seed)
         let people = (0..<12).map { person($0) }
         func some(_ most: Int) -> [WhisperID] {
             (0..<Int.random(in: 0...most, using: &random)).map { _ in people.randomElement(using: &random)! }
@@ -184,18 +185,5 @@ import Testing
             guard !group.members.isEmpty else { return }
             #expect(group.members.filter { $0.role == .owner }.map(\.identity) == [group.owner])
         }
-    }
-}
-
-/// SplitMix64: the same numbers for the same seed.
-private struct Random: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        self.state &+= 0x9E37_79B9_7F4A_7C15
-        var z = self.state
-        z = (z ^ z >> 30) &* 0xBF58_476D_1CE4_E5B9
-        z = (z ^ z >> 27) &* 0x94D0_49BB_1331_11EB
-        return z ^ z >> 31
     }
 }

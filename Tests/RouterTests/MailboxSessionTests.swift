@@ -41,6 +41,56 @@ import Testing
         #expect(session.accepted(6, at: 11_000) == .send)
     }
 
+    // MARK: Who is woken when the connection ends
+
+    @Test func whoGotNothingNewNeedNotBeWoken() {
+        var session = self.session(.fresh, newest: 4)
+        #expect(!session.mayLeaveMail)
+        session.paged(last: 4, isLast: true, at: 1_000)
+        #expect(!session.mayLeaveMail)
+    }
+
+    /// Nobody was woken for it: its recipient was connected.
+    @Test func mailThatWasHeldBackMayBeLeft() {
+        var session = self.session(.fresh, newest: 4)
+        _ = session.accepted(5, at: 1_000)
+        #expect(session.mayLeaveMail)
+        // A page went to a connection that may have been dead by then.
+        session.paged(last: 5, isLast: true, at: 2_000)
+        #expect(session.mayLeaveMail)
+    }
+
+    @Test func mailThatIsToBeCaughtUpWithMayBeLeft() {
+        var session = self.session(.fresh, newest: 4)
+        _ = session.accepted(5, at: 0)
+        _ = session.timerFired(at: 10_000, resendAfter: self.resendAfter)
+        #expect(session.mayLeaveMail)
+        _ = session.accepted(6, at: 10_000)
+        session.caughtUp([4, 5, 6], isAll: true, at: 10_000)
+        #expect(session.mayLeaveMail)
+    }
+
+    /// The client comes back before anybody has noticed that it was gone, and goes for good before it has read.
+    @Test func whatOneConnectionMayLeaveTheNextOneMayLeaveToo() {
+        var older = self.session(.fresh, newest: nil)
+        _ = older.accepted(5, at: 0)
+        #expect(older.mayLeaveMail)
+        let bound = BoundConnection(
+            caller: older.caller, node: NodeID(value: 2), connection: ConnectionID(value: 2),
+            boundAt: Timestamp(milliseconds: 1), progress: .fresh, standing: .new)
+        #expect(MailboxSession(bound, newest: 5, after: older, at: 1_000).mayLeaveMail)
+        #expect(!MailboxSession(bound, newest: nil, after: older, at: 1_000).mayLeaveMail)
+        #expect(!MailboxSession(bound, newest: 5, at: 1_000).mayLeaveMail)
+    }
+
+    /// Its predecessor may have held it back.
+    @Test func whatWaitsForAPagingClientThatWasTakenOverMayBeLeft() {
+        #expect(self.session(.paging, newest: 4).mayLeaveMail)
+        #expect(!self.session(.paging, newest: nil).mayLeaveMail)
+    }
+
+    // MARK: Hand-overs
+
     /// Another router may have held it back, and the client may have come to the end of its pages long ago.
     @Test func whatWaitsForAPagingClientThatWasTakenOverIsSentAfterAWhile() {
         var session = self.session(.paging, newest: 4, at: 1_000)

@@ -1,5 +1,6 @@
 import Contract
 import Testing
+import TestKit
 
 @testable import RouterCore
 
@@ -153,18 +154,3 @@ import Testing
 let contract = PresenceConfiguration()
 
 func identity(_ number: UInt64) -> WhisperID { WhisperID(bits: number)! }
-
-/// SplitMix64.
-struct SeededGenerator: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) { self.state = seed }
-
-    mutating func next() -> UInt64 {
-        self.state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = self.state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
-    }
-}

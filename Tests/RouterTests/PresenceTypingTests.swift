@@ -1,5 +1,6 @@
 import Contract
 import Testing
+import TestKit
 
 @testable import RouterCore
 

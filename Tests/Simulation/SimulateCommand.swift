@@ -16,9 +16,12 @@ import Glibc
     @Flag(help: "Say what happens.") var trace = false
     @Option(help: "A bug that must be found: \(Mutation.allCases.map(\.rawValue).joined(separator: ", ")).") var mutation: Mutation?
 
+    @Flag(help: "Each of these bugs in turn: the seed that finds it, and after how long.") var mutations = false
+
     @Option(help: "Processes that share the seeds.") var jobs = 1
 
     func run() throws {
+        if self.mutations { return try self.findMutations() }
         if self.jobs > 1, self.seed == nil { return try self.share() }
         try Self.makeHashesRepeatable()
         AnyTurn.install()
@@ -47,6 +50,44 @@ import Glibc
                 + "\(total.events) events" + (self.seed == nil ? ", \(Self.processorTime / 1_000) s of one core" : ""))
         // A bug that was put in and not found.
         if self.mutation != nil { throw ExitCode.failure }
+    }
+
+    // MARK: Mutations
+
+    /// A bug that is not found within so many seeds is not found.
+    private static let seedsPerMutation: UInt64 = 2_000
+
+    /// The seed that finds a bug must keep every promise without it: otherwise something else was found.
+    private func findMutations() throws {
+        var isEachFound = true
+        for mutation in Mutation.allCases {
+            let start = ContinuousClock.now
+            let course = "--first \(self.first) --seconds \(self.seconds)"
+            let said = try Self.output(of: "\(course) --seeds \(Self.seedsPerMutation) --mutation \(mutation.rawValue)")
+            let time = ContinuousClock.now - start
+            if let seed = said.firstMatch(of: /seed (\d+) breaks a promise/)?.1 {
+                let isKept = try Self.output(of: "--seed \(seed) --seconds \(self.seconds)").contains("kept every promise")
+                let seconds = Double(time.nanoseconds / 10_000_000) / 100
+                print("\(mutation.rawValue): seed \(seed), \(seconds) s\(isKept ? "" : ", and breaks without it, too")")
+                isEachFound = isEachFound && isKept
+            } else {
+                print("\(mutation.rawValue): not found in \(Self.seedsPerMutation) seeds")
+                isEachFound = false
+            }
+        }
+        if !isEachFound { throw ExitCode.failure }
+    }
+
+    /// What another process of this program says.
+    private static func output(of arguments: String) throws -> String {
+        // The shell's own link would be the shell's.
+        guard let program = realpath("/proc/self/exe", nil) else { throw ExitCode.failure }
+        defer { free(program) }
+        guard let pipe = popen("'\(String(cString: program))' \(arguments)", "r") else { throw ExitCode.failure }
+        var (said, line) = ("", [CChar](repeating: 0, count: 1_024))
+        while fgets(&line, Int32(line.count), pipe) != nil { said += line.withUnsafeBufferPointer { String(cString: $0.baseAddress!) } }
+        pclose(pipe)
+        return said
     }
 
     // MARK: Many processes

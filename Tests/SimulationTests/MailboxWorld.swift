@@ -1,5 +1,6 @@
 import Contract
 import Foundation
+import TestKit
 
 @testable import GatewayCore
 @testable import RouterCore
@@ -9,19 +10,9 @@ enum Seeds {
     static var chosen: UInt64? { ProcessInfo.processInfo.environment["SEED"].flatMap { UInt64($0) } }
 }
 
-/// SplitMix64: the same numbers for the same seed.
-struct SeededNumbers: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) { self.state = seed &* 0x2545_F491_4F6C_DD1D &+ 1 }
-
-    mutating func next() -> UInt64 {
-        self.state &+= 0x9E37_79B9_7F4A_7C15
-        var z = self.state
-        z = (z ^ z >> 30) &* 0xBF58_476D_1CE4_E5B9
-        z = (z ^ z >> 27) &* 0x94D0_49BB_1331_11EB
-        return z ^ z >> 31
-    }
+extension SeededGenerator {
+    /// Worlds of neighbouring seeds are to have nothing in common.
+    init(scattered seed: UInt64) { self.init(seed: seed &* 0x2545_F491_4F6C_DD1D &+ 1) }
 }
 
 /// What `MailboxDeliveryTests` plays with. Time is in milliseconds and only moves in `tick`.
@@ -52,7 +43,7 @@ struct MailboxWorld {
         case replaced(connection: UInt64)
     }
 
-    private var random: SeededNumbers
+    private var random: SeededGenerator
     private let trouble: Trouble
     private var now: Int64 = 1_000_000
     private let resendAfter: Int64 = 15_000
@@ -82,7 +73,7 @@ struct MailboxWorld {
     private(set) var live = 0
 
     init(seed: UInt64, _ trouble: Trouble) {
-        self.random = SeededNumbers(seed: seed)
+        self.random = SeededGenerator(scattered: seed)
         self.trouble = trouble
     }
 

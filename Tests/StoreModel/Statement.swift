@@ -19,41 +19,20 @@ package struct Parameters {
 
 /// What a statement answers, as it travels.
 package struct StatementAnswer: Equatable {
-    /// Of each column.
-    package var types: [UInt32] = []
-    package var rows: [[[UInt8]?]] = []
-    package var affected = 0
-
-    package init() {}
-}
-
-/// Builds an answer row by row.
-package struct Columns {
-    package private(set) var types: [UInt32] = []
-    package private(set) var cells: [[UInt8]?] = []
+    package private(set) var rowCount = 0
+    package private(set) var affected = 0
+    private var columns = Columns()
 
     package init() {}
 
-    package mutating func add<T: PostgresEncodable>(_ value: T) {
-        var writer = PostgresWriter()
-        value.encode(into: &writer)
-        self.types.append(T.postgresType.oid)
-        // A length in front, −1 for NULL.
-        self.cells.append(writer.bytes[0] == 0xFF ? nil : Array(writer.bytes[4...]))
-    }
-}
-
-extension StatementAnswer {
-    /// - Parameter columns: the values of each row.
+    /// - Parameter columns: adds the values of a row.
     package init<Element>(_ elements: some Sequence<Element>, columns: (Element, inout Columns) -> Void) {
-        self.init()
         for element in elements {
-            var row = Columns()
-            columns(element, &row)
-            self.types = row.types
-            self.rows.append(row.cells)
+            columns(element, &self.columns)
+            self.columns.areTyped = true
+            self.rowCount += 1
         }
-        self.affected = self.rows.count
+        self.affected = self.rowCount
     }
 
     /// Rows changed, and none shown.
@@ -63,6 +42,45 @@ extension StatementAnswer {
         return answer
     }
     static let nothing = StatementAnswer()
+
+    /// Of each column.
+    package var types: [UInt32] { self.columns.types }
+    /// All cells, row by row: a length in front of each, −1 for NULL.
+    package var bytes: [UInt8] { self.columns.bytes }
+
+    /// Of all cells, row by row: where in `bytes` each begins, and its length, −1 for NULL.
+    package var cells: [(start: Int, length: Int)] {
+        var cells: [(start: Int, length: Int)] = []
+        cells.reserveCapacity(self.rowCount * self.types.count)
+        self.bytes.withUnsafeBytes { bytes in
+            var start = 4
+            while start <= bytes.count {
+                let length = Int(Int32(bigEndian: bytes.loadUnaligned(fromByteOffset: start - 4, as: Int32.self)))
+                cells.append((start, length))
+                start += max(0, length) + 4
+            }
+        }
+        return cells
+    }
+}
+
+/// Builds the rows of an answer, one behind the other.
+package struct Columns: Equatable {
+    fileprivate private(set) var types: [UInt32] = []
+    /// There has been a row.
+    fileprivate var areTyped = false
+    private var writer = PostgresWriter()
+
+    package init() {}
+
+    package static func == (a: Columns, b: Columns) -> Bool { a.types == b.types && a.bytes == b.bytes }
+
+    package var bytes: [UInt8] { self.writer.bytes }
+
+    package mutating func add<T: PostgresEncodable>(_ value: T) {
+        if !self.areTyped { self.types.append(T.postgresType.oid) }
+        value.encode(into: &self.writer)
+    }
 }
 
 /// The server takes a statement for wrong.

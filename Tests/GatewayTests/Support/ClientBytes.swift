@@ -1,4 +1,5 @@
 import NIOCore
+import TestKit
 
 /// Writes WebSocket frames as a client does (RFC 6455 §5.2), byte by byte, with every freedom to do it wrong.
 struct ClientFrame: CustomStringConvertible {
@@ -55,20 +56,7 @@ struct ServerFrames {
     }
 }
 
-/// SplitMix64: the same numbers for the same seed, everywhere.
-struct Seeded: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(_ seed: UInt64) { self.state = seed }
-
-    mutating func next() -> UInt64 {
-        self.state &+= 0x9E37_79B9_7F4A_7C15
-        var word = self.state
-        word = (word ^ (word >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        word = (word ^ (word >> 27)) &* 0x94D0_49BB_1331_11EB
-        return word ^ (word >> 31)
-    }
-
+extension SeededGenerator {
     mutating func upTo(_ bound: Int) -> Int { Int.random(in: 0..<bound, using: &self) }
 
     mutating func bytes(_ count: Int) -> [UInt8] {

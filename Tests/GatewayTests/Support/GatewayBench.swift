@@ -90,6 +90,10 @@ struct GatewayBench {
     private final class Positions { var of: [String: EntryID] = [:] }
 }
 
+extension Gateway {
+    func isBound(_ identity: WhisperID) -> Bool { self.bound[identity] != nil }
+}
+
 let token = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
 
 extension Session {

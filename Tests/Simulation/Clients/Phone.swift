@@ -70,10 +70,11 @@ final class Phone {
         if self.isOnline { self.send(letter) }
     }
 
-    func sleep() {
+    /// - Parameter delay: when the gateway hears of it, if the network goes first; nanoseconds.
+    func sleep(gatewayHearsAfter delay: Int64?) {
         if self.sleepsSince == nil { self.sleepsSince = self.machine.now }
         self.world.trace("\(self.person.name) sleeps")
-        self.hangUp(rest: 0)
+        if let delay { self.loseNetwork(gatewayHearsAfter: delay, rest: 0) } else { self.hangUp(rest: 0) }
     }
 
     func wakeUp() {

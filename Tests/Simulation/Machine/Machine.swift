@@ -1,4 +1,5 @@
 import CSimulation
+import TestKit
 
 /// The one thread on which a whole cluster runs, and its time. What is to happen stands in one queue; the time jumps from one
 /// event to the next. The same seed gives the same course, step by step.
@@ -14,28 +15,16 @@ final class Machine: @unchecked Sendable {
         case ownedJob(UnownedJob, UnownedSerialExecutor)
     }
 
-    private struct Event {
-        var at: Int64
-        /// When it was to happen. Earlier than `at` if its host was frozen then: what has waited keeps its order.
-        let due: Int64
-        /// Events of one moment happen in the order in which they were asked for.
-        let order: UInt64
-        var host: Host?
-        var work: Work
-
-        static func < (a: Event, b: Event) -> Bool { (a.at, a.due, a.order) < (b.at, b.due, b.order) }
-    }
-
-    /// A heap: the next event is first.
-    private var events: [Event] = []
+    private var events = EventQueue()
     private var lastOrder: UInt64 = 0
-    var random: SeededNumbers
+    var random: SeededGenerator
     /// On whose behalf the present event happens.
     private(set) var host: Host?
     /// Events so far.
     private(set) var count = 0
 
-    init(seed: UInt64) { self.random = SeededNumbers(seed: seed) }
+    /// Neighbouring seeds are to have nothing in common.
+    init(seed: UInt64) { self.random = SeededGenerator(seed: seed &* 0x2545_F491_4F6C_DD1D &+ 1) }
 
     /// Takes over clock, randomness and executors of this process.
     func begin(at now: Int64) {
@@ -52,7 +41,7 @@ final class Machine: @unchecked Sendable {
     func schedule(at: Int64, _ work: Work, for host: Host?) {
         self.lastOrder += 1
         let at = max(at, self.now)
-        self.push(Event(at: at, due: at, order: self.lastOrder, host: host, work: work))
+        self.events.add(EventQueue.Event(host: host, work: work), at: EventQueue.Place(at: at, due: at, order: self.lastOrder))
     }
 
     /// - Parameter delay: nanoseconds.
@@ -83,18 +72,18 @@ final class Machine: @unchecked Sendable {
     /// - Returns: false if nothing is left to happen.
     @discardableResult
     func run(until end: Int64, isOver: () -> Bool = { false }) -> Bool {
-        while let next = self.events.first {
+        while let next = self.events.next {
             guard next.at <= end else {
                 simulation_set_now(end)
                 return true
             }
-            var event = self.pop()
-            simulation_set_now(max(self.now, event.at))
-            if let host = event.host, host.frozenUntil > self.now {
-                event.at = host.frozenUntil
-                self.push(event)
+            let now = max(self.now, next.at)
+            simulation_set_now(now)
+            if let host = self.events.nextHost, host.frozenUntil > now {
+                self.events.putOffNext(until: host.frozenUntil)
                 continue
             }
+            let event = self.events.takeNext()
             self.count += 1
             self.host = event.host
             switch event.work {
@@ -106,34 +95,6 @@ final class Machine: @unchecked Sendable {
             if isOver() { return true }
         }
         return false
-    }
-
-    private func push(_ event: Event) {
-        self.events.append(event)
-        var child = self.events.count - 1
-        while child > 0 {
-            let parent = (child - 1) / 2
-            guard self.events[child] < self.events[parent] else { return }
-            self.events.swapAt(child, parent)
-            child = parent
-        }
-    }
-
-    private func pop() -> Event {
-        let first = self.events[0]
-        let last = self.events.removeLast()
-        guard !self.events.isEmpty else { return first }
-        self.events[0] = last
-        var parent = 0
-        while true {
-            var least = parent
-            for child in [2 * parent + 1, 2 * parent + 2] where child < self.events.count {
-                if self.events[child] < self.events[least] { least = child }
-            }
-            guard least != parent else { return first }
-            self.events.swapAt(parent, least)
-            parent = least
-        }
     }
 }
 
@@ -168,4 +129,9 @@ final class Host: @unchecked Sendable {
         self.farewells = []
         self.tasks = []
     }
+}
+
+extension SeededGenerator {
+    /// True once in `count` times.
+    mutating func isOne(in count: Int) -> Bool { Int.random(in: 0..<count, using: &self) == 0 }
 }

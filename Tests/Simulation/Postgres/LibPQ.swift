@@ -12,9 +12,33 @@ final class ClientSession {
         case forgetAll
     }
 
+    /// What a statement is about; found out when it is prepared.
+    private enum Command {
+        case begin, rollBack, commit
+        case onLocks(LockStatement)
+        case onTables(StoreModel.Statement)
+        case unknown(String)
+
+        init(_ text: String) {
+            switch text {
+            case _ where text.hasPrefix("BEGIN"): self = .begin
+            case "ROLLBACK": self = .rollBack
+            case "COMMIT": self = .commit
+            default:
+                if let statement = LockStatement(text) {
+                    self = .onLocks(statement)
+                } else if let statement = StoreModel.statement(text) {
+                    self = .onTables(statement)
+                } else {
+                    self = .unknown(text)
+                }
+            }
+        }
+    }
+
     let server: SimulatedPostgres
     let session: SimulatedPostgres.Session?
-    private var prepared: [String: (text: String, statement: StoreModel.Statement?)] = [:]
+    private var prepared: [String: Command] = [:]
     private var asked: [Asked] = []
     /// Answers in the order in which they are fetched; nil ends those of one command.
     private var results: [ClientResult?] = []
@@ -37,7 +61,7 @@ final class ClientSession {
     }
 
     func prepare(_ name: String, _ text: String) {
-        self.prepared[name] = (text, StoreModel.statement(text))
+        self.prepared[name] = Command(text)
         self.asked.append(.preparation)
     }
 
@@ -79,33 +103,33 @@ final class ClientSession {
 
     private func run(_ command: Asked, in session: SimulatedPostgres.Session) -> ClientResult {
         guard case .statement(let name, let values) = command else { return ClientResult(status: .commandOK) }
-        let (text, statement) = self.prepared[name]!
-        switch text {
-        case _ where text.hasPrefix("BEGIN"):
+        // Nobody asks for what was not prepared.
+        let command = self.prepared[name]!
+        switch command {
+        case .begin:
             self.server.begin(session)
             return ClientResult(status: .commandOK, tag: "BEGIN")
-        case "ROLLBACK":
+        case .rollBack:
             self.server.rollBack(session)
             self.isInFailedTransaction = false
             return ClientResult(status: .commandOK, tag: "ROLLBACK")
         case _ where self.isInFailedTransaction:
             return ClientResult(refused: "25P02", constraint: "")
-        case "COMMIT":
+        case .commit:
             do throws(SimulatedPostgres.Failure) {
                 try self.server.commit(session)
                 return ClientResult(status: .commandOK, tag: "COMMIT")
             } catch {
                 return self.refused(error, in: session)
             }
-        default: break
-        }
-        let parameters = Parameters(values)
-        if let answer = self.server.runOnLocks(text, parameters, in: session) { return ClientResult(answer) }
-        guard let statement else { fatalError("the model of the store does not know this statement: \(text)") }
-        do throws(SimulatedPostgres.Failure) {
-            return ClientResult(try self.server.run(statement, parameters, in: session))
-        } catch {
-            return self.refused(error, in: session)
+        case .onLocks(let statement): return ClientResult(self.server.run(statement, Parameters(values), in: session))
+        case .onTables(let statement):
+            do throws(SimulatedPostgres.Failure) {
+                return ClientResult(try self.server.run(statement, Parameters(values), in: session))
+            } catch {
+                return self.refused(error, in: session)
+            }
+        case .unknown(let text): fatalError("the model of the store does not know this statement: \(text)")
         }
     }
 
@@ -132,6 +156,7 @@ final class ClientResult {
     let status: Status
     let types: [UInt32]
     let rowCount: Int
+    /// The cells, and behind them the texts.
     private let bytes: UnsafeMutablePointer<CChar>
     /// Of each cell, where it begins and how long it is; −1 for NULL.
     private let cells: [(start: Int, length: Int)]
@@ -140,7 +165,7 @@ final class ClientResult {
     private let fields: [Int8: Int]
 
     convenience init(_ answer: StatementAnswer) {
-        self.init(status: .tuplesOK, answer: answer, tag: "")
+        self.init(status: .tuplesOK, answer: answer)
     }
 
     convenience init(refused sqlState: String, constraint: String) {
@@ -149,24 +174,22 @@ final class ClientResult {
             fields: ["C": sqlState, "M": "refused", "n": constraint, "V": "ERROR", "R": "simulation"])
     }
 
-    init(status: Status, answer: StatementAnswer = StatementAnswer(), tag: String = "", fields: [Character: String] = [:]) {
+    init(status: Status, answer: StatementAnswer = .init(), tag: String = "", fields: KeyValuePairs<Character, String> = [:]) {
         self.status = status
         self.types = answer.types
-        self.rowCount = answer.rows.count
-        var bytes: [UInt8] = []
-        var cells: [(start: Int, length: Int)] = []
-        for cell in answer.rows.joined() {
-            cells.append((bytes.count, cell?.count ?? -1))
-            bytes += cell ?? []
-        }
+        self.rowCount = answer.rowCount
+        self.cells = answer.cells
+        var bytes = answer.bytes
         func text(_ text: String) -> Int {
-            defer { bytes += Array(text.utf8) + [0] }
+            defer {
+                bytes += text.utf8
+                bytes.append(0)
+            }
             return bytes.count
         }
         self.tag = text(tag)
         self.affected = text("\(answer.affected)")
         self.fields = fields.reduce(into: [:]) { $0[Int8(bitPattern: $1.key.asciiValue!)] = text($1.value) }
-        self.cells = cells
         self.bytes = .allocate(capacity: bytes.count)
         bytes.withUnsafeBytes { UnsafeMutableRawPointer(self.bytes).copyMemory(from: $0.baseAddress!, byteCount: $0.count) }
     }

@@ -18,8 +18,8 @@ final class SimulatedPostgres {
         var isOver = false
         /// The machine's clock at its last statement.
         var heardAt: Int64
-        /// First and second key of advisory locks.
-        var locks: Set<[Int32]> = []
+        /// In order.
+        private(set) var locks: [AdvisoryLock] = []
         var transaction: OpenTransaction?
 
         init(id: Int32, host: Host?, at now: Int64) {
@@ -27,6 +27,15 @@ final class SimulatedPostgres {
             self.host = host
             self.heardAt = now
         }
+
+        func take(_ lock: AdvisoryLock) {
+            guard !self.locks.contains(lock) else { return }
+            self.locks.insert(lock, at: self.locks.firstIndex { lock < $0 } ?? self.locks.endIndex)
+        }
+
+        func giveUp(_ lock: AdvisoryLock) { self.locks.removeAll { $0 == lock } }
+
+        func giveUpAll() { self.locks = [] }
     }
 
     /// Works on a copy, which becomes the truth with the commit.
@@ -61,7 +70,7 @@ final class SimulatedPostgres {
     func end(_ session: Session) {
         session.isOver = true
         session.transaction = nil
-        session.locks = []
+        session.giveUpAll()
         self.sessions.removeAll { $0 === session }
     }
 
@@ -128,64 +137,59 @@ final class SimulatedPostgres {
 
     // MARK: Locks
 
-    /// - Returns: nil if the statement is not about locks.
-    func runOnLocks(_ text: String, _ parameters: Parameters, in session: Session) -> StatementAnswer? {
-        guard let statement = LockStatement.allCases.first(where: { text.hasPrefix($0.rawValue) }) else { return nil }
+    func run(_ statement: LockStatement, _ parameters: Parameters, in session: Session) -> StatementAnswer {
         switch statement {
-        case .join: session.locks.insert([parameters(1), session.id])
+        case .join: session.take(AdvisoryLock(space: parameters(1), key: session.id))
         case .take:
-            let (shares, namespace): ([Int32], Int32) = (parameters(1), parameters(2))
+            let (shares, space): ([Int32], Int32) = (parameters(1), parameters(2))
             let free = shares.filter { share in
-                self.mutation == .sharesPartitions || !self.sessions.contains { $0.locks.contains([namespace, share]) }
+                let lock = AdvisoryLock(space: space, key: share)
+                return self.mutation == .sharesPartitions || !self.sessions.contains { $0.locks.contains(lock) }
             }
-            session.locks.formUnion(free.map { [namespace, $0] })
-            return StatementAnswer.ofLocks(free.map { [.number($0)] })
+            for share in free { session.take(AdvisoryLock(space: space, key: share)) }
+            return StatementAnswer(free) { $1.add($0) }
         case .giveUp:
-            for share in parameters(2, [Int32].self) { session.locks.remove([parameters(1), share]) }
+            for share in parameters(2, [Int32].self) { session.giveUp(AdvisoryLock(space: parameters(1), key: share)) }
         case .all:
             let members = Int32(parameters(1, Int64.self))
-            return StatementAnswer.ofLocks(
-                self.sessions.flatMap { owner in
-                    owner.locks.sorted { $0.lexicographicallyPrecedes($1) }.map { lock in
-                        [.bool(lock[0] == members), .number(lock[1]), .bool(owner === session)]
-                    }
-                })
+            return StatementAnswer(self.sessions.lazy.flatMap { owner in owner.locks.lazy.map { (lock: $0, owner: owner) } }) {
+                $1.add($0.lock.space == members)
+                $1.add($0.lock.key)
+                $1.add($0.owner === session)
+            }
         case .endFrozen:
             let patience = Int64(parameters(1, Double.self) * 1_000_000_000)
-            let members: Int64 = parameters(2)
+            let members = Int32(parameters(2, Int64.self))
             for other in self.sessions
             where other !== session && other.heardAt < Machine.current.now - patience
-                && other.locks.contains(where: { $0[0] == Int32(members) })
+                && other.locks.contains(where: { $0.space == members })
             {
                 self.end(other)
             }
         }
         return StatementAnswer()
     }
-
-    private enum LockStatement: String, CaseIterable {
-        case join = "SELECT pg_try_advisory_lock("
-        case take = "SELECT g.share FROM unnest("
-        case giveUp = "SELECT pg_advisory_unlock("
-        case all = "SELECT classid = "
-        case endFrozen = "SELECT pg_terminate_backend("
-    }
 }
 
-private enum LockCell {
-    case bool(Bool)
-    case number(Int32)
+/// Its two keys.
+struct AdvisoryLock: Comparable {
+    let space: Int32
+    let key: Int32
+
+    static func < (a: AdvisoryLock, b: AdvisoryLock) -> Bool { (a.space, a.key) < (b.space, b.key) }
 }
 
-extension StatementAnswer {
-    fileprivate static func ofLocks(_ rows: [[LockCell]]) -> StatementAnswer {
-        StatementAnswer(rows) { row, columns in
-            for cell in row {
-                switch cell {
-                case .bool(let value): columns.add(value)
-                case .number(let value): columns.add(value)
-                }
-            }
-        }
+/// Known by its beginning.
+enum LockStatement: String, CaseIterable {
+    case join = "SELECT pg_try_advisory_lock("
+    case take = "SELECT g.share FROM unnest("
+    case giveUp = "SELECT pg_advisory_unlock("
+    case all = "SELECT classid = "
+    case endFrozen = "SELECT pg_terminate_backend("
+
+    /// - Returns: nil if the statement is not about locks.
+    init?(_ text: String) {
+        guard let statement = Self.allCases.first(where: { text.hasPrefix($0.rawValue) }) else { return nil }
+        self = statement
     }
 }

@@ -83,11 +83,12 @@ final class RedisLink {
         if self.isUp { self.listen() }
     }
 
+    /// The server's word that somebody listens stands in front of the first Notice, on the same connection.
     private func listen() {
-        self.command { self.subscription?.isListening = true } done: { result in
-            guard case .success = result else { return }
+        self.command {
+            self.subscription?.isListening = true
             self.notify(.listening)
-        }
+        } done: { _ in }
     }
 
     func hears(_ channel: String) -> Bool {

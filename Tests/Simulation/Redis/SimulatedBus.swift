@@ -60,7 +60,9 @@ extension SimulatedBus {
     func read(
         _ positions: [(stream: String, after: EntryID)], limit: Int, patience: Duration
     ) async throws(BusError) -> [StreamBatch] {
-        let batches = try await self.patiently(patience) { self.server.read(positions, limit: limit) }
+        let batches = try await self.patiently(patience, for: positions.map(\.stream)) {
+            self.server.read(positions, limit: limit)
+        }
         if self.mutation == .acknowledgesBeforeCommit {
             for batch in batches { self.trim(batch.stream, through: batch.entries.last!.id) }
         }
@@ -74,7 +76,7 @@ extension SimulatedBus {
     func take(
         from stream: String, group: String, consumer: String, limit: Int, patience: Duration
     ) async throws(BusError) -> [StreamEntry] {
-        let entries = try await self.patiently(patience) {
+        let entries = try await self.patiently(patience, for: [stream]) {
             self.server.change(stream) { $0.take(group: group, consumer: consumer, limit: limit) }
         }
         if self.mutation == .acknowledgesBeforeCommit { self.acknowledge(entries.map(\.id), in: stream, group: group) }
@@ -100,7 +102,7 @@ extension SimulatedBus {
 
     /// The server answers when there is something, or the time is up. Whoever is cancelled has found nothing.
     private func patiently<Found: Collection>(
-        _ patience: Duration, _ look: @escaping () -> Found
+        _ patience: Duration, for streams: [String], _ look: @escaping () -> Found
     ) async throws(BusError) -> Found where Found: RangeReplaceableCollection {
         let asked = Asked<Result<Found, BusError>>()
         await withTaskCancellationHandler {
@@ -110,17 +112,18 @@ extension SimulatedBus {
                     let found = look()
                     guard found.isEmpty, patience > .zero else { return answer(found) }
                     var isOver = false
-                    self.server.wait(
-                        SimulatedRedis.Waiter {
-                            // Whoever waits on a connection that was cut must not take anything.
-                            guard !isOver, self.link.isUp, !asked.isAnswered else { return true }
-                            let found = look()
-                            guard !found.isEmpty else { return false }
-                            isOver = true
-                            answer(found)
-                            return true
-                        })
+                    let waiter = SimulatedRedis.Waiter(for: streams) {
+                        // Whoever waits on a connection that was cut must not take anything.
+                        guard !isOver, self.link.isUp, !asked.isAnswered else { return true }
+                        let found = look()
+                        guard !found.isEmpty else { return false }
+                        isOver = true
+                        answer(found)
+                        return true
+                    }
+                    self.server.wait(waiter)
                     Machine.current.after(patience.nanoseconds) {
+                        self.server.leave(waiter)
                         guard !isOver else { return }
                         isOver = true
                         answer(Found())

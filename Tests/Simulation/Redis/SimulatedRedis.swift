@@ -7,10 +7,16 @@ import Contract
 final class SimulatedRedis {
     /// Somebody who waits for entries.
     final class Waiter {
-        let answer: () -> Bool
+        fileprivate let streams: [String]
+        fileprivate let answer: () -> Bool
 
-        /// - Parameter answer: looks again; says whether it found something, or waits no more.
-        init(_ answer: @escaping () -> Bool) { self.answer = answer }
+        /// - Parameters:
+        ///   - streams: where something may come.
+        ///   - answer: looks again; says whether it found something, or waits no more.
+        init(for streams: [String], _ answer: @escaping () -> Bool) {
+            self.streams = streams
+            self.answer = answer
+        }
     }
 
     private(set) var streams: [String: MemoryStream] = [:]
@@ -36,10 +42,13 @@ final class SimulatedRedis {
 
     func append(_ bytes: [UInt8], to stream: String) {
         self.streams[stream, default: MemoryStream()].append(bytes)
-        self.waiters.removeAll { $0.answer() }
+        self.waiters.removeAll { $0.streams.contains(stream) && $0.answer() }
     }
 
     func wait(_ waiter: Waiter) { self.waiters.append(waiter) }
+
+    /// It waits no more.
+    func leave(_ waiter: Waiter) { self.waiters.removeAll { $0 === waiter } }
 
     func read(_ positions: [(stream: String, after: EntryID)], limit: Int) -> [StreamBatch] {
         positions.compactMap { position in

@@ -274,7 +274,7 @@ final class World {
             case 2, 3: phone.loseNetwork(gatewayHearsAfter: self.some(.seconds(40)), rest: rest)
             case 4, 5: phone.enterTunnel(for: self.some(.seconds(12)))
             case 6: phone.loseSession()
-            default: phone.sleep()
+            default: phone.sleep(gatewayHearsAfter: self.machine.random.isOne(in: 2) ? self.some(.seconds(40)) : nil)
             }
         }
     }

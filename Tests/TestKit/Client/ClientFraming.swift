@@ -18,9 +18,12 @@ package enum ClientFraming {
         _ opcode: Opcode, _ payload: some Collection<UInt8>, isFinal: Bool = true, isMasked: Bool = true,
         reservedBits: UInt8 = 0
     ) -> [UInt8] {
-        var bytes = [(isFinal ? 0x80 : 0) | reservedBits | opcode.rawValue]
-        let maskBit: UInt8 = isMasked ? 0x80 : 0
+        let payload = ContiguousArray(payload)
         let count = payload.count
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(14 + count)
+        bytes.append((isFinal ? 0x80 : 0) | reservedBits | opcode.rawValue)
+        let maskBit: UInt8 = isMasked ? 0x80 : 0
         if count < 126 {
             bytes.append(maskBit | UInt8(count))
         } else if count <= UInt16.max {
@@ -33,8 +36,7 @@ package enum ClientFraming {
         guard isMasked else { return bytes + payload }
         let mask = (0..<4).map { _ in UInt8.random(in: .min ... .max) }
         bytes += mask
-        bytes.reserveCapacity(bytes.count + count)
-        for (index, byte) in payload.enumerated() { bytes.append(byte ^ mask[index & 3]) }
+        for index in 0..<count { bytes.append(payload[index] ^ mask[index & 3]) }
         return bytes
     }
 }

@@ -102,3 +102,11 @@ final class Confirmation {
     func holds(_ number: Int64) -> Bool { self.written.contains(number) || self.awaitingPong.contains(number) }
     var isEmpty: Bool { self.written.isEmpty && self.awaitingPong.isEmpty }
 }
+
+/// A bound connection that has ended.
+struct Departure: Sendable {
+    let identity: WhisperID
+    let connection: ConnectionID
+    /// What it left under its identity's presence key.
+    let presence: [UInt8]
+}

@@ -16,6 +16,7 @@ extension Gateway {
             self.metrics.framesInFlight.set(self.questions.count)
             self.lookAtConnections(now)
             self.sendConfirmed()
+            self.tellDepartures()
             await self.lookAtBus()
         }
     }
@@ -73,6 +74,12 @@ extension Gateway {
         self.bus.append(
             MailboxJob.outcomesConfirmed(self.confirmed), to: Keyspace.mailbox(partition), failed: { _ in })
         self.confirmed = []
+    }
+
+    private func tellDepartures() {
+        let untold = self.untold
+        self.untold = []
+        for departure in untold { self.tell(departure) }
     }
 
     // MARK: The bus

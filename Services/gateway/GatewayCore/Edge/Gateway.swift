@@ -37,6 +37,8 @@ package actor Gateway {
 
     /// Outcomes that clients have confirmed since the last look around.
     var confirmed: [Int64] = []
+    /// Departures that the bus has not taken.
+    var untold: [Departure] = []
 
     private var nextConnection: UInt64 = 0
     /// Connections with something to write at the end of this turn.
@@ -229,10 +231,21 @@ package actor Gateway {
         guard self.bound[identity] === connection else { return }
         self.bound[identity] = nil
         self.passOnRates(of: connection, identity)
-        self.bus.deleteSoon(Keyspace.presence(identity), ifStill: self.presence(of: connection, session))
+        self.tell(Departure(identity: identity, connection: connection.id, presence: self.presence(of: connection, session)))
+    }
+
+    /// As long as its router has not heard of it, mail for it wakes nobody.
+    func tell(_ departure: Departure) {
+        self.bus.deleteSoon(Keyspace.presence(departure.identity), ifStill: departure.presence)
         self.bus.append(
-            MailboxJob.unbound(identity: identity, node: self.node, connection: connection.id),
-            to: Keyspace.mailbox(Partition(of: identity)), failed: { _ in })
+            MailboxJob.unbound(identity: departure.identity, node: self.node, connection: departure.connection),
+            to: Keyspace.mailbox(Partition(of: departure.identity))
+        ) { [weak self] _ in
+            // The bus calls back on the loop.
+            self?.assumeIsolated { gateway in
+                if gateway.untold.count < GatewayLimits.departuresUntoldMax { gateway.untold.append(departure) }
+            }
+        }
     }
 
     /// Leaves word of what the identity has used for whichever gateway it comes to next.

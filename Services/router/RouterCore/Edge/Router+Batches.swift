@@ -77,12 +77,14 @@ extension Router {
             guard let session = self.sessions[gone.identity], session.node == gone.node,
                 session.connection == gone.connection
             else {
-                if self.sessions[gone.identity] == nil { self.presence.leftUnseen(gone.identity, at: self.now) }
+                if self.sessions[gone.identity] == nil {
+                    self.presence.leftUnseen(gone.identity, at: self.now)
+                    // It was there until now, behind a gateway that heard nothing: a push meanwhile was no reason to come.
+                    self.wakes.came(gone.identity)
+                }
                 continue
             }
-            self.sessions[gone.identity] = nil
-            self.left(gone.identity)
-            if session.unacknowledged > 0 { self.wake(gone.identity) }
+            self.ended(session)
         }
         self.heardPresence(batch, &outbox)
         outbox.send()
@@ -297,7 +299,7 @@ extension Router {
                 }
                 outbox.add(.replaced(known.connection, known.caller.epoch), for: known.node)
             }
-            let session = MailboxSession(bound, newest: found.newest, at: self.now)
+            let session = MailboxSession(bound, newest: found.newest, after: self.sessions[identity], at: self.now)
             self.presence.came(bound, known: self.sessions[identity], at: self.now)
             self.sessions[identity] = session
             self.wakes.came(identity)

@@ -273,11 +273,15 @@ package actor Router {
             return
         }
         // The node is gone, and with it its connections. What they did not acknowledge waits, and its owners are woken.
-        for (identity, session) in self.sessions where session.node == node {
-            self.sessions[identity] = nil
-            self.left(identity)
-            if session.unacknowledged > 0 { self.wake(identity) }
-        }
+        for session in self.sessions.values where session.node == node { self.ended(session) }
+    }
+
+    /// The recipient has no connection any more.
+    func ended(_ session: MailboxSession) {
+        let identity = session.caller.identity
+        self.sessions[identity] = nil
+        self.left(identity)
+        if session.mayLeaveMail, self.mailboxes.mayHold(identity) { self.wake(identity) }
     }
 
     /// - Parameter message: the one that is waiting, if it is a new one.

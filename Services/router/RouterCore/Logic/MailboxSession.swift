@@ -26,15 +26,20 @@ package struct MailboxSession {
     private var unacknowledgedFrom: Int64 = 0
     private var unacknowledgedSince: Int64 = 0
     private var resends: Int64 = 0
+    /// Mail was held back: nobody has seen it, or a page shows it, for which there may be no receipt either.
+    private var hasHeldBack = false
     /// Stands for "some": how many, the mailbox says when it is read the next time.
     private static let some = Int.max / 2
 
-    /// - Parameter newest: the highest number waiting in the mailbox, `nil` if it is empty.
-    package init(_ bound: BoundConnection, newest: Int64?, at now: Int64) {
+    /// - Parameters:
+    ///   - newest: the highest number waiting in the mailbox, `nil` if it is empty.
+    ///   - known: the identity's session until now. What it leaves, nobody was woken for.
+    package init(_ bound: BoundConnection, newest: Int64?, after known: MailboxSession? = nil, at now: Int64) {
         self.caller = bound.caller
         self.node = bound.node
         self.connection = bound.connection
         self.boundAt = bound.boundAt
+        self.hasHeldBack = newest != nil && (known?.mayLeaveMail ?? false)
         switch bound.progress {
         case .fresh:
             // Waiting mail is the client's to fetch (contract §13).
@@ -42,6 +47,7 @@ package struct MailboxSession {
         case .paging:
             // Another router may have held back what waits, for a client that has long come to the end of its pages.
             self.delivery = .paging(through: 0, heldSince: newest.map { _ in now })
+            if newest != nil { self.hasHeldBack = true }
         case .live(let through):
             self.delivery = newest.map { $0 > through } == true ? .catchingUp(through: through) : .live(through: through)
             // Another router, or this one before the bus was lost, may have sent some of it; the receipts may be lost, too.
@@ -55,6 +61,9 @@ package struct MailboxSession {
     package var isCaughtUp: Bool {
         if case .paging = self.delivery { false } else { true }
     }
+
+    /// If the connection ends now, its client may not have got all that was accepted for it, and has to be woken.
+    package var mayLeaveMail: Bool { self.unacknowledged > 0 || self.hasHeldBack }
 
     /// The client has been given all there is up to this number, or pages up to it.
     package var sentThrough: Int64 {
@@ -70,15 +79,16 @@ package struct MailboxSession {
         switch self.delivery {
         case .live(let through):
             // A page read in the same transaction may have shown it already.
-            guard number > through else { return .hold }
+            guard number > through else { break }
             self.delivery = .live(through: number)
             self.sentLive(from: number, count: 1, at: now)
             return .send
         case .paging(let through, let heldSince):
             self.delivery = .paging(through: through, heldSince: heldSince ?? now)
-            return .hold
-        case .catchingUp: return .hold
+        case .catchingUp: break
         }
+        self.hasHeldBack = true
+        return .hold
     }
 
     /// A page went to the client.
