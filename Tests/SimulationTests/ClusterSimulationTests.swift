@@ -33,7 +33,7 @@ import Testing
     @Test(
         .timeLimit(.minutes(5)),
         arguments: [
-            "acknowledgesBeforeCommit", "answersBeforeCommit", "sendsOnce", "announcesOnce", "takesOverInSilence", "missesEmptiedBus",
+            "answersBeforeCommit", "sendsOnce", "announcesOnce", "takesOverInSilence", "missesEmptiedBus",
             "sharesPartitions", "acceptsRepetitions", "keepsAcknowledgedMail", "storesNoOutcomes", "wakesNobody",
         ])
     func aBugIsFound(mutation: String) async throws {

@@ -60,13 +60,7 @@ extension SimulatedBus {
     func read(
         _ positions: [(stream: String, after: EntryID)], limit: Int, patience: Duration
     ) async throws(BusError) -> [StreamBatch] {
-        let batches = try await self.patiently(patience, for: positions.map(\.stream)) {
-            self.server.read(positions, limit: limit)
-        }
-        if self.mutation == .acknowledgesBeforeCommit {
-            for batch in batches { self.trim(batch.stream, through: batch.entries.last!.id) }
-        }
-        return batches
+        try await self.patiently(patience, for: positions.map(\.stream)) { self.server.read(positions, limit: limit) }
     }
 
     func trim(_ stream: String, through id: EntryID) {
@@ -76,11 +70,9 @@ extension SimulatedBus {
     func take(
         from stream: String, group: String, consumer: String, limit: Int, patience: Duration
     ) async throws(BusError) -> [StreamEntry] {
-        let entries = try await self.patiently(patience, for: [stream]) {
+        try await self.patiently(patience, for: [stream]) {
             self.server.change(stream) { $0.take(group: group, consumer: consumer, limit: limit) }
         }
-        if self.mutation == .acknowledgesBeforeCommit { self.acknowledge(entries.map(\.id), in: stream, group: group) }
-        return entries
     }
 
     func claim(

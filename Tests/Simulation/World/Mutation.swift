@@ -2,8 +2,6 @@ import Contract
 
 /// A bug that somebody might write one day, put into the simulated edge. Each must be found.
 enum Mutation: String, CaseIterable, Sendable {
-    /// Jobs are acknowledged when they are taken, not when what they ask for is committed.
-    case acknowledgesBeforeCommit
     /// Postgres says that it has committed, and does so a moment later (`synchronous_commit = off`).
     case answersBeforeCommit
     /// Mail that nobody acknowledged is not sent again.
