@@ -74,7 +74,9 @@ package struct PushTables: Sendable {
             for id in parameters(1, [WhisperID].self) {
                 guard let known = model.push.recipients[id] else { continue }
                 if known.unanswered > 0 { woken.append(id) }
-                model.push.recipients[id] = Recipient(sentAt: known.sentAt, unanswered: 0, failures: 0)
+                model.push.recipients[id] = Recipient(
+                    sentAt: known.sentAt, unanswered: 0, failures: 0,
+                    dueAt: model.router.mailboxes[id]?.isEmpty == false ? known.dueAt : nil)
             }
             return StatementAnswer(woken) { $1.add($0) }
         },

@@ -176,7 +176,8 @@ package struct RecipientTable: Sendable {
         return due
     }
 
-    /// Remembers that devices came back.
+    /// Remembers that devices came back, or that nothing waits for them any more. While mail waits, its time to be looked at
+    /// stays: the presence key of a gateway that died outlives it, and says of everybody that they are there.
     /// - Returns: those whose last push nobody had seen answered before.
     package func woke(_ recipients: [WhisperID], at now: Timestamp) async throws(StoreError) -> [WhisperID] {
         let rows = try await self.pool.query(
@@ -185,7 +186,8 @@ package struct RecipientTable: Sendable {
                 SELECT recipient, unanswered FROM push.recipients WHERE recipient = ANY(\(recipients)) FOR UPDATE),
             new AS (
                 UPDATE push.recipients SET woke_at = CASE WHEN old.unanswered > 0 THEN \(now) ELSE woke_at END,
-                    unanswered = 0, failures = 0, due_at = NULL
+                    unanswered = 0, failures = 0,
+                    due_at = CASE WHEN EXISTS (SELECT FROM router.waiting w WHERE w.recipient = old.recipient) THEN due_at END
                 FROM old WHERE recipients.recipient = old.recipient RETURNING old.recipient, old.unanswered)
             SELECT recipient FROM new WHERE unanswered > 0
             """)
