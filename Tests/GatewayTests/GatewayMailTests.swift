@@ -335,6 +335,72 @@ import Testing
         }
     }
 
+    /// A router reads them before it hears that they were confirmed, when it takes over, say.
+    @Test func whatAClientHasConfirmedIsNotToldAgain() async throws {
+        try await GatewayBench.run { bench in
+            let (client, connection) = try await bench.boundClient()
+            try await bench.tell(.outcomes(connection, [self.outcome(11)]))
+            try await self.answerPing(client, behind: 1)
+            #expect(try await self.confirmed(bench) == [11])
+            try await bench.tell(.outcomes(connection, [self.outcome(11), self.outcome(12)]))
+            // Only the second is told; but whoever told the first had not heard that it was confirmed.
+            try await self.answerPing(client, behind: 1)
+            var numbers: [Int64] = []
+            while !numbers.contains(12) { numbers += try await self.confirmed(bench) }
+            #expect(numbers.sorted() == [11, 12])
+        }
+    }
+
+    @Test func behindAFullPageOfOutcomesIsAskedForMore() async throws {
+        try await GatewayBench.run { bench in
+            let (client, connection) = try await bench.boundClient()
+            let page = (1...Int64(GatewayLimits.outcomesPerBindMax)).map { self.outcome($0) }
+            try await bench.tell(.bound(connection, isCaughtUp: true), .outcomes(connection, page))
+            try await self.answerPing(client, behind: page.count)
+            #expect(try await self.confirmed(bench) == page.map(\.number))
+            try await self.expectsAnnouncement(bench, of: connection)
+            // Read again before it was removed: nothing is told twice, and the rest is not forgotten.
+            try await bench.tell(.bound(connection, isCaughtUp: true), .outcomes(connection, page))
+            #expect(try await self.confirmed(bench) == page.map(\.number))
+            try await self.expectsAnnouncement(bench, of: connection)
+            try await bench.tell(.bound(connection, isCaughtUp: true), .outcomes(connection, [self.outcome(2_000)]))
+            try await self.answerPing(client, behind: 1)
+            #expect(try await self.confirmed(bench) == [2_000])
+        }
+    }
+
+    private func outcome(_ number: Int64) -> Outcome {
+        Outcome(
+            number: number, kind: .delivered, messageID: UUIDText("9b2a1f64-0f7c-4e51-9d0c-3c7d1d2b7a10")!,
+            peer: self.recipient, timestamp: Timestamp(milliseconds: 5))
+    }
+
+    /// Reads so many outcomes and nothing else, and answers the ping behind them.
+    private func answerPing(_ client: TestClient, behind count: Int) async throws {
+        for _ in 0..<count {
+            let frame = try await client.anyFrame()
+            #expect(frame.opcode == 1 && String(decoding: frame.payload, as: UTF8.self).contains("message_delivered"))
+        }
+        let ping = try await client.anyFrame()
+        #expect(ping.opcode == 9)
+        try await client.send(ClientFrame(opcode: 10, payload: ping.payload))
+    }
+
+    /// What routers hear next of confirmed numbers.
+    private func confirmed(_ bench: GatewayBench) async throws -> [Int64] {
+        let stream = Partition.all[Int(bench.gateway.node.value % UInt64(Partition.count))]
+        while true {
+            if case .outcomesConfirmed(let numbers) = try await bench.job(of: stream) { return numbers }
+        }
+    }
+
+    private func expectsAnnouncement(_ bench: GatewayBench, of connection: ConnectionID) async throws {
+        while true {
+            guard case .bound(let bound) = try await bench.job(of: Partition(of: self.sender)) else { continue }
+            return #expect(bound.map(\.connection) == [connection])
+        }
+    }
+
     // MARK: Auth's answers
 
     @Test func aLoginBindsTheConnection() async throws {

@@ -4,6 +4,44 @@ import TestKit
 
 @testable import GatewayCore
 
+@Suite struct ConfirmedNumbersTests {
+    @Test func whatIsRepeatedIsSaidAgain() {
+        var numbers = ConfirmedNumbers(rememberedMax: 10)
+        numbers.add([1, 2])
+        #expect(self.unsaid(&numbers) == [1, 2])
+        #expect(self.unsaid(&numbers) == [])
+        #expect(self.repeated(1...3, &numbers) == [1, 2])
+        #expect(self.unsaid(&numbers) == [1, 2])
+    }
+
+    @Test func itForgetsWithTime() {
+        var numbers = ConfirmedNumbers(rememberedMax: 10)
+        numbers.add([1])
+        numbers.age()
+        #expect(self.repeated(1...1, &numbers) == [1])
+        numbers.age()
+        #expect(self.repeated(1...1, &numbers) == [])
+    }
+
+    @Test func itRemembersTheLatest() {
+        var numbers = ConfirmedNumbers(rememberedMax: 10)
+        for number in Int64(0)..<1_000 {
+            numbers.add([number])
+            let latest = max(0, number - 9)...number
+            #expect(self.repeated(latest, &numbers) == Array(latest))
+            #expect(self.repeated(number - 20...number - 20, &numbers) == [])
+        }
+        // To be said, it is never forgotten.
+        #expect(Set(self.unsaid(&numbers)) == Set(0..<1_000))
+    }
+
+    private func repeated(_ candidates: ClosedRange<Int64>, _ numbers: inout ConfirmedNumbers) -> [Int64] {
+        candidates.filter { numbers.isRepeated($0) }
+    }
+
+    private func unsaid(_ numbers: inout ConfirmedNumbers) -> [Int64] { numbers.takeUnsaid() }
+}
+
 @Suite struct TokenBucketTests {
     private let rule = TokenBucket.Rule(perSecond: 10, burst: 5)
 

@@ -46,6 +46,10 @@ package enum GatewayLimits {
     package static let announcementsPerJobMax = 256
     /// Outcomes that a client may have unconfirmed before more are asked for.
     package static let outcomesPerBindMax = 1_000
+    /// Confirmed outcomes and group events that are remembered for one to two times so long, and how many of each: until a router
+    /// has deleted them, they may come again.
+    package static let confirmedRememberedSeconds = 10
+    package static let confirmedRememberedMax = 65_536
     /// Group events that a client may have unconfirmed before more are asked for.
     package static let groupEventsPerBindMax = 16
     /// How long presence outlives its last refresh, and how often it is refreshed.

@@ -23,6 +23,8 @@ package enum RouterLimits {
     package static let jobsPerPartitionMax = 64
     /// Reads of one Job at a time after the database has refused a batch.
     package static let carefulReads = 4_096
+    /// Attempts to commit a batch while other transactions are in its way, before the router starts over.
+    package static let commitAttemptsMax = 3
     /// How long one look for Jobs waits. Also how late a new partition is first read.
     package static let readPatience = Duration.milliseconds(500)
     /// Between two looks at who owns which partition.

@@ -37,6 +37,10 @@ final class Connection {
     /// Outcomes and group events on their way; absent while there are none.
     var confirmation: Confirmation?
 
+    /// More outcomes or group events may wait than one page held: routers are asked at the next look around, after they have heard
+    /// what was confirmed.
+    var mayHaveMore = false
+
     /// What its client knows of peers.
     var peersOnline = PeersOnline()
 
@@ -96,7 +100,7 @@ final class Confirmation {
     var pingNumber: UInt64 = 0
     /// Group events among them.
     var groupEvents = 0
-    /// The last page of outcomes or group events was full: ask for more when it is confirmed.
+    /// A page of outcomes or group events was full: ask for more when it is confirmed.
     var hasMore = false
 
     func holds(_ number: Int64) -> Bool { self.written.contains(number) || self.awaitingPong.contains(number) }

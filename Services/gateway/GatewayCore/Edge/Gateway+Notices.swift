@@ -204,11 +204,18 @@ extension Gateway {
     }
 
     private func deliver(_ outcomes: [Outcome], to id: ConnectionID) {
-        guard let connection = self.connections[id], connection.isOpen, !outcomes.isEmpty else { return }
+        guard let connection = self.connections[id], connection.isOpen else { return }
+        let isFull = outcomes.count >= GatewayLimits.outcomesPerBindMax
+        let unconfirmed = outcomes.filter { !self.confirmed.isRepeated($0.number) }
+        guard !unconfirmed.isEmpty else {
+            // The page was read before what was confirmed had left it; what lies behind is still to be told.
+            if isFull { connection.mayHaveMore = true }
+            return
+        }
         let confirmation = connection.confirmation ?? Confirmation()
         connection.confirmation = confirmation
-        if outcomes.count >= GatewayLimits.outcomesPerBindMax { confirmation.hasMore = true }
-        for outcome in outcomes where !confirmation.holds(outcome.number) {
+        if isFull { confirmation.hasMore = true }
+        for outcome in unconfirmed where !confirmation.holds(outcome.number) {
             confirmation.written.append(outcome.number)
             var payload = JSONWriter()
             payload.add("messageId", outcome.messageID)
@@ -243,6 +250,11 @@ extension Gateway {
     /// - Returns: whether it is not on its way already.
     @discardableResult
     private func keep(_ number: Int64, on connection: Connection) -> Bool {
+        guard !self.confirmed.isRepeated(number) else {
+            // It may have come in a page, in place of one that is still to be told.
+            connection.mayHaveMore = true
+            return false
+        }
         let confirmation = connection.confirmation ?? Confirmation()
         connection.confirmation = confirmation
         guard !confirmation.holds(number) else { return false }
@@ -256,11 +268,14 @@ extension Gateway {
         guard let confirmation = connection.confirmation, !confirmation.awaitingPong.isEmpty,
             payload == Self.pingPayload(confirmation.pingNumber)
         else { return }
-        self.confirmed += confirmation.awaitingPong
+        self.confirmed.add(confirmation.awaitingPong)
         confirmation.awaitingPong = []
         guard confirmation.isEmpty else { return }
         connection.confirmation = nil
-        if confirmation.hasMore { self.announce(connection) }
+        if confirmation.hasMore {
+            self.sendConfirmed()
+            connection.mayHaveMore = true
+        }
     }
 
     static func pingPayload(_ number: UInt64) -> [UInt8] {

@@ -15,6 +15,7 @@ extension Gateway {
             while let question = self.questions.popExpired(at: now) { self.failed(question) }
             self.metrics.framesInFlight.set(self.questions.count)
             self.lookAtConnections(now)
+            if self.second % GatewayLimits.confirmedRememberedSeconds == 0 { self.confirmed.age() }
             self.sendConfirmed()
             self.tellDepartures()
             await self.lookAtBus()
@@ -46,8 +47,9 @@ extension Gateway {
                     self.write(to: connection) { WebSocketWriter.ping([], to: &$0) }
                 }
                 guard let session = connection.session else { continue }
-                if announcementsLeft > 0, connection.mailbox.isAnnouncementDue(at: now) {
+                if announcementsLeft > 0, connection.mayHaveMore || connection.mailbox.isAnnouncementDue(at: now) {
                     announcementsLeft -= 1
+                    connection.mayHaveMore = false
                     self.announce(connection)
                 }
                 if turn % presenceEvery == 0 { present.append(Keyspace.presence(session.caller.identity)) }
@@ -67,13 +69,13 @@ extension Gateway {
         self.write(to: connection) { WebSocketWriter.ping(Self.pingPayload(confirmation.pingNumber), to: &$0) }
     }
 
-    private func sendConfirmed() {
-        guard !self.confirmed.isEmpty else { return }
+    func sendConfirmed() {
+        let numbers = self.confirmed.takeUnsaid()
+        guard !numbers.isEmpty else { return }
         // Any partition does; the node's own number spreads the nodes. Lost, they are sent and confirmed again.
         let partition = Partition.all[Int(self.node.value % UInt64(Partition.count))]
         self.bus.append(
-            MailboxJob.outcomesConfirmed(self.confirmed), to: Keyspace.mailbox(partition), failed: { _ in })
-        self.confirmed = []
+            MailboxJob.outcomesConfirmed(numbers), to: Keyspace.mailbox(partition), failed: { _ in })
     }
 
     private func tellDepartures() {

@@ -35,8 +35,7 @@ package actor Gateway {
     var partitionDepth = [Int](repeating: 0, count: Partition.count)
     var hasAppendedSinceDepth = false
 
-    /// Outcomes that clients have confirmed since the last look around.
-    var confirmed: [Int64] = []
+    var confirmed = ConfirmedNumbers()
     /// Departures that the bus has not taken.
     var untold: [Departure] = []
 

@@ -96,7 +96,19 @@ extension Router {
         try await self.catchUp(batch.bounds.map(\.caller.identity))
     }
 
+    /// Commits all or nothing; again if another transaction was in the way, as one that moves rows to a kept segment may be.
     private func commit(_ statements: [SQL]) async throws(StoreError) -> [Rows] {
+        for _ in 1..<RouterLimits.commitAttemptsMax {
+            do throws(StoreError) {
+                return try await self.commitOnce(statements)
+            } catch .conflict {
+                self.logger.notice("batch met another transaction", [.count: .number(statements.count)])
+            }
+        }
+        return try await self.commitOnce(statements)
+    }
+
+    private func commitOnce(_ statements: [SQL]) async throws(StoreError) -> [Rows] {
         // A single statement is a transaction by itself and saves the words around it.
         if statements.count == 1 { return [try await self.store.query(statements[0])] }
         return try await self.store.pipeline(statements)

@@ -21,7 +21,7 @@ enum SegmentsTable {
     static let turns: SQL = """
         SELECT t.parent, t.last, t.next, pg_relation_size(format('router.%I', t.parent || '_' || t.next)::regclass) > 0
         FROM (
-            SELECT parent, last, router.segment(last + 65536) AS next FROM (
+            SELECT parent, last, ((router.segment(last) + 1) % 3)::int2 AS next FROM (
                 SELECT 'mailbox' AS parent, last_value AS last FROM router.mail_numbers
                 UNION ALL SELECT 'outcomes', last_value FROM router.outcome_numbers) numbers
         ) t

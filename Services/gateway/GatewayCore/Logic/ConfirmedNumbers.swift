@@ -1,0 +1,43 @@
+/// Outcomes and group events that clients have confirmed, by their numbers: a router has to hear of them, and until it has
+/// deleted them, any router may send them once more. Whoever has confirmed something is not told it again.
+///
+/// Pure. A repetition that slips through, because too much or too long ago was confirmed, does no harm: to be told twice
+/// is what clients must expect anyway.
+struct ConfirmedNumbers {
+    private let rememberedMax: Int
+    private var unsaid: [Int64] = []
+    private var recent: Set<Int64> = []
+    private var former: Set<Int64> = []
+
+    /// - Parameter rememberedMax: of the recent, and as many of the former.
+    init(rememberedMax: Int = GatewayLimits.confirmedRememberedMax) { self.rememberedMax = rememberedMax }
+
+    mutating func add(_ numbers: [Int64]) {
+        self.unsaid += numbers
+        for number in numbers { self.remember(number) }
+    }
+
+    /// Whether a client has confirmed this number lately. Then its router has not heard of that, and is told again.
+    mutating func isRepeated(_ number: Int64) -> Bool {
+        guard self.recent.contains(number) || self.former.contains(number) else { return false }
+        self.unsaid.append(number)
+        return true
+    }
+
+    /// What routers have to hear, once.
+    mutating func takeUnsaid() -> [Int64] {
+        defer { self.unsaid = [] }
+        return self.unsaid
+    }
+
+    /// Time has passed: what was recent is former, and what was former is forgotten.
+    mutating func age() {
+        self.former = self.recent
+        self.recent = []
+    }
+
+    private mutating func remember(_ number: Int64) {
+        if self.recent.count >= self.rememberedMax { self.age() }
+        self.recent.insert(number)
+    }
+}
