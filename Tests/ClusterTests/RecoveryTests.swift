@@ -36,7 +36,7 @@ extension MistreatedCluster {
         }
         for number in [1, 2] { await stack.signal(.router(number), .pause) }
         // Their last look for Jobs must be over, or the receipt would be in their hands already.
-        try await waitUntil("no router waits in Redis", within: .seconds(5)) {
+        try await waitUntil("no router waits in Redis", within: .seconds(30)) {
             let clients = try await Command("/usr/bin/redis-cli", ["-p", "\(stack.ports.redis)", "CLIENT", "LIST"])
                 .output(name: "redis-cli")
             return !clients.split(separator: "\n").contains { $0.contains(" flags=b ") && $0.contains(" cmd=xread ") }

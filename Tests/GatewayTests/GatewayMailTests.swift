@@ -335,6 +335,25 @@ import Testing
         }
     }
 
+    /// One that answers an earlier ping, or the same a second time, says nothing of what was written since.
+    @Test func aPongThatComesLateConfirmsNothing() async throws {
+        try await GatewayBench.run { bench in
+            let (client, connection) = try await bench.boundClient()
+            try await bench.tell(.outcomes(connection, [self.outcome(11)]))
+            let first = try await self.ping(client, behind: 1)
+            try await client.send(ClientFrame(opcode: 10, payload: first))
+            #expect(try await self.confirmed(bench) == [11])
+            try await bench.tell(.outcomes(connection, [self.outcome(12)]))
+            let second = try await self.ping(client, behind: 1)
+            try await client.send(ClientFrame(opcode: 10, payload: first))
+            try await client.send(#"{"type":"ping","payload":{}}"#)
+            #expect(try await client.json().type == "pong")
+            #expect(await bench.gateway.waitsForPong(connection))
+            try await client.send(ClientFrame(opcode: 10, payload: second))
+            #expect(try await self.confirmed(bench) == [12])
+        }
+    }
+
     /// A router reads them before it hears that they were confirmed, when it takes over, say.
     @Test func whatAClientHasConfirmedIsNotToldAgain() async throws {
         try await GatewayBench.run { bench in
@@ -377,13 +396,18 @@ import Testing
 
     /// Reads so many outcomes and nothing else, and answers the ping behind them.
     private func answerPing(_ client: TestClient, behind count: Int) async throws {
+        try await client.send(ClientFrame(opcode: 10, payload: try await self.ping(client, behind: count)))
+    }
+
+    /// - Returns: what the ping holds.
+    private func ping(_ client: TestClient, behind count: Int) async throws -> [UInt8] {
         for _ in 0..<count {
             let frame = try await client.anyFrame()
             #expect(frame.opcode == 1 && String(decoding: frame.payload, as: UTF8.self).contains("message_delivered"))
         }
         let ping = try await client.anyFrame()
         #expect(ping.opcode == 9)
-        try await client.send(ClientFrame(opcode: 10, payload: ping.payload))
+        return ping.payload
     }
 
     /// What routers hear next of confirmed numbers.

@@ -21,7 +21,7 @@ struct LoadOptions: ParsableArguments {
     var rate = 1_000
     @Option(help: "Messages to offline recipients over all senders (W3), 1...1000000.")
     var messages = 20_000
-    @Option(help: "Connections, 1...50000; of the storm, whose clients are one process, 1...15000. Default: 10000.")
+    @Option(help: "Connections, 1...50000; of the storm, whose clients are one process, 1...15000. Default: 10000. In endings, rounds: 200.")
     var count: Int?
     @Option(help: "How long the soak takes, 1...240 minutes.")
     var minutes = 60

@@ -12,7 +12,7 @@ import Testing
     @Test func aRequestArrivesWholeAndItsAnswerComesBack() async throws {
         try await Peers.with(answer: { _ in .answer(status: 418, headers: [("retry-after", "3")], body: "teapot") }) { peer in
             let client = try Peers.client(of: peer)
-            let response = try await client.send(hello, within: .seconds(5))
+            let response = try await client.send(hello, within: .seconds(20))
             #expect(response.status == 418 && response.retryAfter == .seconds(3))
             #expect(String(decoding: response.body, as: UTF8.self) == "teapot")
             let request = try #require(peer.requests.first)
@@ -42,7 +42,7 @@ import Testing
         try await Peers.with { peer in
             let client = try Peers.client(of: peer)
             let body = (0..<200_000).map { UInt8(truncatingIfNeeded: $0) }
-            let response = try await client.send(HTTP2Request(path: "/", headers: [], body: body), within: .seconds(5))
+            let response = try await client.send(HTTP2Request(path: "/", headers: [], body: body), within: .seconds(20))
             #expect(response.status == 200 && peer.requests.first?.body == body)
             await client.close()
         }
@@ -51,7 +51,7 @@ import Testing
     @Test func anAnswerThatIsTooLongIsNone() async throws {
         try await Peers.with(answer: { _ in .answer(status: 200, body: String(repeating: "x", count: 100_000)) }) { peer in
             let client = try Peers.client(of: peer)
-            await #expect(throws: HTTP2Error.unavailable) { try await client.send(hello, within: .seconds(5)) }
+            await #expect(throws: HTTP2Error.unavailable) { try await client.send(hello, within: .seconds(20)) }
             await client.close()
         }
     }
@@ -60,9 +60,9 @@ import Testing
         try await Peers.with { peer in
             let client = try Peers.client(of: peer)
             peer.answer { _ in .answerAndGoAway(status: 200) }
-            #expect(try await client.send(hello, within: .seconds(5)).status == 200)
+            #expect(try await client.send(hello, within: .seconds(20)).status == 200)
             peer.answer { _ in .answer(status: 201) }
-            #expect(try await client.send(hello, within: .seconds(5)).status == 201)
+            #expect(try await client.send(hello, within: .seconds(20)).status == 201)
             #expect(peer.requests.map(\.connection) == [1, 2])
             await client.close()
         }
@@ -74,7 +74,7 @@ import Testing
             for (reply, what) in [(PeerReply.goAway, "goaway"), (.reset(7), "refused"), (.drop, "dropped")] {
                 let once = Once()
                 peer.answer { _ in once.isFirst() ? reply : .answer(status: 200) }
-                #expect(try await client.send(hello, within: .seconds(5)).status == 200, "\(what)")
+                #expect(try await client.send(hello, within: .seconds(20)).status == 200, "\(what)")
             }
             #expect(peer.requests.count == 6)
             await client.close()
@@ -84,7 +84,7 @@ import Testing
     @Test func whatFailsAgainFails() async throws {
         try await Peers.with(answer: { _ in .drop }) { peer in
             let client = try Peers.client(of: peer)
-            await #expect(throws: HTTP2Error.unavailable) { try await client.send(hello, within: .seconds(5)) }
+            await #expect(throws: HTTP2Error.unavailable) { try await client.send(hello, within: .seconds(20)) }
             #expect(peer.requests.count == 1 + HTTP2Limits.resendsMax)
             await client.close()
         }
@@ -96,7 +96,7 @@ import Testing
             await #expect(throws: HTTP2Error.timedOut) {
                 try await client.send(HTTP2Request(path: "/stall", headers: [], body: []), within: .milliseconds(300))
             }
-            #expect(try await client.send(hello, within: .seconds(5)).status == 200)
+            #expect(try await client.send(hello, within: .seconds(20)).status == 200)
             #expect(peer.connections == 1)
             await client.close()
         }
@@ -106,7 +106,7 @@ import Testing
         try await Peers.with { peer in
             let client = try Peers.client(of: peer)
             for _ in 0..<5 {
-                #expect(try await client.send(hello, within: .seconds(5)).status == 200)
+                #expect(try await client.send(hello, within: .seconds(20)).status == 200)
                 peer.dropAll()
             }
             #expect(peer.connections >= 2)
@@ -117,7 +117,7 @@ import Testing
     @Test func nobodyElseIsTakenForTheProvider() async throws {
         try await Peers.with { peer in
             let stranger = try Peers.client(of: peer, trusting: false)
-            await #expect(throws: HTTP2Error.unavailable) { try await stranger.send(hello, within: .seconds(5)) }
+            await #expect(throws: HTTP2Error.unavailable) { try await stranger.send(hello, within: .seconds(20)) }
             #expect(peer.requests.isEmpty)
         }
     }
@@ -125,7 +125,7 @@ import Testing
     @Test func aPeerThatDoesNotSpeakHTTP2IsLeftAlone() async throws {
         try await Peers.with(agrees: ["http/1.1"]) { peer in
             let client = try Peers.client(of: peer)
-            await #expect(throws: HTTP2Error.unavailable) { try await client.send(hello, within: .seconds(5)) }
+            await #expect(throws: HTTP2Error.unavailable) { try await client.send(hello, within: .seconds(20)) }
             #expect(peer.requests.isEmpty)
         }
     }
@@ -133,7 +133,7 @@ import Testing
     @Test func afterAFailureTheNextAttemptWaits() async throws {
         try await Peers.with(agrees: ["http/1.1"]) { peer in
             let client = try Peers.client(of: peer)
-            for _ in 0..<50 { _ = try? await client.send(hello, within: .seconds(5)) }
+            for _ in 0..<50 { _ = try? await client.send(hello, within: .seconds(20)) }
             // A slow machine sends for longer than the first pauses last; each is twice as long as the one before.
             #expect(await client.connectionsMade <= 10)
         }
@@ -143,7 +143,7 @@ import Testing
         try await Peers.with { peer in
             for host in ["localhost", "127.0.0.1"] {
                 let client = try Peers.client(of: peer, allowsPrivateAddresses: false, host: host)
-                await #expect(throws: HTTP2Error.unavailable) { try await client.send(hello, within: .seconds(5)) }
+                await #expect(throws: HTTP2Error.unavailable) { try await client.send(hello, within: .seconds(20)) }
             }
             #expect(peer.connections == 0)
         }
@@ -153,7 +153,7 @@ import Testing
     @Test func whatARequestCosts() async throws {
         try await Peers.with(streamsMax: 1_000) { peer in
             let client = try Peers.client(of: peer)
-            _ = try await client.send(hello, within: .seconds(5))
+            _ = try await client.send(hello, within: .seconds(20))
             let body = [UInt8](repeating: UInt8(ascii: "x"), count: 200)
             let request = HTTP2Request(
                 path: "/3/device/" + String(repeating: "ab", count: 32),

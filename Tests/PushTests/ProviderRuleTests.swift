@@ -27,8 +27,22 @@ import Testing
         #expect(APNsRules.answer(gone, sentAt: self.now) == .tokenGone(asOf: Timestamp(milliseconds: 1_699_999_990_000)))
         #expect(self.apns(413) == .refused)
         #expect(self.apns(429, "x", [("retry-after", "7")]) == .later(.throttled, after: .seconds(7)))
+        // A time that is over.
         #expect(self.apns(503, "x", [("retry-after", "Fri, 31 Dec 1999 23:59:59 GMT")]) == .later(.unavailable, after: nil))
         #expect(APNsRules.answer(self.response(400, "not json"), sentAt: self.now) == .refused)
+    }
+
+    @Test(arguments: [
+        ("7", "", Duration.seconds(7)), ("0", "", .zero), ("1000000", "", .seconds(86_400)),
+        ("Sat, 21 Nov 2026 10:01:30 GMT", "Sat, 21 Nov 2026 10:00:00 GMT", .seconds(90)),
+        ("Sun, 01 Mar 2026 00:00:00 GMT", "Sat, 28 Feb 2026 23:59:59 GMT", .seconds(1)),
+        ("Sat, 21 Nov 2099 10:00:00 GMT", "", .seconds(86_400)),
+        ("Sat, 21 Nov 2026 10:00:00 GMT", "Sat, 21 Nov 2026 10:00:01 GMT", nil),
+        ("-7", "", nil), ("soon", "", nil), ("", "", nil), ("Sat, 21 Nov 2026 10:00:00 CET", "Sat, 21 Nov 2026 09:00:00 GMT", nil),
+        ("Sat, 21 Nov 2026", "", nil), ("99999999999999999999", "", nil),
+    ] as [(String, String, Duration?)])
+    func aServerSaysWhenToComeAgain(value: String, date: String, wait: Duration?) {
+        #expect(self.response(429, "", [("retry-after", value), ("date", date)]).retryAfter == wait)
     }
 
     @Test func googlesAnswers() {

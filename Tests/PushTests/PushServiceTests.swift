@@ -33,6 +33,7 @@ import Testing
     @Test func whoHasNoTokenIsNotPushedAndTheJobEnds() async throws {
         try await PushBench.with { bench in
             let provider = ScriptedProvider()
+            try await bench.mail(for: self.alice)
             try await bench.wake(self.alice)
             try await bench.running(provider) {
                 try await waitUntil("it is written", within: .seconds(10)) {
@@ -41,6 +42,19 @@ import Testing
             }
             #expect(provider.sent.isEmpty)
             #expect(try await bench.depth() == [0, 0])
+        }
+    }
+
+    @Test func whoHasReadEverythingMeanwhileIsNotPushed() async throws {
+        try await PushBench.with { bench in
+            for id in [self.alice, self.bob] { try await bench.device(id, push: "\(id)") }
+            try await bench.mail(for: self.bob)
+            for id in [self.alice, self.bob] { try await bench.wake(id) }
+            let provider = ScriptedProvider()
+            try await bench.running(provider) { try await provider.wait(for: 1) }
+            #expect(try await bench.depth() == [0, 0])
+            #expect(provider.sent.count == 1)
+            #expect(try await bench.sql("SELECT count(*) FROM push.recipients WHERE recipient = \(self.alice.bits)") == "0")
         }
     }
 
@@ -62,6 +76,7 @@ import Testing
     @Test func withoutADatabaseJobsAreKept() async throws {
         try await PushBench.with { bench in
             try await bench.device(self.alice)
+            try await bench.mail(for: self.alice)
             try await bench.wake(self.alice)
             await bench.postgres.kill()
             let provider = ScriptedProvider()
@@ -76,6 +91,7 @@ import Testing
     @Test func aJobThatCannotBeReadIsDropped() async throws {
         try await PushBench.with { bench in
             try await bench.device(self.alice)
+            try await bench.mail(for: self.alice)
             try await bench.bus.append([1, 2, 3], to: Keyspace.wakes.name)
             try await bench.wake(self.alice)
             let provider = ScriptedProvider()
@@ -92,7 +108,7 @@ import Testing
             let provider = ScriptedProvider { number, _ in number < 3 ? .later(.unavailable, after: nil) : .sent }
             try await bench.running(provider, scale: 0.05) {
                 try await provider.wait(for: 3)
-                try await waitUntil("it is written", within: .seconds(5)) {
+                try await waitUntil("it is written", within: .seconds(20)) {
                     try await bench.sql("SELECT result || failures FROM push.recipients") == "sent0"
                 }
             }
@@ -239,6 +255,7 @@ import Testing
     @Test func authIsToldOfATokenThatIsGone() async throws {
         try await PushBench.with { bench in
             try await bench.device(self.alice, push: "abcd")
+            try await bench.mail(for: self.alice)
             try await bench.wake(self.alice)
             let at = Timestamp(milliseconds: 1_700_000_000_000)
             let provider = ScriptedProvider { _, _ in .tokenGone(asOf: at) }

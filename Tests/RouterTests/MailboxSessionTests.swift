@@ -83,6 +83,14 @@ import Testing
         #expect(!MailboxSession(bound, newest: 5, at: 1_000).mayLeaveMail)
     }
 
+    /// A router that has died may have sent it and woken nobody.
+    @Test func whatMayHaveBeenMissedMayBeLeft() {
+        var session = self.session(.fresh, newest: 4)
+        #expect(!session.mayLeaveMail)
+        session.mayHaveBeenMissed()
+        #expect(session.mayLeaveMail)
+    }
+
     /// Its predecessor may have held it back.
     @Test func whatWaitsForAPagingClientThatWasTakenOverMayBeLeft() {
         #expect(self.session(.paging, newest: 4).mayLeaveMail)

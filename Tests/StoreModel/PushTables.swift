@@ -32,6 +32,7 @@ package struct PushTables: Sendable {
                 row.add(known?.dueAt)
                 let waits = model.router.mailboxes[id]?.contains { letter in known?.sentAt.map { letter.acceptedAt <= $0 } ?? false }
                 row.add((known?.unanswered ?? 0) > 0 && waits != true)
+                row.add(model.router.mailboxes[id]?.isEmpty == false)
             }
         },
         StoreModel.writes("INSERT INTO push.recipients AS mine") { model, parameters in

@@ -41,7 +41,9 @@ package enum GatewayLimits {
     package static let announceAgainAfter = Duration.seconds(3)
     /// Connections that ended while the bus was away, of which it is told as soon as it takes something again. Routers take those
     /// beyond for connected until they come again.
-    package static let departuresUntoldMax = 10_000
+    package static let departuresUntoldMax = 65_536
+    /// So many of them are told in one look around.
+    package static let departuresAtOnceMax = 4_096
     /// Connections announced in one Job, and in one turn after an outage.
     package static let announcementsPerJobMax = 256
     /// Outcomes that a client may have unconfirmed before more are asked for.

@@ -73,12 +73,17 @@ package enum RouterLimits {
     package static let sweepRowsMax: Int64 = 5_000
     /// How long a connected sender's outcome may be unconfirmed before it is told again.
     package static let lingeringInterval = Duration.seconds(5)
+    /// Pages of `sweepRowsMax` outcomes looked through for them at once.
+    package static let lingeringPagesMax = 10
     /// So many times it is told again; later when its sender binds.
     package static let lingeringTurns = 4
     package static let sweepInterval = Duration.seconds(30)
     /// Between two looks at which segment's turn comes next, and while one is being cleared.
     package static let clearingInterval = Duration.milliseconds(500)
     package static let clearingPause = Duration.milliseconds(50)
+    /// The first and the longest pause before a segment that could not be emptied is tried again; it doubles.
+    package static let recyclePauseMin = Duration.milliseconds(250)
+    package static let recyclePauseMax = Duration.seconds(10)
     /// Rows moved to a kept segment in one transaction between two batches.
     package static let keptAtOnceMax: Int64 = 500
     /// How long a drain waits for the batch under way.

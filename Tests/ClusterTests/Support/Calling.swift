@@ -62,9 +62,20 @@ extension Phone {
         try await self.client.next(type, within: patience) { $0.payload["callId"]?.string == callID }
     }
 
+    /// So many different candidates, in the order in which they came first: what is not confirmed in time comes again.
+    /// - Returns: their signatures.
+    func getsCandidates(_ count: Int, _ callID: String) async throws -> [JSON?] {
+        var got: [JSON?] = []
+        while got.count < count {
+            let signature = try await self.gets("call_ice_candidate", callID).payload["sig"]
+            if !got.contains(signature) { got.append(signature) }
+        }
+        return got
+    }
+
     /// - Returns: the reason.
     func getsEnd(_ callID: String) async throws -> String? {
-        try await self.gets("call_end", callID).payload["reason"]?.string
+        try await self.gets("call_end", callID, within: .seconds(30)).payload["reason"]?.string
     }
 
     /// Everything sent before has been handled: a frame about no call, to the same peer, is answered behind it.

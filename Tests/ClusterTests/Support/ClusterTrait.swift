@@ -46,6 +46,22 @@ enum Cluster {
         }
     }
 
+    /// Returns when each instance of the services that share work has its share. Whoever is served while shares move, in a
+    /// cluster's first seconds, may wait longer and be told some things twice.
+    fileprivate static func settled() async throws {
+        for (service, locks) in [(ServiceName.router, 7_001), (.calls, 7_003)] {
+            let instances = self.stack.configuration.instances[service] ?? 0
+            guard instances > 1 else { continue }
+            try await waitUntil("each \(service) has its share", within: .seconds(60), every: .milliseconds(100)) {
+                let shares = try await self.database(
+                    "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND granted AND classid = \(locks) GROUP BY pid"
+                ).split(separator: "\n").compactMap { Int($0) }
+                guard let most = shares.max(), let least = shares.min() else { return false }
+                return shares.count == instances && most - least <= 1
+            }
+        }
+    }
+
     /// What stands in the database, for facts that no client can see.
     static func database(_ sql: String) async throws -> String {
         try await self.stack.postgres.run(sql, database: "whisper")
@@ -67,7 +83,10 @@ struct ClusterTrait: SuiteTrait, TestScoping {
             self.configure(&configuration)
             let stack = try await LocalStack.start(configuration)
             do {
-                try await Cluster.$running.withValue(stack) { try await function() }
+                try await Cluster.$running.withValue(stack) {
+                    try await Cluster.settled()
+                    try await function()
+                }
             } catch {
                 await stack.stop()
                 throw error

@@ -92,6 +92,9 @@ struct GatewayBench {
 
 extension Gateway {
     func isBound(_ identity: WhisperID) -> Bool { self.bound[identity] != nil }
+
+    /// Something was written to it that its client has yet to confirm.
+    func waitsForPong(_ connection: ConnectionID) -> Bool { self.connections[connection]?.confirmation?.isEmpty == false }
 }
 
 let token = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"

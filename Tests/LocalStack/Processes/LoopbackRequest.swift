@@ -3,7 +3,7 @@ import Foundation
 /// One question to a server on loopback, one answer; a connection each. Enough to ask whether it is ready.
 package enum LoopbackRequest {
     /// Longest wait for one answer, in seconds.
-    private static let patience = 3
+    private static let patience = 10
 
     /// What the server at `port` answers to `text`, up to the end of the connection or until `isWhole`.
     /// Nil when it cannot be reached or says nothing in time.

@@ -79,6 +79,8 @@ package final class TestClient: Sendable {
 
     package func send(text: String) { self.send(raw: ClientFraming.frame(.text, Array(text.utf8))) }
 
+    package func send(texts: [String]) { self.send(raw: texts.flatMap { ClientFraming.frame(.text, Array($0.utf8)) }) }
+
     package func send(_ type: String, _ payload: Fields, requestID: String? = nil) {
         self.send(text: Self.text(type, payload, requestID: requestID))
     }

@@ -61,7 +61,8 @@ extension Gateway {
     /// Sends a ping behind outcomes that none covers yet, one at a time for each connection.
     private func confirm(_ confirmation: Confirmation, on connection: Connection, isPingDue: Bool) {
         if confirmation.awaitingPong.isEmpty, !confirmation.written.isEmpty {
-            confirmation.pingNumber += 1
+            self.lastPing += 1
+            confirmation.pingNumber = self.lastPing
             swap(&confirmation.awaitingPong, &confirmation.written)
         } else if !isPingDue {
             return
@@ -79,9 +80,9 @@ extension Gateway {
     }
 
     private func tellDepartures() {
-        let untold = self.untold
-        self.untold = []
-        for departure in untold { self.tell(departure) }
+        let departures = self.untold.prefix(GatewayLimits.departuresAtOnceMax)
+        self.untold.removeFirst(departures.count)
+        for departure in departures { self.tell(departure) }
     }
 
     // MARK: The bus

@@ -36,6 +36,9 @@ package actor Gateway {
     var hasAppendedSinceDepth = false
 
     var confirmed = ConfirmedNumbers()
+    /// Of the last ping sent behind outcomes. None has another's number: a pong that comes late must not confirm what was written
+    /// after its ping.
+    var lastPing: UInt64 = 0
     /// Departures that the bus has not taken.
     var untold: [Departure] = []
 

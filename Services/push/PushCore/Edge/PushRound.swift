@@ -33,6 +33,11 @@ struct PushRound: Sendable {
         let now = Timestamp.now
         for item in items {
             guard var recipient = known[item.recipient] else { continue }
+            guard item.isDue || recipient.hasMail else {
+                // Everything has been read since: a phone must not light up for nothing.
+                self.logger.debug("wake not needed", [.wakeId: "\(item.wakeID)"])
+                continue
+            }
             if recipient.hasAnswered {
                 answered.append(item.recipient)
                 recipient.history.unanswered = 0

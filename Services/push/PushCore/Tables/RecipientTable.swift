@@ -25,6 +25,7 @@ package struct RecipientTable: Sendable {
         package var history: WakePlan.History
         /// Nothing that waited at the last push waits now: it was answered.
         package var hasAnswered: Bool
+        package var hasMail: Bool
     }
 
     /// What a try has come to.
@@ -66,7 +67,8 @@ package struct RecipientTable: Sendable {
             SELECT asked.id, t.platform, t.push_token, t.voip_token, r.sent_at, COALESCE(r.unanswered, 0::int2),
                 COALESCE(r.failures, 0::int2), r.due_at,
                 COALESCE(r.unanswered > 0 AND NOT EXISTS (
-                    SELECT FROM router.waiting w WHERE w.recipient = asked.id AND w.accepted_at <= r.sent_at), false)
+                    SELECT FROM router.waiting w WHERE w.recipient = asked.id AND w.accepted_at <= r.sent_at), false),
+                EXISTS (SELECT FROM router.waiting w WHERE w.recipient = asked.id)
             FROM unnest(\(recipients)) AS asked (id)
             LEFT JOIN auth.push_tokens t ON t.whisper_id = asked.id
             LEFT JOIN push.recipients r ON r.recipient = asked.id
@@ -78,7 +80,8 @@ package struct RecipientTable: Sendable {
             let history = WakePlan.History(
                 sentAt: try row.next(), unanswered: Int(try row.next(Int16.self)), failures: Int(try row.next(Int16.self)),
                 dueAt: try row.next())
-            found[id] = Recipient(id: id, device: device, history: history, hasAnswered: try row.next())
+            found[id] = Recipient(
+                id: id, device: device, history: history, hasAnswered: try row.next(), hasMail: try row.next())
         }
         return found
     }

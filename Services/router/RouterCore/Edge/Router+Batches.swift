@@ -37,15 +37,13 @@ extension Router {
         let unwritten = self.unwritten(accepts.unique, at: now)
         if !unwritten.isEmpty { statements.append(PeersTable.note(unwritten.map { accepts.unique[$0] })) }
         for round in rounds { statements.append(ReceiptStatement.sql(round, at: now)) }
-        if !batch.confirmed.isEmpty {
-            statements.append(OutcomesTable.remove(batch.confirmed))
-            statements.append(GroupNewsTable.remove(batch.confirmed))
-        }
+        let removals = statements.count..<statements.count + (batch.confirmed.isEmpty ? 0 : 2)
+        if !removals.isEmpty { statements += Self.removals(of: batch.confirmed) }
         if !questions.isEmpty { statements.append(MailboxTable.read(questions)) }
 
         if !statements.isEmpty {
             let clock = ContinuousClock.now
-            var results = try await self.commit(statements)[...]
+            var results = try await self.commit(statements, removals: removals)[...]
             self.metrics.commitSeconds.record(duration: ContinuousClock.now - clock)
             self.metrics.batchJobs.record(batch.jobs)
             if !batch.bounds.isEmpty {
@@ -67,7 +65,7 @@ extension Router {
                 told += self.received(round, try ReceiptStatement.results(results.removeFirst()))
             }
             await self.tell(told, &outbox)
-            if !batch.confirmed.isEmpty { results.removeFirst(2) }
+            results.removeFirst(removals.count)
             if !questions.isEmpty {
                 let letters = try MailboxTable.letters(results.removeFirst(), for: questions)
                 self.fetched(batch.fetches, letters, &outbox)
@@ -96,13 +94,20 @@ extension Router {
         try await self.catchUp(batch.bounds.map(\.caller.identity))
     }
 
+    /// What has reached its client.
+    private static func removals(of numbers: [Int64]) -> [SQL] { [OutcomesTable.remove(numbers), GroupNewsTable.remove(numbers)] }
+
     /// Commits all or nothing; again if another transaction was in the way, as one that moves rows to a kept segment may be.
-    private func commit(_ statements: [SQL]) async throws(StoreError) -> [Rows] {
-        for _ in 1..<RouterLimits.commitAttemptsMax {
+    /// - Parameter removals: statements that can be left out: what is not removed is told again, and confirmed again.
+    private func commit(_ statements: [SQL], removals: Range<Int>) async throws(StoreError) -> [Rows] {
+        var statements = statements
+        for attempt in 1..<RouterLimits.commitAttemptsMax {
             do throws(StoreError) {
                 return try await self.commitOnce(statements)
             } catch .conflict {
                 self.logger.notice("batch met another transaction", [.count: .number(statements.count)])
+                guard attempt == RouterLimits.commitAttemptsMax - 1, !removals.isEmpty else { continue }
+                statements.replaceSubrange(removals, with: Self.removals(of: []))
             }
         }
         return try await self.commitOnce(statements)

@@ -7,6 +7,7 @@ import Telemetry
 extension Router {
     /// Looks which one is next, until cancelled.
     package func clearSegments(_ pool: PostgresPool) async throws {
+        var pauses: [SegmentsTable.Parent: (until: ContinuousClock.Instant, length: Duration)] = [:]
         while true {
             let isBusy = self.clearings.values.contains { $0.segment != nil }
             try await Task.sleep(for: isBusy ? RouterLimits.clearingPause : RouterLimits.clearingInterval)
@@ -14,10 +15,19 @@ extension Router {
                 for turn in try SegmentsTable.turns(try await pool.query(SegmentsTable.turns)) {
                     let action = self.clearings[turn.parent, default: SegmentClearing()]
                         .sees(turn.next, isUsed: turn.isUsed, owned: self.owned.keys)
-                    guard action == .recycle else { continue }
+                    guard action == .recycle, pauses[turn.parent].map({ .now >= $0.until }) ?? true else { continue }
                     let isEmpty: Bool = try await pool.query(
                         SegmentsTable.recycle(turn.parent, segment: turn.next))[0].decode(0)
-                    if !isEmpty { self.clearings[turn.parent]?.isNotEmpty(owned: self.owned.keys) }
+                    guard !isEmpty else {
+                        pauses[turn.parent] = nil
+                        continue
+                    }
+                    self.clearings[turn.parent]?.isNotEmpty(owned: self.owned.keys)
+                    // Another router's rows, or a transaction that has read the table and stays open. All batches wait while the
+                    // lock is waited for, so it is asked for more and more rarely.
+                    let length = min(
+                        pauses[turn.parent].map { $0.length * 2 } ?? RouterLimits.recyclePauseMin, RouterLimits.recyclePauseMax)
+                    pauses[turn.parent] = (.now + length, length)
                 }
             } catch {
                 self.logger.warning("segments not cleared", [.error: "\(error)"])
@@ -39,6 +49,8 @@ extension Router {
                 let moved: Int64 = try await self.store.query(
                     SegmentsTable.keep(parent, segment: segment, from: range.lowerBound, through: range.upperBound))[0].decode(0)
                 self.clearings[parent]?.moved(from: partition, isAll: moved < RouterLimits.keptAtOnceMax)
+            } catch StoreError.conflict {
+                // A confirmation was in the way. The step comes again, after another batch.
             } catch StoreError.refused(let state, let message) {
                 self.logger.warning("segment not cleared", [.code: "\(state)", .error: "\(message)"])
                 self.clearings[parent]?.skip(partition)

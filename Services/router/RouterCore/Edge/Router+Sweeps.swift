@@ -47,18 +47,22 @@ extension Router {
         // Numbers grow with time. What was drawn since the last look may be on its way.
         let last = try SegmentsTable.turns(try await pool.query(SegmentsTable.turns)).first { $0.parent == .outcomes }?.last
         self.outcomeMarks = (self.outcomeMarks + [last ?? 0]).suffix(RouterLimits.lingeringTurns + 1)
-        let lingering = try OutcomesTable.outcomes(
-            try await pool.query(
-                OutcomesTable.numbered(after: self.outcomeMarks[0], through: self.outcomeMarks.dropLast().last ?? 0)))
         let news = try GroupNewsTable.news(
             try await pool.query(
                 GroupNewsTable.created(
                     after: now - RouterLimits.lingeringInterval * RouterLimits.lingeringTurns, before: now - RouterLimits.lingeringInterval)))
         var outbox = self.makeOutbox()
         try await self.tell(news, &outbox) { sql throws(StoreError) in try await pool.query(sql) }
-        for (sender, outcome) in lingering {
-            guard let session = self.sessions[sender] else { continue }
-            outbox.add(.outcomes(session.connection, [outcome]), for: session.node)
+        let end = self.outcomeMarks.dropLast().last ?? 0
+        var next = self.outcomeMarks[0]
+        for _ in 0..<RouterLimits.lingeringPagesMax where next < end {
+            let lingering = try OutcomesTable.outcomes(try await pool.query(OutcomesTable.numbered(after: next, through: end)))
+            for (sender, outcome) in lingering {
+                guard let session = self.sessions[sender] else { continue }
+                outbox.add(.outcomes(session.connection, [outcome]), for: session.node)
+            }
+            // Most may be of senders who are away.
+            next = Int64(lingering.count) == RouterLimits.sweepRowsMax ? lingering.last?.outcome.number ?? end : end
         }
         outbox.send()
     }
@@ -129,9 +133,13 @@ extension Router {
 
     /// After a router or Redis died, wake-ups may have been lost with it: everybody who is away and has mail is woken.
     private func wakeWaiting(_ pool: PostgresPool) async throws(StoreError) {
-        while let partition = self.toWake.popFirst() {
+        var left = self.toWake
+        self.toWake = []
+        // What could not be looked through is looked through the next time.
+        defer { self.toWake.formUnion(left) }
+        for partition in left {
             var next = partition.identities.lowerBound
-            repeat {
+            while self.owned[partition] != nil {
                 let rows = try await pool.query(
                     MailboxTable.recipients(
                         from: next, through: partition.identities.upperBound, limit: RouterLimits.sweepRowsMax))
@@ -139,11 +147,23 @@ extension Router {
                 for var row in rows {
                     let identity: WhisperID = try row.next()
                     last = identity
-                    if self.sessions[identity] == nil { self.wake(identity) }
+                    self.wakeAnew(identity)
                 }
                 guard Int64(rows.count) == RouterLimits.sweepRowsMax, let last else { break }
                 next = Int64(last.bits) + 1
-            } while true
+            }
+            left.remove(partition)
         }
+    }
+
+    /// Mail waits for which perhaps nobody was woken.
+    private func wakeAnew(_ identity: WhisperID) {
+        guard self.sessions[identity] == nil else {
+            self.sessions[identity]!.mayHaveBeenMissed()
+            return
+        }
+        // The wake-up that is remembered may be the one that was lost.
+        self.wakes.came(identity)
+        self.wake(identity)
     }
 }

@@ -58,6 +58,9 @@ package struct MailboxSession {
         }
     }
 
+    /// Mail waits that perhaps nobody has told its owner of.
+    package mutating func mayHaveBeenMissed() { self.hasHeldBack = true }
+
     package var isCaughtUp: Bool {
         if case .paging = self.delivery { false } else { true }
     }

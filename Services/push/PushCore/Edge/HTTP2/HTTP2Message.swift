@@ -1,3 +1,5 @@
+import Glibc
+
 /// One POST.
 package struct HTTP2Request: Sendable {
     /// Begins with a slash.
@@ -27,11 +29,30 @@ package struct HTTP2Response: Sendable {
     /// The first value of a header; `name` in lower case.
     package func header(_ name: String) -> String? { self.headers.first { $0.name == name }?.value }
 
-    /// How long the server asks to wait (RFC 9110 §10.2.3), if it says so in seconds. A date is not understood: whoever
-    /// asks then waits as if there were none.
+    /// How long the server asks to wait, a day at most: seconds, or a date, counted from the server's own if it names it (RFC 9110
+    /// §10.2.3). Nil if it says nothing that can be understood, or names a time that is over.
     package var retryAfter: Duration? {
-        self.header("retry-after").flatMap { Int64($0) }.flatMap { $0 >= 0 ? .seconds(min($0, 86_400)) : nil }
+        guard let value = self.header("retry-after") else { return nil }
+        let now = self.header("date").flatMap(Self.seconds(ofDate:)) ?? time(nil)
+        guard let wait = Int(value) ?? Self.seconds(ofDate: value).map({ $0 - now }), wait >= 0 else { return nil }
+        return .seconds(min(wait, 86_400))
     }
+
+    /// - Parameter date: in the one form that may still be sent (IMF-fixdate, RFC 9110 §5.6.7).
+    private static func seconds(ofDate date: String) -> Int? {
+        let words = date.split(separator: " ")
+        guard words.count == 6, words[5] == "GMT", let month = Self.months.firstIndex(where: { $0 == words[2] }),
+            let day = Int32(words[1]), let year = Int32(words[3]), (1...31).contains(day), (1970...9999).contains(year)
+        else { return nil }
+        let clock = words[4].split(separator: ":").compactMap { Int32($0) }
+        guard clock.count == 3, clock.allSatisfy({ (0...60).contains($0) }) else { return nil }
+        var parts = tm()
+        (parts.tm_year, parts.tm_mon, parts.tm_mday) = (year - 1_900, Int32(month), day)
+        (parts.tm_hour, parts.tm_min, parts.tm_sec) = (clock[0], clock[1], clock[2])
+        return timegm(&parts)
+    }
+
+    private static let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 }
 
 package enum HTTP2Error: Error, Equatable {
