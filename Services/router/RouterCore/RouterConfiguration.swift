@@ -73,6 +73,8 @@ package enum RouterLimits {
     package static let sweepRowsMax: Int64 = 5_000
     /// How long a connected sender's outcome may be unconfirmed before it is told again.
     package static let lingeringInterval = Duration.seconds(5)
+    /// Numbers of outcomes that a router's first look for them goes back.
+    package static let lingeringLookBack: Int64 = 50_000
     /// Pages of `sweepRowsMax` outcomes looked through for them at once.
     package static let lingeringPagesMax = 10
     /// So many times it is told again; later when its sender binds.

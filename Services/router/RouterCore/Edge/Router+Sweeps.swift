@@ -45,8 +45,10 @@ extension Router {
         guard !self.sessions.isEmpty else { return }
         let now = Timestamp.now
         // Numbers grow with time. What was drawn since the last look may be on its way.
-        let last = try SegmentsTable.turns(try await pool.query(SegmentsTable.turns)).first { $0.parent == .outcomes }?.last
-        self.outcomeMarks = (self.outcomeMarks + [last ?? 0]).suffix(RouterLimits.lingeringTurns + 1)
+        let last = try SegmentsTable.turns(try await pool.query(SegmentsTable.turns)).first { $0.parent == .outcomes }?.last ?? 0
+        // The first look goes back a little: another router may have died before this one came to look.
+        if self.outcomeMarks.isEmpty { self.outcomeMarks = [last - RouterLimits.lingeringLookBack] }
+        self.outcomeMarks = (self.outcomeMarks + [last]).suffix(RouterLimits.lingeringTurns + 1)
         let news = try GroupNewsTable.news(
             try await pool.query(
                 GroupNewsTable.created(
