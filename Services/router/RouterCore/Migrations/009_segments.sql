@@ -1,7 +1,7 @@
 -- Mail and outcomes mostly live for less than a second. What is deleted row by row stays in its table until Postgres may
 -- remove it, which a single forgotten transaction puts off for as long as it lasts. So rows go into one of three young
 -- segments, by their number; a segment that has been written full is left to its readers, what still waits then moves to the
--- kept one, and the young one is emptied as a whole, without vacuum, and whatever transactions are open that have not read it.
+-- kept one, and the young one is emptied as a whole, without vacuum and whatever transactions are open.
 
 -- 65,536 numbers, then the next segment's turn.
 CREATE FUNCTION router.segment(number bigint) RETURNS smallint
