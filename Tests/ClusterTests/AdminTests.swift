@@ -187,7 +187,6 @@ extension CalmCluster {
             }
             #expect(try await self.standing(of: id) == delivered)
             bob.acknowledge(id, from: alice.id, status: "read")
-            // A router that binds alice just now may tell her of the first once more.
             _ = try await alice.client.next("message_delivered") { $0.payload["status"]?.string == "read" }
             let read = try await self.standing(of: id.uppercased())
             #expect(read["status"]?.string == "read")

@@ -98,7 +98,7 @@ extension Router {
     private static func removals(of numbers: [Int64]) -> [SQL] { [OutcomesTable.remove(numbers), GroupNewsTable.remove(numbers)] }
 
     /// Commits all or nothing; again if another transaction was in the way, as one that moves rows to a kept segment may be.
-    /// - Parameter removals: statements that can be left out: what is not removed is told again, and confirmed again.
+    /// - Parameter removals: statements that the last attempt leaves out: what is not removed is told again, and confirmed again.
     private func commit(_ statements: [SQL], removals: Range<Int>) async throws(StoreError) -> [Rows] {
         var statements = statements
         for attempt in 1..<RouterLimits.commitAttemptsMax {
