@@ -225,6 +225,73 @@ import Testing
         }
     }
 
+    /// Two logins of one connection, of which the older is answered last, a refresh of the older, and a cache that is behind.
+    @Test func aConnectionDoesNotGoBackToAnOlderSession() async throws {
+        try await GatewayBench.run { bench in
+            let (client, connection) = try await bench.boundClient(self.session(epoch: 3, token: token))
+            try await client.send(Frames.proof(requestID: "older"))
+            let older = try await bench.request()
+            try await client.send(Frames.proof(requestID: "newer"))
+            let newer = try await bench.request()
+            let (five, four) = (String(repeating: "5", count: 43), String(repeating: "4", count: 43))
+            try await bench.tell(
+                .answer(
+                    question: newer.answer.question,
+                    .loggedIn(self.session(epoch: 5, token: five), type: "register_ack", payload: Array("{}".utf8))),
+                .answer(
+                    question: older.answer.question,
+                    .loggedIn(self.session(epoch: 4, token: four), type: "register_ack", payload: Array("{}".utf8))))
+            #expect(try await client.json().requestID == "newer")
+            #expect(try await client.json().requestID == "older")
+            guard case .bound(let bound) = try await bench.job(of: Partition(of: self.sender)) else { return #expect(Bool(false)) }
+            #expect(bound.map(\.caller.epoch.value) == [5])
+
+            try await bench.cache(self.session(epoch: 4, token: four))
+            try await client.send(Frames.fetch(session: four))
+            #expect(try await client.json().code == "NOT_REGISTERED")
+            try await bench.tell(.replaced(connection, Epoch(value: 4)))
+            try await client.send(Frames.fetch(session: five))
+            guard case .fetch(let fetch) = try await bench.job(of: Partition(of: self.sender)) else { return #expect(Bool(false)) }
+            #expect(fetch.caller.epoch.value == 5)
+        }
+    }
+
+    /// A refresh whose token was never used, and then a login: the next token of the older session is worth nothing.
+    @Test(arguments: [true, false])
+    func aLoginEndsTheRefreshBeforeIt(refreshIsAnsweredLast: Bool) async throws {
+        try await GatewayBench.run { bench in
+            let (client, _) = try await bench.boundClient()
+            try await client.send(Frames.frame("session_refresh", SessionRefresh.definition.samples[0], requestID: "r1", session: token))
+            let refresh = try await bench.request()
+            try await client.send(Frames.proof())
+            let login = try await bench.request()
+            let (next, new) = (String(repeating: "n", count: 43), String(repeating: "b", count: 43))
+            let answers: [NodeEvent] = [
+                .answer(
+                    question: refresh.answer.question,
+                    .refreshed(self.session(epoch: 1, token: next), type: "session_refresh_ack", payload: Array("{}".utf8))),
+                .answer(
+                    question: login.answer.question,
+                    .loggedIn(self.session(epoch: 2, token: new), type: "register_ack", payload: Array("{}".utf8))),
+            ]
+            for answer in refreshIsAnsweredLast ? answers.reversed() : answers { try await bench.tell(answer) }
+            for _ in answers { #expect(try await client.json().type?.hasSuffix("_ack") == true) }
+            guard case .bound(let bound) = try await bench.job(of: Partition(of: self.sender)) else { return #expect(Bool(false)) }
+            #expect(bound.map(\.caller.epoch.value) == [2])
+
+            try await bench.cache(self.session(epoch: 1, token: next))
+            try await client.send(Frames.fetch(session: next))
+            #expect(try await client.json().code == "NOT_REGISTERED")
+            try await client.send(Frames.fetch(session: new))
+            guard case .fetch(let fetch) = try await bench.job(of: Partition(of: self.sender)) else { return #expect(Bool(false)) }
+            #expect(fetch.caller.epoch.value == 2)
+        }
+    }
+
+    private func session(epoch: Int64, token: String) -> Session {
+        .of(identity: "\(self.sender)", token: token, epoch: epoch)
+    }
+
     /// A login that fails does not shield a connection from being replaced: the router is asked again.
     @Test func aConnectionIsAnnouncedAgainIfItWasReplacedDuringALogin() async throws {
         try await GatewayBench.run { bench in

@@ -66,6 +66,12 @@ final class Connection {
     var isOpen: Bool {
         if case .open = self.phase { true } else { false }
     }
+
+    /// Answers overtake each other, and the cache may be behind: a connection never goes back to an older session of its identity.
+    func isPast(_ other: Session) -> Bool {
+        guard let own = self.session?.caller, own.identity == other.caller.identity else { return false }
+        return other.caller.epoch < own.epoch
+    }
 }
 
 /// Rare and short-lived state of a connection's session, out of line to keep idle connections small.
@@ -79,6 +85,13 @@ final class Transition {
     /// A token is being looked up; frames wait.
     var isResolving = false
     var waiting: [ReceivedFrame] = []
+
+    /// A new session has begun: the tokens of the one before are worth nothing.
+    func forgetTokens() {
+        self.successor = nil
+        self.retired = nil
+        self.oldTokenDiesAt = .max
+    }
 
     var isOver: Bool { self.successor == nil && self.retired == nil && !self.isResolving && self.waiting.isEmpty }
 }

@@ -142,6 +142,8 @@ extension Gateway {
         let identity = session.caller.identity
         if let older = self.bound[identity], older !== connection { self.endSession(of: older) }
         connection.session = session
+        connection.transition?.forgetTokens()
+        self.endTransitionIfOver(of: connection)
         connection.mailbox = MailboxProgress(boundAt: .now)
         self.bound[identity] = connection
         self.bus.setSoon(

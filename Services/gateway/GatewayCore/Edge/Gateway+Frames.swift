@@ -198,7 +198,7 @@ extension Gateway {
         let waiting = transition.waiting
         transition.waiting = []
         self.endTransitionIfOver(of: connection)
-        guard let session, session.expiresAt > .now else {
+        guard let session, session.expiresAt > .now, !connection.isPast(session) else {
             for frame in waiting { self.refuse(connection, .notRegistered, requestID: frame.requestID) }
             return
         }

@@ -131,12 +131,14 @@ extension Gateway {
                 return self.close(connection, .sessionReplaced)
             }
             self.reply(connection, type: type, payload: payload, requestID: requestID)
-            self.bind(connection, to: session)
+            if !connection.isPast(session) { self.bind(connection, to: session) }
         case (.refreshed(let successor, let type, let payload), _):
-            let transition = connection.transition ?? Transition()
-            transition.successor = successor
-            transition.oldTokenDiesAt = self.now + Limits.refreshOverlap.milliseconds
-            connection.transition = transition
+            if !connection.isPast(successor) {
+                let transition = connection.transition ?? Transition()
+                transition.successor = successor
+                transition.oldTokenDiesAt = self.now + Limits.refreshOverlap.milliseconds
+                connection.transition = transition
+            }
             self.reply(connection, type: type, payload: payload, requestID: requestID)
         case (.loggedOut(let type, let payload), _):
             self.reply(connection, type: type, payload: payload, requestID: requestID)
