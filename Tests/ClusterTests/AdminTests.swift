@@ -190,6 +190,11 @@ extension CalmCluster {
             _ = try await alice.client.next("message_delivered") { $0.payload["status"]?.string == "read" }
             let read = try await self.standing(of: id.uppercased())
             #expect(read["status"]?.string == "read")
+            try await waitUntil("the outcome is confirmed", within: .seconds(10), every: .milliseconds(50)) {
+                try await Cluster.database("SELECT count(*) FROM router.outcomes WHERE message_id = '\(id)'") == "0"
+            }
+            #expect(try await self.standing(of: id) == read)
+            #expect(read["deliveredAt"] == delivered["deliveredAt"])
             #expect((before...nowMilliseconds()).contains(try #require(read["readAt"]?.integer)))
             #expect(try await Operators.get("/admin/messages/\(newUUID())").is(404, "NOT_FOUND"))
             #expect(try await Operators.get("/admin/messages/nonsense").is(400, "INVALID_PAYLOAD"))

@@ -81,6 +81,24 @@ extension CalmCluster {
             #expect(try await back.client.next("message_delivered").payload.id == id)
         }
 
+        /// The sweep has removed the message and has not committed yet when the receipt comes: its sender hears of one end, not of two.
+        @Test func aReceiptThatMeetsTheExpiryOfItsMessageIsIgnored() async throws {
+            let (alice, bob) = (try await Cluster.phone(), try await Cluster.phone())
+            let id = try await alice.text(bob)
+            _ = try await bob.received(id)
+            try await Cluster.collide(
+                with: """
+                    DELETE FROM router.mailbox WHERE message_id = '\(id)';
+                    UPDATE router.ledger SET status = 3 WHERE message_id = '\(id)'
+                    """
+            ) { bob.acknowledge(id, from: alice.id) }
+            let marker = try await alice.text(bob)
+            bob.acknowledge(marker, from: alice.id)
+            _ = try await alice.client.next("message_delivered") { $0.payload.id == marker }
+            #expect(!alice.client.frames("message_delivered").map(\.payload.id).contains(id))
+            #expect(try await Cluster.database("SELECT status FROM router.ledger WHERE message_id = '\(id)'") == "3")
+        }
+
         @Test func aReceiptOfAnEndedSessionChangesNothing() async throws {
             let (alice, bob) = (try await Cluster.phone(), try await Cluster.phone())
             let id = try await alice.text(bob)

@@ -13,4 +13,5 @@ package let routerMigrator = Migrator(
         // There was never a 7.
         Migration(version: 8, name: "acknowledgements", sql: PackageResources._08_acknowledgements_sql),
         Migration(version: 9, name: "segments", sql: PackageResources._09_segments_sql),
+        Migration(version: 10, name: "delivery times", sql: PackageResources._10_delivery_times_sql),
     ])

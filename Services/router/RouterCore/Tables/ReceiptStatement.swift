@@ -39,10 +39,15 @@ enum ReceiptStatement {
                     ON l.message_id = g.message_id AND l.sender = g.sender AND l.recipient = g.recipient
                 WHERE l.status < g.status
             ), marked AS (
-                UPDATE router.ledger l SET status = h.status, status_at = \(now) FROM honoured h
+                UPDATE router.ledger l SET status = h.status, status_at = \(now),
+                    delivered_at = CASE l.status WHEN 1 THEN l.status_at END
+                FROM honoured h
                 WHERE l.message_id = h.message_id AND l.sender = h.sender AND l.recipient = h.recipient
+                    -- Asked again of a row that another transaction has changed meanwhile.
+                    AND l.status < h.status
+                RETURNING h.*
             ), removed AS (
-                DELETE FROM router.mailbox m USING honoured h
+                DELETE FROM router.mailbox m USING marked h
                 WHERE m.recipient = h.recipient AND m.number = h.number AND h.old = 0
                     -- Where it was stored, or where it is kept.
                     AND (m.segment = router.segment(h.number) OR m.segment = 3)
@@ -50,9 +55,9 @@ enum ReceiptStatement {
                 INSERT INTO router.outcomes
                     (sender, number, kind, id_case, message_id, recipient, group_id, at, created_at, segment)
                 SELECT sender, outcome, status, id_case, message_id, recipient, group_id, at, \(now), router.segment(outcome)
-                FROM honoured
+                FROM marked
             )
-            SELECT position - 1, number, old = 0, outcome, id_case, group_id FROM honoured
+            SELECT position - 1, number, old = 0, outcome, id_case, group_id FROM marked ORDER BY outcome
             """
     }
 
