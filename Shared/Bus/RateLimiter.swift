@@ -13,28 +13,27 @@ package final class RateLimiter: Sendable {
     }
 
     private let bus: any KeyBus
-    private let scale: Double
+    private let rates: RateTable
     private let paces = Mutex<[Subject: Pace]>([:])
 
-    /// - Parameter scale: multiplies every rate.
-    package init(bus: any KeyBus, scale: Double) {
+    package init(bus: any KeyBus, rates: RateTable) {
         self.bus = bus
-        self.scale = scale
+        self.rates = rates
     }
 
     /// Counts one use.
     /// - Parameter key: an identity, or an address, as text.
     /// - Returns: `nil` if it is allowed, else the milliseconds to wait.
     package func admit(_ rate: Rate, _ key: String) async -> Int64? {
-        let perMinute = Double(rate.perMinute) * self.scale
+        let allowance = self.rates.allowance(of: rate)
         do throws(BusError) {
-            return try await self.bus.admit(Keyspace.rateLimit(rate, key), perMinute: perMinute)
+            return try await self.bus.admit(Keyspace.rateLimit(rate, key), allowance)
         } catch {
-            return rate.failsClosed ? Int64(Pace.minute) : self.admitHere(rate, key, perMinute: perMinute)
+            return rate.failsClosed ? Int64(Pace.minute) : self.admitHere(rate, key, allowance)
         }
     }
 
-    private func admitHere(_ rate: Rate, _ key: String, perMinute: Double) -> Int64? {
+    private func admitHere(_ rate: Rate, _ key: String, _ allowance: Allowance) -> Int64? {
         let now = Timestamp.now
         return self.paces.withLock { paces in
             let subject = Subject(action: rate.action, key: key)
@@ -42,7 +41,7 @@ package final class RateLimiter: Sendable {
                 paces = paces.filter { !$0.value.isRested(at: now) }
                 if paces.count >= Self.countedMax { paces = [:] }
             }
-            return paces[subject, default: Pace()].admit(perMinute: perMinute, at: now)
+            return paces[subject, default: Pace()].admit(allowance, at: now)
         }
     }
 }

@@ -1,5 +1,5 @@
 package import Bus
-import Contract
+package import Contract
 package import Hummingbird
 package import Logging
 package import Store
@@ -11,15 +11,15 @@ package struct AdminGate: Sendable {
     private let tokens: AdminTokens
     private let pool: PostgresPool
     private let keys: any KeyBus
-    private let rateLimitScale: Double
+    private let rates: RateTable
     private let logger: Logger
 
     /// - Parameter pool: of a role that auth has granted `auth.record_event` to.
-    package init(tokens: AdminTokens, pool: PostgresPool, keys: any KeyBus, rateLimitScale: Double, logger: Logger) {
+    package init(tokens: AdminTokens, pool: PostgresPool, keys: any KeyBus, rates: RateTable, logger: Logger) {
         self.tokens = tokens
         self.pool = pool
         self.keys = keys
-        self.rateLimitScale = rateLimitScale
+        self.rates = rates
         self.logger = logger
     }
 
@@ -67,8 +67,7 @@ package struct AdminGate: Sendable {
     private func admit(_ actor: String) async throws(HTTPRefusal) {
         let wait: Int64?
         do throws(BusError) {
-            wait = try await self.keys.admit(
-                Keyspace.rateLimit(Rates.admin, actor), perMinute: Double(Rates.admin.perMinute) * self.rateLimitScale)
+            wait = try await self.keys.admit(Keyspace.rateLimit(Rates.admin, actor), self.rates.allowance(of: Rates.admin))
         } catch {
             self.logger.warning("admin call not counted", [.error: "\(error)"])
             throw .internalError

@@ -17,16 +17,14 @@ package struct HTTPSessions: Sendable {
     private let clock: @Sendable () -> Timestamp
     private let logger: Logger
 
-    /// - Parameters:
-    ///   - pool: of a role that auth has granted `auth.live_sessions` to.
-    ///   - rateLimitScale: multiplies every rate.
+    /// - Parameter pool: of a role that auth has granted `auth.live_sessions` to.
     package init(
-        pool: PostgresPool, bus: any Bus, rateLimitScale: Double, clock: @escaping @Sendable () -> Timestamp = { .now },
+        pool: PostgresPool, bus: any Bus, rates: RateTable, clock: @escaping @Sendable () -> Timestamp = { .now },
         logger: Logger
     ) {
         self.sessions = LiveSessions(pool)
         self.bus = bus
-        self.limiter = RateLimiter(bus: bus, scale: rateLimitScale)
+        self.limiter = RateLimiter(bus: bus, rates: rates)
         self.clock = clock
         self.logger = logger
     }

@@ -114,12 +114,31 @@ import TestKit
     @Test func aPaceAllowsAMinutesWorthAndThenNamesTheWait() {
         let now = Timestamp(milliseconds: 1_730_000_000_000)
         var pace = Pace()
-        for _ in 0..<20 { #expect(pace.admit(perMinute: 20, at: now) == nil) }
-        #expect(pace.admit(perMinute: 20, at: now) == 3_000)
-        #expect(pace.admit(perMinute: 20, at: now + .milliseconds(2_999)) == 1)
-        #expect(pace.admit(perMinute: 20, at: now + .milliseconds(3_000)) == nil)
+        for _ in 0..<20 { #expect(pace.admit(Allowance(perMinute: 20), at: now) == nil) }
+        #expect(pace.admit(Allowance(perMinute: 20), at: now) == 3_000)
+        #expect(pace.admit(Allowance(perMinute: 20), at: now + .milliseconds(2_999)) == 1)
+        #expect(pace.admit(Allowance(perMinute: 20), at: now + .milliseconds(3_000)) == nil)
         #expect(!pace.isRested(at: now + .seconds(60)))
         #expect(pace.isRested(at: now + .seconds(63)))
+    }
+
+    /// A third of a minute's uses, whose steps are no whole milliseconds, and then one at a time.
+    @Test func aPaceAllowsItsBurstAtOnce() {
+        let (now, allowance) = (Timestamp(milliseconds: 1_730_000_000_000), Allowance(perMinute: 21, burst: 7))
+        var pace = Pace()
+        for _ in 0..<7 { #expect(pace.admit(allowance, at: now) == nil) }
+        #expect(pace.admit(allowance, at: now) == 2_858)
+        #expect(pace.admit(allowance, at: now + .milliseconds(2_858)) == nil)
+        #expect(pace.admit(allowance, at: now + .milliseconds(2_858)) != nil)
+    }
+
+    /// However small the scale, one use fits.
+    @Test func aPaceOfLessThanOneAMinuteAllowsOne() {
+        let (now, allowance) = (Timestamp(milliseconds: 1_730_000_000_000), RateTable(scale: 0.01).allowance(of: Rates.reports))
+        var pace = Pace()
+        #expect(pace.admit(allowance, at: now) == nil)
+        #expect(pace.admit(allowance, at: now + .milliseconds(599_999)) == 1)
+        #expect(pace.admit(allowance, at: now + .milliseconds(600_000)) == nil)
     }
 
     @Test(arguments: ["", "x", "-1", "nan", "inf", "1e300", "9223372036854775807"])

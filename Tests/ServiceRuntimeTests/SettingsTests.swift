@@ -1,4 +1,5 @@
 import Configuration
+import Contract
 import Glibc
 import Telemetry
 import Testing
@@ -63,6 +64,18 @@ private struct SampleSettings: ServiceSettings {
         #expect(throws: SettingsError.self) { try self.settings(["IS_ALLOWED": "yes"]).isAllowed }
         #expect(throws: SettingsError.self) { try self.settings(["FOLDER": "srv"]).folder }
         #expect(throws: SettingsError.self) { try self.settings(["PAUSE_SECONDS": "61"]).pause }
+    }
+
+    @Test func singleRatesMayBeChanged() throws {
+        let rates = try self.settings(["RATE_LIMITS": "report=5/2, send_message=240", "RATE_LIMIT_SCALE": "2"]).rates.table()
+        #expect(rates.allowance(of: Rates.reports) == Allowance(perMinute: 10, burst: 4))
+        #expect(rates.allowance(of: Rates.sendMessage) == Allowance(perMinute: 480, burst: 480))
+        #expect(rates.allowance(of: Rates.presign) == Allowance(perMinute: 120, burst: 120))
+    }
+
+    @Test(arguments: ["report", "report=", "report=0", "report=x", "report=5/", "report=5/0", "report=1/2/3", "other=5", "report=5,report=6", "=5"])
+    func aRateThatIsNoneIsRefused(text: String) {
+        #expect(throws: SettingsError.self) { try self.settings(["RATE_LIMITS": text]).rates.table() }
     }
 
     @Test func aRequiredKeyMustBeSetAndNotEmpty() {
@@ -136,7 +149,7 @@ private struct SampleSettings: ServiceSettings {
         #expect(lines.allSatisfy { $0.count == 4 })
         #expect(lines.map(\.[0]) == [
             "LOG_LEVEL", "INSTANCE", "OPS_HOST", "OPS_PORT", "REDIS_HOST", "REDIS_PORT", "REDIS_USER", "REDIS_PASSWORD",
-            "REDIS_TLS_AUTHORITY", "POSTGRES_URL", "POSTGRES_PASSWORD", "RATE_LIMIT_SCALE", "ADMIN_TOKEN", "VIEWER_TOKEN",
+            "REDIS_TLS_AUTHORITY", "POSTGRES_URL", "POSTGRES_PASSWORD", "RATE_LIMIT_SCALE", "RATE_LIMITS", "ADMIN_TOKEN", "VIEWER_TOKEN",
             "TRUSTED_PROXIES", "PAUSE_SECONDS", "IS_ALLOWED", "SIGNING_SECRET", "FOLDER",
         ])
         #expect(lines.contains(["PAUSE_SECONDS", "an integer in 1...60, in seconds", "needed with LOG_LEVEL", "A pause."]))

@@ -1,4 +1,4 @@
-import Contract
+package import Contract
 
 /// Everything this service is told from outside, beside where its store is.
 package struct AttachmentsConfiguration: Sendable {
@@ -11,8 +11,7 @@ package struct AttachmentsConfiguration: Sendable {
     package var collectEvery = Duration.seconds(300)
     /// How long one process has for removing what it took, before another may.
     package var claimLife = Duration.seconds(60)
-    /// Multiplies the rate limits.
-    package var rateLimitScale = 1.0
+    package var rates = RateTable()
 
     package init() {}
 }

@@ -42,7 +42,7 @@ extension Settings<AttachmentsSettings> {
         configuration.retention.life = try self.life
         configuration.retention.downloadURLLife = configuration.downloadURLLife
         configuration.claimLife = try self.claim
-        configuration.rateLimitScale = try self.rates.scale
+        configuration.rates = try self.rates.table()
         return configuration
     }
 }

@@ -62,7 +62,7 @@ func openObjectStore(
             try s3.address(endpoint), publicAddress: try s3.address(try s3.publicEndpoint ?? endpoint),
             signer: SigV4(
                 accessKey: try s3.accessKey.revealed, secretKey: try s3.secretKey, region: try s3.region),
-            caFile: try s3.authorities, eventLoop: context.eventLoop, metrics: metrics, logger: context.logger)
+            caFile: try s3.authorities, eventLoop: context.eventLoop, metrics: metrics)
         return (store, { store.close() })
     }
 }

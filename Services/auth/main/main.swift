@@ -21,7 +21,7 @@ await runService("auth", AuthSettings()) { context in
         adminTokens: try AdminTokens(
             operator: context.settings.admin.operatorToken,
             viewer: context.settings.admin.viewerToken),
-        rateLimitScale: try context.settings.rates.scale, logger: context.logger)
+        rates: try context.settings.rates.table(), logger: context.logger)
     for gauge in auth.gauges { context.observe(gauge) }
     return Composition(
         parts: [

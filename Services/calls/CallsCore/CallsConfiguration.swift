@@ -1,4 +1,4 @@
-import Contract
+package import Contract
 package import Telemetry
 
 /// Everything the calls service is told from outside.
@@ -7,12 +7,12 @@ package struct CallsConfiguration: Sendable {
     package var ringTime: Duration
     package var turn: TurnConfiguration
     /// Multiplies the rate limits of HTTP.
-    package var rateLimitScale: Double
+    package var rates: RateTable
 
-    package init(ringTime: Duration = Limits.callRingTime, turn: TurnConfiguration, rateLimitScale: Double = 1) {
+    package init(ringTime: Duration = Limits.callRingTime, turn: TurnConfiguration, rates: RateTable = RateTable()) {
         self.ringTime = ringTime
         self.turn = turn
-        self.rateLimitScale = rateLimitScale
+        self.rates = rates
     }
 }
 

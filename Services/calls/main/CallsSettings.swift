@@ -25,6 +25,6 @@ extension Settings<CallsSettings> {
         CallsConfiguration(
             ringTime: try self.ringTime,
             turn: TurnConfiguration(urls: try self.turnURLs, secret: try self.turnSecret, ttl: try self.turnTTL),
-            rateLimitScale: try self.rates.scale)
+            rates: try self.rates.table())
     }
 }

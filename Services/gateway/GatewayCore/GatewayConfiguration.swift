@@ -1,25 +1,32 @@
-import Contract
+package import Contract
 
 /// Everything a gateway is told from outside.
 package struct GatewayConfiguration: Sendable {
     package var host: String
     /// 0 lets the kernel choose.
     package var port: Int
-    /// Multiplies every rate limit.
-    package var rateLimitScale: Double
+    package var rates: RateTable
+    /// Open connections of one address to this gateway, before scaling.
+    package var openConnectionsMax: Int
     /// Addresses whose `X-Forwarded-For` is believed.
     package var trustedProxies: [String]
 
-    package init(host: String, port: Int, rateLimitScale: Double = 1, trustedProxies: [String] = []) {
+    package init(
+        host: String, port: Int, rates: RateTable = RateTable(), openConnectionsMax: Int = GatewayLimits.openConnectionsMax,
+        trustedProxies: [String] = []
+    ) {
         self.host = host
         self.port = port
-        self.rateLimitScale = rateLimitScale
+        self.rates = rates
+        self.openConnectionsMax = openConnectionsMax
         self.trustedProxies = trustedProxies
     }
 }
 
 /// Bounds of one gateway process.
 package enum GatewayLimits {
+    /// Open connections of one address to one gateway, unless its operator says otherwise.
+    package static let openConnectionsMax = Limits.connectionsPerAddressMax
     /// Bytes waiting for one client that does not read before it is closed (4010). Two full frames and a page.
     package static let outboundBytesMax = 4 * Limits.frameBytesMax
     /// How long a closed connection may take to say goodbye before its socket goes.
@@ -57,7 +64,6 @@ package enum GatewayLimits {
     /// How long presence outlives its last refresh, and how often it is refreshed.
     package static let presenceTTL = Duration.seconds(180)
     package static let presenceRefresh = Duration.seconds(60)
-    package static let canaryTTL = Duration.seconds(3_600)
     /// Connections closed in one step of a drain, and the pause between steps.
     package static let drainBatch = 200
     package static let drainPause = Duration.milliseconds(50)

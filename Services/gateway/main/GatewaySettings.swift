@@ -1,3 +1,4 @@
+import GatewayCore
 import ServiceRuntime
 
 /// Everything a gateway is told from outside.
@@ -6,6 +7,9 @@ struct GatewaySettings: ServiceSettings {
     let http = ListenerSettings.publicHTTP
     let redis = RedisSettings()
     let rates = RateSettings()
+    let openConnectionsMax = Setting(
+        "open.connections.max", .integer(in: 1...1_000_000), default: "\(GatewayLimits.openConnectionsMax)",
+        "Open connections of one address to one gateway; the scale multiplies it, too.")
     let trustedProxies = Setting(
         "trusted.proxies", .list, default: "", "Addresses whose `X-Forwarded-For` is believed: those of the balancers.")
 }

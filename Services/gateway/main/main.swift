@@ -15,7 +15,8 @@ await runService("gateway", GatewaySettings()) { context in
     let address = try context.settings.http.address()
     let gateway = Gateway(
         configuration: GatewayConfiguration(
-            host: address.host, port: address.port, rateLimitScale: try context.settings.rates.scale,
+            host: address.host, port: address.port, rates: try context.settings.rates.table(),
+            openConnectionsMax: try context.settings.openConnectionsMax,
             trustedProxies: try context.settings.trustedProxies),
         bus: bus, eventLoop: eventLoop, logger: context.logger)
     return Composition(

@@ -11,16 +11,15 @@ package struct Pace: Hashable, Sendable {
     package init(restedAt: Double = 0) { self.restedAt = restedAt }
 
     /// Counts one use if it is allowed now.
-    /// - Parameter perMinute: above 0; need not be whole.
     /// - Returns: `nil` if it is, else the milliseconds until the next one is.
-    package mutating func admit(perMinute: Double, at now: Timestamp) -> Int64? {
+    package mutating func admit(_ allowance: Allowance, at now: Timestamp) -> Int64? {
         let now = Double(now.milliseconds)
-        let step = Self.minute / perMinute
         // Later than that, it was counted by a clock that was ahead: worth all that the rate can hold, and not hours of it.
-        self.restedAt = min(max(self.restedAt, now), now + max(Self.minute, step))
-        let excess = self.restedAt + step - now - max(Self.minute, step)
-        guard excess <= 0 else { return Int64(excess.rounded(.up)) }
-        self.restedAt += step
+        self.restedAt = min(max(self.restedAt, now), now + allowance.ahead)
+        let excess = self.restedAt + allowance.step - now - allowance.ahead
+        // Steps that are no whole milliseconds leave crumbs.
+        guard excess < 1 else { return Int64(excess.rounded(.up)) }
+        self.restedAt += allowance.step
         return nil
     }
 

@@ -1,4 +1,4 @@
-/// How often something may be done in a minute, and who is counted (contract §11). The burst is the whole minute's.
+/// How often something may be done, and who is counted (contract §11).
 package struct Rate: Sendable {
     package enum Subject: String, Sendable {
         case identity
@@ -9,38 +9,41 @@ package struct Rate: Sendable {
     /// As it stands in the key `ratelimit:{key}:{action}`.
     package let action: String
     package let perMinute: Int
+    /// So much may be done at once by somebody at rest.
+    package let burst: Int
     package let per: Subject
     /// While Redis is away: nobody may, or each process counts for itself.
     package let failsClosed: Bool
 
-    init(_ action: String, _ perMinute: Int, per: Subject = .identity, failsClosed: Bool = false) {
+    init(_ action: String, _ perMinute: Int, burst: Int, per: Subject = .identity, failsClosed: Bool = false) {
         self.action = action
         self.perMinute = perMinute
+        self.burst = burst
         self.per = per
         self.failsClosed = failsClosed
     }
 }
 
-/// Every rate that clients can run into. These are defaults: operators scale them.
+/// Every rate that clients can run into. These are defaults: see `RateTable`.
 package enum Rates {
-    package static let register = Rate("register", Limits.registerPerMinutePerAddress, per: .address, failsClosed: true)
-    package static let connections = Rate("connect", Limits.newConnectionsPerMinutePerAddress, per: .address)
-    package static let sendMessage = Rate("send_message", 120)
-    package static let groupEnvelopes = Rate("group_send_message", 600)
-    package static let receipts = Rate("delivery_receipt", 600)
-    package static let fetchPending = Rate("fetch_pending", 60)
-    package static let updateTokens = Rate("update_tokens", 10)
-    package static let groups = Rate("groups", 20)
-    package static let calls = Rate("calls", 20)
-    package static let iceCandidates = Rate("call_ice_candidate", 300)
-    package static let turnCredentials = Rate("get_turn_credentials", 20)
-    package static let keys = Rate("keys", 60)
-    package static let backup = Rate("backup", 20)
-    package static let presign = Rate("presign", 60)
-    package static let reports = Rate("report", 10)
-    package static let ringing = Rate("ringing", 60)
+    package static let register = Rate("register", Limits.registerPerMinutePerAddress, burst: Limits.registerPerMinutePerAddress, per: .address, failsClosed: true)
+    package static let connections = Rate("connect", Limits.newConnectionsPerMinutePerAddress, burst: Limits.newConnectionsPerMinutePerAddress, per: .address)
+    package static let sendMessage = Rate("send_message", 120, burst: 120)
+    package static let groupEnvelopes = Rate("group_send_message", 600, burst: 600)
+    package static let receipts = Rate("delivery_receipt", 600, burst: 600)
+    package static let fetchPending = Rate("fetch_pending", 60, burst: 60)
+    package static let updateTokens = Rate("update_tokens", 10, burst: 10)
+    package static let groups = Rate("groups", 20, burst: 20)
+    package static let calls = Rate("calls", 20, burst: 20)
+    package static let iceCandidates = Rate("call_ice_candidate", 300, burst: 300)
+    package static let turnCredentials = Rate("get_turn_credentials", 20, burst: 20)
+    package static let keys = Rate("keys", 60, burst: 60)
+    package static let backup = Rate("backup", 20, burst: 20)
+    package static let presign = Rate("presign", 60, burst: 60)
+    package static let reports = Rate("report", 10, burst: 10)
+    package static let ringing = Rate("ringing", 60, burst: 60)
     /// Counted per role instead of per address: operators come through the same balancer. Wrong tokens are one role.
-    package static let admin = Rate("admin", 600, per: .address, failsClosed: true)
+    package static let admin = Rate("admin", 600, burst: 600, per: .address, failsClosed: true)
 
     package static let all = [
         Self.register, Self.connections, Self.sendMessage, Self.groupEnvelopes, Self.receipts, Self.fetchPending,

@@ -1,3 +1,4 @@
+package import Contract
 package import Telemetry
 
 /// Where Redis is.
@@ -56,8 +57,35 @@ extension Settings<PostgresSettings> {
 package struct RateSettings: SettingGroup {
     package let scale = Setting(
         "rate.limit.scale", .number(in: 0.001...1_000_000), default: "1", "Multiplies every rate limit.")
+    let changes = Setting(
+        "rate.limits", .rates, default: "",
+        "Other rates than the contract's: uses in a minute, and how many at once if that is not as many.")
 
     package init() {}
+}
+
+extension Settings<RateSettings> {
+    package func table() throws(SettingsError) -> RateTable { RateTable(scale: try self.scale, changes: try self.changes) }
+}
+
+extension Form<[String: RateTable.Change]> {
+    private static var numbers: ClosedRange<Int> { 1...1_000_000 }
+
+    /// `send_message=240/60, report=5`.
+    fileprivate static var rates: Form {
+        let actions = Rates.all.map(\.action)
+        return Form("pairs like `report=5` or `report=5/2`, with commas between, of \(actions.joined(separator: ", "))") { text in
+            var changes: [String: RateTable.Change] = [:]
+            for pair in text.split(whereSeparator: { $0 == "," || $0.isWhitespace }) {
+                let parts = pair.split(separator: "=", omittingEmptySubsequences: false)
+                guard parts.count == 2, actions.contains(String(parts[0])), changes[String(parts[0])] == nil else { return nil }
+                let numbers = parts[1].split(separator: "/", omittingEmptySubsequences: false).map { Int($0) ?? 0 }
+                guard (1...2).contains(numbers.count), numbers.allSatisfy(Self.numbers.contains) else { return nil }
+                changes[String(parts[0])] = RateTable.Change(perMinute: numbers[0], burst: numbers.last ?? numbers[0])
+            }
+            return changes
+        }
+    }
 }
 
 /// Who may use `/admin`.

@@ -5,10 +5,12 @@ package struct EdgeLimits: Sendable {
     package var frames: TokenBucket.Rule
     package var openConnectionsMax: Int
 
-    /// - Parameter scale: multiplies every limit.
-    package init(scale: Double) {
+    /// - Parameters:
+    ///   - openConnections: of one address, to one gateway.
+    ///   - scale: multiplies every limit.
+    package init(openConnections: Int, scale: Double) {
         self.frames = TokenBucket.Rule(perSecond: Double(Limits.framesPerSecond), burst: Double(Limits.framesBurst))
             .scaled(by: scale)
-        self.openConnectionsMax = max(1, Int(Double(Limits.connectionsPerAddressMax) * scale))
+        self.openConnectionsMax = max(1, Int(Double(openConnections) * scale))
     }
 }

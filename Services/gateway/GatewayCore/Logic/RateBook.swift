@@ -12,10 +12,10 @@ struct RateBook {
 
     /// Counts one use.
     /// - Returns: `nil` if it is allowed, else the milliseconds to wait.
-    mutating func admit(_ rate: Rate, scale: Double, at now: Timestamp) -> Int64? {
+    mutating func admit(_ rate: Rate, of rates: RateTable, at now: Timestamp) -> Int64? {
         guard let place = Self.places[rate.action] else { return nil }
         self.open()
-        return self.paces[place].admit(perMinute: Double(rate.perMinute) * scale, at: now)
+        return self.paces[place].admit(rates.allowance(of: rate), at: now)
     }
 
     /// Adds what another gateway has counted.

@@ -1,0 +1,53 @@
+import Contract
+import Foundation
+import Testing
+
+@testable import GatewayCore
+
+/// What a gateway limits while Redis is away (contract §11).
+@Suite(.timeLimit(.minutes(1))) struct OutageTests {
+    @Test func nobodyLogsIn() async throws {
+        try await GatewayBench.run { bench in
+            let client = try await bench.client()
+            try await bench.bus.goAway()
+            try await client.send(Frames.begin())
+            let refusal = try await client.json()
+            #expect(refusal.code == "RATE_LIMITED")
+            #expect(refusal.requestID == "b1")
+            #expect(try #require(refusal.payload["retryAfterMs"] as? Int) > 0)
+            try await bench.bus.comeBack()
+            try await client.send(Frames.begin(requestID: "b2"))
+            guard case .frame("register_begin", _) = try await bench.request().body else { return #expect(Bool(false)) }
+        }
+    }
+
+    @Test func newConnectionsAreCountedHere() async throws {
+        // 0.6 a minute.
+        try await GatewayBench.run(scale: 0.01) { bench in
+            try await bench.bus.goAway()
+            let first = try await bench.client()
+            let refused = try await TestClient.connect(port: bench.port).request(
+                "GET /ws HTTP/1.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
+                    + "Sec-WebSocket-Version: 13\r\n\r\n")
+            #expect(refused.hasPrefix("HTTP/1.1 429 "))
+            #expect(refused.contains("\r\nRetry-After: "))
+            try await first.send(#"{"type":"ping","payload":{}}"#)
+            #expect(try await first.json().type == "pong")
+        }
+    }
+
+    /// An identity's rates are its gateway's anyway. What is within them fails for another reason.
+    @Test func identitiesAreCountedHere() async throws {
+        // Half an exchange of push tokens in a minute.
+        try await GatewayBench.run(scale: 0.05) { bench in
+            let (client, _) = try await bench.boundClient()
+            try await bench.bus.goAway()
+            for (requestID, code) in [("u1", "INTERNAL_ERROR"), ("u2", "RATE_LIMITED")] {
+                try await client.send(Frames.frame("update_tokens", UpdateTokens.definition.samples[0], requestID: requestID, session: token))
+                let refusal = try await client.json()
+                #expect(refusal.code == code)
+                #expect(refusal.requestID == requestID)
+            }
+        }
+    }
+}
