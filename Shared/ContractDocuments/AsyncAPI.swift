@@ -31,7 +31,7 @@ package enum AsyncAPI {
     }
 
     private static var operations: [(String, Document?)] {
-        let received = (FrameCatalogue.all + FrameCatalogue.upcoming).map { frame -> (String, Document?) in
+        let received = FrameCatalogue.all.map { frame -> (String, Document?) in
             let key = "client.\(frame.type)"
             let answers = answers(to: frame.type).map { self.message("server.\($0.type)") }
             return (
@@ -49,8 +49,7 @@ package enum AsyncAPI {
                 ])
             )
         }
-        let sent = (ServerFrameCatalogue.all + ServerFrameCatalogue.upcoming).filter(\.answers.isEmpty).map {
-            frame -> (String, Document?) in
+        let sent = ServerFrameCatalogue.all.filter(\.answers.isEmpty).map { frame -> (String, Document?) in
             let key = "server.\(frame.type)"
             return (
                 key,
@@ -64,12 +63,11 @@ package enum AsyncAPI {
     }
 
     private static func message(_ frame: DocumentedFrame) -> Document {
-        Document.members([
-            ("name", .string(frame.type)), ("title", .string(frame.type)), ("summary", .string(frame.about)),
-            ("x-upcoming", frame.isUpcoming ? true : nil),
-            ("payload", self.reference("components/schemas/\(frame.key)")),
-            ("examples", .array(frame.samples.map { ["payload": frame.frame($0)] })),
-        ])
+        [
+            "name": .string(frame.type), "title": .string(frame.type), "summary": .string(frame.about),
+            "payload": self.reference("components/schemas/\(frame.key)"),
+            "examples": .array(frame.samples.map { ["payload": frame.frame($0)] }),
+        ]
     }
 
     private static func message(_ key: String) -> Document { self.reference("channels/socket/messages/\(key)") }
@@ -78,5 +76,5 @@ package enum AsyncAPI {
 
 /// The server's direct answers to a client's frame, but for `error`.
 func answers(to type: String) -> [ServerFrameDefinition] {
-    (ServerFrameCatalogue.all + ServerFrameCatalogue.upcoming).filter { $0.answers.contains(type) }
+    ServerFrameCatalogue.all.filter { $0.answers.contains(type) }
 }

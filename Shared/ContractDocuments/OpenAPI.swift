@@ -8,10 +8,9 @@ package enum OpenAPI {
     ]
 
     package static var document: Document {
-        let operations = HTTPCatalogue.all.map { ($0, false) } + HTTPCatalogue.upcoming.map { ($0, true) }
         var paths: [(path: String, operations: [(String, Document?)])] = []
-        for (operation, isUpcoming) in operations {
-            let entry = (operation.method.rawValue, Optional(self.operation(operation, isUpcoming: isUpcoming)))
+        for operation in HTTPCatalogue.all {
+            let entry = (operation.method.rawValue, Optional(self.operation(operation)))
             if let index = paths.firstIndex(where: { $0.path == operation.path }) {
                 paths[index].operations.append(entry)
             } else {
@@ -39,7 +38,7 @@ package enum OpenAPI {
         ]
     }
 
-    private static func operation(_ operation: HTTPOperation, isUpcoming: Bool) -> Document {
+    private static func operation(_ operation: HTTPOperation) -> Document {
         let servers: Document? =
             switch operation.origin {
             case .clients: nil
@@ -55,7 +54,6 @@ package enum OpenAPI {
         return Document.members([
             ("operationId", .string(operation.name)), ("summary", .string(operation.about)),
             ("description", operation.access == .operator ? "Needs the role `operator`." : nil),
-            ("x-upcoming", isUpcoming ? true : nil),
             ("x-per-minute", operation.rate.map { .integer(Int64($0.perMinute)) }), ("servers", servers),
             ("security", security),
             ("parameters", operation.parameters.isEmpty ? nil : .array(operation.parameters.map(self.parameter))),

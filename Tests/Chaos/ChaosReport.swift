@@ -2,6 +2,8 @@
 package struct ChaosReport: Sendable, Codable {
     package var seed: UInt64
     package var clients: Int
+    /// Runs it again, from a shell.
+    package var command: String
     /// How many of each kind.
     package var faults: [String: Int]
     package var messages: Ledger.Count
@@ -14,11 +16,12 @@ package struct ChaosReport: Sendable, Codable {
     package var violations: [String]
 
     init(
-        seed: UInt64, clients: Int, plan: FaultPlan, messages: Ledger.Count, reconnects: Int, attachments: Int, seconds: Double,
-        live: Spread, violations: [String]
+        seed: UInt64, clients: Int, command: String, plan: FaultPlan, messages: Ledger.Count, reconnects: Int, attachments: Int,
+        seconds: Double, live: Spread, violations: [String]
     ) {
         self.seed = seed
         self.clients = clients
+        self.command = command
         self.faults = Dictionary(plan.steps.map { ($0.fault.kind, 1) }, uniquingKeysWith: +)
         self.messages = messages
         self.reconnects = reconnects
@@ -36,7 +39,7 @@ package struct ChaosReport: Sendable, Codable {
         let verdict = self.violations.isEmpty
             ? "every promise was kept"
             : "\(self.violations.count) broken promises:\n  " + self.violations.prefix(Self.violationsShown).joined(separator: "\n  ")
-                + "\n  again: make chaos SEED=\(self.seed) FAULTS=\(self.faultCount)"
+                + "\n  again: \(self.command)"
         return """
             seed \(self.seed): \(self.faultCount) faults in \(Int(self.seconds)) s, \(self.clients) clients
               \(kinds.joined(separator: ", "))

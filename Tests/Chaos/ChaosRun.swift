@@ -23,6 +23,14 @@ package struct ChaosRun: Sendable {
             self.faults = faults
         }
 
+        /// Runs the same again, from a shell. It cannot say `others` and `pace`: they are as they are by default.
+        var command: String {
+            // The plan has other faults in it where clocks cannot be moved.
+            let condition = OwnClock.isAvailable ? "" : "  # without libfaketime"
+            return "make chaos SEED=\(self.seed) FAULTS=\(self.faults) CLIENTS=\(self.clients) "
+                + "ARGUMENTS='--gateways \(self.gateways) --routers \(self.routers)'" + condition
+        }
+
         var instances: [ServiceName: Int] {
             [
                 .gateway: self.gateways, .router: self.routers, .auth: self.others, .push: self.others,
@@ -128,8 +136,8 @@ package struct ChaosRun: Sendable {
             self.look(into: stack.log(of: process), crowd.ledger)
         }
         return ChaosReport(
-            seed: self.options.seed, clients: self.options.clients, plan: plan, messages: crowd.ledger.count,
-            reconnects: await crowd.reconnects, attachments: await crowd.attachments,
+            seed: self.options.seed, clients: self.options.clients, command: self.options.command, plan: plan,
+            messages: crowd.ledger.count, reconnects: await crowd.reconnects, attachments: await crowd.attachments,
             seconds: (.now - start).seconds, live: Spread(crowd.ledger.liveTravelTimes),
             violations: crowd.ledger.faults(onTheWay: Self.onTheWay))
     }

@@ -34,27 +34,27 @@ import Testing
         }
         // Every frame of the server's comes by itself or answers something.
         let sent = Set(names(operations))
-        for frame in ServerFrameCatalogue.all + ServerFrameCatalogue.upcoming where !sent.contains("server.\(frame.type)") {
+        for frame in ServerFrameCatalogue.all where !sent.contains("server.\(frame.type)") {
             #expect(!frame.answers.isEmpty)
         }
     }
 
     @Test func answersAnswerFramesThatExist() {
-        let types = Set((FrameCatalogue.all + FrameCatalogue.upcoming).map(\.type))
-        for frame in ServerFrameCatalogue.all + ServerFrameCatalogue.upcoming {
+        let types = Set(FrameCatalogue.all.map(\.type))
+        for frame in ServerFrameCatalogue.all {
             for type in frame.answers { #expect(types.contains(type), "\(frame.type) answers \(type)") }
         }
     }
 
-    @Test func aFrameIsServedOrUpcomingNotBoth() {
-        let client = (FrameCatalogue.all + FrameCatalogue.upcoming).map(\.type)
+    @Test func aTypeStandsForOneFrameOfEachSide() {
+        let client = FrameCatalogue.all.map(\.type)
         #expect(client.count == Set(client).count)
-        let server = (ServerFrameCatalogue.all + ServerFrameCatalogue.upcoming).map(\.type)
+        let server = ServerFrameCatalogue.all.map(\.type)
         #expect(server.count == Set(server).count)
     }
 
     @Test func pathParametersAreDeclared() {
-        let operations = HTTPCatalogue.all + HTTPCatalogue.upcoming
+        let operations = HTTPCatalogue.all
         #expect(Set(operations.map(\.name)).count == operations.count)
         #expect(Set(operations.map { "\($0.method) \($0.path)" }).count == operations.count)
         for operation in operations {
@@ -64,9 +64,9 @@ import Testing
         }
     }
 
-    @Test(arguments: (HTTPCatalogue.all + HTTPCatalogue.upcoming).map(\.name))
+    @Test(arguments: HTTPCatalogue.all.map(\.name))
     func httpSamplesAreValid(name: String) throws {
-        let operation = try #require((HTTPCatalogue.all + HTTPCatalogue.upcoming).first { $0.name == name })
+        let operation = try #require(HTTPCatalogue.all.first { $0.name == name })
         if let request = operation.request {
             _ = try FrameDecoder.payload(bare: Array(request.sample.utf8), schema: request.schema)
         }
@@ -88,7 +88,7 @@ import Testing
     @Test func thePageHasEveryFrameOnce() {
         let headings = ProtocolPage.text.split(separator: "\n").filter { $0.hasPrefix("### ") }
         for frame in DocumentedFrame.all {
-            let heading = "### \(frame.side == .client ? "→" : "←") `\(frame.type)`" + (frame.isUpcoming ? " (upcoming)" : "")
+            let heading = "### \(frame.side == .client ? "→" : "←") `\(frame.type)`"
             #expect(headings.count { $0 == heading } == 1, "\(heading)")
         }
         #expect(!ProtocolPage.text.contains("## 14. Further frames"), "name them in a chapter of ProtocolPage+Frames.swift")

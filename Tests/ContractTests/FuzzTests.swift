@@ -29,7 +29,7 @@ import TestKit
     func generatedJSONIsJudgedAlike(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         for _ in 0..<40 {
-            let field = random.one(of: random.one(of: everyFrame).schema.fields).name
+            let field = random.one(of: random.one(of: FrameCatalogue.all).schema.fields).name
             let draft = random.draft().with(field, random.json(depth: random.upTo(18)))
             expectAgreement(on: Array(draft.message.utf8))
         }
@@ -64,7 +64,7 @@ private func expectAgreement(on bytes: [UInt8]) {
 extension SeededGenerator {
     fileprivate mutating func draft() -> Draft {
         // Half of them messages: they have the most to get wrong.
-        let definition = self.chance(2) ? SendMessage.definition : self.one(of: everyFrame)
+        let definition = self.chance(2) ? SendMessage.definition : self.one(of: FrameCatalogue.all)
         return Draft(definition, sample: self.upTo(definition.samples.count))
     }
 

@@ -101,7 +101,9 @@ private struct FieldOfFrame: CustomTestStringConvertible, Sendable {
     var field: Field
     var testDescription: String { "\(self.frame.type).\(self.field.name)" }
 
-    static let all = everyFrame.flatMap { frame in frame.schema.fields.map { FieldOfFrame(frame: frame, field: $0) } }
+    static let all = FrameCatalogue.all.flatMap { frame in
+        frame.schema.fields.map { FieldOfFrame(frame: frame, field: $0) }
+    }
 }
 
 @Suite struct PayloadRuleTests {
@@ -151,17 +153,17 @@ private struct FieldOfFrame: CustomTestStringConvertible, Sendable {
         #expect(blamed(draft.without(name).adding(escaped, value).message) == nil)
     }
 
-    @Test(arguments: everyFrame.map(\.type))
+    @Test(arguments: FrameCatalogue.all.map(\.type))
     func unknownFieldsAreIgnored(type: String) throws {
-        let definition = try #require(everyFrame.first { $0.type == type })
+        let definition = try #require(FrameCatalogue.definition(of: type))
         let draft = Draft(definition).adding(#""extra""#, #"{"from":1,"x":[null,{}]}"#).adding(#""extra""#, "2").adding(#""""#, "null")
         let plain = try read(Draft(definition).message).payload
         #expect(try read(draft.message).payload.json() == plain.json())
     }
 
-    @Test(arguments: everyFrame.map(\.type))
+    @Test(arguments: FrameCatalogue.all.map(\.type))
     func onlyPrivilegedFramesCarryASession(type: String) throws {
-        let definition = try #require(everyFrame.first { $0.type == type })
+        let definition = try #require(FrameCatalogue.definition(of: type))
         #expect((definition.sessionField != nil) == definition.isPrivileged)
         let versions = ["protocolVersion", "cryptoVersion"].map { definition.schema.index(of: $0) != nil }
         #expect(versions == [type != "ping", type != "ping"])

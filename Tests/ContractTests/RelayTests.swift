@@ -148,7 +148,7 @@ import TestKit
     }
 
     @Test func aServiceReadsTheSameFrameWithoutTheToken() throws {
-        for definition in everyFrame {
+        for definition in FrameCatalogue.all {
             for sample in definition.samples.indices {
                 let draft = Draft(definition, sample: sample).adding(#""unknown""#, "1")
                 let bare = try read(draft.message).payload.json(without: ["sessionToken"])

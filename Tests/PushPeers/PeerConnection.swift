@@ -15,8 +15,6 @@ final class PeerConnection: ChannelInboundHandler {
     private var bodies: [Int32: (bytes: [UInt8], written: Int)] = [:]
     private var lastProcessed: Int32 = 0
     private var open = 0
-    /// Set by a reply: after what is written now the socket closes.
-    private var closesWhenWritten = false
     private var dropsNow = false
 
     init(peer: HTTP2Peer, number: Int, streamsMax: UInt32) {

@@ -31,12 +31,12 @@ package struct Attachments: Sendable {
         }
         self.routes = PublicRoutes(
             sessions: HTTPSessions(
-                pool: pool, bus: bus, rateLimitScale: configuration.rateLimitScale, clock: clock, logger: logger),
+                pool: pool, bus: bus, rates: configuration.rates, clock: clock, logger: logger),
             attachments: attachments, links: LinkTable(pool), store: store, blobs: blobs, configuration: configuration,
             clock: clock, metrics: metrics, logger: logger)
         self.operators = OperatorRoutes(
             gate: AdminGate(
-                tokens: adminTokens, pool: pool, keys: bus, rateLimitScale: configuration.rateLimitScale, logger: logger),
+                tokens: adminTokens, pool: pool, keys: bus, rates: configuration.rates, logger: logger),
             collector: self.collector,
             auditor: Auditor(attachments: attachments, removals: removals, store: store, clock: clock), logger: logger)
         self.pool = pool

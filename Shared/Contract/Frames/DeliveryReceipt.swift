@@ -45,8 +45,6 @@ package enum ReceiptStatus: UInt8, Comparable, Sendable {
     case delivered = 1
     case read = 2
 
-    package var word: String { self == .read ? "read" : "delivered" }
-
     package static func < (a: ReceiptStatus, b: ReceiptStatus) -> Bool { a.rawValue < b.rawValue }
 }
 

@@ -99,10 +99,6 @@ package enum FrameCatalogue {
         GetTurnCredentials.definition,
     ]
 
-    /// Frames of the contract that no service answers yet: described by the documents, refused like unknown ones.
-    /// Whoever implements one moves its line into `all`.
-    package static let upcoming: [FrameDefinition] = []
-
     private static let byType = Dictionary(uniqueKeysWithValues: Self.all.map { ($0.type, $0) })
 
     package static func definition(of type: String) -> FrameDefinition? { Self.byType[type] }

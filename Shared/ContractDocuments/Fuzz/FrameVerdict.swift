@@ -1,6 +1,6 @@
 package import Contract
 
-/// What the contract's own reader says about a frame, served or upcoming, of either side.
+/// What the contract's own reader says about a frame of either side.
 package enum FrameVerdict {
     /// - Returns: `nil` if the frame is valid.
     package static func violation(of message: [UInt8], from side: DocumentedFrame.Side) -> PayloadViolation? {
@@ -32,10 +32,8 @@ package enum FrameVerdict {
     }
 
     private static let unknown = PayloadViolation("type", "is not a frame of this protocol")
-    private static let clients = Dictionary(
-        uniqueKeysWithValues: (FrameCatalogue.all + FrameCatalogue.upcoming).map { ($0.type, $0) })
-    private static let servers = Dictionary(
-        uniqueKeysWithValues: (ServerFrameCatalogue.all + ServerFrameCatalogue.upcoming).map { ($0.type, $0) })
+    private static let clients = Dictionary(uniqueKeysWithValues: FrameCatalogue.all.map { ($0.type, $0) })
+    private static let servers = Dictionary(uniqueKeysWithValues: ServerFrameCatalogue.all.map { ($0.type, $0) })
 }
 
 /// A made-up frame and what the contract says of it.

@@ -9,7 +9,6 @@ package struct DocumentedFrame: Sendable {
     package let side: Side
     package let type: String
     package let about: String
-    package let isUpcoming: Bool
     package let schema: ObjectSchema
     package let rules: [FrameRule]
     package let samples: [Document]
@@ -17,31 +16,26 @@ package struct DocumentedFrame: Sendable {
     /// Unique among both sides: some types exist on both.
     package var key: String { "\(self.side.rawValue).\(self.type)" }
 
-    package init(_ frame: FrameDefinition, isUpcoming: Bool) {
+    package init(_ frame: FrameDefinition) {
         self.side = .client
         self.type = frame.type
         self.about = frame.about
-        self.isUpcoming = isUpcoming
         self.schema = frame.schema
         self.rules = frame.rules
         self.samples = frame.samples.map { Document(sample: $0) }
     }
 
-    package init(_ frame: ServerFrameDefinition, isUpcoming: Bool) {
+    package init(_ frame: ServerFrameDefinition) {
         self.side = .server
         self.type = frame.type
         self.about = frame.about
-        self.isUpcoming = isUpcoming
         self.schema = frame.schema
         self.rules = []
         self.samples = frame.samples.map { Document(sample: $0) }
     }
 
     package static let all: [DocumentedFrame] =
-        FrameCatalogue.all.map { DocumentedFrame($0, isUpcoming: false) }
-        + FrameCatalogue.upcoming.map { DocumentedFrame($0, isUpcoming: true) }
-        + ServerFrameCatalogue.all.map { DocumentedFrame($0, isUpcoming: false) }
-        + ServerFrameCatalogue.upcoming.map { DocumentedFrame($0, isUpcoming: true) }
+        FrameCatalogue.all.map { DocumentedFrame($0) } + ServerFrameCatalogue.all.map { DocumentedFrame($0) }
 
     /// The whole frame, envelope and payload.
     package var jsonSchema: Document {
@@ -69,7 +63,7 @@ package struct DocumentedFrame: Sendable {
         Document.members([
             ("$schema", "https://json-schema.org/draft/2020-12/schema"),
             ("$id", .string("urn:whisper:frame:\(self.side.rawValue):\(self.type)")), ("title", .string(self.type)),
-            ("description", .string(self.about)), ("x-upcoming", self.isUpcoming ? true : nil),
+            ("description", .string(self.about)),
         ]).adding(self.jsonSchema.pairs).adding([("examples", .array(self.samples.map(self.frame)))])
     }
 }

@@ -56,37 +56,31 @@ extension ProtocolPage {
     ]
 
     static var chapters: [String] {
-        let clientTypes = (FrameCatalogue.all + FrameCatalogue.upcoming).map(\.type)
-        let serverTypes = (ServerFrameCatalogue.all + ServerFrameCatalogue.upcoming).map(\.type)
+        let clientTypes = FrameCatalogue.all.map(\.type)
+        let serverTypes = ServerFrameCatalogue.all.map(\.type)
         let rest = Chapter(
             title: "Further frames", opening: "",
             client: clientTypes.filter { type in !self.plan.contains { $0.client.contains(type) } },
             server: serverTypes.filter { type in !self.plan.contains { $0.server.contains(type) } })
         let chapters = self.plan + (rest.client.isEmpty && rest.server.isEmpty ? [] : [rest])
         return chapters.enumerated().map { number, chapter in
-            let client = chapter.client.compactMap { type in self.clientFrames.first { $0.0.type == type } }
-            let server = chapter.server.compactMap { type in self.serverFrames.first { $0.0.type == type } }
+            let client = chapter.client.compactMap { type in FrameCatalogue.all.first { $0.type == type } }
+            let server = chapter.server.compactMap { type in ServerFrameCatalogue.all.first { $0.type == type } }
             let parts = ["## \(number + self.firstChapter). \(chapter.title)"] + (chapter.opening.isEmpty ? [] : [chapter.opening])
-                + client.map { self.frame($0.0, isUpcoming: $0.1) } + server.map { self.frame($0.0, isUpcoming: $0.1) }
+                + client.map { self.frame($0) } + server.map { self.frame($0) }
             return parts.joined(separator: "\n\n")
         }
     }
 
-    private static let clientFrames =
-        FrameCatalogue.all.map { ($0, false) } + FrameCatalogue.upcoming.map { ($0, true) }
-    private static let serverFrames =
-        ServerFrameCatalogue.all.map { ($0, false) } + ServerFrameCatalogue.upcoming.map { ($0, true) }
-
     // MARK: From clients
 
-    private static func frame(_ frame: FrameDefinition, isUpcoming: Bool) -> String {
+    private static func frame(_ frame: FrameDefinition) -> String {
         let answers = answers(to: frame.type).map { "`\($0.type)`" }.joined(separator: " or ")
         var facts = ["**Answer:** \(answers.isEmpty ? "none" : answers), or `error`."]
         if let rate = frame.rate { facts.append("**Rate:** \(rate.perMinute) per minute and \(rate.per.rawValue) (`\(rate.action)`).") }
         let parts = [
-            "### → `\(frame.type)`" + (isUpcoming ? " (upcoming)" : ""), frame.about, self.fields(frame.schema),
-            self.rules(frame.rules), facts.joined(separator: " "), self.refusals(of: frame),
-            self.example(["type": .string(frame.type), "payload": Document(sample: frame.samples[0])]),
+            "### → `\(frame.type)`", frame.about, self.fields(frame.schema), self.rules(frame.rules), facts.joined(separator: " "),
+            self.refusals(of: frame), self.example(["type": .string(frame.type), "payload": Document(sample: frame.samples[0])]),
         ]
         return parts.filter { !$0.isEmpty }.joined(separator: "\n\n")
     }
@@ -117,11 +111,11 @@ extension ProtocolPage {
 
     // MARK: From the server
 
-    private static func frame(_ frame: ServerFrameDefinition, isUpcoming: Bool) -> String {
+    private static func frame(_ frame: ServerFrameDefinition) -> String {
         let origin = frame.answers.isEmpty
             ? "" : "**Answers** " + frame.answers.map { "`\($0)`" }.joined(separator: " and ") + "."
         let parts = [
-            "### ← `\(frame.type)`" + (isUpcoming ? " (upcoming)" : ""), frame.about, self.fields(frame.schema), origin,
+            "### ← `\(frame.type)`", frame.about, self.fields(frame.schema), origin,
             self.example(["type": .string(frame.type), "payload": Document(sample: frame.samples[0])]),
         ]
         return parts.filter { !$0.isEmpty }.joined(separator: "\n\n")

@@ -2,10 +2,9 @@ import Contract
 
 extension ProtocolPage {
     static func http(after number: Int) -> String {
-        let operations = HTTPCatalogue.all.map { ($0, false) } + HTTPCatalogue.upcoming.map { ($0, true) }
         func section(_ title: String, _ opening: String, _ origins: [HTTPOperation.Origin]) -> String {
-            let of = operations.filter { origins.contains($0.0.origin) }
-            return (["## \(title)", opening] + of.map { self.operation($0.0, isUpcoming: $0.1) }).joined(separator: "\n\n")
+            let of = HTTPCatalogue.all.filter { origins.contains($0.origin) }
+            return (["## \(title)", opening] + of.map { self.operation($0) }).joined(separator: "\n\n")
         }
         return [
             section(
@@ -23,11 +22,8 @@ extension ProtocolPage {
         ].joined(separator: "\n\n")
     }
 
-    private static func operation(_ operation: HTTPOperation, isUpcoming: Bool) -> String {
-        var parts = [
-            "### `\(operation.method.rawValue.uppercased()) \(operation.path)`" + (isUpcoming ? " (upcoming)" : ""),
-            operation.about,
-        ]
+    private static func operation(_ operation: HTTPOperation) -> String {
+        var parts = ["### `\(operation.method.rawValue.uppercased()) \(operation.path)`", operation.about]
         let access =
             switch operation.access {
             case .anybody: "**Needs** no token."

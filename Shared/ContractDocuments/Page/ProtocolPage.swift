@@ -3,8 +3,7 @@ import Contract
 /// `docs/protocol.md`: the contract for people who write a client.
 package enum ProtocolPage {
     package static var text: String {
-        let hasUpcoming = DocumentedFrame.all.contains(where: \.isUpcoming) || !HTTPCatalogue.upcoming.isEmpty
-        let sections = [Self.opening] + (hasUpcoming ? [Self.upcoming] : []) + [Self.transport, Self.types, Self.order, Self.codes, Self.limits, Self.identity]
+        let sections = [Self.opening, Self.transport, Self.types, Self.order, Self.codes, Self.limits, Self.identity]
             + Self.chapters + [Self.http(after: Self.firstChapter + Self.chapters.count - 1), Self.machines]
         return sections.joined(separator: "\n\n") + "\n"
     }
@@ -25,11 +24,6 @@ package enum ProtocolPage {
         said: clients encrypt for each recipient and sign what they send. This page says what travels, in both directions, and
         what the server answers. It is generated from the contract's definition in `Shared/Contract`, like the other files listed
         at its end: do not edit them, run `make documents`.
-        """
-
-    private static let upcoming = """
-        Frames and operations marked **upcoming** are agreed but not served yet: sent today, such a frame is answered with
-        INVALID_PAYLOAD like any unknown one.
         """
 
     private static let transport = """
@@ -111,16 +105,17 @@ package enum ProtocolPage {
             ["a challenge lasts", "\(Limits.challengeTTL.components.seconds) s"],
             ["timestamps of signed frames", "±\(Limits.timestampSkewMilliseconds / 1_000) s"],
             ["frames of one connection", "\(Limits.framesPerSecond) per second, bursts of \(Limits.framesBurst)"],
-            ["open connections from one address", "\(Limits.connectionsPerAddressMax)"],
+            ["open connections from one address to one gateway", "\(Limits.connectionsPerAddressMax)"],
             ["members of a group", "\(Limits.groupMembersMax)"],
             ["encrypted file: image/*, audio/*, other", "\(Int(Limits.imageBytesMax).grouped), \(Int(Limits.audioBytesMax).grouped), \(Int(Limits.fileBytesMax).grouped) bytes"],
             ["ciphertext of a contacts backup", "\(Limits.backupBytesMax.grouped) bytes"],
         ]))
 
-        Rates, each counted for one identity or one address (IPv4, or the /64 of IPv6). They are defaults: operators scale them.
+        Rates, each counted for one identity or one address (IPv4, or the /64 of IPv6). They are
+        defaults: operators may change each of them, and scale all.
 
-        \(table(["what", "per minute", "counted by", "while the counters are away"], Rates.all.map {
-            ["`\($0.action)`", "\($0.perMinute)", $0.per.rawValue, $0.failsClosed ? "refused" : "each process counts for itself"]
+        \(table(["what", "per minute", "at once", "counted by", "while the counters are away"], Rates.all.map {
+            ["`\($0.action)`", "\($0.perMinute)", "\($0.burst)", $0.per.rawValue, $0.failsClosed ? "refused" : "each process counts for itself"]
         }))
         """
 

@@ -16,7 +16,7 @@ package enum FrameVectors {
     private static var forms: [Document] {
         var forms: [Document] = []
         var seen: Set<String> = []
-        for frame in FrameCatalogue.all + FrameCatalogue.upcoming {
+        for frame in FrameCatalogue.all {
             for number in frame.samples.indices {
                 forms.append(self.form("\(frame.type), sample \(number + 1)", Draft(frame, sample: number), field: nil))
             }

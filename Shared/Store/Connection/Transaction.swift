@@ -33,14 +33,11 @@ package struct Transaction: ~Copyable, Sendable {
 package enum IsolationLevel: Sendable {
     case readCommitted
     case repeatableRead
-    /// May end in `.conflict` at any statement.
-    case serializable
 
     var begin: SQL {
         switch self {
         case .readCommitted: "BEGIN ISOLATION LEVEL READ COMMITTED"
         case .repeatableRead: "BEGIN ISOLATION LEVEL REPEATABLE READ"
-        case .serializable: "BEGIN ISOLATION LEVEL SERIALIZABLE"
         }
     }
 }

@@ -440,7 +440,7 @@ package actor Correspondent {
     }
 
     private static func upload(_ phone: Phone, at origin: String) async throws -> String? {
-        let content = Keys.random(CorrespondentLimits.uploadBytesMax)
+        let content = Keys.random(CorrespondentLimits.uploadBytes)
         let fields: Fields = ["contentType": "image/jpeg", "sizeBytes": content.count, "purpose": "message_attachment"]
         let presign = try await phone.http("POST", "/attachments/presign", fields, at: origin)
         guard let url = presign.json["uploadUrl"]?.string, let key = presign.json["objectKey"]?.string,

@@ -41,6 +41,6 @@ enum CorrespondentLimits {
     static let backoffMax = 1_000
     /// Between two renewals of a session, about.
     static let refreshEvery = 20_000
-    /// Uploads under way at a time, each.
-    static let uploadBytesMax = 3_000
+    /// Size of each upload.
+    static let uploadBytes = 3_000
 }

@@ -51,13 +51,10 @@ struct Draft {
     }
 }
 
-/// All frames of the contract, answered already or not.
-let everyFrame = FrameCatalogue.all + FrameCatalogue.upcoming
-
 /// Reads a message as the gateway does: envelope, known type, schema, rules between fields.
 func read(_ message: [UInt8]) throws(FrameDecoder.Failure) -> (definition: FrameDefinition, payload: Payload, requestID: String?) {
     let envelope = try FrameDecoder.envelope(of: message)
-    guard let definition = everyFrame.first(where: { $0.type == envelope.type }) else {
+    guard let definition = FrameCatalogue.definition(of: envelope.type) else {
         throw FrameDecoder.Failure(violation: PayloadViolation("type", "is unknown"), requestID: envelope.requestID)
     }
     do throws(PayloadViolation) {

@@ -16,7 +16,7 @@ enum SlowValidator {
                 text.unicodeScalars.allSatisfy({ (" "..."~").contains($0) })
             else { return false }
         }
-        guard let frame = everyFrame.first(where: { $0.type == type }) else { return false }
+        guard let frame = FrameCatalogue.all.first(where: { $0.type == type }) else { return false }
         return self.isValid(payload, frame.schema) && self.keepsRules(payload, type)
     }
 

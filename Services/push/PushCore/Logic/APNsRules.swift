@@ -24,8 +24,6 @@ package struct APNsRules: Sendable {
         self.mailType = mailType
     }
 
-    /// Largest payload, in bytes: 4 KB, 5 KB for VoIP. Ours have about 200.
-    package static let payloadBytesMax = 4_096
     /// The app's texts (`Localizable.strings`) that an alert names.
     package static let mailText = "WHISPER_NEW_MESSAGE"
     package static let callText = "WHISPER_INCOMING_CALL"

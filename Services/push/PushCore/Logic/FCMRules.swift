@@ -7,8 +7,6 @@ import Telemetry
 package struct FCMRules: Sendable {
     /// Longest time to live: four weeks.
     package static let secondsToLiveMax: Int64 = 2_419_200
-    /// Largest payload of data, in bytes. Ours have about 100.
-    package static let payloadBytesMax = 4_096
     /// A quota that is used up comes back within a minute.
     package static let quotaPause = Duration.seconds(60)
 

@@ -1,5 +1,4 @@
 package import Contract
-package import Logging
 package import NIOCore
 import NIOHTTP1
 import NIOSSL
@@ -14,13 +13,12 @@ package struct S3Store: ObjectStore {
     private let client: S3Client
     private let clock: @Sendable () -> Timestamp
     private let metrics: AttachmentMetrics
-    private let logger: Logger
 
     /// - Parameter caFile: certificates of authorities to believe beside the system's own, in PEM.
     /// - Throws: if `caFile` cannot be read.
     package init(
         _ address: S3Address, publicAddress: S3Address, signer: SigV4, caFile: String?, eventLoop: any EventLoop,
-        clock: @escaping @Sendable () -> Timestamp = { .now }, metrics: AttachmentMetrics, logger: Logger
+        clock: @escaping @Sendable () -> Timestamp = { .now }, metrics: AttachmentMetrics
     ) throws {
         var tls: NIOSSLContext?
         if address.isTLS {
@@ -34,7 +32,6 @@ package struct S3Store: ObjectStore {
         self.client = S3Client(address, tls: tls, eventLoop: eventLoop)
         self.clock = clock
         self.metrics = metrics
-        self.logger = logger
     }
 
     package func close() { self.client.close() }

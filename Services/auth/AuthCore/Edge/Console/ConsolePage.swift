@@ -1,4 +1,4 @@
-package import Contract
+import Contract
 import HTTPAccess
 package import Hummingbird
 
@@ -25,7 +25,7 @@ package struct ConsolePage: Sendable {
         self.body = body
     }
 
-    package func document(for session: ConsoleSession?, at now: Timestamp) -> HTML {
+    package func document(for session: ConsoleSession?) -> HTML {
         """
         <!doctype html>
         <html lang="en">
@@ -145,11 +145,9 @@ extension Response {
     /// - Parameters:
     ///   - session: nil for somebody who is not signed in.
     ///   - wait: whole seconds, with 429.
-    static func page(
-        _ page: ConsolePage, of session: ConsoleSession?, at now: Timestamp, retryAfter wait: Int64? = nil
-    ) -> Response {
+    static func page(_ page: ConsolePage, of session: ConsoleSession?, retryAfter wait: Int64? = nil) -> Response {
         var response = Response.console(
-            Array(page.document(for: session, at: now).text.utf8), type: "text/html; charset=utf-8", status: page.status)
+            Array(page.document(for: session).text.utf8), type: "text/html; charset=utf-8", status: page.status)
         response.headers[.retryAfter] = wait.map { String($0) }
         return response
     }

@@ -62,7 +62,7 @@ package struct ConsoleRoutes: Sendable {
 
     private func look(_ request: Request, _ parameters: Parameters, _ look: Look) async -> Response {
         await self.visit(request, parameters) { visit async throws(HTTPRefusal) in
-            .page(try await look(visit), of: visit.session, at: visit.now)
+            .page(try await look(visit), of: visit.session)
         }
     }
 
@@ -88,7 +88,7 @@ package struct ConsoleRoutes: Sendable {
             guard let session else { return .redirect("/console/login") }
             return try await body(Visit(request: request, parameters: parameters, session: session, now: now))
         } catch {
-            return .page(.refusal(error), of: session, at: now, retryAfter: error.retryAfter)
+            return .page(.refusal(error), of: session, retryAfter: error.retryAfter)
         }
     }
 
@@ -121,9 +121,8 @@ package struct ConsoleRoutes: Sendable {
     // MARK: Coming and going
 
     private func showLogin(_ request: Request) async -> Response {
-        let now = self.desk.clock()
-        if (try? await self.session(of: request, at: now)) != nil { return .redirect("/console") }
-        return .page(.login(problem: nil), of: nil, at: now)
+        if (try? await self.session(of: request, at: self.desk.clock())) != nil { return .redirect("/console") }
+        return .page(.login(problem: nil), of: nil)
     }
 
     private func logIn(_ request: Request) async -> Response {
@@ -147,8 +146,7 @@ package struct ConsoleRoutes: Sendable {
             return response
         } catch {
             let problem = error.code == .notRegistered ? "No role has this token." : error.message
-            return .page(
-                .login(problem: problem, status: error.status), of: nil, at: now, retryAfter: error.retryAfter)
+            return .page(.login(problem: problem, status: error.status), of: nil, retryAfter: error.retryAfter)
         }
     }
 
