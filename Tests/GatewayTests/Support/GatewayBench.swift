@@ -20,7 +20,7 @@ struct GatewayBench {
         let loop = group.next()
         let bus = LoopBus(loop: loop)
         let gateway = Gateway(
-            configuration: GatewayConfiguration(host: "127.0.0.1", port: 0, rateLimitScale: scale, trustedProxies: trustedProxies),
+            configuration: GatewayConfiguration(host: "127.0.0.1", port: 0, rates: RateTable(scale: scale), trustedProxies: trustedProxies),
             bus: bus, eventLoop: loop, logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }))
         let run = Task { try await gateway.run() }
         let result: Result<Void, any Error>

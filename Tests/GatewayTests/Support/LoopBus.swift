@@ -53,6 +53,8 @@ final class LoopBus: Bus {
         self.memory.acknowledge(ids, in: stream, group: group)
     }
 
+    func time() async throws(BusError) -> UInt64 { try await self.memory.time() }
+
     func depth(of streams: [String]) async throws(BusError) -> [Int] { try await self.memory.depth(of: streams) }
 
     func publish(_ bytes: [UInt8], to channel: String, heard: (@Sendable (Result<Int, BusError>) -> Void)?) {
@@ -79,8 +81,8 @@ final class LoopBus: Bus {
 
     func delete(_ keys: [KeyName]) async throws(BusError) { try await self.memory.delete(keys) }
     func deleteSoon(_ key: KeyName, ifStill value: [UInt8]) { self.memory.deleteSoon(key, ifStill: value) }
-    func admit(_ key: KeyName, perMinute: Double) async throws(BusError) -> Int64? {
-        try await self.memory.admit(key, perMinute: perMinute)
+    func admit(_ key: KeyName, _ allowance: Allowance) async throws(BusError) -> Int64? {
+        try await self.memory.admit(key, allowance)
     }
 
     func touchSoon(_ keys: [KeyName], for timeToLive: Duration) { self.memory.touchSoon(keys, for: timeToLive) }

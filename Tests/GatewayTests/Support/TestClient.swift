@@ -120,6 +120,10 @@ final class TestClient: ChannelInboundHandler, @unchecked Sendable {
         }
     }
 
+    /// Takes nothing more off the socket: what the gateway writes stays in the kernel's buffers, then in its own.
+    func stopReading() async throws { try await self.channel?.setOption(.autoRead, value: false).get() }
+    func goOnReading() async throws { try await self.channel?.setOption(.autoRead, value: true).get() }
+
     func close() async { try? await self.channel?.close().get() }
 }
 

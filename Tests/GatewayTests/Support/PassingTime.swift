@@ -1,0 +1,33 @@
+import Contract
+
+@testable import GatewayCore
+
+/// Time passes for one connection, as far as the gateway can see, and for nobody else.
+extension Gateway {
+    /// What it did last is so much longer ago.
+    func letPass(_ time: Duration, on id: ConnectionID) {
+        guard let connection = self.connections[id] else { return }
+        connection.heardAt -= time.milliseconds
+        if case .closing(let since) = connection.phase { connection.phase = .closing(since: since - time.milliseconds) }
+    }
+
+    /// Milliseconds since something was heard from its client.
+    func silence(of id: ConnectionID) -> Int64 { self.connections[id].map { self.now - $0.heardAt } ?? 0 }
+
+    func isOpen(_ id: ConnectionID) -> Bool { self.connections[id]?.isOpen == true }
+}
+
+extension GatewayBench {
+    /// Returns when the gateway has looked at all its connections so often more.
+    func looks(_ count: Int) async throws {
+        let goal = await self.gateway.second + count
+        while await self.gateway.second < goal { try await Task.sleep(for: .milliseconds(10)) }
+    }
+
+    /// Returns when the router has been told that the connection of this identity is gone.
+    func untilToldGone(_ connection: ConnectionID, of identity: WhisperID) async throws {
+        while true {
+            if case .unbound(identity, self.gateway.node, connection) = try await self.job(of: Partition(of: identity)) { return }
+        }
+    }
+}
