@@ -13,6 +13,8 @@ package enum LogKey: String, CaseIterable, Sendable {
     case callId
     case jobId
     case wakeId
+    /// See `AnswerAddress.trace`.
+    case trace
     /// The type name of a frame, never its content.
     case frame
     /// An `ErrorCode`, a close code or an exit code.

@@ -65,6 +65,30 @@ import Testing
         }
     }
 
+    /// Each from the gateway through its service and back.
+    @Test func aQuestionCanBeFollowedThroughTheServices() async throws {
+        try await Cluster.calm()
+        let alice = try await Cluster.phone(gateway: 1)
+        _ = try await alice.pending()
+        try await alice.ask("group_list").expecting("groups")
+        try await alice.ask("get_turn_credentials").expecting("turn_credentials")
+        try await alice.ask("update_tokens").expecting("tokens_updated")
+        for (frame, service) in [
+            ("fetch_pending", "router"), ("group_list", "router"), ("get_turn_credentials", "calls"), ("update_tokens", "auth"),
+        ] {
+            let asked = try self.lines(of: "gateway-1", about: alice.id).first {
+                $0["event"]?.string == "question asked" && $0["frame"]?.string == frame
+            }
+            let trace = try #require(asked?["trace"]?.string, "\(frame)")
+            #expect(asked?["deviceId"]?.string == alice.person.device)
+            try await waitUntil("\(service) says that it has handled \(frame)", within: .seconds(10)) {
+                try self.lines(of: service, about: "\"\(trace)\"").contains { $0["event"]?.string == "question handled" }
+            }
+            let answered = try self.lines(of: "gateway-1", about: "\"\(trace)\"").first { $0["event"]?.string == "question answered" }
+            #expect((answered?["latencyMs"]?.integer ?? -1) >= 0)
+        }
+    }
+
     /// The first wake-up for somebody who has just gone. It names the message that found nobody, unless that one was on its
     /// way when the router learned of the going: then it is for all that waits.
     private func wake(of bob: Phone, by alice: Phone) async throws -> JSON {
