@@ -18,6 +18,8 @@ package enum BusError: Error, Equatable {
 }
 
 package enum BusLimits {
+    /// How long a process's canary outlives the last look at it (`Keyspace.canary`).
+    package static let canaryTTL = Duration.seconds(3_600)
     /// Commands that one process may have under way on one connection before `BusError.full`.
     package static let commandsInFlightMax = 65_536
     /// Bytes waiting to be written to the server before `BusError.full`.
@@ -106,6 +108,9 @@ package protocol JobBus: Sendable {
 
     /// Entries now standing in each stream, in the order asked.
     func depth(of streams: [String]) async throws(BusError) -> [Int]
+
+    /// The time in milliseconds by the clock that numbers entries (`EntryID.milliseconds`).
+    func time() async throws(BusError) -> UInt64
 }
 
 package protocol NoticeBus: Sendable {
@@ -141,7 +146,7 @@ package protocol KeyBus: Sendable {
     func deleteSoon(_ key: KeyName, ifStill value: [UInt8])
     /// Counts one use of a rate under `key`, for all processes together, by the server's clock (see `Pace`).
     /// - Returns: `nil` if it is allowed now, else the milliseconds until the next one is.
-    func admit(_ key: KeyName, perMinute: Double) async throws(BusError) -> Int64?
+    func admit(_ key: KeyName, _ allowance: Allowance) async throws(BusError) -> Int64?
     /// Makes keys live longer. Does not wait; keys that do not exist stay so.
     func touchSoon(_ keys: [KeyName], for timeToLive: Duration)
 }

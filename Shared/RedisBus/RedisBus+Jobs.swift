@@ -73,6 +73,14 @@ extension RedisBus {
         self.send(.acknowledge(ids, stream: stream, group: group), .nobody)
     }
 
+    package func time() async throws(BusError) -> UInt64 {
+        try await self.ask(.time) { cursor throws(BusError) in
+            guard try cursor.array() == 2, let seconds = UInt64(try cursor.string()), let micros = UInt64(try cursor.string())
+            else { throw .refused("a time of an unknown form") }
+            return seconds * 1_000 + micros / 1_000
+        }
+    }
+
     package func depth(of streams: [String]) async throws(BusError) -> [Int] {
         guard !streams.isEmpty else { return [] }
         return try await self.ask(.depth(streams)) { cursor throws(BusError) in

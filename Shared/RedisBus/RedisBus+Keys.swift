@@ -36,8 +36,8 @@ extension RedisBus {
         self.send(.deleteIfStill(key.name, value), .nobody)
     }
 
-    package func admit(_ key: KeyName, perMinute: Double) async throws(BusError) -> Int64? {
-        let wait = try await self.ask(.admit(key.name, perMinute: perMinute)) { cursor throws(BusError) in
+    package func admit(_ key: KeyName, _ allowance: Allowance) async throws(BusError) -> Int64? {
+        let wait = try await self.ask(.admit(key.name, allowance)) { cursor throws(BusError) in
             try cursor.integer()
         }
         return wait > 0 ? Int64(wait) : nil

@@ -25,7 +25,8 @@ enum RedisCommand: Sendable {
     case delete([String])
     case deleteIfStill(String, [UInt8])
     case touch(String, timeToLive: Duration)
-    case admit(String, perMinute: Double)
+    case time
+    case admit(String, Allowance)
     // Publish/subscribe
     case publish([UInt8], channel: String)
     /// Answered once per channel.
@@ -123,6 +124,9 @@ extension RedisCommand {
             buffer.writeWord(streams.count)
             for stream in streams { buffer.writeWord(stream) }
 
+        case .time:
+            buffer.writeCommand("TIME", words: 1)
+
         case .get(let key):
             buffer.writeCommand("GET", words: 2)
             buffer.writeWord(key)
@@ -153,14 +157,13 @@ extension RedisCommand {
             buffer.writeWord(key)
             buffer.writeWord(value)
 
-        case .admit(let key, let perMinute):
-            let step = Pace.minute / perMinute
+        case .admit(let key, let allowance):
             buffer.writeCommand("EVAL", words: 6)
             buffer.writeWord(Self.admission)
             buffer.writeWord(1)
             buffer.writeWord(key)
-            buffer.writeWord("\(step)")
-            buffer.writeWord("\(max(Pace.minute, step))")
+            buffer.writeWord("\(allowance.step)")
+            buffer.writeWord("\(allowance.ahead)")
 
         case .touch(let key, let timeToLive):
             buffer.writeCommand("PEXPIRE", words: 3)

@@ -1,7 +1,6 @@
 import AttachmentsCore
 import Contract
 import Foundation
-import Logging
 import NIOCore
 import NIOPosix
 import Telemetry
@@ -15,7 +14,7 @@ import Testing
         return try S3Store(
             address, publicAddress: address,
             signer: SigV4(accessKey: S3Server.accessKey, secretKey: Secret(secretKey), region: "us-east-1"), caFile: nil,
-            eventLoop: NIOSingletons.posixEventLoopGroup.any(), metrics: AttachmentMetrics(), logger: quiet)
+            eventLoop: NIOSingletons.posixEventLoopGroup.any(), metrics: AttachmentMetrics())
     }
 
     private let octets = ["Content-Type": "application/octet-stream"]

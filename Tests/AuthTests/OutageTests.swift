@@ -80,6 +80,30 @@ import Testing
         }
     }
 
+    /// Its client has been told INTERNAL_ERROR and has logged in again meanwhile: carried out now, it would end that session.
+    @Test func aFrameThatItsClientHasGivenUpIsNotBegun() async throws {
+        try await AuthBench.run(instances: 0) { bench in
+            let frame = ServiceRequest(
+                answer: AnswerAddress(node: bench.near, question: 8), connection: ConnectionID(value: 1), session: nil,
+                body: .frame(type: RegisterBegin.definition.type, payload: Array(RegisterBegin.definition.samples[0].utf8)))
+            let lookup = ServiceRequest(
+                answer: AnswerAddress(node: bench.near, question: 9), connection: ConnectionID(value: 1), session: nil,
+                body: .session(tokenHash: Bytes32()))
+            for age in [ServiceRequest.frameAgeMax.milliseconds - 5_000, ServiceRequest.frameAgeMax.milliseconds + 1] {
+                bench.bus.setTime(UInt64(age) + 1)
+                for request in [frame, lookup] { try await bench.bus.append(request, to: Keyspace.auth) }
+                try await withThrowingTaskGroup { group in
+                    group.addTask { await bench.consumer(claimIdle: AuthLimits.claimIdle).run() }
+                    try await bench.untilAllIsDone()
+                    group.cancelAll()
+                }
+            }
+            let answered = bench.listener.heard.compactMap { if case .answer(_, let question, _) = $0 { question } else { nil } }
+            #expect(answered.count { $0 == 8 } == 1)
+            #expect(answered.count { $0 == 9 } == 2)
+        }
+    }
+
     @Test func aBurstIsAnsweredWhole() async throws {
         try await AuthBench.run(instances: 1) { bench in
             let login = try await bench.login(self.alice)

@@ -62,10 +62,10 @@ import Testing
     func aMinutesWorthIsAllowedAtOnceAndThenAWaitIsNamed(kind: BusKind) async throws {
         try await kind.run { test in
             let key = KeyName("ratelimit:somebody:test")
-            for _ in 0..<6 { #expect(try await test.bus.admit(key, perMinute: 6) == nil) }
-            let wait = try await test.bus.admit(key, perMinute: 6)
+            for _ in 0..<6 { #expect(try await test.bus.admit(key, Allowance(perMinute: 6)) == nil) }
+            let wait = try await test.bus.admit(key, Allowance(perMinute: 6))
             #expect((1...10_000).contains(wait ?? 0))
-            #expect(try await test.bus.admit(KeyName("ratelimit:another:test"), perMinute: 6) == nil)
+            #expect(try await test.bus.admit(KeyName("ratelimit:another:test"), Allowance(perMinute: 6)) == nil)
         }
     }
 
@@ -73,8 +73,8 @@ import Testing
     func lessThanOneAMinuteIsAllowedOnce(kind: BusKind) async throws {
         try await kind.run { test in
             let key = KeyName("ratelimit:somebody:seldom")
-            #expect(try await test.bus.admit(key, perMinute: 0.5) == nil)
-            let wait = try await test.bus.admit(key, perMinute: 0.5)
+            #expect(try await test.bus.admit(key, Allowance(perMinute: 0.5)) == nil)
+            let wait = try await test.bus.admit(key, Allowance(perMinute: 0.5))
             #expect(wait ?? 0 > 60_000)
         }
     }

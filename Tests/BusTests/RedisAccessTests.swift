@@ -83,7 +83,7 @@ import Testing
             bus.deleteSoon(KeyName("presence:A"), ifStill: [1])
             #expect(try await bus.get(KeyName("presence:A")) == nil)
             #expect(try await bus.get([KeyName("ratelimit:A:send"), KeyName("session:aa")]) == [nil, nil])
-            #expect(try await bus.admit(KeyName("ratelimit:A:register"), perMinute: 6) == nil)
+            #expect(try await bus.admit(KeyName("ratelimit:A:register"), Allowance(perMinute: 6)) == nil)
             let ear = Ear(on: bus, channels: ["node:1", "nodes"])
             #expect(await ear.next() == "listening")
             await ear.close()
@@ -112,7 +112,7 @@ import Testing
             #expect(try await bus.take(KeyName("challenge:x")) == [1])
             try await bus.set(KeyName("session:aa"), to: [1], for: .seconds(9))
             try await bus.delete([KeyName("session:aa")])
-            #expect(try await bus.admit(KeyName("ratelimit:A:admin"), perMinute: 6) == nil)
+            #expect(try await bus.admit(KeyName("ratelimit:A:admin"), Allowance(perMinute: 6)) == nil)
             _ = try await bus.take(from: "auth", group: "auth", consumer: "auth-1", limit: 1, patience: .zero)
             _ = try await bus.claim(from: "auth", group: "auth", consumer: "auth-1", idle: .seconds(1), limit: 1)
             #expect(await bus.listeners([1], to: "node:1") == .success(0))
@@ -171,7 +171,7 @@ import Testing
 
             let attachments = self.bus(server, "attachments")
             try await attachments.waitUntilConnected(for: .seconds(5))
-            #expect(try await attachments.admit(KeyName("ratelimit:A:upload"), perMinute: 6) == nil)
+            #expect(try await attachments.admit(KeyName("ratelimit:A:upload"), Allowance(perMinute: 6)) == nil)
             await self.expectRefused("attachments reads sessions") { () async throws(BusError) in
                 _ = try await attachments.get(KeyName("session:aa"))
             }

@@ -71,6 +71,16 @@ extension CallMachine {
         #expect(call.sent() == [.incoming])
     }
 
+    /// A gateway that stood still writes all that was sent meanwhile: the last must be the end.
+    @Test func whatIsSentAgainDoesNotComeBehindItsEnd() {
+        var call = newCall()
+        #expect(call.sent() == [.incoming])
+        #expect(call.say(.end(nil), by: .caller) == nil)
+        #expect(call.sent(at: start + .seconds(1)) == [.end])
+        call.tick(at: start + CallLimits.resendAfter)
+        #expect(call.sent(at: start + CallLimits.resendAfter) == [.incoming, .end])
+    }
+
     @Test func anUnansweredCallEndsForBothAtItsTime() {
         var call = newCall()
         call.writeAll()

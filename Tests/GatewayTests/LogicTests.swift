@@ -36,7 +36,7 @@ import TestKit
     }
 
     private func repeated(_ candidates: ClosedRange<Int64>, _ numbers: inout ConfirmedNumbers) -> [Int64] {
-        candidates.filter { numbers.isRepeated($0) }
+        candidates.filter { numbers.sayAgain(ifConfirmed: $0) }
     }
 
     private func unsaid(_ numbers: inout ConfirmedNumbers) -> [Int64] { numbers.takeUnsaid() }
@@ -117,10 +117,10 @@ import TestKit
     }
 
     @Test func limitsAreTheContracts() {
-        let limits = EdgeLimits(scale: 1)
+        let limits = EdgeLimits(openConnections: Limits.connectionsPerAddressMax, scale: 1)
         #expect(limits.frames == TokenBucket.Rule(perSecond: 100, burst: 200))
         #expect(limits.openConnectionsMax == 500)
-        #expect(EdgeLimits(scale: 2).openConnectionsMax == 1_000)
+        #expect(EdgeLimits(openConnections: Limits.connectionsPerAddressMax, scale: 2).openConnectionsMax == 1_000)
     }
 }
 
@@ -250,9 +250,9 @@ import TestKit
         let (rate, now) = (Rates.sendMessage, Timestamp(milliseconds: 1_000_000_000))
         var book = RateBook()
         book.merge(Pace(restedAt: Double((now + .seconds(21_600)).milliseconds)), of: rate)
-        let wait = book.admit(rate, scale: 1, at: now)
+        let wait = book.admit(rate, of: RateTable(), at: now)
         #expect(wait.map { $0 <= 1_000 } == true)
-        let later = book.admit(rate, scale: 1, at: now + .seconds(1))
+        let later = book.admit(rate, of: RateTable(), at: now + .seconds(1))
         #expect(later == nil)
     }
 }

@@ -69,6 +69,29 @@ import Testing
         }
     }
 
+    /// The end overtakes the ring on its way to the provider: it is pushed again behind it.
+    @Test func aRingThatArrivesBehindItsEndIsEndedAgain() async throws {
+        try await PushBench.with { bench in
+            try await bench.device(self.alice)
+            let (wake, isOver) = (UUIDText.random(), AsyncStream.makeStream(of: Void.self))
+            let provider = ScriptedProvider { _, push in
+                if push.kind == .callOver {
+                    isOver.continuation.yield()
+                } else {
+                    for await _ in isOver.stream { break }
+                }
+                return .sent
+            }
+            try await bench.running(provider) {
+                try await bench.call(self.alice, .call(isVideo: false, until: .now + .seconds(45)), wake)
+                try await provider.wait(for: 1)
+                try await bench.call(self.alice, .callOver, wake)
+                try await waitUntil("all is done", within: .seconds(20)) { try await bench.depth() == [0, 0] }
+            }
+            #expect(provider.kinds == [.call(isVideo: false), .callOver, .callOver])
+        }
+    }
+
     @Test func aRingThatFailsToItsEndIsADeadLetter() async throws {
         try await PushBench.with { bench in
             try await bench.device(self.alice)

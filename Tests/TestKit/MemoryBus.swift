@@ -108,6 +108,11 @@ extension MemoryBus {
         try? self.run { state throws(BusError) in state.streams[stream]?.acknowledge(ids, group: group) }
     }
 
+    package func time() async throws(BusError) -> UInt64 { try self.run { state throws(BusError) in state.time } }
+
+    /// Entries are numbered as of the beginning. Later times make them old.
+    package func setTime(_ milliseconds: UInt64) { try? self.run { state throws(BusError) in state.time = milliseconds } }
+
     package func depth(of streams: [String]) async throws(BusError) -> [Int] {
         try self.run { state throws(BusError) in streams.map { state.streams[$0]?.entries.count ?? 0 } }
     }
@@ -210,11 +215,11 @@ extension MemoryBus {
         try? self.run { state throws(BusError) in if state.value(of: key) == value { state.keys[key] = nil } }
     }
 
-    package func admit(_ key: KeyName, perMinute: Double) async throws(BusError) -> Int64? {
+    package func admit(_ key: KeyName, _ allowance: Allowance) async throws(BusError) -> Int64? {
         try self.run { state throws(BusError) in
             var pace = state.value(of: key).flatMap { Pace(text: $0) } ?? Pace()
-            let wait = pace.admit(perMinute: perMinute, at: .now)
-            if wait == nil { state.keys[key] = MemoryKey(pace.text, for: .milliseconds(Pace.minute)) }
+            let wait = pace.admit(allowance, at: .now)
+            if wait == nil { state.keys[key] = MemoryKey(pace.text, for: .milliseconds(allowance.ahead)) }
             return wait
         }
     }

@@ -5,6 +5,8 @@ import Synchronization
 /// What a `MemoryBus` remembers.
 struct MemoryBusState {
     var isAway = false
+    /// Milliseconds.
+    var time: UInt64 = 0
     var streams: [String: MemoryStream] = [:]
     var keys: [KeyName: MemoryKey] = [:]
     var subscriptions: [Int: MemorySubscription] = [:]

@@ -1,5 +1,5 @@
 package import Bus
-import Contract
+package import Contract
 package import HTTPAccess
 package import Hummingbird
 package import Logging
@@ -20,9 +20,9 @@ package struct Auth: Sendable {
     /// - Parameters:
     ///   - instance: the number of this process among those of its service, from 1.
     ///   - adminTokens: of those who may use `/admin`.
-    ///   - rateLimitScale: multiplies the rate limits of HTTP.
+    ///   - rates: of HTTP.
     package init(
-        pool: PostgresPool, bus: any Bus, instance: Int, adminTokens: AdminTokens = .none, rateLimitScale: Double = 1,
+        pool: PostgresPool, bus: any Bus, instance: Int, adminTokens: AdminTokens = .none, rates: RateTable = RateTable(),
         clock: @escaping WallClock = { .now }, logger: Logger
     ) {
         let sessions = SessionTable(pool)
@@ -38,13 +38,13 @@ package struct Auth: Sendable {
         self.rejectedTokens = RejectedTokens(
             bus: bus, devices: DeviceTable(), pool: pool, instance: instance, logger: logger)
         let desk = AdminDesk(
-            pool: pool, banning: self.bans, keys: bus, rateLimitScale: rateLimitScale, clock: clock, logger: logger)
+            pool: pool, banning: self.bans, keys: bus, rates: rates, clock: clock, logger: logger)
         self.adminRoutes = AdminRoutes(desk: desk, tokens: adminTokens)
         self.console = ConsoleRoutes(
             desk: desk, sessions: ConsoleSessions(table: ConsoleSessionTable(pool), tokens: adminTokens))
         self.routes = PublicRoutes(
             directory: directory, identities: IdentityTable(pool), backups: ContactBackupTable(pool),
-            limiter: RateLimiter(bus: bus, scale: rateLimitScale), clock: clock, logger: logger)
+            limiter: RateLimiter(bus: bus, rates: rates), clock: clock, logger: logger)
         self.pool = pool
     }
 

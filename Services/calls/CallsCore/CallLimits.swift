@@ -43,5 +43,4 @@ package enum CallLimits {
     package static let engagedMin = Duration.seconds(60)
     /// Calls named in one answer to "is it still ringing?".
     package static let ringingMax = 16
-    package static let canaryTTL = Duration.seconds(3_600)
 }

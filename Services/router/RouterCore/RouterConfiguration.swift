@@ -88,6 +88,4 @@ package enum RouterLimits {
     package static let recyclePauseMax = Duration.seconds(10)
     /// Rows moved to a kept segment in one transaction between two batches.
     package static let keptAtOnceMax: Int64 = 500
-    /// How long a drain waits for the batch under way.
-    package static let drainMax = Duration.seconds(5)
 }

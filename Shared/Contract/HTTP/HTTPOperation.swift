@@ -114,7 +114,4 @@ package enum HTTPCatalogue {
     package static let all: [HTTPOperation] =
         [KeyOperations.keys] + BackupOperations.all + AttachmentOperations.all + [CallOperations.ringing]
         + HealthOperations.all + AdminOperations.all + AttachmentOperations.operators
-
-    /// Operations that no service answers yet. Whoever implements one moves its line into `all`.
-    package static let upcoming: [HTTPOperation] = []
 }

@@ -1,5 +1,9 @@
 /// A frame for a service, or a gateway's own question to it. The service answers to `answer`.
 package struct ServiceRequest: Job {
+    /// A client's frame older than this is not begun any more: its client has been told INTERNAL_ERROR by then, or will be
+    /// (`GatewayLimits.answerMax`), and may have asked again. Carried out late, a login would end the one that came after it.
+    package static let frameAgeMax = Duration.seconds(9)
+
     package enum Body: Sendable {
         /// A client's frame: its type, and its payload as JSON without the session token.
         case frame(type: String, payload: [UInt8])

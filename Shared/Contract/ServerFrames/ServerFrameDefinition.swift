@@ -46,7 +46,4 @@ package enum ServerFrameCatalogue {
         CallFrames.ended,
         CallFrames.turnCredentials,
     ]
-
-    /// Frames that no service sends yet. Whoever implements one moves its line into `all`.
-    package static let upcoming: [ServerFrameDefinition] = []
 }

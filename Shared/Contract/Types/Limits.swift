@@ -38,8 +38,6 @@ package enum Limits {
     /// No frame, ping or pong from the client for this long closes its connection (4008).
     package static let idleTimeout = Duration.seconds(90)
     package static let serverPingInterval = Duration.seconds(25)
-    /// Unacknowledged live mail is sent again on the same connection within this time.
-    package static let resendWithin = Duration.seconds(30)
     /// Frames answered with INVALID_PAYLOAD in one minute before the connection is closed (1008).
     package static let invalidFramesPerMinuteMax = 20
     package static let framesPerSecond = 100

@@ -19,7 +19,7 @@ struct HTTPBench {
         let router = Router(context: Context.self)
         let tokens = try AdminTokens(operator: Secret(operatorToken), viewer: Secret(Self.viewerToken))
         let desk = AdminDesk(
-            pool: bench.pool, banning: bench.bans, keys: bench.bus, rateLimitScale: 1, clock: bench.clock, logger: quiet)
+            pool: bench.pool, banning: bench.bans, keys: bench.bus, rates: RateTable(), clock: bench.clock, logger: quiet)
         AdminRoutes(desk: desk, tokens: tokens).add(to: router)
         ConsoleRoutes(desk: desk, sessions: ConsoleSessions(table: ConsoleSessionTable(bench.pool), tokens: tokens))
             .add(to: router)
@@ -31,7 +31,7 @@ struct HTTPBench {
         let router = Router(context: Context.self)
         PublicRoutes(
             directory: bench.directory, identities: IdentityTable(bench.pool), backups: ContactBackupTable(bench.pool),
-            limiter: RateLimiter(bus: bench.bus, scale: 1), clock: bench.clock, logger: quiet
+            limiter: RateLimiter(bus: bench.bus, rates: RateTable()), clock: bench.clock, logger: quiet
         ).add(to: router)
         self.responder = router.buildResponder()
     }

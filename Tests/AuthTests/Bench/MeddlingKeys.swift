@@ -25,8 +25,8 @@ struct MeddlingKeys: KeyBus {
     }
     func delete(_ keys: [KeyName]) async throws(BusError) { try await self.bus.delete(keys) }
     func deleteSoon(_ key: KeyName, ifStill value: [UInt8]) { self.bus.deleteSoon(key, ifStill: value) }
-    func admit(_ key: KeyName, perMinute: Double) async throws(BusError) -> Int64? {
-        try await self.bus.admit(key, perMinute: perMinute)
+    func admit(_ key: KeyName, _ allowance: Allowance) async throws(BusError) -> Int64? {
+        try await self.bus.admit(key, allowance)
     }
     func touchSoon(_ keys: [KeyName], for timeToLive: Duration) { self.bus.touchSoon(keys, for: timeToLive) }
 }

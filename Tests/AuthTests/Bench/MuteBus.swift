@@ -54,5 +54,7 @@ struct MuteBus: JobBus, NoticeBus {
         self.bus.acknowledge(ids, in: stream, group: group)
     }
 
+    func time() async throws(BusError) -> UInt64 { try await self.bus.time() }
+
     func depth(of streams: [String]) async throws(BusError) -> [Int] { try await self.bus.depth(of: streams) }
 }

@@ -25,7 +25,7 @@ final class GatewayHost {
         self.gateway = Machine.current.acting(for: host) {
             Gateway(
                 // Nobody is too fast here.
-                configuration: GatewayConfiguration(host: "", port: 0, rateLimitScale: 1_000), bus: bus, eventLoop: loop,
+                configuration: GatewayConfiguration(host: "", port: 0, rates: RateTable(scale: 1_000)), bus: bus, eventLoop: loop,
                 logger: world.logger(host))
         }
         host.atDeath { [unowned self] in for line in self.lines { line.gatewayDied() } }

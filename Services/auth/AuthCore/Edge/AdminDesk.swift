@@ -1,5 +1,5 @@
 package import Bus
-import Contract
+package import Contract
 package import HTTPAccess
 package import Logging
 package import Store
@@ -16,11 +16,11 @@ package struct AdminDesk: Sendable {
     let audit: AuditTable
     let keys: any KeyBus
     let clock: WallClock
-    private let rateLimitScale: Double
+    private let rates: RateTable
     private let logger: Logger
 
     package init(
-        pool: PostgresPool, banning: Bans, keys: any KeyBus, rateLimitScale: Double, clock: @escaping WallClock,
+        pool: PostgresPool, banning: Bans, keys: any KeyBus, rates: RateTable, clock: @escaping WallClock,
         logger: Logger
     ) {
         self.views = ClusterViews(pool)
@@ -30,7 +30,7 @@ package struct AdminDesk: Sendable {
         self.banning = banning
         self.audit = AuditTable(pool)
         self.keys = keys
-        self.rateLimitScale = rateLimitScale
+        self.rates = rates
         self.clock = clock
         self.logger = logger
     }
@@ -78,8 +78,7 @@ package struct AdminDesk: Sendable {
         let wait: Int64?
         do throws(BusError) {
             wait = try await self.keys.admit(
-                Keyspace.rateLimit(Rates.admin, actor.rawValue),
-                perMinute: Double(Rates.admin.perMinute) * self.rateLimitScale)
+                Keyspace.rateLimit(Rates.admin, actor.rawValue), self.rates.allowance(of: Rates.admin))
         } catch {
             self.logger.warning("admin call not counted", [.error: "\(error)"])
             throw .internalError

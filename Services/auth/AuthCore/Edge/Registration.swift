@@ -50,7 +50,7 @@ package struct Registration: Sendable {
     }
 
     package func prove(
-        _ proof: RegisterProof, node: NodeID, connection: ConnectionID
+        _ proof: RegisterProof, node: NodeID, connection: ConnectionID, until end: ContinuousClock.Instant
     ) async throws(HandlingError) -> Reaction {
         let now = self.clock()
         let stored = try await atBus { () async throws(BusError) in
@@ -67,11 +67,12 @@ package struct Registration: Sendable {
         let token = SessionToken(random: Bytes32(randomBytes(SessionToken.randomBytes))!)
         let login = try await atStore { () async throws(StoreError) in
             try await self.pool.persistently { transaction throws(StoreError) in
-                try await self.login(proof, token: token, at: now, in: transaction)
+                try await self.login(proof, token: token, at: now, until: end, in: transaction)
             }
         }
         switch login {
         case .refused: return .answer(self.refused("other keys"), then: nil)
+        case .tooLate: return .answer(Replies.internalError, then: nil)
         case .banned(let identity): return .answer(await self.refused(banned: identity), then: nil)
         case .done(let session, let ended):
             await self.directory.forget(ended)
@@ -103,11 +104,14 @@ package struct Registration: Sendable {
         case done(Session, ended: [Bytes32])
         case banned(WhisperID)
         case refused
+        /// Its client has given it up.
+        case tooLate
     }
 
     /// Everything that a login changes. Locks the identity first, so that two logins of one are done one after the other.
     private func login(
-        _ proof: RegisterProof, token: SessionToken, at now: Timestamp, in transaction: borrowing Transaction
+        _ proof: RegisterProof, token: SessionToken, at now: Timestamp, until end: ContinuousClock.Instant,
+        in transaction: borrowing Transaction
     ) async throws(StoreError) -> Login {
         let claim = IdentityClaim(
             whisperID: proof.whisperID, signPublicKey: proof.signPublicKey, encPublicKey: proof.encPublicKey)
@@ -119,6 +123,8 @@ package struct Registration: Sendable {
             guard let added = try await self.add(claim, in: transaction) else { return .refused }
             identity = added
         }
+        // This process may have stood still since it took the Job.
+        guard ContinuousClock.now < end else { return .tooLate }
         guard let epoch = try await self.identities.beginEpoch(of: identity, in: transaction) else { return .banned(identity) }
         let session = Session(
             caller: Caller(identity: identity, epoch: epoch), device: proof.deviceID, platform: proof.platform,

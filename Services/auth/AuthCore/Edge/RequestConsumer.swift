@@ -41,6 +41,7 @@ package final class RequestConsumer: Sendable {
     package func run() async {
         await withDiscardingTaskGroup { jobs in
             var lastClaim: ContinuousClock.Instant?
+            var ages: EntryAges?
             while !Task.isCancelled, !self.isDraining.withLock({ $0 }) {
                 let room = await self.slots.room()
                 do throws(BusError) {
@@ -50,12 +51,14 @@ package final class RequestConsumer: Sendable {
                         // With a full hand there may be more to claim.
                         if entries.count < room { lastClaim = .now }
                         self.metrics.busDepth.set(try await self.bus.depth(of: [Keyspace.auth.name])[0])
+                        ages = EntryAges(serverTime: try await self.bus.time())
                     }
                     if entries.isEmpty { entries = try await self.take(room) }
                     self.slots.occupy(entries.count)
                     for entry in entries {
+                        let age = ages?.age(of: entry.id) ?? .zero
                         jobs.addTask {
-                            await self.serve(entry)
+                            await self.serve(entry, until: .now + ServiceRequest.frameAgeMax - age)
                             self.slots.free()
                         }
                     }
@@ -86,7 +89,8 @@ package final class RequestConsumer: Sendable {
             from: Keyspace.auth.name, group: Self.group, consumer: self.consumer, idle: self.claimIdle, limit: room)
     }
 
-    private func serve(_ entry: StreamEntry) async {
+    /// - Parameter end: a frame is not begun later.
+    private func serve(_ entry: StreamEntry, until end: ContinuousClock.Instant) async {
         let request: ServiceRequest
         do {
             request = try ServiceRequest(decoding: entry.bytes)
@@ -96,16 +100,23 @@ package final class RequestConsumer: Sendable {
             return self.acknowledge(entry)
         }
         let clock = ContinuousClock.now
-        let reaction = await self.handler.handle(request)
+        if case .frame = request.body, clock >= end {
+            self.logger.debug("question too old", request.facts(since: clock))
+            return self.acknowledge(entry)
+        }
+        let reaction = await self.handler.handle(request, until: end)
         self.metrics.requests[AuthRequestKind(of: request)].increment()
         self.metrics.seconds.record(duration: ContinuousClock.now - clock)
+        self.logger.debug("question handled", request.facts(since: clock))
         switch reaction {
         case .later: return
         case .done: break
         case .answer(let answer, let next):
             let notice = NodeNotice(events: [.answer(question: request.answer.question, answer)])
-            guard await self.publish(notice, to: Keyspace.node(request.answer.node)) else { return }
+            let isPublished = await self.publish(notice, to: Keyspace.node(request.answer.node))
+            // What has ended has ended, whether its cause is answered or not.
             if let next { self.bus.publish(next, to: Keyspace.nodes) }
+            guard isPublished else { return }
         }
         self.acknowledge(entry)
     }

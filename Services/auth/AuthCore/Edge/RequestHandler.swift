@@ -33,7 +33,8 @@ package struct RequestHandler: Sendable {
     }
 
     /// Never fails: what goes wrong becomes INTERNAL_ERROR, or `later` where nobody waits.
-    package func handle(_ request: ServiceRequest) async -> Reaction {
+    /// - Parameter end: a login is not begun later (`ServiceRequest.frameAgeMax`).
+    package func handle(_ request: ServiceRequest, until end: ContinuousClock.Instant) async -> Reaction {
         do throws(HandlingError) {
             switch request.body {
             case .session(let tokenHash):
@@ -43,7 +44,7 @@ package struct RequestHandler: Sendable {
                 try await self.sessions.used(tokenHash)
                 return .done
             case .frame(let type, let payload):
-                return try await self.frame(type, payload, request)
+                return try await self.frame(type, payload, request, until: end)
             }
         } catch {
             self.log(error, request)
@@ -53,7 +54,7 @@ package struct RequestHandler: Sendable {
     }
 
     private func frame(
-        _ type: String, _ bytes: [UInt8], _ request: ServiceRequest
+        _ type: String, _ bytes: [UInt8], _ request: ServiceRequest, until end: ContinuousClock.Instant
     ) async throws(HandlingError) -> Reaction {
         guard let definition = FrameCatalogue.definition(of: type), case .service(.auth) = definition.route else {
             self.logger.error("frame is not for auth", [.frame: "\(type)"])
@@ -72,7 +73,7 @@ package struct RequestHandler: Sendable {
             return .answer(try await self.registration.begin(begin, node: node, connection: connection), then: nil)
         case RegisterProof.definition.type:
             let proof = RegisterProof(payload)
-            return try await self.registration.prove(proof, node: node, connection: connection)
+            return try await self.registration.prove(proof, node: node, connection: connection, until: end)
         default:
             guard let session = request.session else { return .answer(Replies.notRegistered, then: nil) }
             return try await self.privileged(type, payload, of: session, request)

@@ -176,6 +176,7 @@ extension CallDesk {
         for (address, answer) in outcome.answers {
             if case .refused(let refusal) = answer { self.errors.answered(refusal.code) }
             outbox.answer(address, answer)
+            self.logger.debug("question handled", [.trace: "\(address.trace)"])
         }
         for (call, parcel, leg) in self.book.dispatch(at: self.now) {
             let delivery = CallDelivery(

@@ -213,8 +213,9 @@ package actor CallDesk {
     /// Notices that Redis has lost everything. Positions start over, because its clock may have; keys are written anew.
     private func lookAtCanary() async throws(BusError) {
         let key = Keyspace.canary(self.process)
-        guard try await self.bus.get(key) == nil else { return }
-        try await self.bus.set(key, to: [1], for: CallLimits.canaryTTL)
+        // Made to live longer, not written: written, it could hide that it was gone for a moment.
+        guard try await self.bus.get(key) == nil else { return self.bus.touchSoon([key], for: BusLimits.canaryTTL) }
+        try await self.bus.set(key, to: [1], for: BusLimits.canaryTTL)
         guard self.hasCanary else {
             self.hasCanary = true
             return

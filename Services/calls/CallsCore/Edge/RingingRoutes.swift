@@ -1,5 +1,5 @@
 package import Bus
-import Contract
+package import Contract
 import HTTPAccess
 package import Hummingbird
 package import Logging
@@ -14,8 +14,8 @@ package struct RingingRoutes: Sendable {
     private let logger: Logger
     private let errors = ErrorMetrics()
 
-    package init(pool: PostgresPool, bus: any Bus, rateLimitScale: Double, logger: Logger) {
-        self.sessions = HTTPSessions(pool: pool, bus: bus, rateLimitScale: rateLimitScale, logger: logger)
+    package init(pool: PostgresPool, bus: any Bus, rates: RateTable, logger: Logger) {
+        self.sessions = HTTPSessions(pool: pool, bus: bus, rates: rates, logger: logger)
         self.pool = pool
         self.keys = bus
         self.logger = logger

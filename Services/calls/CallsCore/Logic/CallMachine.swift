@@ -233,10 +233,16 @@ package struct CallMachine: Equatable, Sendable {
                 self.isWoken = true
             }
         }
-        for index in self.parcels.indices {
-            if case .sent(let at) = self.parcels[index].progress, now >= at + CallLimits.resendAfter {
-                self.parcels[index].progress = .waiting
-            }
+        for side in CallSide.allCases { self.resend(to: side, at: now) }
+    }
+
+    /// What was sent long ago is sent again, and all that was sent behind it: a beginning must not come behind its end.
+    private mutating func resend(to side: CallSide, at now: Timestamp) {
+        var isLate = false
+        for index in self.parcels.indices where self.parcels[index].side == side {
+            guard case .sent(let at) = self.parcels[index].progress else { continue }
+            isLate = isLate || now >= at + CallLimits.resendAfter
+            if isLate { self.parcels[index].progress = .waiting }
         }
     }
 

@@ -82,8 +82,8 @@ final class Transition {
     var retired: Bytes32?
     /// When the old token dies, on the gateway's clock.
     var oldTokenDiesAt: Int64 = .max
-    /// A token is being looked up; frames wait.
-    var isResolving = false
+    /// The token (its hash) that is being looked up; frames wait.
+    var resolving: Bytes32?
     var waiting: [ReceivedFrame] = []
 
     /// A new session has begun: the tokens of the one before are worth nothing.
@@ -93,7 +93,7 @@ final class Transition {
         self.oldTokenDiesAt = .max
     }
 
-    var isOver: Bool { self.successor == nil && self.retired == nil && !self.isResolving && self.waiting.isEmpty }
+    var isOver: Bool { self.successor == nil && self.retired == nil && self.resolving == nil && self.waiting.isEmpty }
 }
 
 /// A frame that has passed schema and bucket.

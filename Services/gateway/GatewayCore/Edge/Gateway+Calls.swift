@@ -15,6 +15,7 @@ extension Gateway {
             .init(
                 connection: connection.id, requestID: frame.requestID, kind: .frame, epoch: session.caller.epoch),
             at: self.now)
+        self.log(number, frame.definition.type, of: session, on: connection)
         let request = CallRequest(
             answer: AnswerAddress(node: self.node, question: number), connection: connection.id, session: session,
             requestID: frame.requestID, type: frame.definition.type,

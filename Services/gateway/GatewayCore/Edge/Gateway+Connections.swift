@@ -137,17 +137,20 @@ extension Gateway {
 
     // MARK: Binding
 
-    /// The connection belongs to this session from here on; an older connection of the identity here ends.
+    /// The connection belongs to this session from here on; an older connection of the identity here ends. If there is one of a
+    /// newer session, this one ends.
     func bind(_ connection: Connection, to session: Session) {
         let identity = session.caller.identity
-        if let older = self.bound[identity], older !== connection { self.endSession(of: older) }
+        if let other = self.bound[identity], other !== connection {
+            guard !other.isPast(session) else { return self.endSession(of: connection) }
+            self.endSession(of: other)
+        }
         connection.session = session
         connection.transition?.forgetTokens()
         self.endTransitionIfOver(of: connection)
         connection.mailbox = MailboxProgress(boundAt: .now)
         self.bound[identity] = connection
-        self.bus.setSoon(
-            Keyspace.presence(identity), to: self.presence(of: connection, session), for: GatewayLimits.presenceTTL)
+        self.showPresence(of: connection)
         // At once: what this very frame asks of the mailbox must come behind it.
         self.announce(connection, now: true)
         self.fetchRates(of: connection, identity)

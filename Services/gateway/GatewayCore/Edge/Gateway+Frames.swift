@@ -54,14 +54,14 @@ extension Gateway {
 
     private func handle(_ frame: ReceivedFrame, on connection: Connection) {
         guard frame.definition.isPrivileged else { return self.handleUnprivileged(frame, on: connection) }
-        if let transition = connection.transition, transition.isResolving {
+        if let transition = connection.transition, transition.resolving != nil {
             return self.wait(frame, in: transition, on: connection)
         }
         switch self.authenticate(frame, on: connection) {
         case .session(let session): self.dispatch(frame, of: session, on: connection)
         case .resolve(let hash):
             let transition = connection.transition ?? Transition()
-            transition.isResolving = true
+            transition.resolving = hash
             connection.transition = transition
             self.wait(frame, in: transition, on: connection)
             self.resolve(hash, for: connection)
@@ -127,12 +127,7 @@ extension Gateway {
     }
 
     private func authenticate(_ frame: ReceivedFrame, on connection: Connection) -> Authentication {
-        let field = frame.definition.sessionField!
-        let hash: Bytes32? = frame.payload.has(field)
-            ? frame.payload.withText(field) {
-                Limits.sessionTokenCharacters.contains($0.count) ? SHA256.hash($0) : nil
-            } : nil
-        guard let hash else { return .refused(.notRegistered) }
+        guard let hash = self.tokenHash(of: frame) else { return .refused(.notRegistered) }
         guard let session = connection.session else { return .resolve(hash) }
         if let retired = connection.transition?.retired, constantTimeEqual(retired, hash) {
             return .refused(.notRegistered)
@@ -152,6 +147,13 @@ extension Gateway {
         }
         if constantTimeEqual(session.tokenHash, hash) { return self.checked(session) }
         return .resolve(hash)
+    }
+
+    /// - Returns: `nil` if it carries none, or what cannot be one.
+    private func tokenHash(of frame: ReceivedFrame) -> Bytes32? {
+        let field = frame.definition.sessionField!
+        guard frame.payload.has(field) else { return nil }
+        return frame.payload.withText(field) { Limits.sessionTokenCharacters.contains($0.count) ? SHA256.hash($0) : nil }
     }
 
     private func checked(_ session: Session) -> Authentication {
@@ -192,15 +194,14 @@ extension Gateway {
     /// - Parameter session: `nil` if the token is nobody's.
     func resolved(_ session: Session?, on id: ConnectionID) {
         guard let connection = self.connections[id], connection.isOpen, let transition = connection.transition,
-            transition.isResolving
+            let hash = transition.resolving
         else { return }
-        transition.isResolving = false
+        transition.resolving = nil
         let waiting = transition.waiting
         transition.waiting = []
         self.endTransitionIfOver(of: connection)
         guard let session, session.expiresAt > .now, !connection.isPast(session) else {
-            for frame in waiting { self.refuse(connection, .notRegistered, requestID: frame.requestID) }
-            return
+            return self.refuse(waiting, with: hash, .notRegistered, on: connection)
         }
         if let own = connection.session, own.caller.identity != session.caller.identity {
             self.refuse(
@@ -212,23 +213,36 @@ extension Gateway {
             self.refuse(connection, .banned, requestID: waiting.first?.requestID)
             return self.close(connection, .banned)
         }
-        if connection.session == nil {
-            self.bind(connection, to: session)
-        } else {
+        if connection.session?.caller.epoch == session.caller.epoch {
             connection.session = session
+        } else {
+            self.bind(connection, to: session)
         }
         // Each is checked again: it need not carry the token that was looked up.
-        for frame in waiting { self.handle(frame, on: connection) }
+        for frame in waiting where connection.isOpen { self.handle(frame, on: connection) }
+    }
+
+    /// Refuses those that carry the token that was looked up; the others are checked.
+    private func refuse(_ frames: [ReceivedFrame], with hash: Bytes32, _ refusal: Refusal, on connection: Connection) {
+        for frame in frames {
+            if let own = self.tokenHash(of: frame), constantTimeEqual(own, hash) {
+                self.refuse(connection, refusal, requestID: frame.requestID)
+            } else {
+                self.handle(frame, on: connection)
+            }
+        }
     }
 
     /// The lookup failed; nothing is known about the token.
     func resolveFailed(on id: ConnectionID) {
-        guard let connection = self.connections[id], let transition = connection.transition else { return }
-        transition.isResolving = false
+        guard let connection = self.connections[id], let transition = connection.transition,
+            let hash = transition.resolving
+        else { return }
+        transition.resolving = nil
         let waiting = transition.waiting
         transition.waiting = []
         self.endTransitionIfOver(of: connection)
-        for frame in waiting { self.refuse(connection, .unavailable, requestID: frame.requestID) }
+        self.refuse(waiting, with: hash, .unavailable, on: connection)
     }
 
     // MARK: Dispatch
@@ -241,7 +255,7 @@ extension Gateway {
                 connection, Refusal(.forbidden, "from must be the session's own id"), requestID: frame.requestID)
         }
         let wait = frame.definition.rate.flatMap {
-            connection.rates.admit($0, scale: self.configuration.rateLimitScale, at: .now)
+            connection.rates.admit($0, of: self.configuration.rates, at: .now)
         }
         // Messages are refused by the router, which knows whether this is one that it has accepted before.
         if let wait, !frame.definition.isAccepted {
@@ -278,6 +292,7 @@ extension Gateway {
                 answer: AnswerAddress(node: self.node, question: number), connection: connection.id,
                 caller: session.caller, after: fetch.cursor?.after ?? 0, limit: fetch.limit)
             self.append(.fetch(request), to: partition, question: number)
+            self.log(number, frame.definition.type, of: session, on: connection)
         case DeliveryReceipt.definition.type:
             let receipt = DeliveryReceipt(frame.payload)
             let report = ReceiptReport(
@@ -325,7 +340,8 @@ extension Gateway {
             "message forwarded",
             [
                 .messageId: "\(message.messageID)", .whisperId: "\(session.caller.identity)",
-                .connId: .number(connection.id.value), .partition: .number(partition.index),
+                .deviceId: "\(session.device)", .connId: .number(connection.id.value), .partition: .number(partition.index),
+                .trace: "\(envelope.answer.trace)",
             ])
     }
 
@@ -359,10 +375,10 @@ extension Gateway {
         }
         let number = self.questions.ask(
             .init(
-                connection: connection.id, requestID: frame.requestID,
-                kind: frame.definition.type == RegisterProof.definition.type ? .login : .frame,
+                connection: connection.id, requestID: frame.requestID, kind: self.kind(of: frame, session),
                 epoch: session?.caller.epoch),
             at: self.now)
+        self.log(number, frame.definition.type, of: session, on: connection)
         let token: [UInt8] = frame.definition.passesToken
             ? frame.payload.withText(frame.definition.sessionField!) { Array($0) } : []
         self.send(
@@ -373,6 +389,25 @@ extension Gateway {
                     type: frame.definition.type,
                     payload: frame.payload.json(without: [CommonFields.sessionToken.name]))),
             to: service, question: number)
+    }
+
+    private func kind(of frame: ReceivedFrame, _ session: Session?) -> Questions.Kind {
+        switch (frame.definition.type, session) {
+        case (RegisterProof.definition.type, _): .login
+        case (SessionRefresh.definition.type, let session?): .refresh(tokenHash: session.tokenHash)
+        default: .frame
+        }
+    }
+
+    /// A question has been put. Messages are named by lines of their own.
+    func log(_ number: UInt64, _ type: String, of session: Session?, on connection: Connection) {
+        self.logger.debug(
+            "question asked",
+            [
+                .trace: "\(AnswerAddress(node: self.node, question: number).trace)", .frame: "\(type)",
+                .connId: .number(connection.id.value), .whisperId: "\(session?.caller.identity.description ?? "")",
+                .deviceId: "\(session?.device.description ?? "")",
+            ])
     }
 
     /// Says something to a service that needs no answer.

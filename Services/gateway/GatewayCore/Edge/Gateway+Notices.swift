@@ -53,9 +53,12 @@ extension Gateway {
         switch event {
         case .answer(let number, let answer):
             guard let question = self.questions.answered(number) else { return }
+            self.logger.debug("question answered", self.facts(of: answer, to: question, number))
             self.handle(answer, to: question)
         case .bound(let id, let isCaughtUp):
             guard let connection = self.connections[id] else { return }
+            // Announced once more: Redis may have lost where it is. That it is the live one, the router has just said.
+            if connection.mailbox.standing == .confirmed, connection.isOpen { self.showPresence(of: connection) }
             switch connection.mailbox.bound(isCaughtUp: isCaughtUp) {
             case .none: break
             case .announceAgain: self.announce(connection)
@@ -78,10 +81,29 @@ extension Gateway {
         guard let connection = self.connections[id], connection.isOpen else { return }
         // A race: the connection has logged in again meanwhile.
         if let own = connection.session?.caller.epoch, own > epoch { return }
-        guard self.questions.isLoggingIn(connection: id) else { return self.endSession(of: connection) }
+        self.endUnlessLoggingIn(connection)
+    }
+
+    private func endUnlessLoggingIn(_ connection: Connection) {
+        guard self.questions.isLoggingIn(connection: connection.id) else { return self.endSession(of: connection) }
         // A race: the login under way may be the newer one, and the router faster than auth. If it is not, the router says
-        // this again when the connection is announced to it again.
+        // that the session is over when the connection is announced to it again.
         connection.mailbox.announced(at: self.now)
+    }
+
+    /// Asked for an older session, before this connection logged in again.
+    private func isPast(_ question: Questions.Question, _ connection: Connection) -> Bool {
+        guard let asked = question.epoch, let own = connection.session?.caller.epoch else { return false }
+        return asked < own
+    }
+
+    private func facts(of answer: Answer, to question: Questions.Question, _ number: UInt64) -> Facts {
+        var facts: Facts = [
+            .trace: "\(AnswerAddress(node: self.node, question: number).trace)", .connId: .number(question.connection.value),
+            .latencyMs: .number(self.now - question.askedAt),
+        ]
+        if case .refused(let refusal) = answer { facts[.code] = "\(refusal.code.rawValue)" }
+        return facts
     }
 
     private func handle(_ answer: Answer, to question: Questions.Question) {
@@ -112,11 +134,10 @@ extension Gateway {
             }
             if refusal.code == .userBanned { self.close(connection, .banned) }
         case (.stale, _):
-            // Asked for an older session, before this connection logged in again.
-            if let asked = question.epoch, let own = connection.session?.caller.epoch, asked < own {
-                return self.refuse(connection, .notRegistered, requestID: requestID)
+            if self.isPast(question, connection) || self.questions.isLoggingIn(connection: connection.id) {
+                self.refuse(connection, .notRegistered, requestID: requestID)
             }
-            self.endSession(of: connection)
+            if !self.isPast(question, connection) { self.endUnlessLoggingIn(connection) }
         case (.done, _): break
         case (.reply(let type, let payload), _):
             self.reply(connection, type: type, payload: payload, requestID: requestID)
@@ -132,8 +153,9 @@ extension Gateway {
             }
             self.reply(connection, type: type, payload: payload, requestID: requestID)
             if !connection.isPast(session) { self.bind(connection, to: session) }
-        case (.refreshed(let successor, let type, let payload), _):
-            if !connection.isPast(successor) {
+        case (.refreshed(let successor, let type, let payload), let kind):
+            // Not if the connection has another token by now: from the same question put twice, or from a login.
+            if case .refresh(let presented) = kind, connection.session?.tokenHash == presented {
                 let transition = connection.transition ?? Transition()
                 transition.successor = successor
                 transition.oldTokenDiesAt = self.now + Limits.refreshOverlap.milliseconds
@@ -142,7 +164,7 @@ extension Gateway {
             self.reply(connection, type: type, payload: payload, requestID: requestID)
         case (.loggedOut(let type, let payload), _):
             self.reply(connection, type: type, payload: payload, requestID: requestID)
-            self.close(connection, .normal)
+            if !self.isPast(question, connection) { self.close(connection, .normal) }
         case (.accepted, _), (.page, _), (.session, _):
             // An answer that does not fit its question is a bug of the service that gave it.
             self.logger.error("answer does not fit", [:])
@@ -208,7 +230,7 @@ extension Gateway {
     private func deliver(_ outcomes: [Outcome], to id: ConnectionID) {
         guard let connection = self.connections[id], connection.isOpen else { return }
         let isFull = outcomes.count >= GatewayLimits.outcomesPerBindMax
-        let unconfirmed = outcomes.filter { !self.confirmed.isRepeated($0.number) }
+        let unconfirmed = outcomes.filter { !self.confirmed.sayAgain(ifConfirmed: $0.number) }
         guard !unconfirmed.isEmpty else {
             // The page was read before what was confirmed had left it; what lies behind is still to be told.
             if isFull { connection.mayHaveMore = true }
@@ -252,7 +274,7 @@ extension Gateway {
     /// - Returns: whether it is not on its way already.
     @discardableResult
     private func keep(_ number: Int64, on connection: Connection) -> Bool {
-        guard !self.confirmed.isRepeated(number) else {
+        guard !self.confirmed.sayAgain(ifConfirmed: number) else {
             // It may have come in a page, in place of one that is still to be told.
             connection.mayHaveMore = true
             return false

@@ -97,12 +97,13 @@ extension Gateway {
         await self.lookAtCanary()
     }
 
-    /// Notices that Redis has lost everything: presence is written anew, and the routers hear of every connection.
+    /// Notices that Redis has lost everything: the routers hear of every connection, and presence is written as they confirm it.
     private func lookAtCanary() async {
         let key = Keyspace.canary(self.node)
         do throws(BusError) {
-            guard try await self.bus.get(key) == nil else { return }
-            try await self.bus.set(key, to: [1], for: GatewayLimits.canaryTTL)
+            // Made to live longer, not written: written, it could hide that it was gone for a moment.
+            guard try await self.bus.get(key) == nil else { return self.bus.touchSoon([key], for: BusLimits.canaryTTL) }
+            try await self.bus.set(key, to: [1], for: BusLimits.canaryTTL)
         } catch {
             // Away. Whether it comes back with what it knew shows then.
             return
@@ -112,12 +113,6 @@ extension Gateway {
             return
         }
         self.logger.warning("bus was emptied", [.count: .number(self.bound.count)])
-        for (identity, connection) in self.bound {
-            guard let session = connection.session else { continue }
-            self.bus.setSoon(
-                Keyspace.presence(identity), to: self.presence(of: connection, session),
-                for: GatewayLimits.presenceTTL)
-        }
         self.announceAll()
     }
 }

@@ -63,8 +63,8 @@ package actor Gateway {
         self.bus = bus
         self.eventLoop = eventLoop
         self.logger = logger
-        self.limits = EdgeLimits(scale: configuration.rateLimitScale)
-        self.limiter = RateLimiter(bus: bus, scale: configuration.rateLimitScale)
+        self.limits = EdgeLimits(openConnections: configuration.openConnectionsMax, scale: configuration.rates.scale)
+        self.limiter = RateLimiter(bus: bus, rates: configuration.rates)
         self.trustedProxies = Set(configuration.trustedProxies.compactMap { ClientAddress($0) })
     }
 
@@ -192,7 +192,9 @@ package actor Gateway {
     private func flush() {
         self.isFlushScheduled = false
         if !self.announcements.isEmpty {
-            for (index, list) in self.announcements {
+            for (index, announced) in self.announcements {
+                // One that has ended in this very turn has had its end told already: it would stand there for good.
+                let list = announced.filter { self.connections[$0.connection]?.isOpen == true }
                 let stream = Keyspace.mailbox(Partition(index)!)
                 for start in stride(from: 0, to: list.count, by: GatewayLimits.announcementsPerJobMax) {
                     let part = Array(list[start..<min(start + GatewayLimits.announcementsPerJobMax, list.count)])
@@ -276,6 +278,14 @@ package actor Gateway {
                 if let pace = text.flatMap({ Pace(text: $0) }) { connection.rates.merge(pace, of: rate) }
             }
         }
+    }
+
+    /// Says in Redis where the identity is.
+    func showPresence(of connection: Connection) {
+        guard let session = connection.session else { return }
+        self.bus.setSoon(
+            Keyspace.presence(session.caller.identity), to: self.presence(of: connection, session),
+            for: GatewayLimits.presenceTTL)
     }
 
     /// What stands under an identity's presence key.

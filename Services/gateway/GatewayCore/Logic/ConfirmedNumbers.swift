@@ -17,8 +17,9 @@ struct ConfirmedNumbers {
         for number in numbers { self.remember(number) }
     }
 
-    /// Whether a client has confirmed this number lately. Then its router has not heard of that, and is told again.
-    mutating func isRepeated(_ number: Int64) -> Bool {
+    /// If a client has confirmed this number lately, its router has not heard of that, and is told again.
+    /// - Returns: whether a client has.
+    mutating func sayAgain(ifConfirmed number: Int64) -> Bool {
         guard self.recent.contains(number) || self.former.contains(number) else { return false }
         self.unsaid.append(number)
         return true

@@ -9,6 +9,8 @@ struct Questions {
         var kind: Kind
         /// Of the session for which it is asked.
         var epoch: Epoch?
+        /// Milliseconds of the gateway's clock.
+        var askedAt: Int64 = 0
     }
 
     enum Kind {
@@ -18,6 +20,8 @@ struct Questions {
         case fetch
         /// The frame that gives the connection a session.
         case login
+        /// - tokenHash: of the token that is to be replaced.
+        case refresh(tokenHash: Bytes32)
         /// Any other frame that a service answers.
         case frame
         /// Whose token is this?
@@ -34,6 +38,7 @@ struct Questions {
     mutating func ask(_ question: Question, at now: Int64) -> UInt64 {
         self.next += 1
         self.open[self.next] = question
+        self.open[self.next]!.askedAt = now
         self.deadlines.append((self.next, now + GatewayLimits.answerMax.milliseconds))
         return self.next
     }

@@ -145,11 +145,6 @@ package enum WebSocketWriter {
         for part in parts { buffer.writeBytes(part) }
     }
 
-    /// The head of a text frame whose `count` bytes of payload the caller writes behind it.
-    package static func textHead(_ count: Int, to buffer: inout ByteBuffer) {
-        Self.head(0x81, count, to: &buffer)
-    }
-
     package static func ping(_ payload: [UInt8], to buffer: inout ByteBuffer) {
         Self.head(0x89, payload.count, to: &buffer)
         buffer.writeBytes(payload)

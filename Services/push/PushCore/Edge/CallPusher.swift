@@ -147,6 +147,11 @@ package final class CallPusher: Sendable {
             }
             guard case .later(_, let after) = attempt.answer else {
                 if attempt.answer == .refused { await self.giveUp(push, wake, attempt, tries: failures + 1) }
+                if attempt.answer == .sent, push.kind != .callOver, try await self.mark(of: wake) == .over {
+                    // The end was pushed while this was under way, and may have come first.
+                    let over = Push(kind: .callOver, wakeID: wake.wakeID, expires: end)
+                    return try await self.tryFor(over, wake, entry, while: end)
+                }
                 return self.acknowledge(entry)
             }
             failures += 1

@@ -33,11 +33,13 @@ package final class GroupConsumer: Sendable {
     /// Works until its task is cancelled, or until `drain`.
     package func run() async {
         var claimedAt: ContinuousClock.Instant?
+        var ages: EntryAges?
         while !Task.isCancelled, !self.isDraining.withLock({ $0 }) {
             do throws(BusError) {
                 var entries: [StreamEntry] = []
                 if claimedAt.map({ .now - $0 >= RouterLimits.groupClaimEvery }) ?? true {
                     claimedAt = .now
+                    ages = EntryAges(serverTime: try await self.bus.time())
                     entries = try await self.bus.claim(
                         from: Keyspace.groups.name, group: Self.group, consumer: self.consumer, idle: self.claimIdle,
                         limit: RouterLimits.groupJobsMax)
@@ -47,8 +49,9 @@ package final class GroupConsumer: Sendable {
                         from: Keyspace.groups.name, group: Self.group, consumer: self.consumer,
                         limit: RouterLimits.groupJobsMax, patience: RouterLimits.readPatience)
                 }
+                let known = ages
                 await withDiscardingTaskGroup { jobs in
-                    for entry in entries { jobs.addTask { await self.serve(entry) } }
+                    for entry in entries { jobs.addTask { await self.serve(entry, age: known?.age(of: entry.id) ?? .zero) } }
                 }
             } catch {
                 self.logger.warning("jobs not taken", [.error: "\(error)"])
@@ -64,7 +67,7 @@ package final class GroupConsumer: Sendable {
         for await _ in self.drained.stream {}
     }
 
-    private func serve(_ entry: StreamEntry) async {
+    private func serve(_ entry: StreamEntry, age: Duration) async {
         let request: ServiceRequest
         do {
             request = try ServiceRequest(decoding: entry.bytes)
@@ -73,7 +76,13 @@ package final class GroupConsumer: Sendable {
             self.logger.error("job not understood", [.error: "\(error)"])
             return self.acknowledge(entry)
         }
+        let clock = ContinuousClock.now
+        guard age < ServiceRequest.frameAgeMax else {
+            self.logger.debug("question too old", request.facts(since: clock))
+            return self.acknowledge(entry)
+        }
         let reply = await self.desk.handle(request)
+        self.logger.debug("question handled", request.facts(since: clock))
         let answer = NodeEvent.answer(question: request.answer.question, reply.answer)
         for (node, events) in reply.others {
             self.bus.publish(NodeNotice(events: events), to: Keyspace.node(node))

@@ -178,7 +178,7 @@ extension Router {
                 "message judged",
                 [
                     .messageId: "\(envelope.messageID)", .whisperId: "\(envelope.to)", .reason: "\(result.verdict)",
-                    .latencyMs: .number(now - envelope.receivedAt.milliseconds),
+                    .trace: "\(envelope.answer.trace)", .latencyMs: .number(now - envelope.receivedAt.milliseconds),
                 ])
             switch result.verdict {
             case .accepted: self.metrics.accepted.increment()
@@ -338,6 +338,13 @@ extension Router {
             let last = found.letters.last?.mail.number
             let next = found.hasMore ? last.map { Cursor(after: $0) } : nil
             outbox.answer(fetch.answer, .page(found.letters.map(\.mail), next: next))
+            self.logger.debug(
+                "question handled",
+                [
+                    .trace: "\(fetch.answer.trace)", .frame: "\(FetchPending.definition.type)",
+                    .whisperId: "\(fetch.caller.identity)", .connId: .number(fetch.connection.value),
+                    .count: .number(found.letters.count),
+                ])
             if let session = self.sessions[fetch.caller.identity], session.connection == fetch.connection,
                 session.node == fetch.answer.node
             {
@@ -365,13 +372,22 @@ extension Router {
         var outbox = self.makeOutbox()
         let questions = work.map(\.question)
         let found = try MailboxTable.letters(try await self.store.query(MailboxTable.read(questions)), for: questions)
-        for ((identity, _), letters) in zip(work, found) where !letters.isStale {
+        for ((identity, _), letters) in zip(work, found) {
             guard let session = self.sessions[identity] else { continue }
+            guard !letters.isStale else {
+                self.end(session, &outbox)
+                continue
+            }
             let mail = letters.letters.map(\.mail)
             self.sessions[identity]!.caughtUp(mail.map(\.number), isAll: !letters.hasMore, at: self.now)
             if !mail.isEmpty { outbox.add(.mail(session.connection, mail, again: false), for: session.node) }
         }
         outbox.send()
+    }
+
+    /// The Notice of a newer login was lost: its connection is told once more, as long as it is there.
+    private func end(_ session: MailboxSession, _ outbox: inout Outbox) {
+        outbox.add(.replaced(session.connection, session.caller.epoch), for: session.node)
     }
 
     /// Mail that was held back too long, or not acknowledged.
@@ -398,8 +414,12 @@ extension Router {
         var outbox = self.makeOutbox()
         let questions = late.map(\.question)
         let found = try MailboxTable.letters(try await self.store.query(MailboxTable.read(questions)), for: questions)
-        for ((identity, _), letters) in zip(late, found) where !letters.isStale {
+        for ((identity, _), letters) in zip(late, found) {
             guard let session = self.sessions[identity] else { continue }
+            guard !letters.isStale else {
+                self.end(session, &outbox)
+                continue
+            }
             // A busy client always has mail under way: only what it has had for long is late. What was accepted later than
             // now was accepted by a clock that has been set back since.
             let young = now - self.configuration.resendAfter.milliseconds + 1...now

@@ -252,8 +252,9 @@ package actor Router {
     /// with it are looked for.
     private func lookAtCanary() async throws(BusError) {
         let key = Keyspace.canary(self.process)
-        guard try await self.bus.get(key) == nil else { return }
-        try await self.bus.set(key, to: [1], for: .seconds(3_600))
+        // Made to live longer, not written: written, it could hide that it was gone for a moment.
+        guard try await self.bus.get(key) == nil else { return self.bus.touchSoon([key], for: BusLimits.canaryTTL) }
+        try await self.bus.set(key, to: [1], for: BusLimits.canaryTTL)
         guard self.hasCanary else {
             self.hasCanary = true
             return

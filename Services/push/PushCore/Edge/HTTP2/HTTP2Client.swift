@@ -72,9 +72,6 @@ package actor HTTP2Client {
     /// Connections made so far.
     package var connectionsMade: Int { Int(self.lastLink) }
 
-    /// Whether nothing is under way.
-    package var isIdle: Bool { self.exchanges.isEmpty }
-
     /// Sends a request and waits for its answer, whatever its status.
     package func send(_ request: HTTP2Request, within patience: Duration) async throws(HTTP2Error) -> HTTP2Response {
         guard self.exchanges.count < HTTP2Limits.waitingMax else { throw .full }

@@ -1,0 +1,260 @@
+import Bus
+import Contract
+import Testing
+
+@testable import GatewayCore
+
+private let sender = WhisperID("WSP-JBPU-D452-TLT4")!
+
+private func session(epoch: Int64, token: String) -> Session { .of(identity: "\(sender)", token: token, epoch: epoch) }
+
+extension NodeEvent {
+    fileprivate static func loggedIn(_ request: ServiceRequest, _ session: Session) -> NodeEvent {
+        .answer(question: request.answer.question, .loggedIn(session, type: "register_ack", payload: Array("{}".utf8)))
+    }
+
+    fileprivate static func refreshed(_ request: ServiceRequest, _ session: Session) -> NodeEvent {
+        .answer(question: request.answer.question, .refreshed(session, type: "session_refresh_ack", payload: Array("{}".utf8)))
+    }
+}
+
+extension Frames {
+    fileprivate static func refresh(session: String = token) -> String {
+        self.frame("session_refresh", SessionRefresh.definition.samples[0], requestID: "r1", session: session)
+    }
+}
+
+extension GatewayBench {
+    /// The next Job of the sender's partition is a fetch, of a session of this epoch.
+    fileprivate func fetch(epoch: Int64, at place: SourceLocation = #_sourceLocation) async throws -> FetchRequest? {
+        guard case .fetch(let fetch) = try await self.job(of: Partition(of: sender)) else {
+            Issue.record("no fetch", sourceLocation: place)
+            return nil
+        }
+        #expect(fetch.caller.epoch.value == epoch, sourceLocation: place)
+        return fetch
+    }
+}
+
+/// Answers overtake each other, come twice, and come when what they are about has changed (contract §4).
+@Suite(.timeLimit(.minutes(1))) struct SessionRaceTests {
+    /// Two logins of one connection, of which the older is answered last, a refresh of the older, and a cache that is behind.
+    @Test func aConnectionDoesNotGoBackToAnOlderSession() async throws {
+        try await GatewayBench.run { bench in
+            let (client, connection) = try await bench.boundClient(session(epoch: 3, token: token))
+            try await client.send(Frames.proof(requestID: "older"))
+            let older = try await bench.request()
+            try await client.send(Frames.proof(requestID: "newer"))
+            let newer = try await bench.request()
+            let (five, four) = (String(repeating: "5", count: 43), String(repeating: "4", count: 43))
+            try await bench.tell(
+                .loggedIn(newer, session(epoch: 5, token: five)), .loggedIn(older, session(epoch: 4, token: four)))
+            #expect(try await client.json().requestID == "newer")
+            #expect(try await client.json().requestID == "older")
+            guard case .bound(let bound) = try await bench.job(of: Partition(of: sender)) else { return #expect(Bool(false)) }
+            #expect(bound.map(\.caller.epoch.value) == [5])
+
+            try await bench.cache(session(epoch: 4, token: four))
+            try await client.send(Frames.fetch(session: four))
+            #expect(try await client.json().code == "NOT_REGISTERED")
+            try await bench.tell(.replaced(connection, Epoch(value: 4)))
+            try await client.send(Frames.fetch(session: five))
+            guard case .fetch(let fetch) = try await bench.job(of: Partition(of: sender)) else { return #expect(Bool(false)) }
+            #expect(fetch.caller.epoch.value == 5)
+        }
+    }
+
+    /// A refresh whose token was never used, and then a login: the next token of the older session is worth nothing.
+    @Test(arguments: [true, false])
+    func aLoginEndsTheRefreshBeforeIt(refreshIsAnsweredLast: Bool) async throws {
+        try await GatewayBench.run { bench in
+            let (client, _) = try await bench.boundClient()
+            try await client.send(Frames.refresh())
+            let refresh = try await bench.request()
+            try await client.send(Frames.proof())
+            let login = try await bench.request()
+            let (next, new) = (String(repeating: "n", count: 43), String(repeating: "b", count: 43))
+            let answers: [NodeEvent] = [
+                .refreshed(refresh, session(epoch: 1, token: next)), .loggedIn(login, session(epoch: 2, token: new)),
+            ]
+            for answer in refreshIsAnsweredLast ? answers.reversed() : answers { try await bench.tell(answer) }
+            for _ in answers { #expect(try await client.json().type?.hasSuffix("_ack") == true) }
+            guard case .bound(let bound) = try await bench.job(of: Partition(of: sender)) else { return #expect(Bool(false)) }
+            #expect(bound.map(\.caller.epoch.value) == [2])
+
+            try await bench.cache(session(epoch: 1, token: next))
+            try await client.send(Frames.fetch(session: next))
+            #expect(try await client.json().code == "NOT_REGISTERED")
+            try await client.send(Frames.fetch(session: new))
+            guard case .fetch(let fetch) = try await bench.job(of: Partition(of: sender)) else { return #expect(Bool(false)) }
+            #expect(fetch.caller.epoch.value == 2)
+        }
+    }
+
+    /// The same with two sockets: the older login, answered last, ends itself and not the newer one.
+    @Test func aConnectionOfAnOlderSessionDoesNotEndTheNewerOne() async throws {
+        try await GatewayBench.run { bench in
+            let (newer, _) = try await bench.boundClient(session(epoch: 6, token: token))
+            let older = try await bench.client()
+            try await older.send(Frames.proof())
+            let request = try await bench.request()
+            try await bench.tell(.loggedIn(request, session(epoch: 5, token: String(repeating: "5", count: 43))))
+            #expect(try await older.json().type == "register_ack")
+            #expect(try await older.json().code == "AUTH_FAILED")
+            #expect(try await older.closeCode() == 4001)
+
+            // A token that the cache should have forgotten.
+            let four = String(repeating: "4", count: 43)
+            try await bench.cache(session(epoch: 4, token: four))
+            let oldest = try await bench.client()
+            try await oldest.send(Frames.fetch(session: four))
+            #expect(try await oldest.json().code == "AUTH_FAILED")
+            #expect(try await oldest.closeCode() == 4001)
+
+            try await newer.send(Frames.fetch())
+            _ = try await bench.fetch(epoch: 6)
+        }
+    }
+
+    /// The router judges a frame of the older session while the login is being answered.
+    @Test func aStaleAnswerDoesNotEndAConnectionThatLogsIn() async throws {
+        try await GatewayBench.run { bench in
+            let (client, _) = try await bench.boundClient()
+            try await client.send(Frames.proof())
+            let login = try await bench.request()
+            try await client.send(Frames.fetch())
+            let fetch = try #require(try await bench.fetch(epoch: 1))
+            let new = String(repeating: "b", count: 43)
+            try await bench.tell(
+                .answer(question: fetch.answer.question, .stale), .loggedIn(login, session(epoch: 2, token: new)))
+            #expect(try await client.json().code == "NOT_REGISTERED")
+            #expect(try await client.json().type == "register_ack")
+            guard case .bound = try await bench.job(of: Partition(of: sender)) else { return #expect(Bool(false)) }
+            try await client.send(Frames.fetch(session: new))
+            _ = try await bench.fetch(epoch: 2)
+        }
+    }
+
+    /// If the login fails, the stale session ends as it would have.
+    @Test func aStaleAnswerEndsAConnectionWhoseLoginFails() async throws {
+        try await GatewayBench.run { bench in
+            let (client, connection) = try await bench.boundClient()
+            try await bench.tell(.bound(connection, isCaughtUp: true))
+            try await client.send(Frames.proof())
+            let login = try await bench.request()
+            try await client.send(Frames.fetch())
+            let fetch = try #require(try await bench.fetch(epoch: 1))
+            try await bench.tell(
+                .answer(question: fetch.answer.question, .stale),
+                .answer(question: login.answer.question, .refused(Refusal(.authFailed, "no"))))
+            #expect(try await client.json().code == "NOT_REGISTERED")
+            #expect(try await client.json().code == "AUTH_FAILED")
+            guard case .bound = try await bench.job(of: Partition(of: sender)) else { return #expect(Bool(false)) }
+            try await bench.tell(.replaced(connection, Epoch(value: 1)))
+            #expect(try await client.json().code == "AUTH_FAILED")
+            #expect(try await client.closeCode() == 4001)
+        }
+    }
+
+    @Test func aLogoutOfAnOlderSessionDoesNotEndTheNewerOne() async throws {
+        try await GatewayBench.run { bench in
+            let (client, _) = try await bench.boundClient()
+            try await client.send(Frames.logout(session: token))
+            let logout = try await bench.request()
+            try await client.send(Frames.proof())
+            let login = try await bench.request()
+            let new = String(repeating: "b", count: 43)
+            try await bench.tell(
+                .loggedIn(login, session(epoch: 2, token: new)),
+                .answer(question: logout.answer.question, .loggedOut(type: "logout_ack", payload: Array("{}".utf8))))
+            #expect(try await client.json().type == "register_ack")
+            #expect(try await client.json().type == "logout_ack")
+            guard case .bound = try await bench.job(of: Partition(of: sender)) else { return #expect(Bool(false)) }
+            try await client.send(Frames.fetch(session: new))
+            _ = try await bench.fetch(epoch: 2)
+        }
+    }
+
+    /// One refresh asked for twice gives the same token twice. When the second answer comes, that token is in use.
+    @Test func aRefreshAnsweredTwiceLeavesItsTokenAlive() async throws {
+        try await GatewayBench.run { bench in
+            let (client, _) = try await bench.boundClient()
+            var requests: [ServiceRequest] = []
+            for _ in 0..<2 {
+                try await client.send(Frames.refresh())
+                requests.append(try await bench.request())
+            }
+            let next = String(repeating: "n", count: 43)
+            try await bench.tell(.refreshed(requests[0], session(epoch: 1, token: next)))
+            #expect(try await client.json().type == "session_refresh_ack")
+            try await client.send(Frames.fetch(session: next))
+            _ = try await bench.fetch(epoch: 1)
+            try await bench.tell(.refreshed(requests[1], session(epoch: 1, token: next)))
+            #expect(try await client.json().type == "session_refresh_ack")
+            for _ in 0..<2 {
+                try await client.send(Frames.fetch(session: next))
+                _ = try await bench.fetch(epoch: 1)
+            }
+            // The one before stays what it is.
+            try await client.send(Frames.fetch(session: token))
+            #expect(try await client.json().code == "NOT_REGISTERED")
+        }
+    }
+
+    /// While one token is looked up all frames wait. What becomes of it is said of its own frames alone.
+    @Test(arguments: [true, false])
+    func aTokenThatIsNobodysLeavesTheOthersAlone(isKnown: Bool) async throws {
+        try await GatewayBench.run { bench in
+            let (client, _) = try await bench.boundClient()
+            let dead = String(repeating: "d", count: 43)
+            try await client.send(Frames.fetch(requestID: "dead", session: dead))
+            let request = try await bench.request()
+            try await client.send(Frames.fetch(requestID: "waits"))
+            let answer: Answer = isKnown ? .session(nil) : .refused(Refusal(.internalError, "away"))
+            try await bench.tell(.answer(question: request.answer.question, answer))
+            let refused = try await client.json()
+            #expect(refused.requestID == "dead")
+            #expect(refused.code == (isKnown ? "NOT_REGISTERED" : "INTERNAL_ERROR"))
+            _ = try await bench.fetch(epoch: 1)
+        }
+    }
+
+    /// Announcements are put together at the end of a turn, ends are told at once: one that ended in the same turn would be taken
+    /// for connected as long as its gateway lives.
+    @Test func aConnectionIsNotAnnouncedBehindItsOwnEnd() async throws {
+        try await GatewayBench.run { bench in
+            let (_, first) = try await bench.boundClient()
+            await bench.gateway.announceAndEnd(first)
+            guard case .unbound(sender, _, first) = try await bench.job(of: Partition(of: sender)) else { return #expect(Bool(false)) }
+            let (_, second) = try await bench.boundClient()
+            #expect(second != first)
+        }
+    }
+
+    /// Where the identity is has been lost with Redis' memory, or while Redis was away: it is written again for a connection that
+    /// its router confirms, and for no other.
+    @Test func presenceIsWrittenAgainWhenARouterConfirmsAConnection() async throws {
+        try await GatewayBench.run { bench in
+            let (_, connection) = try await bench.boundClient()
+            try await bench.tell(.bound(connection, isCaughtUp: true))
+            try await bench.tellAll(.partitionAdopted(Partition(of: sender)))
+            guard case .bound = try await bench.job(of: Partition(of: sender)) else { return #expect(Bool(false)) }
+            let key = Keyspace.presence(sender)
+            try await bench.bus.delete([key])
+            try await bench.tell(.bound(connection, isCaughtUp: true))
+            while try await bench.bus.get(key) == nil {
+                try Task.checkCancellation()
+                await Task.yield()
+            }
+        }
+    }
+}
+
+extension Gateway {
+    /// Both within one turn of its loop.
+    fileprivate func announceAndEnd(_ id: ConnectionID) {
+        guard let connection = self.connections[id] else { return }
+        self.announce(connection)
+        self.disconnected(id)
+    }
+}
