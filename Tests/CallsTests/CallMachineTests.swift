@@ -172,6 +172,39 @@ extension CallMachine {
         #expect(!call.sent().contains(.incoming))
     }
 
+    /// The answer was written to a socket that nobody reads any more: the caller changes networks just then.
+    @Test func aCallerWhoComesBackGetsTheAnswerAgainUntilItHasSpoken() {
+        var call = newCall()
+        call.writeAll()
+        call.writeAll()
+        #expect(call.say(.answer, by: .callee) == nil)
+        #expect(call.say(.candidate, by: .callee) == nil)
+        call.writeAll()
+        call.connected(.caller, on: elsewhere)
+        #expect(call.sent() == [.answer, .candidate])
+        call.tick(at: start + CallLimits.resendAfter)
+        call.writeAll()
+        // It asks once more, on the same connection.
+        call.asked("r3", on: elsewhere, at: start)
+        #expect(call.sent() == [.answer, .candidate])
+        call.tick(at: start + CallLimits.resendAfter)
+        call.writeAll()
+        _ = call.said(.candidate, by: .caller, on: elsewhere, mark: 7, payload: [], at: start)
+        call.connected(.caller, on: here)
+        #expect(call.sent() == [.candidate])
+        #expect(call.parcels.allSatisfy { $0.side == .callee })
+    }
+
+    /// Also the end.
+    @Test func whoeverComesBackAfterTheEndHearsOfIt() {
+        var call = newCall()
+        call.writeAll()
+        #expect(call.say(.end(nil), by: .caller) == nil)
+        call.writeAll()
+        call.connected(.callee, on: elsewhere)
+        #expect(call.sent() == [.end])
+    }
+
     @Test func aReceiptOfAnEarlierConnectionProvesNothing() {
         var call = newCall()
         let sent = call.dispatch(at: start)

@@ -110,16 +110,19 @@ import Testing
             }
         }
         let interruptions = try events().count { $0 == "routing interrupted" }
-        try await Cluster.collide(with: "UPDATE router.outcomes SET segment = 3 WHERE message_id = '\(id)' AND segment < 3") {
+        let row = "UPDATE router.outcomes SET segment = 3 WHERE message_id = '\(id)' AND segment < 3"
+        let back = try await Cluster.collide(with: row) {
             let back = try await Cluster.reconnected(alice, gateway: 2)
             try await back.ask("update_tokens").expecting("tokens_updated")
             #expect(try await back.client.next("message_delivered").payload.id == id)
+            return back
         }
         try await waitUntil("the outcome is confirmed", within: .seconds(10), every: .milliseconds(50)) {
             try await Cluster.database("SELECT count(*) FROM router.outcomes WHERE message_id = '\(id)'") == "0"
         }
         #expect(try events().contains("batch met another transaction"))
         #expect(try events().count { $0 == "routing interrupted" } == interruptions)
+        #expect(back.client.ending == nil)
     }
 
     private static let name = "forgotten"

@@ -35,7 +35,8 @@ package enum GroupFrames {
         ])
 
     package static let groups = ServerFrameDefinition(
-        "groups", about: "All groups that the caller is a member of.", answers: ["group_list"],
+        "groups", about: "The groups that the caller is a member of. With more than 12,000 members in all, those that changed longest ago are left out.",
+        answers: ["group_list"],
         fields: [Field("groups", .array(of: .object(Self.group), count: 0...Int.max))],
         samples: [#"{"groups":[\#(Self.sample)]}"#])
 }

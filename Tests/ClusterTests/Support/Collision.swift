@@ -4,7 +4,9 @@ import TestKit
 extension Cluster {
     /// Executes statements in a transaction that is committed once another one waits for it.
     /// - Parameter action: begins when they have been executed, and brings about the other.
-    static func collide(with statements: String, _ action: () async throws -> Void) async throws {
+    /// - Returns: what it returns. A client that is not returned hangs up when the action is done.
+    @discardableResult
+    static func collide<T>(with statements: String, _ action: () async throws -> T) async throws -> T {
         let name = "collision \(newUUID())"
         async let committed = self.database(
             """
@@ -24,7 +26,8 @@ extension Cluster {
             try await self.database(
                 "SELECT count(*) FROM pg_stat_activity WHERE application_name = '\(name)' AND wait_event = 'PgSleep'") == "1"
         }
-        try await action()
+        let result = try await action()
         _ = try await committed
+        return result
     }
 }

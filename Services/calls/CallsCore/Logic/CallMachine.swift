@@ -138,7 +138,11 @@ package struct CallMachine: Equatable, Sendable {
         self.connected(.caller, on: leg)
         self.question = requestID.map { Question(requestID: $0, leg: leg) }
         // What the caller may have missed is said again; the callee hears nothing twice.
-        guard !self.parcels.contains(where: { $0.side == .caller }) else { return }
+        let kept = self.parcels.filter { $0.side == .caller }
+        guard kept.isEmpty else {
+            if kept.allSatisfy({ $0.progress == .written }) { self.sayAgain(to: .caller) }
+            return
+        }
         switch self.phase {
         case .ringing(.some), .answered: self.add(.ringing, to: .caller, self.ringingPayload(at: now))
         case .ended(let reason, let endedAt, by: _, answeredAt: _):
@@ -155,6 +159,7 @@ package struct CallMachine: Equatable, Sendable {
         _ saying: Saying, by side: CallSide, on leg: CallLeg, mark: Int64, payload: [UInt8], at now: Timestamp
     ) -> Refusal? {
         self.connected(side, on: leg)
+        self.isHeard(side)
         switch saying {
         case .answer: return self.answered(by: side, mark, payload, at: now)
         case .candidate: return self.candidate(from: side, mark, payload)
@@ -197,19 +202,23 @@ package struct CallMachine: Equatable, Sendable {
         guard !self.marks.contains(mark) else { return nil }
         if self.marks.count >= CallLimits.marksMax { self.marks.removeFirst() }
         self.marks.append(mark)
-        let kept = self.parcels.filter { $0.side == side.other && $0.kind == .candidate }
+        var kept = self.parcels.filter { $0.side == side.other && $0.kind == .candidate }
         let open = kept.count { $0.progress != .written }
         let openMax =
             self.leg(of: side.other) == nil ? Limits.callCandidatesBufferedMax : CallLimits.candidatesUnderWayMax
-        guard open < openMax, kept.reduce(payload.count, { $0 + $1.payload.count }) <= CallLimits.candidateBytesMax else {
+        var bytes = kept.reduce(payload.count) { $0 + $1.payload.count }
+        // What has been written makes room for what has not.
+        while kept.count >= Limits.callCandidatesBufferedMax || bytes > CallLimits.candidateBytesMax,
+            let oldest = kept.firstIndex(where: { $0.progress == .written })
+        {
+            let parcel = kept.remove(at: oldest)
+            bytes -= parcel.payload.count
+            self.parcels.removeAll { $0.number == parcel.number }
+        }
+        guard open < openMax, bytes <= CallLimits.candidateBytesMax else {
             // The sender is not told: it has no use for it, and the call may well come about without this path.
             self.candidatesDropped += 1
             return nil
-        }
-        if kept.count >= Limits.callCandidatesBufferedMax,
-            let oldest = kept.first(where: { $0.progress == .written })
-        {
-            self.parcels.removeAll { $0.number == oldest.number }
         }
         self.add(.candidate, to: side.other, payload)
         return nil
@@ -268,9 +277,20 @@ package struct CallMachine: Equatable, Sendable {
         guard self.leg(of: side) != leg else { return }
         self.setLeg(leg, of: side)
         self.keepOnlyTheEnd(for: side)
+        self.sayAgain(to: side)
+    }
+
+    private mutating func sayAgain(to side: CallSide) {
         for index in self.parcels.indices where self.parcels[index].side == side {
             self.parcels[index].progress = .waiting
         }
+    }
+
+    /// A side that speaks has what was written to it: a socket that only took the bytes may be one that nobody reads any more. While
+    /// it rings the callee may come by another connection all the same, and needs the whole.
+    private mutating func isHeard(_ side: CallSide) {
+        guard side == .caller || !self.isRinging else { return }
+        self.parcels.removeAll { $0.side == side && $0.progress == .written }
     }
 
     /// Somebody looked where a side is. Only news if that was not known.
@@ -304,12 +324,8 @@ package struct CallMachine: Equatable, Sendable {
         // The side has moved meanwhile: it gets the parcel where it is now.
         guard self.leg(of: parcel.side) == leg else { return }
         guard isWritten else { return self.lost(parcel.side, on: leg) }
-        guard case .ringing(let reachedAt) = self.phase, parcel.side == .callee else {
-            self.parcels.remove(at: index)
-            return
-        }
         self.parcels[index].progress = .written
-        if parcel.kind == .incoming, reachedAt == nil {
+        if parcel.kind == .incoming, case .ringing(nil) = self.phase {
             self.phase = .ringing(reachedAt: now)
             self.add(.ringing, to: .caller, self.ringingPayload(at: now))
         }

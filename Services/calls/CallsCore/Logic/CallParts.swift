@@ -24,7 +24,7 @@ package enum CallEndReason: String, CaseIterable, Sendable {
     case ended, declined, busy, timeout, failed, cancelled
 }
 
-/// A frame for one side, kept until its gateway has written it.
+/// A frame for one side, kept until that side has it for sure.
 package struct CallParcel: Equatable, Sendable {
     package enum Kind: Int16, Sendable {
         case incoming = 1
@@ -49,7 +49,8 @@ package struct CallParcel: Equatable, Sendable {
         case waiting
         /// On its way to the side's leg. Goes back to `waiting` if nothing is heard of it.
         case sent(at: Timestamp)
-        /// The leg has it. Kept only while it rings, for a callee who comes back on another connection.
+        /// The leg's socket has it, which nobody may read any more: kept until the side says something, and for the callee as long as it
+        /// rings. Whoever comes by another connection gets it again.
         case written
     }
 
