@@ -8,17 +8,24 @@ import Testing
 
     @Test mutating func aHundredMessagesMakeOneWakeUp() {
         let pause = RouterLimits.wakePause.milliseconds
-        let wakes = [0, 1, pause - 1, pause].map { self.memory.shouldWake(identity(1), at: $0) }
+        let wakes = [0, 1, pause - 1, pause].map { self.memory.shouldWake(identity(1), isForMail: true, at: $0) }
         #expect(wakes == [true, false, false, true])
-        let isAnotherWoken = self.memory.shouldWake(identity(2), at: 0)
+        let isAnotherWoken = self.memory.shouldWake(identity(2), isForMail: true, at: 0)
         #expect(isAnotherWoken)
+    }
+
+    /// Somebody goes, and mail may have been left; push finds none and wakes nobody. Then mail comes.
+    @Test mutating func aWakeUpThatMayHaveFoundNothingIsNotRemembered() {
+        let isWoken = self.memory.shouldWake(identity(1), isForMail: false, at: 0)
+        let isWokenByMail = self.memory.shouldWake(identity(1), isForMail: true, at: 1)
+        #expect(isWoken && isWokenByMail)
     }
 
     /// Woken, read everything, gone again, all within the pause: what comes now finds nobody else to tell.
     @Test mutating func whoeverCameIsWokenAnew() {
-        _ = self.memory.shouldWake(identity(1), at: 0)
+        _ = self.memory.shouldWake(identity(1), isForMail: true, at: 0)
         self.memory.came(identity(1))
-        let isWokenAgain = self.memory.shouldWake(identity(1), at: 1)
+        let isWokenAgain = self.memory.shouldWake(identity(1), isForMail: true, at: 1)
         #expect(isWokenAgain)
     }
 }

@@ -285,9 +285,9 @@ package actor Router {
         if session.mayLeaveMail, self.mailboxes.mayHold(identity) { self.wake(identity) }
     }
 
-    /// - Parameter message: the one that is waiting, if it is a new one.
+    /// - Parameter message: the one that is waiting, if it is a new one. Otherwise some may wait.
     func wake(_ identity: WhisperID, for message: UUIDText? = nil) {
-        guard self.wakes.shouldWake(identity, at: self.now) else {
+        guard self.wakes.shouldWake(identity, isForMail: message != nil, at: self.now) else {
             return self.logger.debug("woken already", [.messageId: "\(message?.description ?? "")", .whisperId: "\(identity)"])
         }
         let wake = Wake(recipient: identity, reason: .message, wakeID: .random(), queuedAt: .now)

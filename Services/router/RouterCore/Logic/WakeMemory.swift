@@ -5,7 +5,10 @@ import Contract
 struct WakeMemory {
     private var wokenAt: [WhisperID: Int64] = [:]
 
-    mutating func shouldWake(_ identity: WhisperID, at now: Int64) -> Bool {
+    /// - Parameter isForMail: mail has just been stored. If mail only may wait, push may find that none does, and wake nobody:
+    ///   that is not remembered, so that the next mail wakes.
+    mutating func shouldWake(_ identity: WhisperID, isForMail: Bool, at now: Int64) -> Bool {
+        guard isForMail else { return true }
         if let last = self.wokenAt[identity], now - last < RouterLimits.wakePause.milliseconds { return false }
         if self.wokenAt.count >= RouterLimits.wakesRememberedMax { self.wokenAt.removeAll(keepingCapacity: true) }
         self.wokenAt[identity] = now
