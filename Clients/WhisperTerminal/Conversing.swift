@@ -94,6 +94,29 @@ func describe(_ alarm: Alarm, name: (WhisperID) -> String) -> String {
     }
 }
 
+/// - Returns: `nil` when all is well.
+func describe(_ news: BackupNews) -> String? {
+    switch news {
+    case .written: nil
+    case .unreadable:
+        "WARNING: your words do not open the backup of your contacts at the server. It is left as it is; changes stay here only."
+    case .tooLarge(let bytes):
+        "Your contacts are too many for a backup: \(bytes) bytes, and \(Limits.backupBytesMax) is the most. Changes stay here only."
+    case .refused(let status): "The server does not take the backup of your contacts (\(status)). Changes stay here only."
+    }
+}
+
+/// - Parameter missing: in the backup, but without keys as yet.
+func describe(restored added: Int, missing: Int) -> String {
+    let back =
+        switch added {
+        case 0: missing == 0 ? "There were no contacts to bring back." : "No contact is back yet."
+        case 1: "1 contact is back."
+        default: "\(added) contacts are back."
+        }
+    return missing == 0 ? back : "\(back) Keys are still missing for \(missing); each command that connects asks again."
+}
+
 func describe(_ reason: FailureReason) -> String {
     switch reason {
     case .noSuchPerson: "nobody has this Whisper ID"

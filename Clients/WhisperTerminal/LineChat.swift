@@ -73,7 +73,8 @@ struct LineChat {
         case .connection(.online): return "● online"
         case .connection(.away(let why, _)): return "○ away: \(why)"
         case .alarm(let alarm): return describe(alarm) { "\($0)" }
-        case .connection, .caughtUp, .newContact: return nil
+        case .backup(let news): return describe(news)
+        case .connection, .caughtUp, .newContact, .restored: return nil
         }
     }
 

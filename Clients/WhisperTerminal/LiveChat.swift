@@ -140,7 +140,9 @@ struct LiveChat {
             guard !self.saidAway else { return }
             self.saidAway = true
             self.say("The server is away (\(why)). What you write is kept and goes out later.", self.style.yellow)
-        case .connection, .caughtUp: break
+        case .backup(let news):
+            if let words = describe(news) { self.say(words, self.style.yellow) }
+        case .connection, .caughtUp, .restored: break
         }
     }
 

@@ -21,6 +21,8 @@ final class FakeServer: ServerLink {
         var challenge = Array("whisper-register".utf8) + Sodium.random(16)
         /// Keys given out in place of the true ones.
         var falseKeys: [String: PublicKeys] = [:]
+        /// Backups are written, but the answer is lost.
+        var losesBackupAnswers = 0
         var pageSize = 2
     }
 
@@ -56,6 +58,9 @@ final class FakeServer: ServerLink {
         var seen: [String] = []
         var receipts: [String] = []
         var logins = 0
+        var backups: [String: [UInt8]] = [:]
+        /// Grows with each backup that is written: the latest is everybody's `ETag`.
+        var backupsWritten = 0
         /// Receipts for people who are away.
         var waitingReceipts: [String: [String]] = [:]
     }
@@ -69,6 +74,16 @@ final class FakeServer: ServerLink {
     /// `status messageId`, as they came.
     var receipts: [String] { self.state.withLock { $0.receipts } }
     var logins: Int { self.state.withLock { $0.logins } }
+    var backupsWritten: Int { self.state.withLock { $0.backupsWritten } }
+    /// The body of the last `PUT`.
+    func backup(of id: WhisperID) -> [UInt8]? { self.state.withLock { $0.backups["\(id)"] } }
+    /// Another device writes, or an operator loses what there was.
+    func setBackup(_ body: [UInt8]?, of id: WhisperID) {
+        self.state.withLock { state in
+            state.backups["\(id)"] = body
+            state.backupsWritten += 1
+        }
+    }
     func waiting(for id: WhisperID) -> Int { self.state.withLock { $0.mail["\(id)"]?.count ?? 0 } }
 
     func set(_ change: (inout Faults) -> Void) { self.state.withLock { change(&$0.faults) } }
@@ -105,7 +120,11 @@ final class FakeServer: ServerLink {
     func get(_ path: String, bearer: String) async throws(LinkError) -> HTTPAnswer {
         let id = path.split(separator: "/")[1]
         return self.state.withLock { state in
-            guard state.tokens[bearer] != nil else { return HTTPAnswer(status: 401, body: []) }
+            guard let caller = state.tokens[bearer] else { return HTTPAnswer(status: 401, body: []) }
+            if path == SealedContacts.path {
+                guard let backup = state.backups[caller] else { return HTTPAnswer(status: 404, body: []) }
+                return HTTPAnswer(status: 200, body: backup, entityTag: "\"\(state.backupsWritten)\"")
+            }
             guard let keys = state.faults.falseKeys[String(id)] ?? state.keys[String(id)] else {
                 return HTTPAnswer(status: 404, body: [])
             }
@@ -114,6 +133,24 @@ final class FakeServer: ServerLink {
                 """
             return HTTPAnswer(status: 200, body: Array(body.utf8))
         }
+    }
+
+    func put(_ path: String, _ body: [UInt8], ifMatch: String?, bearer: String) async throws(LinkError) -> HTTPAnswer {
+        let answer = self.state.withLock { state -> HTTPAnswer? in
+            guard let caller = state.tokens[bearer] else { return HTTPAnswer(status: 401, body: []) }
+            if let ifMatch, state.backups[caller] == nil || ifMatch != "\"\(state.backupsWritten)\"" {
+                return HTTPAnswer(status: 412, body: [])
+            }
+            state.backups[caller] = body
+            state.backupsWritten += 1
+            guard state.faults.losesBackupAnswers == 0 else {
+                state.faults.losesBackupAnswers -= 1
+                return nil
+            }
+            return HTTPAnswer(status: 200, body: [], entityTag: "\"\(state.backupsWritten)\"")
+        }
+        guard let answer else { throw .timeout }
+        return answer
     }
 
     final class Link: OpenLink {

@@ -9,6 +9,7 @@ import Testing
     @Test func noLogKnowsASecret() async throws {
         let book = SecretBook()
         let conversation = try await Self.conversation(book)
+        try await Self.company(conversation, book)
         try await Self.mistakes(conversation, book)
         try await Self.abuse(conversation, book)
         try await Self.outage(conversation, book)
@@ -149,6 +150,53 @@ import Testing
         _ = await LoopbackRequest.get(
             "/users/\(bob.id)/keys", port: Cluster.stack.ports.public, headers: ["Authorization": "Bearer \(alice.token)"])
         return Conversation(alice: alice, bob: bob)
+    }
+
+    /// A group, a file and a call.
+    private static func company(_ people: Conversation, _ book: SecretBook) async throws {
+        let (alice, bob) = (people.alice, people.bob)
+        let title = "a title for members alone"
+        book.note("group's title", title)
+        let made = try await alice.ask("group_create", ["title": title, "memberIds": [bob.id]]).expecting("group_event")
+        let group = try #require(made.payload["group"]?["groupId"]?.string)
+        let message = alice.groupMessage(to: bob.id, in: group)
+        book.note("group message", message: message)
+        try await alice.ask("group_send_message", message).expecting("message_accepted")
+
+        let content = Keys.random(4_000)
+        book.note("file", bytes: Array(content.prefix(100)))
+        let presign = try await alice.presign(content.count)
+        let url = try #require(presign.json["uploadUrl"]?.string)
+        let key = try #require(presign.json["objectKey"]?.string)
+        book.note("upload's signature", url.split(separator: "signature=").last.map(String.init))
+        #expect(try await Phone.put(content, to: url).status == 200)
+        let letter = alice.letter(to: bob, with: key, bytes: content.count)
+        book.note("letter", message: letter)
+        book.note("file's key", letter["attachment"]?.json["fileKeyBox"]?["ciphertext"]?.string)
+        try await alice.send(letter).expecting("message_accepted")
+        let download = try #require(try await bob.asksFor(key).json["downloadUrl"]?.string)
+        book.note("download's signature", download.split(separator: "signature=").last.map(String.init))
+        #expect(try await HTTPCall("GET", download).answer().body == content)
+
+        let relays = try await alice.ask("get_turn_credentials").expecting("turn_credentials").payload
+        book.note("relay's credential", relays["credential"]?.string)
+        let call = newUUID()
+        let initiate = alice.callFields("call_initiate", call, to: bob.id, ["isVideo": false])
+        book.note("call", message: initiate)
+        alice.client.send("call_initiate", initiate, requestID: "ring")
+        try await bob.gets("call_incoming", call)
+        let (answer, candidate) = (
+            bob.callFields("call_answer", call, to: alice.id), bob.callFields("call_ice_candidate", call, to: alice.id)
+        )
+        for (type, fields) in [("call_answer", answer), ("call_ice_candidate", candidate)] {
+            book.note(type, message: fields)
+            bob.client.send(type, fields)
+            try await alice.gets(type, call)
+        }
+        let end = alice.callFields("call_end", call, to: bob.id, ["reason": "ended"])
+        book.note("call's end", message: end)
+        alice.client.send("call_end", end)
+        try await bob.gets("call_end", call)
     }
 
     private static func login(gateway: Int, _ book: SecretBook) async throws -> Phone {

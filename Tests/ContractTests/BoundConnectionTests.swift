@@ -30,6 +30,15 @@ import Testing
         #expect(self.wins(self.connection(.new, boundAt: 1_000), over: self.connection(.confirmed, boundAt: 2_000)))
     }
 
+    /// Both waited for the bus, and the one that had waited longer comes second.
+    @Test func ofTwoThatAreAnnouncedTogetherTheOneThatCameLastStays() {
+        let (older, newer) = (self.connection(.new, boundAt: 1_000), self.connection(.new, boundAt: 2_000))
+        #expect(!older.wins(over: newer.caller, boundAt: newer.boundAt, isNewToo: true))
+        #expect(newer.wins(over: older.caller, boundAt: older.boundAt, isNewToo: true))
+        #expect(older.wins(over: newer.caller, boundAt: newer.boundAt))
+        #expect(self.connection(.new, boundAt: 2_000).wins(over: newer.caller, boundAt: newer.boundAt, isNewToo: true))
+    }
+
     @Test func aNewerSessionStaysWheneverItWasBound() {
         let older = self.connection(.unconfirmed, boundAt: 2_000)
         let newer = self.connection(.confirmed, boundAt: 1_000, epoch: 2)

@@ -70,6 +70,13 @@ import Testing
         #expect(session.mayLeaveMail)
     }
 
+    @Test func whatIsAnnouncedForTheFirstTimeIsNewForAMoment() {
+        let (first, again) = (self.session(.fresh, newest: nil, at: 1_000), self.session(.live(through: 0), newest: nil, at: 1_000))
+        let end = 1_000 + RouterLimits.newcomerTime.milliseconds
+        #expect(first.isNew(at: 1_000) && first.isNew(at: end - 1) && !first.isNew(at: end))
+        #expect(!again.isNew(at: 1_000))
+    }
+
     /// The client comes back before anybody has noticed that it was gone, and goes for good before it has read.
     @Test func whatOneConnectionMayLeaveTheNextOneMayLeaveToo() {
         var older = self.session(.fresh, newest: nil)

@@ -8,8 +8,12 @@ package enum ClientEvent: Sendable, Equatable {
     case received(Message)
     /// A message of ours moved on.
     case changed(Message)
-    /// A stranger wrote first; the keys fit the id and are pinned.
+    /// A stranger wrote first, or somebody came back from the backup; the keys fit the id and are pinned.
     case newContact(Contact)
+    /// The backup of the contacts was read; there may have been none. The keys of those missing could not be had yet:
+    /// they stay in the backup and are asked for again.
+    case restored(added: Int, missing: Int)
+    case backup(BackupNews)
     /// Something that must be shown loudly: somebody on the way is lying.
     case alarm(Alarm)
 }
@@ -21,6 +25,18 @@ package enum ConnectionStatus: Sendable, Equatable {
     case away(why: String, retryIn: Duration)
     /// `run` has returned, or is about to.
     case stopped(StopReason)
+}
+
+/// How the backup of the contacts fares. What goes wrong is told once.
+package enum BackupNews: Sendable, Equatable {
+    /// The server has all changes up to its writing.
+    case written
+    /// Our words do not open what the server has, or it is no list that this release knows. It is never written over.
+    case unreadable
+    /// More than the server takes. The backup of before stays.
+    case tooLarge(bytes: Int)
+    /// The server does not take it. The number is the HTTP status.
+    case refused(status: Int)
 }
 
 package enum Alarm: Sendable, Equatable {

@@ -19,9 +19,12 @@ extension WhisperClient {
         let (lookups, continuation) = AsyncStream.makeStream(
             of: WhisperID.self, bufferingPolicy: .bufferingOldest(ClientLimits.parkedSendersMax))
         self.lookups = continuation
+        let (wishes, backups) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        self.backups = backups
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await self.keepTime() }
             group.addTask { for await stranger in lookups { await self.lookUp(stranger) } }
+            group.addTask { for await _ in wishes { await self.backUp() } }
             for await event in link.events { self.take(event) }
             group.cancelAll()
         }
@@ -152,6 +155,7 @@ extension WhisperClient {
             case .bound:
                 self.outbox.online()
                 self.publish(.connection(.online))
+                self.backups?.yield()
                 self.logger.debug("session bound")
                 // A resumed session brings no time with it.
                 self.perform(self.session.pingNow(at: .now, using: &self.random))

@@ -30,7 +30,9 @@ extension WhisperClient {
             throw .store(error)
         }
         switch pinning {
-        case .pinned(let contact): return contact
+        case .pinned(let contact):
+            self.backups?.yield()
+            return contact
         case .nameTaken: throw .nameTaken
         case .changedKeys:
             self.alarm(.changedKeys(of: id), once: "changed \(id)")

@@ -48,6 +48,10 @@ package actor WhisperClient {
     /// The last page has come, and has not been announced.
     var owesCaughtUp = false
     var lookups: AsyncStream<WhisperID>.Continuation?
+    /// Asks for the backup to be looked after.
+    var backups: AsyncStream<Void>.Continuation?
+    /// What was told about the backup last, if it was bad.
+    var backupTrouble: BackupNews?
     /// Ids and messages that raised an alarm already.
     var alarmed: Set<String> = []
 

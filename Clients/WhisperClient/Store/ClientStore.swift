@@ -56,6 +56,14 @@ package struct ClientStore: Sendable {
                     CREATE INDEX remembered_ids_order ON remembered_ids (conversation, number);
                     """)
         }
+        migrator.registerMigration("2") { database in
+            // Whoever has contacts from before there was a backup owes one.
+            try database.execute(
+                sql: """
+                    CREATE TABLE backup_entries (id TEXT PRIMARY KEY, entry TEXT NOT NULL) WITHOUT ROWID;
+                    INSERT INTO settings SELECT 'backupChanges', '1' WHERE EXISTS (SELECT 1 FROM contacts);
+                    """)
+        }
         return migrator
     }
 }

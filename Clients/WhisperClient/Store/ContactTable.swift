@@ -19,10 +19,7 @@ extension ClientStore {
 
     /// Known people, by name, strangers last.
     package func contacts() throws(ClientStoreError) -> [Contact] {
-        try self.read { database in
-            try Row.fetchAll(database, sql: "SELECT * FROM contacts ORDER BY name IS NULL, name, id")
-                .compactMap(Self.contact)
-        }
+        try self.read { try Self.contacts(in: $0) }
     }
 
     /// Keeps the keys of an id for ever, or finds that they are the ones kept. A name given later is taken over.
@@ -31,11 +28,9 @@ extension ClientStore {
         _ keys: PublicKeys, of id: WhisperID, name: String?, isBanned: Bool, at now: Timestamp
     ) throws(ClientStoreError) -> Pinning {
         try self.write { database in
-            if let known = try Self.contact(id, in: database), known.keys != keys { return .changedKeys(known) }
-            if let name {
-                let owner = try String.fetchOne(database, sql: "SELECT id FROM contacts WHERE name = ?", arguments: [name])
-                if let owner, owner != "\(id)" { return .nameTaken }
-            }
+            let known = try Self.contact(id, in: database)
+            if let known, known.keys != keys { return .changedKeys(known) }
+            if let name, let owner = try Self.owner(of: name, in: database), owner != "\(id)" { return .nameTaken }
             try database.execute(
                 sql: """
                     INSERT INTO contacts VALUES (?, ?, ?, ?, ?, ?)
@@ -44,8 +39,37 @@ extension ClientStore {
                 arguments: [
                     "\(id)", name, Data(keys.sign.bytes), Data(keys.box.bytes), isBanned, now.milliseconds,
                 ])
-            return .pinned(try Self.contact(id, in: database)!)
+            let contact = try Self.contact(id, in: database)!
+            if contact.name != known?.name || known == nil { try Self.oweBackup(in: database) }
+            return .pinned(contact)
         }
+    }
+
+    /// Takes what the backup says of somebody, where nothing better is known: keys and names from here win, and keys that
+    /// do not belong to the id are none.
+    /// - Returns: the contact, if there was none.
+    static func restore(_ entry: ContactList.Entry, of id: WhisperID, in database: Database) throws -> Contact? {
+        var name = entry.name
+        if let wanted = name, try Self.owner(of: wanted, in: database) != nil { name = nil }
+        if let known = try Self.contact(id, in: database) {
+            if known.name == nil, let name {
+                try database.execute(sql: "UPDATE contacts SET name = ? WHERE id = ?", arguments: [name, "\(id)"])
+            }
+            return nil
+        }
+        guard let keys = entry.keys else { return nil }
+        try database.execute(
+            sql: "INSERT INTO contacts VALUES (?, ?, ?, ?, ?, ?)",
+            arguments: ["\(id)", name, Data(keys.sign.bytes), Data(keys.box.bytes), false, entry.addedAt])
+        return try Self.contact(id, in: database)
+    }
+
+    static func contacts(in database: Database) throws -> [Contact] {
+        try Row.fetchAll(database, sql: "SELECT * FROM contacts ORDER BY name IS NULL, name, id").compactMap(Self.contact)
+    }
+
+    private static func owner(of name: String, in database: Database) throws -> String? {
+        try String.fetchOne(database, sql: "SELECT id FROM contacts WHERE name = ?", arguments: [name])
     }
 
     private static func contact(_ id: WhisperID, in database: Database) throws -> Contact? {

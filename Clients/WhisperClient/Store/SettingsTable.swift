@@ -61,8 +61,52 @@ extension ClientStore {
         }
     }
 
+    // MARK: Backup
+
+    /// The `ETag` of the backup that was read or written last; `nil` if it must be read before it may be written.
+    package func backupTag() throws(ClientStoreError) -> String? {
+        try self.setting("backupTag")
+    }
+
+    package func set(backupTag: String?) throws(ClientStoreError) {
+        try self.set("backupTag", to: backupTag)
+    }
+
+    static func set(backupTag: String?, in database: Database) throws {
+        try Self.set("backupTag", to: backupTag, in: database)
+    }
+
+    /// Changes of the contact list that are not in the backup.
+    package func backupChanges() throws(ClientStoreError) -> Int {
+        try self.read { try Self.backupChanges(in: $0) }
+    }
+
+    static func backupChanges(in database: Database) throws -> Int {
+        try Self.setting("backupChanges", in: database).flatMap { Int($0) } ?? 0
+    }
+
+    /// To be called in the transaction that changes the contact list.
+    static func oweBackup(in database: Database) throws {
+        let changes = try Self.backupChanges(in: database) + 1
+        try Self.set("backupChanges", to: "\(changes)", in: database)
+    }
+
+    /// The server has the list with these changes. Changes made meanwhile are still owed.
+    package func backedUp(_ changes: Int, as tag: String?) throws(ClientStoreError) {
+        try self.write { database in
+            try Self.set(backupTag: tag, in: database)
+            if try Self.backupChanges(in: database) == changes { try Self.set("backupChanges", to: nil, in: database) }
+        }
+    }
+
+    // MARK: Rows
+
     private func setting(_ name: String) throws(ClientStoreError) -> String? {
-        try self.read { try String.fetchOne($0, sql: "SELECT value FROM settings WHERE name = ?", arguments: [name]) }
+        try self.read { try Self.setting(name, in: $0) }
+    }
+
+    private static func setting(_ name: String, in database: Database) throws -> String? {
+        try String.fetchOne(database, sql: "SELECT value FROM settings WHERE name = ?", arguments: [name])
     }
 
     private func set(_ name: String, to value: String?) throws(ClientStoreError) {

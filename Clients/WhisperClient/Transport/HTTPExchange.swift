@@ -7,13 +7,16 @@ final class HTTPExchange: ChannelInboundHandler {
     typealias OutboundOut = HTTPClientRequestPart
 
     private let request: HTTPRequestHead
+    private let content: [UInt8]
     private let answer: EventLoopPromise<HTTPAnswer>
     private var status = 0
+    private var entityTag: String?
     private var body: [UInt8] = []
     private var overdue: Scheduled<Void>?
 
-    init(request: HTTPRequestHead, answer: EventLoopPromise<HTTPAnswer>) {
+    init(request: HTTPRequestHead, content: [UInt8], answer: EventLoopPromise<HTTPAnswer>) {
         self.request = request
+        self.content = content
         self.answer = answer
     }
 
@@ -22,19 +25,24 @@ final class HTTPExchange: ChannelInboundHandler {
             self.fail(.timeout, context)
         }
         context.write(self.wrapOutboundOut(.head(self.request)), promise: nil)
+        if !self.content.isEmpty {
+            context.write(self.wrapOutboundOut(.body(.byteBuffer(ByteBuffer(bytes: self.content)))), promise: nil)
+        }
         context.writeAndFlush(self.wrapOutboundOut(.end(nil)), promise: nil)
         context.fireChannelActive()
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         switch self.unwrapInboundIn(data) {
-        case .head(let head): self.status = Int(head.status.code)
+        case .head(let head):
+            self.status = Int(head.status.code)
+            self.entityTag = head.headers.first(name: "etag")
         case .body(let part):
             self.body += part.readableBytesView
             if self.body.count > LinkLimits.httpBodyBytesMax { self.fail(.unreachable("the answer is too long"), context) }
         case .end:
             self.overdue?.cancel()
-            self.answer.succeed(HTTPAnswer(status: self.status, body: self.body))
+            self.answer.succeed(HTTPAnswer(status: self.status, body: self.body, entityTag: self.entityTag))
             context.close(promise: nil)
         }
     }

@@ -52,18 +52,36 @@ package struct NetworkLink: ServerLink {
     }
 
     package func get(_ path: String, bearer: String) async throws(LinkError) -> HTTPAnswer {
-        var head = HTTPRequestHead(version: .http1_1, method: .GET, uri: path)
+        try await self.exchange(self.head(.GET, path, bearer), [])
+    }
+
+    package func put(
+        _ path: String, _ body: [UInt8], ifMatch: String?, bearer: String
+    ) async throws(LinkError) -> HTTPAnswer {
+        var head = self.head(.PUT, path, bearer)
+        head.headers.add(name: "content-type", value: "application/json")
+        head.headers.add(name: "content-length", value: "\(body.count)")
+        if let ifMatch { head.headers.add(name: "if-match", value: ifMatch) }
+        return try await self.exchange(head, body)
+    }
+
+    private func head(_ method: HTTPMethod, _ path: String, _ bearer: String) -> HTTPRequestHead {
+        var head = HTTPRequestHead(version: .http1_1, method: method, uri: path)
         head.headers = [
             "host": self.address.authority, "authorization": "Bearer \(bearer)", "connection": "close",
         ]
-        let request = head
+        return head
+    }
+
+    private func exchange(_ request: HTTPRequestHead, _ content: [UInt8]) async throws(LinkError) -> HTTPAnswer {
         do {
             let answer = try await self.bootstrap().connect(host: self.address.host, port: self.address.port) { channel in
                 channel.eventLoop.makeCompletedFuture {
                     try self.addTLS(to: channel)
                     try channel.pipeline.syncOperations.addHTTPClientHandlers()
                     let answer = channel.eventLoop.makePromise(of: HTTPAnswer.self)
-                    try channel.pipeline.syncOperations.addHandler(HTTPExchange(request: request, answer: answer))
+                    try channel.pipeline.syncOperations.addHandler(
+                        HTTPExchange(request: request, content: content, answer: answer))
                     return answer.futureResult
                 }
             }

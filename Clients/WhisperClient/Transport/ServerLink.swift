@@ -6,6 +6,9 @@ package protocol ServerLink: Sendable {
     func open() async throws(LinkError) -> any OpenLink
     /// One HTTP request with `Authorization: Bearer`.
     func get(_ path: String, bearer: String) async throws(LinkError) -> HTTPAnswer
+    /// The same with a body of JSON.
+    /// - Parameter ifMatch: write only over what has this `ETag`.
+    func put(_ path: String, _ body: [UInt8], ifMatch: String?, bearer: String) async throws(LinkError) -> HTTPAnswer
 }
 
 /// One open WebSocket.
@@ -29,10 +32,13 @@ package enum LinkEvent: Sendable, Equatable {
 package struct HTTPAnswer: Sendable, Equatable {
     package var status: Int
     package var body: [UInt8]
+    /// The header `ETag`.
+    package var entityTag: String?
 
-    package init(status: Int, body: [UInt8]) {
+    package init(status: Int, body: [UInt8], entityTag: String? = nil) {
         self.status = status
         self.body = body
+        self.entityTag = entityTag
     }
 }
 

@@ -30,7 +30,10 @@ struct InitCommand: AsyncParsableCommand {
 struct RestoreCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "restore", abstract: "Bring an identity back with its twelve words.",
-        discussion: "The words are asked for, or read from standard input. Messages and contacts do not come back with them.")
+        discussion: """
+            The words are asked for, or read from standard input.
+            Your contacts come back with them, from the backup that only they open; messages do not.
+            """)
 
     @OptionGroup var options: ProfileOptions
     @OptionGroup var server: ServerOptions
@@ -39,7 +42,7 @@ struct RestoreCommand: AsyncParsableCommand {
         guard !Profile.exists(at: self.options.folder) else { throw self.options.problem(.exists) }
         let profile = try create(try self.ask(), self.options, self.server)
         print("")
-        try await introduce(profile, self.options)
+        try await introduce(profile, self.options, isRestoring: true)
     }
 
     private func ask() throws -> Mnemonic {
@@ -76,16 +79,35 @@ private func create(_ mnemonic: Mnemonic, _ options: ProfileOptions, _ server: S
     }
 }
 
-/// First contact with the server, which gives the identity its id.
-private func introduce(_ profile: Profile, _ options: ProfileOptions) async throws {
+/// First contact with the server, which gives the identity its id, and its contacts if it had any.
+private func introduce(_ profile: Profile, _ options: ProfileOptions, isRestoring: Bool = false) async throws {
     let style = Style.output
     let client = try options.client(profile)
+    let events = await client.events()
     do {
-        try await running(client) { try await waitUntilOnline(client, within: .seconds(10)) }
+        let restored = try await running(client) { () async throws -> String? in
+            try await waitUntilOnline(client, within: .seconds(10))
+            guard isRestoring else { return nil }
+            return await describeRestoring(events)
+        }
         print("Your Whisper ID is " + style.bold("\(try profile.store.whisperID()!)") + ". Give it to your friends.")
+        if let restored { print(restored) }
     } catch let problem as Problem {
         let id = profile.keys.publicKeys.id(counter: 0)
         print(style.yellow("\(problem) Your identity is made all the same;"))
         print("it signs in with the next command that finds the server. Its Whisper ID will most likely be \(id).")
+        if isRestoring { print("Your contacts come back then, too.") }
     }
+}
+
+/// Waits for what the backup holds.
+private func describeRestoring(_ events: AsyncStream<ClientEvent>) async -> String {
+    let words = await first(in: events, within: .seconds(20)) { event -> String? in
+        switch event {
+        case .restored(let added, let missing): describe(restored: added, missing: missing)
+        case .backup(let news): describe(news)
+        default: nil
+        }
+    }
+    return words ?? "Your contacts could not be fetched yet; they come back with a command that stays connected."
 }

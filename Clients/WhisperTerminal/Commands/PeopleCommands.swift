@@ -33,15 +33,32 @@ struct AddCommand: AsyncParsableCommand {
             throw Problem("Choose another name.")
         }
         let client = try self.options.client(try self.options.open())
-        let contact = try await running(client) {
+        let events = await client.events()
+        let (contact, trouble) = try await running(client) { () async throws -> (Contact, String?) in
             try await waitUntilOnline(client, within: .seconds(10))
+            let contact: Contact
             do throws(ContactError) {
-                return try await client.addContact(id, name: self.name)
+                contact = try await client.addContact(id, name: self.name)
             } catch {
                 throw Problem(describe(error, id))
             }
+            return (contact, try await Self.waitForBackup(client, events))
         }
         print("Added \(contact.shownName). Their keys fit the id and are kept. Try `whisper chat \(contact.name ?? "\(id)")`.")
+        if let trouble { print(Style.output.yellow(trouble)) }
+    }
+
+    /// Gives the backup a moment. If that is too short, it goes with the next command that connects.
+    /// - Returns: what the person should know.
+    private static func waitForBackup(_ client: WhisperClient, _ events: AsyncStream<ClientEvent>) async throws -> String? {
+        while try await !client.isBackedUp() {
+            let news = await first(in: events, within: .seconds(3)) { event -> BackupNews? in
+                if case .backup(let news) = event { news } else { nil }
+            }
+            guard let news else { return nil }
+            if let words = describe(news) { return words }
+        }
+        return nil
     }
 }
 
@@ -55,10 +72,11 @@ struct ContactsCommand: AsyncParsableCommand {
         let contacts = try store.contacts()
         guard !contacts.isEmpty else { return print("Nobody yet. Add somebody with `whisper add ID NAME`.") }
         let unread = try store.unreadCounts()
-        let width = contacts.map { TextWidth.columns($0.name ?? "(no name)") }.max() ?? 0
+        // Names may have come from another client, with the backup.
+        let names = contacts.map { TextWidth.harmless($0.name ?? "(no name)") }
+        let width = names.map { TextWidth.columns($0) }.max() ?? 0
         let style = Style.output
-        for contact in contacts {
-            let name = contact.name ?? "(no name)"
+        for (contact, name) in zip(contacts, names) {
             let space = String(repeating: " ", count: width - TextWidth.columns(name))
             let news = unread[contact.id].map { style.green("  \($0) unread") } ?? ""
             print("\(style.bold(name))\(space)  \(contact.id)\(news)\(contact.isBanned ? style.red("  banned") : "")")

@@ -45,6 +45,9 @@ package enum RouterLimits {
     package static let groupEventsPerBindMax = 16
     /// Group events read at once. With their members written out, one is up to 25 kB.
     package static let groupEventsPerReadMax = 32
+    /// Two connections of one session that are announced for the first time within this may have waited for the bus: the clocks of
+    /// their gateways tell which is the newer one. Short, because clocks may be wrong.
+    package static let newcomerTime = Duration.seconds(2)
     /// Members in all groups of one answer to `group_list`, about a megabyte of them. The groups that changed longest ago
     /// are left out.
     package static let groupListMembersMax: Int64 = 12_000

@@ -262,7 +262,7 @@ package struct BoundConnection: Sendable {
     package var caller: Caller
     package var node: NodeID
     package var connection: ConnectionID
-    /// When the gateway bound it to its session, by the gateway's clock.
+    /// When it showed the token that bound it to its session, by its gateway's clock.
     package var boundAt: Timestamp
     package var progress: Progress
     package var standing: Standing
@@ -281,9 +281,10 @@ package struct BoundConnection: Sendable {
     /// Whether it takes the place of another connection of its identity: a newer session does, and within a session whichever
     /// was bound last (contract §4). One that is announced for the first time was; of what is announced again the clocks tell,
     /// for the older one may have lost the news of its end, and may be announced first to a router that knows neither.
-    package func wins(over other: Caller, boundAt: Timestamp) -> Bool {
+    /// - Parameter isNewToo: the other one was announced for the first time just before. After an outage both may have waited for it.
+    package func wins(over other: Caller, boundAt: Timestamp, isNewToo: Bool = false) -> Bool {
         guard other.epoch == self.caller.epoch else { return other.epoch < self.caller.epoch }
-        guard self.standing != .new, self.boundAt != boundAt else { return self.standing != .confirmed }
+        guard self.standing != .new || isNewToo, self.boundAt != boundAt else { return self.standing != .confirmed }
         return self.boundAt > boundAt
     }
 }

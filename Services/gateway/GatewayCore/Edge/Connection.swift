@@ -84,6 +84,8 @@ final class Transition {
     var oldTokenDiesAt: Int64 = .max
     /// The token (its hash) that is being looked up; frames wait.
     var resolving: Bytes32?
+    /// Since then.
+    var resolvingSince = Timestamp(milliseconds: 0)
     var waiting: [ReceivedFrame] = []
 
     /// A new session has begun: the tokens of the one before are worth nothing.

@@ -139,7 +139,8 @@ extension Gateway {
 
     /// The connection belongs to this session from here on; an older connection of the identity here ends. If there is one of a
     /// newer session, this one ends.
-    func bind(_ connection: Connection, to session: Session) {
+    /// - Parameter start: when it showed the token. To look up whose it is may take as long as an outage.
+    func bind(_ connection: Connection, to session: Session, since start: Timestamp = .now) {
         let identity = session.caller.identity
         if let other = self.bound[identity], other !== connection {
             guard !other.isPast(session) else { return self.endSession(of: connection) }
@@ -148,7 +149,7 @@ extension Gateway {
         connection.session = session
         connection.transition?.forgetTokens()
         self.endTransitionIfOver(of: connection)
-        connection.mailbox = MailboxProgress(boundAt: .now)
+        connection.mailbox = MailboxProgress(boundAt: start)
         self.bound[identity] = connection
         self.showPresence(of: connection)
         // At once: what this very frame asks of the mailbox must come behind it.

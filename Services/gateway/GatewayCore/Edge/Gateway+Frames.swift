@@ -62,6 +62,7 @@ extension Gateway {
         case .resolve(let hash):
             let transition = connection.transition ?? Transition()
             transition.resolving = hash
+            transition.resolvingSince = .now
             connection.transition = transition
             self.wait(frame, in: transition, on: connection)
             self.resolve(hash, for: connection)
@@ -216,7 +217,7 @@ extension Gateway {
         if connection.session?.caller.epoch == session.caller.epoch {
             connection.session = session
         } else {
-            self.bind(connection, to: session)
+            self.bind(connection, to: session, since: transition.resolvingSince)
         }
         // Each is checked again: it need not carry the token that was looked up.
         for frame in waiting where connection.isOpen { self.handle(frame, on: connection) }

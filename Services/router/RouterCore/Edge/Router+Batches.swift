@@ -310,7 +310,7 @@ extension Router {
             if let known = self.sessions[identity],
                 known.connection != bound.connection || known.node != bound.node
             {
-                guard bound.wins(over: known.caller, boundAt: known.boundAt) else {
+                guard bound.wins(over: known.caller, boundAt: known.boundAt, isNewToo: known.isNew(at: self.now)) else {
                     outbox.add(.replaced(bound.connection, bound.caller.epoch), for: bound.node)
                     continue
                 }
@@ -320,6 +320,12 @@ extension Router {
             self.presence.came(bound, known: self.sessions[identity], at: self.now)
             self.sessions[identity] = session
             self.wakes.came(identity)
+            self.logger.debug(
+                "connection bound",
+                [
+                    .whisperId: "\(identity)", .connId: .number(bound.connection.value), .node: "\(bound.node)",
+                    .reason: "\(bound.standing) \(bound.boundAt.milliseconds)",
+                ])
             outbox.add(.bound(bound.connection, isCaughtUp: session.isCaughtUp), for: bound.node)
             if let list = waiting[identity] {
                 outbox.add(.outcomes(bound.connection, list.map(\.outcome)), for: bound.node)

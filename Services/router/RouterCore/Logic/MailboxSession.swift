@@ -9,6 +9,8 @@ package struct MailboxSession {
     package let node: NodeID
     package let connection: ConnectionID
     package let boundAt: Timestamp
+    /// When it was announced for the first time, by the router's clock; `nil` for one that another router has known.
+    private let newSince: Int64?
 
     enum Delivery: Equatable {
         /// Everything up to `through` has been sent; new mail goes out at once.
@@ -39,6 +41,7 @@ package struct MailboxSession {
         self.node = bound.node
         self.connection = bound.connection
         self.boundAt = bound.boundAt
+        self.newSince = bound.standing == .new ? now : nil
         self.hasHeldBack = newest != nil && (known?.mayLeaveMail ?? false)
         switch bound.progress {
         case .fresh:
@@ -56,6 +59,11 @@ package struct MailboxSession {
                 self.unacknowledgedSince = now
             }
         }
+    }
+
+    /// Announced for the first time, and just now: another that is announced for the first time need not be the newer one.
+    package func isNew(at now: Int64) -> Bool {
+        self.newSince.map { now - $0 < RouterLimits.newcomerTime.milliseconds } ?? false
     }
 
     /// Mail waits that perhaps nobody has told its owner of.

@@ -1,0 +1,146 @@
+import Contract
+
+/// The contact list at the server, which only the twelve words open (spec §14).
+///
+/// What the store owes the backup is written with `If-Match` over the one that was seen last. One that was never seen, or
+/// that another device has written over, is read and merged first; what cannot be read is never written over. That there
+/// is none is not remembered: another device may write the first. While ours is the session none can, because the server
+/// takes writes of the latest login only.
+extension WhisperClient {
+    /// Whether the server has the contact list as it is here.
+    package func isBackedUp() throws(ClientStoreError) -> Bool {
+        try self.store.backupChanges() == 0
+    }
+
+    /// Brings backup and store together, if they are apart. What does not succeed is left to the next change, or the next
+    /// connection.
+    func backUp() async {
+        var failures = 0
+        while !Task.isCancelled, self.session.isBound {
+            do throws(BackupError) {
+                try await self.synchronise()
+                self.backupTrouble = nil
+                return
+            } catch {
+                switch error {
+                case .temporary: failures += 1
+                case .offline: return
+                case .trouble(let news):
+                    if news != self.backupTrouble { self.publish(.backup(news)) }
+                    self.backupTrouble = news
+                    return
+                case .store(let error): return self.storeFailed(error)
+                }
+            }
+            guard failures < ClientLimits.attemptsMax else { return self.logger.warning("the contacts are not backed up") }
+            let delay = ClientLimits.resend.delay(after: failures, using: &self.random)
+            try? await Task.sleep(for: delay)
+        }
+    }
+
+    private func synchronise() async throws(BackupError) {
+        let isKnown = try self.stored { try $0.backupTag() != nil }
+        var added: [Contact] = []
+        if !isKnown { added = try await self.readBackup() }
+        let (found, missing, isComplete) = try await self.lookUpMissing()
+        for contact in added + found { self.publish(.newContact(contact)) }
+        if !isKnown { self.publish(.restored(added: added.count + found.count, missing: missing)) }
+        try await self.writeBackup()
+        guard isComplete else { throw .temporary }
+    }
+
+    /// - Returns: who was not here before.
+    private func readBackup() async throws(BackupError) -> [Contact] {
+        guard let token else { throw .offline }
+        let answer: HTTPAnswer
+        do { answer = try await self.server.get(SealedContacts.path, bearer: token.token) } catch { throw .temporary }
+        switch answer.status {
+        case 200:
+            guard let tag = answer.entityTag else { throw .temporary }
+            guard let list = SealedContacts(body: answer.body)?.open(keys: self.keys) else { throw .trouble(.unreadable) }
+            return try self.stored { try $0.merge(list, tag: tag, ownID: self.id) }
+        case 404: return []
+        default: throw BackupError(status: answer.status)
+        }
+    }
+
+    private func writeBackup() async throws(BackupError) {
+        let (list, changes) = try self.stored { try $0.contactList(at: self.serverNow) }
+        guard changes > 0 else { return }
+        let sealed = SealedContacts(list, nonce: Sodium.random(Limits.nonceBytes), keys: self.keys)
+        let bytes = sealed.ciphertext.count
+        guard bytes <= Limits.backupBytesMax else { throw .trouble(.tooLarge(bytes: bytes)) }
+        guard let token else { throw .offline }
+        let tag = try self.stored { try $0.backupTag() }
+        let answer: HTTPAnswer
+        do {
+            answer = try await self.server.put(SealedContacts.path, sealed.body, ifMatch: tag, bearer: token.token)
+        } catch {
+            throw .temporary
+        }
+        switch answer.status {
+        case 200:
+            try self.stored { try $0.backedUp(changes, as: answer.entityTag) }
+            self.publish(.backup(.written))
+        case 412:
+            // Another device was faster, or our last answer was lost: the next attempt reads.
+            try self.stored { try $0.set(backupTag: nil) }
+            throw .temporary
+        case 413: throw .trouble(.tooLarge(bytes: bytes))
+        default: throw BackupError(status: answer.status)
+        }
+    }
+
+    /// Asks for the keys of those who are in the backup without.
+    /// - Returns: who was found; how many were not; whether asking again soon is of no use.
+    private func lookUpMissing() async throws(BackupError) -> (found: [Contact], missing: Int, isComplete: Bool) {
+        let entries = try self.stored { try $0.missingContacts() }
+        var found: [Contact] = []
+        for entry in entries {
+            guard let id = WhisperID(entry.whisperId) else { continue }
+            do throws(ContactError) {
+                found.append(try await self.bringBack(id, name: entry.name))
+            } catch {
+                switch error {
+                case .store(let error): throw BackupError.store(error)
+                case .offline, .unreachable, .server: return (found, entries.count - found.count, false)
+                case .isSelf, .noSuchPerson, .foreignKeys, .changedKeys, .nameTaken: continue
+                }
+            }
+        }
+        return (found, entries.count - found.count, true)
+    }
+
+    /// Somebody whose name is another's here comes back without one.
+    private func bringBack(_ id: WhisperID, name: String?) async throws(ContactError) -> Contact {
+        do throws(ContactError) {
+            return try await self.fetchAndPin(id, name: name)
+        } catch {
+            guard error == .nameTaken else { throw error }
+            return try await self.fetchAndPin(id, name: nil)
+        }
+    }
+
+    private func stored<T>(_ body: (ClientStore) throws -> T) throws(BackupError) -> T {
+        do { return try body(self.store) } catch { throw .store(error as? ClientStoreError ?? .failed("\(error)")) }
+    }
+}
+
+/// Why the backup and the store are still apart.
+private enum BackupError: Error {
+    /// Another attempt may do better.
+    case temporary
+    /// There is no session.
+    case offline
+    /// No attempt will do better. People are told.
+    case trouble(BackupNews)
+    case store(ClientStoreError)
+
+    init(status: Int) {
+        switch status {
+        case 401, 403: self = .offline
+        case 408, 412, 429, 500...: self = .temporary
+        default: self = .trouble(.refused(status: status))
+        }
+    }
+}

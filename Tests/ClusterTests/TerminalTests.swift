@@ -1,0 +1,86 @@
+import Foundation
+import LocalStack
+import TestKit
+import Testing
+
+extension CalmCluster {
+    /// The terminal client as people type it.
+    @Suite struct Terminal {
+        @Test func twoPeopleMeetWriteAndOneComesBackWithTwelveWords() async throws {
+            let folder = try TemporaryFolder(named: "terminal")
+            defer { folder.remove() }
+            let (alice, bob, again) = (
+                Typist(folder, "alice"), Typist(folder, "bob"), Typist(folder, "again")
+            )
+            let words = try Self.words(in: try await alice.types("init", "--server", Typist.server))
+            let aliceID = try Self.id(in: try await alice.types("id"))
+            let bobID = try Self.id(in: try await bob.types("init", "--server", Typist.server))
+
+            #expect(try await alice.types("add", bobID, "bob").contains("Added bob."))
+            #expect(try await alice.types("send", "bob", "Is this thing on?").contains("✓ sent"))
+            #expect(try await bob.types("inbox").contains("Is this thing on?"))
+            #expect(try await bob.types("inbox").contains("Nothing new."))
+            #expect(try await bob.types("add", aliceID, "alice").contains("Added alice."))
+            // From standard input; it waits at the server until she asks.
+            #expect(try await bob.types("send", "alice", input: "It is.\n").contains("✓ sent"))
+            #expect(try await alice.types("inbox").contains("It is."))
+
+            let back = try await again.types("restore", "--server", Typist.server, input: words.joined(separator: " ") + "\n")
+            #expect(try Self.id(in: back) == aliceID)
+            #expect(back.contains("1 contact is back."))
+            #expect(try await again.types("contacts").contains("bob"))
+            #expect(try await bob.types("send", "alice", "Still you?").contains("✓ sent"))
+            #expect(try await again.types("inbox").contains("Still you?"))
+        }
+
+        @Test func wordsThatAreNoneAreNamed() async throws {
+            let folder = try TemporaryFolder(named: "terminal")
+            defer { folder.remove() }
+            let carol = Typist(folder, "carol")
+            for (words, complaint) in [
+                ("abandon abandon", "2 words"), (Array(repeating: "abandon", count: 12).joined(separator: " "), "one is wrong"),
+                (Array(repeating: "abandom", count: 12).joined(separator: " "), "\"abandom\""),
+            ] {
+                #expect(try await carol.types("restore", "--server", Typist.server, input: words + "\n", fails: true).contains(complaint))
+            }
+        }
+
+        private static func words(in text: String) throws -> [String] {
+            let pairs = text.matches(of: /\b(\d{1,2}) ([a-z]{3,8})\b/).map { (Int($0.1)!, String($0.2)) }.sorted { $0.0 < $1.0 }
+            try #require(pairs.map(\.0) == Array(1...12), "\(text)")
+            return pairs.map(\.1)
+        }
+
+        private static func id(in text: String) throws -> String {
+            String(try #require(text.firstMatch(of: /WSP-[A-Z2-7]{4}-[A-Z2-7]{4}-[A-Z2-7]{4}/), "\(text)").0)
+        }
+    }
+}
+
+/// Somebody with a profile.
+private struct Typist {
+    static var server: String { "ws://127.0.0.1:\(Cluster.stack.ports.public)" }
+
+    private let folder: TemporaryFolder
+    private let profile: String
+
+    init(_ folder: TemporaryFolder, _ profile: String) {
+        self.folder = folder
+        self.profile = profile
+    }
+
+    /// - Parameters:
+    ///   - input: what standard input says, and then ends.
+    ///   - fails: the program is to end with another status than 0.
+    /// - Returns: what was printed.
+    func types(_ command: String, _ arguments: String..., input: String = "", fails: Bool = false) async throws -> String {
+        let words = self.folder.path + "/\(newUUID())"
+        try input.write(toFile: words, atomically: true, encoding: .utf8)
+        let program = "\(Cluster.stack.configuration.programs)/whisper"
+        let status = fails ? "! \"$0\" \"$@\"" : "\"$0\" \"$@\""
+        return try await Command(
+            "/bin/sh", ["-c", status + " < '\(words)'", program, command, "--profile", self.profile] + arguments,
+            environment: ["WHISPER_HOME": self.folder.path + "/home"]
+        ).output(name: "whisper \(command)")
+    }
+}
