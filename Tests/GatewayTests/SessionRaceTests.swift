@@ -116,6 +116,29 @@ extension GatewayBench {
         }
     }
 
+    /// While auth was away two connections have shown the same token. Their answers come in the wrong order.
+    @Test func ofTwoConnectionsThatWaitedTheOneThatCameLastStays() async throws {
+        try await GatewayBench.run { bench in
+            let (older, newer) = (try await bench.client(), try await bench.client())
+            try await older.send(Frames.fetch())
+            let first = try await bench.request()
+            let shown = Timestamp.now
+            while Timestamp.now <= shown { await Task.yield() }
+            try await newer.send(Frames.fetch())
+            let second = try await bench.request()
+            let found = session(epoch: 1, token: token)
+            try await bench.tell(.answer(question: second.answer.question, .session(found)))
+            guard case .bound(let bound) = try await bench.job(of: Partition(of: sender)) else { return #expect(Bool(false)) }
+            #expect(bound.map(\.connection) == [second.connection])
+            _ = try await bench.fetch(epoch: 1)
+            try await bench.tell(.answer(question: first.answer.question, .session(found)))
+            #expect(try await older.json().code == "AUTH_FAILED")
+            #expect(try await older.closeCode() == 4001)
+            try await newer.send(Frames.fetch())
+            _ = try await bench.fetch(epoch: 1)
+        }
+    }
+
     /// The router judges a frame of the older session while the login is being answered.
     @Test func aStaleAnswerDoesNotEndAConnectionThatLogsIn() async throws {
         try await GatewayBench.run { bench in

@@ -138,12 +138,13 @@ extension Gateway {
     // MARK: Binding
 
     /// The connection belongs to this session from here on; an older connection of the identity here ends. If there is one of a
-    /// newer session, this one ends.
+    /// newer session, or one that showed the same session's token later, this one ends.
     /// - Parameter start: when it showed the token. To look up whose it is may take as long as an outage.
     func bind(_ connection: Connection, to session: Session, since start: Timestamp = .now) {
         let identity = session.caller.identity
         if let other = self.bound[identity], other !== connection {
-            guard !other.isPast(session) else { return self.endSession(of: connection) }
+            let isNewer = other.session?.caller.epoch == session.caller.epoch && other.mailbox.boundAt > start
+            guard !other.isPast(session), !isNewer else { return self.endSession(of: connection) }
             self.endSession(of: other)
         }
         connection.session = session
