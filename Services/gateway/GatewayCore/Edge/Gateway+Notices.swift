@@ -57,8 +57,8 @@ extension Gateway {
             self.handle(answer, to: question)
         case .bound(let id, let isCaughtUp):
             guard let connection = self.connections[id] else { return }
-            // Announced once more: Redis may have lost where it is. That it is the live one, the router has just said.
-            if connection.mailbox.standing == .confirmed, connection.isOpen { self.showPresence(of: connection) }
+            // Redis may have lost since the bind where it is. That it is the live one, the router has just said.
+            if connection.isOpen { self.showPresence(of: connection) }
             switch connection.mailbox.bound(isCaughtUp: isCaughtUp) {
             case .none: break
             case .announceAgain: self.announce(connection)
