@@ -6,7 +6,7 @@ package struct CallsConfiguration: Sendable {
     /// How long a call rings (contract §7: 45 s).
     package var ringTime: Duration
     package var turn: TurnConfiguration
-    /// Multiplies the rate limits of HTTP.
+    /// Of HTTP.
     package var rates: RateTable
 
     package init(ringTime: Duration = Limits.callRingTime, turn: TurnConfiguration, rates: RateTable = RateTable()) {

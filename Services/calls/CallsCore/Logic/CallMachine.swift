@@ -208,7 +208,7 @@ package struct CallMachine: Equatable, Sendable {
             self.leg(of: side.other) == nil ? Limits.callCandidatesBufferedMax : CallLimits.candidatesUnderWayMax
         var bytes = kept.reduce(payload.count) { $0 + $1.payload.count }
         // What has been written makes room for what has not.
-        while kept.count >= Limits.callCandidatesBufferedMax || bytes > CallLimits.candidateBytesMax,
+        while open < openMax, kept.count >= Limits.callCandidatesBufferedMax || bytes > CallLimits.candidateBytesMax,
             let oldest = kept.firstIndex(where: { $0.progress == .written })
         {
             let parcel = kept.remove(at: oldest)

@@ -30,6 +30,8 @@ final class Connection {
 
     /// Whom the connection belongs to, once bound.
     var session: Session?
+    /// When it showed the token that bound it, on the gateway's clock.
+    var shownAt: Int64 = 0
     /// Present while a refreshed session has two tokens, or a session is being looked up.
     var transition: Transition?
     /// What the mailbox's router knows; see `BoundConnection.Progress`.
@@ -84,8 +86,8 @@ final class Transition {
     var oldTokenDiesAt: Int64 = .max
     /// The token (its hash) that is being looked up; frames wait.
     var resolving: Bytes32?
-    /// Since then.
-    var resolvingSince = Timestamp(milliseconds: 0)
+    /// Since then, on the gateway's clock.
+    var resolvingSince: Int64 = 0
     var waiting: [ReceivedFrame] = []
 
     /// A new session has begun: the tokens of the one before are worth nothing.

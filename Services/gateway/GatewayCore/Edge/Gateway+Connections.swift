@@ -139,18 +139,21 @@ extension Gateway {
 
     /// The connection belongs to this session from here on; an older connection of the identity here ends. If there is one of a
     /// newer session, or one that showed the same session's token later, this one ends.
-    /// - Parameter start: when it showed the token. To look up whose it is may take as long as an outage.
-    func bind(_ connection: Connection, to session: Session, since start: Timestamp = .now) {
+    /// - Parameter start: when it showed the token, on the gateway's clock; `nil` for now. To look up whose it is may take as long as
+    ///   an outage.
+    func bind(_ connection: Connection, to session: Session, since start: Int64? = nil) {
         let identity = session.caller.identity
+        let shownAt = start ?? self.now
         if let other = self.bound[identity], other !== connection {
-            let isNewer = other.session?.caller.epoch == session.caller.epoch && other.mailbox.boundAt > start
+            let isNewer = other.session?.caller.epoch == session.caller.epoch && other.shownAt > shownAt
             guard !other.isPast(session), !isNewer else { return self.endSession(of: connection) }
             self.endSession(of: other)
         }
         connection.session = session
+        connection.shownAt = shownAt
         connection.transition?.forgetTokens()
         self.endTransitionIfOver(of: connection)
-        connection.mailbox = MailboxProgress(boundAt: start)
+        connection.mailbox = MailboxProgress(boundAt: .now - .milliseconds(self.now - shownAt))
         self.bound[identity] = connection
         self.showPresence(of: connection)
         // At once: what this very frame asks of the mailbox must come behind it.

@@ -62,7 +62,7 @@ extension Gateway {
         case .resolve(let hash):
             let transition = connection.transition ?? Transition()
             transition.resolving = hash
-            transition.resolvingSince = .now
+            transition.resolvingSince = self.now
             connection.transition = transition
             self.wait(frame, in: transition, on: connection)
             self.resolve(hash, for: connection)

@@ -37,8 +37,9 @@ struct Questions {
 
     mutating func ask(_ question: Question, at now: Int64) -> UInt64 {
         self.next += 1
+        var question = question
+        question.askedAt = now
         self.open[self.next] = question
-        self.open[self.next]!.askedAt = now
         self.deadlines.append((self.next, now + GatewayLimits.answerMax.milliseconds))
         return self.next
     }

@@ -164,8 +164,6 @@ extension Router {
             self.sessions[identity]!.mayHaveBeenMissed()
             return
         }
-        // The wake-up that is remembered may be the one that was lost.
-        self.wakes.came(identity)
         self.wake(identity)
     }
 }
