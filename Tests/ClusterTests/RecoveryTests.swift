@@ -34,18 +34,12 @@ extension MistreatedCluster {
             id = try await alice.text(bob)
             _ = try await bob.received(id)
         }
-        for number in [1, 2] { await stack.signal(.router(number), .pause) }
-        // Their last look for Jobs must be over, or the receipt would be in their hands already.
-        try await waitUntil("no router waits in Redis", within: .seconds(30)) {
-            let clients = try await Command("/usr/bin/redis-cli", ["-p", "\(stack.ports.redis)", "CLIENT", "LIST"])
-                .output(name: "redis-cli")
-            return !clients.split(separator: "\n").contains { $0.contains(" flags=b ") && $0.contains(" cmd=xread ") }
+        try await Cluster.whileRoutersStandStill {
+            bob.acknowledge(id, from: alice.id)
+            // Goes the same way to Redis, behind the receipt.
+            try await bob.ask("update_tokens").expecting("tokens_updated")
+            try await stack.flushRedis()
         }
-        bob.acknowledge(id, from: alice.id)
-        // Goes the same way to Redis, behind the receipt.
-        try await bob.ask("update_tokens").expecting("tokens_updated")
-        try await stack.flushRedis()
-        for number in [1, 2] { await stack.signal(.router(number), .resume) }
         _ = try await bob.received(id, within: .seconds(30))
         bob.acknowledge(id, from: alice.id)
         #expect(try await alice.client.next("message_delivered").payload.id == id)

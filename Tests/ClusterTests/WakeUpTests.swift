@@ -180,11 +180,33 @@ import Testing
         bob.client.cut()
         try await waitUntil("a wake-up is queued", within: .seconds(20), every: .milliseconds(100)) {
             try await alice.text(bob)
-            let length = await Cluster.stack.redis.answer(to: "XLEN \(Keyspace.wakes.name)\r\n", lines: 1)
-            return try #require(length) != ":0\r\n"
+            return try #require(try await Cluster.depth(of: Keyspace.wakes.name)) != ":0\r\n"
         }
         try await Cluster.stack.flushRedis()
         try await Cluster.stack.start(.push(1))
+        try await PushWorld.requests(for: token, atLeast: 1)
+    }
+
+    /// Nobody is asleep for its router as long as that has not heard so.
+    @Test func whoseGoingRedisForgotIsWoken() async throws {
+        let (alice, bob) = (try await Cluster.phone(gateway: 1), try await Cluster.phone(Person(platform: "ios"), gateway: 2))
+        let token = Keys.random(32).map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+        try await bob.ask("update_tokens", ["pushToken": token]).expecting("tokens_updated")
+        // Known to its router: it has mail live.
+        let id = try await alice.text(bob)
+        _ = try await bob.received(id)
+        bob.acknowledge(id, from: alice.id)
+        _ = try await alice.client.next("message_delivered")
+        let stream = Keyspace.mailbox(Partition(of: try #require(WhisperID(bob.id)))).name
+        try await Cluster.whileRoutersStandStill {
+            #expect(try await Cluster.depth(of: stream) == ":0\r\n")
+            bob.client.cut()
+            try await waitUntil("its gateway says so", within: .seconds(20)) {
+                try #require(try await Cluster.depth(of: stream)) != ":0\r\n"
+            }
+            try await Cluster.stack.flushRedis()
+        }
+        try await alice.text(bob)
         try await PushWorld.requests(for: token, atLeast: 1)
     }
 }

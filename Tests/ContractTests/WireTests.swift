@@ -177,7 +177,7 @@ extension SeededGenerator {
     }
 
     fileprivate mutating func nodeEvent() -> NodeEvent {
-        switch self.upTo(7) {
+        switch self.upTo(8) {
         case 0: return .answer(question: self.next(), self.answer())
         case 1: return .bound(self.connection(), isCaughtUp: self.chance(2))
         case 2: return .replaced(self.connection(), Epoch(value: self.int64()))
@@ -192,6 +192,9 @@ extension SeededGenerator {
                     connection: self.connection(), share: self.one(of: CallShare.all), call: self.uuid(),
                     number: self.int64(), requestID: self.chance(2) ? nil : "r", type: self.anyText(0...12),
                     payload: self.bytes(self.upTo(40))))
+        case 6:
+            return .rollCall(
+                (0..<self.upTo(4)).map { _ in RollCallEntry(identity: self.whisperID(), connection: self.connection()) })
         default:
             return .outcomes(
                 self.connection(),

@@ -132,6 +132,26 @@ import Testing
         }
     }
 
+    /// Redis may have lost the Job that said so: mail for somebody who is taken for connected wakes nobody.
+    @Test func aRollCallIsAnsweredForThoseWhoHaveLeft() async throws {
+        try await GatewayBench.run { bench in
+            let (client, connection) = try await bench.boundClient()
+            let (other, gone) = (WhisperID("WSP-7777-7777-7777")!, ConnectionID(value: connection.value + 1_000))
+            let partition = Partition(of: self.sender)
+            try await bench.tell(.rollCall([
+                RollCallEntry(identity: self.sender, connection: connection), RollCallEntry(identity: self.sender, connection: gone),
+                RollCallEntry(identity: other, connection: connection),
+            ]))
+            #expect(try await bench.departure(in: partition) == RollCallEntry(identity: self.sender, connection: gone))
+            #expect(try await bench.departure(in: Partition(of: other)) == RollCallEntry(identity: other, connection: connection))
+
+            await client.close()
+            #expect(try await bench.departure(in: partition) == RollCallEntry(identity: self.sender, connection: connection))
+            try await bench.tell(.rollCall([RollCallEntry(identity: self.sender, connection: connection)]))
+            #expect(try await bench.departure(in: partition) == RollCallEntry(identity: self.sender, connection: connection))
+        }
+    }
+
     @Test func aPageIsAnsweredUnderItsRequestID() async throws {
         try await GatewayBench.run { bench in
             let (client, connection) = try await bench.boundClient()

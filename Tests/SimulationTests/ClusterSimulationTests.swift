@@ -33,7 +33,7 @@ import Testing
     @Test(
         .timeLimit(.minutes(5)),
         arguments: [
-            "answersBeforeCommit", "sendsOnce", "announcesOnce", "takesOverInSilence", "missesEmptiedBus",
+            "answersBeforeCommit", "sendsOnce", "announcesOnce", "takesOverInSilence", "missesEmptiedBus", "callsNoRoll",
             "sharesPartitions", "acceptsRepetitions", "keepsAcknowledgedMail", "storesNoOutcomes", "wakesNobody",
         ])
     func aBugIsFound(mutation: String) async throws {

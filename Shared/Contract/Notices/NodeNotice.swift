@@ -18,6 +18,8 @@ package enum NodeEvent: Sendable {
     case replaced(ConnectionID, Epoch)
     /// Mail to write, in order. `again`: it was written before and not acknowledged.
     case mail(ConnectionID, [Mail], again: Bool)
+    /// Whom the router takes for connected here. Whoever is not has left, and the Job that said so was lost: it is said again.
+    case rollCall([RollCallEntry])
     /// What became of messages that this connection's identity sent.
     case outcomes(ConnectionID, [Outcome])
     /// A `group_event` that each of these clients is told again, until it has confirmed its number.
@@ -66,6 +68,9 @@ extension NodeEvent: WireCodable {
         case .call(let delivery):
             writer.write(UInt8(8))
             writer.write(delivery)
+        case .rollCall(let entries):
+            writer.write(UInt8(9))
+            writer.write(list: entries)
         case .frame(let connection, let type, let payload):
             writer.write(UInt8(20))
             writer.write(connection)
@@ -84,6 +89,7 @@ extension NodeEvent: WireCodable {
         case 6: self = .groupEvent(payload: try reader.readBytes(), try reader.readList())
         case 7: self = .presence(try reader.read(), about: try reader.read(), try reader.read())
         case 8: self = .call(try reader.read())
+        case 9: self = .rollCall(try reader.readList())
         case 20: self = .frame(try reader.read(), type: try reader.readString(), payload: try reader.readBytes())
         case let other: throw .unknown(other)
         }
@@ -112,6 +118,29 @@ extension Mail: WireCodable {
     package init(from reader: inout WireReader) throws(WireError) {
         self.number = try reader.read()
         self.payload = try reader.readBytes()
+    }
+}
+
+/// Somebody whom a router takes for connected.
+package struct RollCallEntry: Hashable, Sendable {
+    package var identity: WhisperID
+    package var connection: ConnectionID
+
+    package init(identity: WhisperID, connection: ConnectionID) {
+        self.identity = identity
+        self.connection = connection
+    }
+}
+
+extension RollCallEntry: WireCodable {
+    package func encode(into writer: inout WireWriter) {
+        writer.write(self.identity)
+        writer.write(self.connection)
+    }
+
+    package init(from reader: inout WireReader) throws(WireError) {
+        self.identity = try reader.read()
+        self.connection = try reader.read()
     }
 }
 

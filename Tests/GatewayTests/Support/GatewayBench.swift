@@ -65,6 +65,12 @@ struct GatewayBench {
         try MailboxJob(decoding: try await self.next(in: Keyspace.mailbox(partition).name))
     }
 
+    /// Who has left, by the next Job of a partition's stream.
+    func departure(in partition: Partition) async throws -> RollCallEntry? {
+        guard case .unbound(let identity, self.gateway.node, let connection) = try await self.job(of: partition) else { return nil }
+        return RollCallEntry(identity: identity, connection: connection)
+    }
+
     /// The next request to auth.
     func request() async throws -> ServiceRequest {
         try ServiceRequest(decoding: try await self.next(in: Keyspace.auth.name))

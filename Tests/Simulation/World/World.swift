@@ -325,8 +325,31 @@ final class World {
             for link in links { self.machine.after(self.some(.seconds(3))) { link.comeBack() } }
         }
         guard isEmptied else { return }
+        if self.machine.random.isOne(in: 3) {
+            self.leaveUnheard()
+            self.machine.after(.milliseconds(1_000)) { [unowned self] in self.emptyRedis(isNew: isNew) }
+        } else {
+            self.emptyRedis(isNew: isNew)
+        }
+    }
+
+    private func emptyRedis(isNew: Bool) {
         self.trace("Redis forgets everything")
         self.redis.forgetEverything(isNew: isNew)
+    }
+
+    /// People leave while routers stand still. That they have left stands in Redis alone.
+    private func leaveUnheard() {
+        for (service, host) in self.services where service == .router {
+            host.frozenUntil = max(host.frozenUntil, self.machine.now + .milliseconds(1_500))
+            self.trace("\(host.name) is frozen until \(self.time(host.frozenUntil))")
+        }
+        // By then the routers' last look for Jobs is over.
+        self.machine.after(.milliseconds(600)) { [unowned self] in
+            for phone in self.phones where phone.sleepsSince == nil && self.machine.random.isOne(in: 3) {
+                phone.sleep(gatewayHearsAfter: nil)
+            }
+        }
     }
 
     private func failPostgres() {

@@ -65,6 +65,7 @@ extension Gateway {
             }
         case .replaced(let id, let epoch): self.replaced(id, epoch)
         case .mail(let id, let mail, let again): self.deliver(mail, to: id, again: again)
+        case .rollCall(let entries): self.answer(rollCall: entries)
         case .outcomes(let id, let outcomes): self.deliver(outcomes, to: id)
         case .groupEvent(let payload, let readers):
             for reader in readers { self.deliver(groupEvent: payload, to: reader) }
@@ -82,6 +83,15 @@ extension Gateway {
         // A race: the connection has logged in again meanwhile.
         if let own = connection.session?.caller.epoch, own > epoch { return }
         self.endUnlessLoggingIn(connection)
+    }
+
+    /// Says once more who has left. Lost again, it is asked for with the next roll call.
+    private func answer(rollCall entries: [RollCallEntry]) {
+        for entry in entries where self.bound[entry.identity]?.id != entry.connection {
+            self.bus.append(
+                MailboxJob.unbound(identity: entry.identity, node: self.node, connection: entry.connection),
+                to: Keyspace.mailbox(Partition(of: entry.identity)), failed: { _ in })
+        }
     }
 
     private func endUnlessLoggingIn(_ connection: Connection) {

@@ -92,7 +92,7 @@ extension Router {
 
     private func presenceRound(_ pool: PostgresPool) async throws(StoreError) {
         let now = self.now
-        self.lookAtNodes(now)
+        self.callTheRoll(now)
         self.presence.forgetEarlyNews(at: now)
         var outbox = self.makeOutbox()
         for update in self.presence.pairs.due(at: now) {
@@ -175,14 +175,19 @@ extension Router {
         outbox.send()
     }
 
-    /// Says nothing to every gateway that has connections here. Whoever does not hear it is gone, and its clients with it.
-    private func lookAtNodes(_ now: Int64) {
-        guard now - self.presence.nodesSeenAt >= PresenceLimits.nodeLookPause.milliseconds else { return }
-        self.presence.nodesSeenAt = now
-        var nodes: Set<NodeID> = []
-        for session in self.sessions.values { nodes.insert(session.node) }
-        let outbox = self.makeOutbox()
-        for node in nodes { outbox.knock(at: node) }
+    /// Asks every gateway for the connections that we take for its own. A gateway that does not hear it is gone, and its clients with
+    /// it. A client that has left is not remembered for long if the Job that said so was lost, with Redis say: nobody would be woken
+    /// for its mail, and its peers would see it online.
+    private func callTheRoll(_ now: Int64) {
+        guard now - self.presence.rollCalledAt >= PresenceLimits.rollCallPause.milliseconds else { return }
+        self.presence.rollCalledAt = now
+        var present: [NodeID: [RollCallEntry]] = [:]
+        for (identity, session) in self.sessions {
+            present[session.node, default: []].append(RollCallEntry(identity: identity, connection: session.connection))
+        }
+        var outbox = self.makeOutbox()
+        for (node, entries) in present { outbox.add(.rollCall(entries), for: node) }
+        outbox.send()
     }
 
     // MARK: Telling
