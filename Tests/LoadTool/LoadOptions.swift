@@ -27,12 +27,15 @@ struct LoadOptions: ParsableArguments {
     var minutes = 60
     @Option(
         parsing: .upToNextOption,
-        help: "Points of a growth curve (pending, identities), each 100...1000000, in rising order. Default: four or five of them.")
+        help: "Points of a growth curve (pending, identities), each 100...1000000, in rising order; one that comes again is measured again. Default: four of them.")
     var levels: [Int] = []
     @Option(help: "Gateways, 1...8.")
     var gateways = 2
     @Option(help: "Routers, 1...8.")
     var routers = 2
+
+    @Option(parsing: .upToNextOption, help: "Settings of Postgres, such as shared_buffers=1GB.")
+    var postgres: [String] = []
 
     @Flag(help: "Connect through HAProxy instead of to the gateways.")
     var throughBalancer = false
@@ -85,7 +88,8 @@ struct LoadOptions: ParsableArguments {
         if self.keep { stack.folder = try TemporaryFolder(named: "load-\(workload.rawValue)").path }
         stack.instances[.gateway] = self.gateways
         stack.instances[.router] = self.routers
-        if workload == .storm { stack.postgresSettings = ["shared_preload_libraries=pg_stat_statements"] }
+        stack.postgresSettings = self.postgres
+        if workload == .storm { stack.postgresSettings += ["shared_preload_libraries=pg_stat_statements"] }
         // Limits are not what is measured.
         stack.rateLimitScale = 100_000
         return stack

@@ -31,6 +31,9 @@ package final class MemoryBus: Bus {
         for subscription in subscriptions { subscription.onEvent(.listening) }
     }
 
+    /// After so many more calls one is carried out, and its caller hears that the bus is away.
+    package func loseAnswer(after calls: Int) { self.state.withLock { $0.callsUntilLoss = calls } }
+
     /// Streams, groups and keys are gone; subscriptions stay.
     package func forgetEverything() {
         self.state.withLock {
@@ -44,7 +47,10 @@ package final class MemoryBus: Bus {
         let result: Result<T, BusError> = self.state.withLock { state in
             guard !state.isAway else { return .failure(.unavailable) }
             do throws(BusError) {
-                return .success(try body(&state))
+                let answer = try body(&state)
+                guard let left = state.callsUntilLoss else { return .success(answer) }
+                state.callsUntilLoss = left > 0 ? left - 1 : nil
+                return left > 0 ? .success(answer) : .failure(.unavailable)
             } catch {
                 return .failure(error)
             }

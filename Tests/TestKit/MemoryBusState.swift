@@ -5,6 +5,8 @@ import Synchronization
 /// What a `MemoryBus` remembers.
 struct MemoryBusState {
     var isAway = false
+    /// Calls until one whose answer is lost.
+    var callsUntilLoss: Int?
     /// Milliseconds.
     var time: UInt64 = 0
     var streams: [String: MemoryStream] = [:]

@@ -15,10 +15,12 @@ func measurePending(_ fleet: isolated Fleet, _ stack: LocalStack, _ options: Loa
     var (waiting, number) = (0, 0)
     var storing: [Figure] = []
     for level in levels {
-        let filled = try await fill(level - waiting, from: present, to: away, firstNumber: number, fleet, stack, options)
-        number += away.count
-        waiting += filled.stored
-        storing.append(Figure("CPU per message stored, up to \(waiting)", filled.cost, "µs"))
+        if level > waiting {
+            let filled = try await fill(level - waiting, from: present, to: away, firstNumber: number, fleet, stack, options)
+            number += away.count
+            waiting += filled.stored
+            storing.append(Figure("CPU per message stored, up to \(waiting)", filled.cost, "µs"))
+        }
         try await Task.sleep(for: settling)
         let cost = try await MessageCost.measure(present, firstNumber: number, fleet, stack, options)
         number += options.pairs

@@ -8,6 +8,8 @@ struct MessageCost: Sendable {
     /// From sending to receiving, in milliseconds.
     var p50: Double
     var p99: Double
+    /// By `StoreReading.columns`, of all messages since the first.
+    var store: [Double]
     var checks: [Check]
 
     var total: Double { self.byKind.reduce(0) { $0 + $1.microseconds } }
@@ -29,13 +31,15 @@ struct MessageCost: Sendable {
         await Conversation.sign(signed, for: conversations, on: fleet)
         let traffic = Traffic(conversations, pace: .whenDelivered, firstNumber: firstNumber)
         fleet.listener = traffic
+        let before = try await StoreReading(stack)
         traffic.start(window: options.window, on: fleet)
         let measured = try await MeasuredTraffic.measure(traffic, stack, options, seconds: seconds)
         let troubles = try await measured.finish(fleet)
+        let store = try await StoreReading(stack).since(before, each: traffic.tally.delivered)
         return MessageCost(
             byKind: measured.cpu.byKind.map { ($0.name, $0.microseconds / Double(measured.messages)) },
             perSecond: Double(measured.messages) / measured.cpu.seconds, p50: traffic.received.milliseconds(50),
-            p99: traffic.received.milliseconds(99), checks: traffic.checks(troubles: troubles))
+            p99: traffic.received.milliseconds(99), store: store, checks: traffic.checks(troubles: troubles))
     }
 }
 
@@ -53,7 +57,7 @@ extension Report {
             Table.Row(
                 "\(point.size) \(what)",
                 [point.cost.total] + point.cost.byKind.map(\.microseconds)
-                    + [point.cost.perSecond, point.cost.p50, point.cost.p99]
+                    + [point.cost.perSecond, point.cost.p50, point.cost.p99] + point.cost.store
                     + (more.columns.isEmpty ? [] : more.values[place]))
         }
         let (least, most) = (points.map(\.cost.total).min()!, points.map(\.cost.total).max()!)
@@ -75,8 +79,9 @@ extension Report {
             ] + figures,
             tables: [
                 Table(
-                    "µs of CPU for each message, all servers and by process; messages per second; ms from sending to receiving",
-                    columns: ["all"] + kinds + ["per second", "p50", "p99"] + more.columns, rows: rows)
+                    "µs of CPU for each message, all servers and by process; messages per second; ms from sending to receiving; what "
+                        + "Postgres read and wrote for each",
+                    columns: ["all"] + kinds + ["per second", "p50", "p99"] + StoreReading.columns + more.columns, rows: rows)
             ],
             checks: counts.map { Check($0.name, $0.count) },
             charts: [

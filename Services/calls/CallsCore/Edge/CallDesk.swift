@@ -32,7 +32,7 @@ package actor CallDesk {
     var locatedAt: Int64 = 0
     private var lookedAt: Int64 = 0
     private var seenAt: Int64 = 0
-    private var hasCanary = false
+    private let canary: Canary
     /// Above 0: Jobs are taken one at a time.
     private var carefulReadsLeft = 0
     private var isDraining = false
@@ -45,6 +45,7 @@ package actor CallDesk {
         self.bus = bus
         self.store = store
         self.logger = logger
+        self.canary = Canary(self.process)
     }
 
     nonisolated var now: Timestamp { .now }
@@ -212,14 +213,7 @@ package actor CallDesk {
 
     /// Notices that Redis has lost everything. Positions start over, because its clock may have; keys are written anew.
     private func lookAtCanary() async throws(BusError) {
-        let key = Keyspace.canary(self.process)
-        // Made to live longer, not written: written, it could hide that it was gone for a moment.
-        guard try await self.bus.get(key) == nil else { return self.bus.touchSoon([key], for: BusLimits.canaryTTL) }
-        try await self.bus.set(key, to: [1], for: BusLimits.canaryTTL)
-        guard self.hasCanary else {
-            self.hasCanary = true
-            return
-        }
+        guard try await self.canary.sawEmptied(self.bus) else { return }
         self.logger.warning("bus was emptied", [.count: .number(self.owned.count)])
         for share in self.owned.keys { self.owned[share] = .start }
         for call in self.book.all {

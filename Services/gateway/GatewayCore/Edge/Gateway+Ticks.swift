@@ -99,19 +99,8 @@ extension Gateway {
 
     /// Notices that Redis has lost everything: the routers hear of every connection, and presence is written as they confirm it.
     private func lookAtCanary() async {
-        let key = Keyspace.canary(self.node)
-        do throws(BusError) {
-            // Made to live longer, not written: written, it could hide that it was gone for a moment.
-            guard try await self.bus.get(key) == nil else { return self.bus.touchSoon([key], for: BusLimits.canaryTTL) }
-            try await self.bus.set(key, to: [1], for: BusLimits.canaryTTL)
-        } catch {
-            // Away. Whether it comes back with what it knew shows then.
-            return
-        }
-        guard self.hasCanary else {
-            self.hasCanary = true
-            return
-        }
+        // Away: whether it comes back with what it knew shows then.
+        guard (try? await self.canary.sawEmptied(self.bus)) == true else { return }
         self.logger.warning("bus was emptied", [.count: .number(self.bound.count)])
         self.announceAll()
     }

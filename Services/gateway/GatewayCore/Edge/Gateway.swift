@@ -53,7 +53,7 @@ package actor Gateway {
     /// Notices are heard: without them no answer would come back.
     var isListening = false
     var isDraining = false
-    var hasCanary = false
+    let canary: Canary
     var second = 0
 
     package init(
@@ -63,6 +63,7 @@ package actor Gateway {
         self.bus = bus
         self.eventLoop = eventLoop
         self.logger = logger
+        self.canary = Canary(self.node)
         self.limits = EdgeLimits(openConnections: configuration.openConnectionsMax, scale: configuration.rates.scale)
         self.limiter = RateLimiter(bus: bus, rates: configuration.rates)
         self.trustedProxies = Set(configuration.trustedProxies.compactMap { ClientAddress($0) })

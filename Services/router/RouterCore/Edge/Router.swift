@@ -35,7 +35,7 @@ package actor Router {
     private var members = 1
     private var leasesSeenAt: Int64 = 0
     private var timersSeenAt: Int64 = 0
-    private var hasCanary = false
+    private let canary: Canary
     /// Above 0: Jobs are taken one at a time.
     private var carefulReadsLeft = 0
     /// Known to be so; looked at again while it is not.
@@ -50,6 +50,7 @@ package actor Router {
     ) {
         self.configuration = configuration
         self.presence = PresenceMemory(configuration.presence)
+        self.canary = Canary(self.process)
         self.bus = bus
         self.store = store
         self.logger = logger
@@ -251,14 +252,7 @@ package actor Router {
     /// Notices that Redis has lost everything. Positions start over, because its clock may have; wake-ups that were lost
     /// with it are looked for.
     private func lookAtCanary() async throws(BusError) {
-        let key = Keyspace.canary(self.process)
-        // Made to live longer, not written: written, it could hide that it was gone for a moment.
-        guard try await self.bus.get(key) == nil else { return self.bus.touchSoon([key], for: BusLimits.canaryTTL) }
-        try await self.bus.set(key, to: [1], for: BusLimits.canaryTTL)
-        guard self.hasCanary else {
-            self.hasCanary = true
-            return
-        }
+        guard try await self.canary.sawEmptied(self.bus) else { return }
         self.logger.warning("bus was emptied", [.count: .number(self.owned.count)])
         for partition in self.owned.keys {
             self.owned[partition] = .start
