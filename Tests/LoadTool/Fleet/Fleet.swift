@@ -108,7 +108,8 @@ actor Fleet {
         client.channel = nil
         if wasOpen, let listener = self.listener {
             listener.lost(client, of: self)
-        } else {
+        } else if client.question == nil {
+            // Else whoever asked is told.
             self.noteTrouble("connection closed")
         }
         client.answer(.failure(LoadError.closed))
