@@ -180,7 +180,7 @@ import Testing
         bob.client.cut()
         try await waitUntil("a wake-up is queued", within: .seconds(20), every: .milliseconds(100)) {
             try await alice.text(bob)
-            return try #require(try await Cluster.depth(of: Keyspace.wakes.name)) != ":0\r\n"
+            return try #require(try await Cluster.redis("XLEN \(Keyspace.wakes.name)")) > 0
         }
         try await Cluster.stack.flushRedis()
         try await Cluster.stack.start(.push(1))
@@ -197,13 +197,12 @@ import Testing
         _ = try await bob.received(id)
         bob.acknowledge(id, from: alice.id)
         _ = try await alice.client.next("message_delivered")
-        let stream = Keyspace.mailbox(Partition(of: try #require(WhisperID(bob.id)))).name
+        let present = "EXISTS \(Keyspace.presence(try #require(WhisperID(bob.id))).name)"
         try await Cluster.whileRoutersStandStill {
-            #expect(try await Cluster.depth(of: stream) == ":0\r\n")
+            #expect(try await Cluster.redis(present) == 1)
             bob.client.cut()
-            try await waitUntil("its gateway says so", within: .seconds(20)) {
-                try #require(try await Cluster.depth(of: stream)) != ":0\r\n"
-            }
+            // The Job goes right behind that, in one write.
+            try await waitUntil("its gateway says so", within: .seconds(20)) { try await Cluster.redis(present) == 0 }
             try await Cluster.stack.flushRedis()
         }
         try await alice.text(bob)

@@ -132,6 +132,19 @@ import Testing
         }
     }
 
+    /// For mail that went out in a page the router awaits no receipt: it would lie there until the client binds anew.
+    @Test func aReceiptThatTheBusDidNotTakeHasTheConnectionAnnounced() async throws {
+        try await GatewayBench.run { bench in
+            let (client, connection) = try await bench.boundClient()
+            try await bench.tell(.bound(connection, isCaughtUp: true))
+            bench.bus.refuseNextAppend()
+            try await client.send(Frames.receipt(from: self.sender))
+            guard case .bound(let announced) = try await bench.job(of: Partition(of: self.sender)) else { return #expect(Bool(false)) }
+            #expect(announced.map(\.connection) == [connection])
+            #expect(announced.first?.standing == .confirmed)
+        }
+    }
+
     /// Redis may have lost the Job that said so: mail for somebody who is taken for connected wakes nobody.
     @Test func aRollCallIsAnsweredForThoseWhoHaveLeft() async throws {
         try await GatewayBench.run { bench in

@@ -46,8 +46,8 @@ package enum GatewayLimits {
     package static let peersRememberedMax = 500
     /// A bind that no router has confirmed is announced again after this.
     package static let announceAgainAfter = Duration.seconds(3)
-    /// Connections that ended while the bus was away, of which it is told as soon as it takes something again. Routers take those
-    /// beyond for connected until they come again.
+    /// Connections that ended while the bus was away, of which it is told as soon as it takes something again. Of those beyond,
+    /// routers hear when they call the roll.
     package static let departuresUntoldMax = 65_536
     /// So many of them are told in one look around.
     package static let departuresAtOnceMax = 4_096

@@ -45,8 +45,6 @@ package enum PresenceLimits {
     /// How long it is remembered that two are peers, and that they are not.
     package static let peerKnownFor = Duration.seconds(60)
     package static let strangerKnownFor = Duration.seconds(5)
-    /// Between two roll calls: how long a connection may be taken for live whose end, or whose gateway's, nobody has told.
-    package static let rollCallPause = Duration.seconds(5)
     /// After a partition is taken over, news for those of whom no gateway has told us yet are kept for this long: longer
     /// than the gateways need to announce everybody. And how many are kept.
     package static let earlyNewsHeldFor = Duration.seconds(10)

@@ -18,7 +18,7 @@ package enum NodeEvent: Sendable {
     case replaced(ConnectionID, Epoch)
     /// Mail to write, in order. `again`: it was written before and not acknowledged.
     case mail(ConnectionID, [Mail], again: Bool)
-    /// Whom the router takes for connected here. Whoever is not has left, and the Job that said so was lost: it is said again.
+    /// Whom the router takes for connected here. Whoever is not has left, and the Job that said so may be lost: it is said again.
     case rollCall([RollCallEntry])
     /// What became of messages that this connection's identity sent.
     case outcomes(ConnectionID, [Outcome])

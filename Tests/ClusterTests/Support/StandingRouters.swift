@@ -6,18 +6,24 @@ extension Cluster {
     static func whileRoutersStandStill(_ body: () async throws -> Void) async throws {
         let stack = Cluster.stack
         for number in [1, 2] { await stack.signal(.router(number), .pause) }
-        // Their last look for Jobs must be over, or they would have in their hands what comes.
-        try await waitUntil("no router waits in Redis", within: .seconds(30)) {
-            let clients = try await Command("/usr/bin/redis-cli", ["-p", "\(stack.ports.redis)", "CLIENT", "LIST"])
-                .output(name: "redis-cli")
-            return !clients.split(separator: "\n").contains { $0.contains(" flags=b ") && $0.contains(" cmd=xread ") }
+        let result: Result<Void, any Error>
+        do {
+            // Their last look for Jobs must be over, or they would have in their hands what comes.
+            try await waitUntil("no router waits in Redis", within: .seconds(30)) {
+                let clients = try await Command("/usr/bin/redis-cli", ["-p", "\(stack.ports.redis)", "CLIENT", "LIST"])
+                    .output(name: "redis-cli")
+                return !clients.split(separator: "\n").contains { $0.contains(" flags=b ") && $0.contains(" cmd=xread ") }
+            }
+            result = .success(try await body())
+        } catch {
+            result = .failure(error)
         }
-        try await body()
         for number in [1, 2] { await stack.signal(.router(number), .resume) }
+        try result.get()
     }
 
-    /// How much stands in a stream.
-    static func depth(of stream: String) async throws -> String? {
-        await Cluster.stack.redis.answer(to: "XLEN \(stream)\r\n", lines: 1)
+    /// The answer of Redis to a command that has a number for an answer.
+    static func redis(_ command: String) async throws -> Int? {
+        await Cluster.stack.redis.answer(to: command + "\r\n", lines: 1).flatMap { Int($0.dropFirst().dropLast(2)) }
     }
 }

@@ -1,12 +1,14 @@
 import Bus
 import Contract
 import NIOCore
+import Synchronization
 import TestKit
 
 /// A `MemoryBus` that calls back on the gateway's event loop, as the real bus does.
 final class LoopBus: Bus {
     let memory = MemoryBus()
     private let loop: any EventLoop
+    private let refusesAppend = Mutex(false)
 
     init(loop: any EventLoop) { self.loop = loop }
 
@@ -18,12 +20,20 @@ final class LoopBus: Bus {
         try await self.loop.submit { self.memory.publish(bytes, to: channel.name, heard: nil) }.get()
     }
 
+    /// The next Job is lost, and nothing else.
+    func refuseNextAppend() { self.refusesAppend.withLock { $0 = true } }
+
     func goAway() async throws { try await self.loop.submit { self.memory.goAway() }.get() }
     func comeBack() async throws { try await self.loop.submit { self.memory.comeBack() }.get() }
 
     // MARK: Bus
 
     func append(_ bytes: [UInt8], to stream: String, failed: @escaping @Sendable (BusError) -> Void) {
+        let isRefused = self.refusesAppend.withLock { refuses in
+            defer { refuses = false }
+            return refuses
+        }
+        if isRefused { return self.loop.execute { failed(.unavailable) } }
         self.memory.append(bytes, to: stream) { error in self.loop.execute { failed(error) } }
     }
 

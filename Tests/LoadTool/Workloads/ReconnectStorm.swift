@@ -2,7 +2,7 @@ import LocalStack
 import NIOCore
 
 /// All gateways are killed while everybody is online, and started again. Whoever loses the connection comes back as clients do:
-/// after a moment, again and again; then fetches what waits. A tenth of them have mail that they have not acknowledged.
+/// after a moment, again and again; then fetches what waits. A twentieth of them have mail that they have not acknowledged.
 func measureStorm(_ fleet: isolated Fleet, _ stack: LocalStack, _ options: LoadOptions) async throws -> Report {
     let count = options.count ?? 10_000
     say("· registering \(count) clients")

@@ -292,15 +292,19 @@ extension Gateway {
             let request = FetchRequest(
                 answer: AnswerAddress(node: self.node, question: number), connection: connection.id,
                 caller: session.caller, after: fetch.cursor?.after ?? 0, limit: fetch.limit)
-            self.append(.fetch(request), to: partition, question: number)
+            self.append(.fetch(request), to: partition) { $0.failed(number) }
             self.log(number, frame.definition.type, of: session, on: connection)
         case DeliveryReceipt.definition.type:
             let receipt = DeliveryReceipt(frame.payload)
             let report = ReceiptReport(
                 recipient: session.caller, sender: receipt.to, messageID: receipt.messageID, status: receipt.status,
                 timestamp: receipt.timestamp)
-            // A receipt that gets lost heals: the message is still pending, comes again, and is acknowledged again.
-            self.append(.receipt(report), to: Partition(of: session.caller.identity), question: nil)
+            // A receipt that gets lost heals: the message is still pending, comes again, and is acknowledged again. Of what went out
+            // in a page the router awaits no receipt until it is told how far the connection is.
+            let id = connection.id
+            self.append(.receipt(report), to: Partition(of: session.caller.identity)) {
+                $0.connections[id]?.mailbox.mayHaveMissed()
+            }
             self.logger.debug(
                 "receipt forwarded",
                 [
@@ -312,7 +316,7 @@ extension Gateway {
             let partition = Partition(of: typing.to)
             guard self.partitionDepth[partition.index] < GatewayLimits.partitionDepthMax else { return }
             let news = TypingNews(from: session.caller.identity, to: typing.to, isTyping: typing.isTyping)
-            self.append(.typing(news), to: partition, question: nil)
+            self.append(.typing(news), to: partition) { _ in }
         default:
             // A frame with a mailbox route and no Job is our own mistake.
             self.logger.error("frame without a job", [.frame: "\(frame.definition.type)"])
@@ -336,7 +340,7 @@ extension Gateway {
             senderKey: session.signPublicKey, messageID: message.messageID, to: message.to, group: message.groupID,
             timestamp: message.timestamp, signature: message.signature, digest: digest.finish(),
             payload: message.relayed(), receivedAt: .now, overRateFor: wait, attachmentKey: message.attachmentKey)
-        self.append(.accept(envelope), to: partition, question: number)
+        self.append(.accept(envelope), to: partition) { $0.failed(number) }
         self.logger.debug(
             "message forwarded",
             [
@@ -362,12 +366,10 @@ extension Gateway {
             at: self.now)
     }
 
-    private func append(_ job: MailboxJob, to partition: Partition, question: UInt64?) {
+    private func append(_ job: MailboxJob, to partition: Partition, failed: @escaping @Sendable (isolated Gateway) -> Void) {
         self.hasAppendedSinceDepth = true
-        self.bus.append(job, to: Keyspace.mailbox(partition)) { _ in
-            guard let question else { return }
-            self.assumeIsolated { $0.failed(question) }
-        }
+        // The bus calls back on the loop.
+        self.bus.append(job, to: Keyspace.mailbox(partition)) { _ in self.assumeIsolated { failed($0) } }
     }
 
     private func ask(_ service: ServiceName, _ frame: ReceivedFrame, session: Session?, on connection: Connection) {

@@ -85,9 +85,10 @@ extension Gateway {
         self.endUnlessLoggingIn(connection)
     }
 
-    /// Says once more who has left. Lost again, it is asked for with the next roll call.
+    /// Says once more who has left. What gets lost again, or is too much at once, is asked for with the next roll call.
     private func answer(rollCall entries: [RollCallEntry]) {
-        for entry in entries where self.bound[entry.identity]?.id != entry.connection {
+        let gone = entries.lazy.filter { self.bound[$0.identity]?.id != $0.connection }
+        for entry in gone.prefix(GatewayLimits.departuresAtOnceMax) {
             self.bus.append(
                 MailboxJob.unbound(identity: entry.identity, node: self.node, connection: entry.connection),
                 to: Keyspace.mailbox(Partition(of: entry.identity)), failed: { _ in })

@@ -92,7 +92,6 @@ extension Router {
 
     private func presenceRound(_ pool: PostgresPool) async throws(StoreError) {
         let now = self.now
-        self.callTheRoll(now)
         self.presence.forgetEarlyNews(at: now)
         var outbox = self.makeOutbox()
         for update in self.presence.pairs.due(at: now) {
@@ -172,21 +171,6 @@ extension Router {
             guard let isTyping = self.presence.typing.lookedUp(pair, isPeer: isPeer, at: now) else { continue }
             self.tell(TypingNews(from: pair.from, to: pair.to, isTyping: isTyping), &outbox)
         }
-        outbox.send()
-    }
-
-    /// Asks every gateway for the connections that we take for its own. A gateway that does not hear it is gone, and its clients with
-    /// it. A client that has left is not remembered for long if the Job that said so was lost, with Redis say: nobody would be woken
-    /// for its mail, and its peers would see it online.
-    private func callTheRoll(_ now: Int64) {
-        guard now - self.presence.rollCalledAt >= PresenceLimits.rollCallPause.milliseconds else { return }
-        self.presence.rollCalledAt = now
-        var present: [NodeID: [RollCallEntry]] = [:]
-        for (identity, session) in self.sessions {
-            present[session.node, default: []].append(RollCallEntry(identity: identity, connection: session.connection))
-        }
-        var outbox = self.makeOutbox()
-        for (node, entries) in present { outbox.add(.rollCall(entries), for: node) }
         outbox.send()
     }
 

@@ -35,6 +35,7 @@ package actor Router {
     private var members = 1
     private var leasesSeenAt: Int64 = 0
     private var timersSeenAt: Int64 = 0
+    private var rollCalledAt: Int64 = 0
     private let canary: Canary
     /// Above 0: Jobs are taken one at a time.
     private var carefulReadsLeft = 0
@@ -210,14 +211,42 @@ package actor Router {
             try await self.lookAtLeases()
             try await self.lookAtCanary()
         }
-        for partition in self.toAnnounce {
-            self.bus.publish(ClusterNotice.partitionAdopted(partition), to: Keyspace.nodes)
-        }
+        for partition in self.toAnnounce { self.announceAdoption(of: partition) }
         self.toAnnounce = []
+        if now - self.rollCalledAt >= RouterLimits.rollCallPause.milliseconds {
+            self.rollCalledAt = now
+            self.callTheRoll()
+        }
         if now - self.timersSeenAt >= 1_000 {
             self.timersSeenAt = now
             try await self.fireTimers(at: now)
         }
+    }
+
+    private func announceAdoption(of partition: Partition) {
+        self.bus.publish(ClusterNotice.partitionAdopted(partition).encoded(), to: Keyspace.nodes.name) { [weak self] result in
+            guard case .failure = result else { return }
+            // Bare: it lasts one hop, and happens only when the bus is away.
+            Task { await self?.announceAgain(partition) }
+        }
+    }
+
+    /// Nobody may have heard that a partition is ours: its connections would get no live mail.
+    private func announceAgain(_ partition: Partition) {
+        if self.owned[partition] != nil { self.toAnnounce.insert(partition) }
+    }
+
+    /// Asks every gateway for the connections that we take for its own. A gateway that does not hear it is gone, and its clients with
+    /// it. A client that has left is not remembered for long if the Job that said so was lost, with Redis say: nobody would be woken
+    /// for its mail, and its peers would see it online.
+    private func callTheRoll() {
+        var present: [NodeID: [RollCallEntry]] = [:]
+        for (identity, session) in self.sessions {
+            present[session.node, default: []].append(RollCallEntry(identity: identity, connection: session.connection))
+        }
+        var outbox = self.makeOutbox()
+        for (node, entries) in present { outbox.add(.rollCall(entries), for: node) }
+        outbox.send()
     }
 
     private func lookAtLeases() async throws {

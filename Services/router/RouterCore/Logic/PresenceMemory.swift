@@ -22,7 +22,6 @@ struct PresenceMemory {
     private var early: [WhisperID: [WhisperID: PresenceState]] = [:]
     private var earlyCount = 0
     private var earlyUntil: Int64 = 0
-    var rollCalledAt: Int64 = 0
     private let offlineAfter: Int64
 
     init(_ configuration: PresenceConfiguration) {
