@@ -17,6 +17,8 @@ package struct ChaosRun: Sendable {
         package var programs: String?
         /// Keeps the cluster's folder, with its logs.
         package var keepsFolder = false
+        /// Of all services: at `debug` a message can be followed by its id.
+        package var logLevel: String?
 
         package init(seed: UInt64, faults: Int) {
             self.seed = seed
@@ -85,6 +87,7 @@ package struct ChaosRun: Sendable {
         configuration.environment[.push] = pushes.environment
         // Mail that is not acknowledged comes again after 3 s instead of 15.
         configuration.environment[.router] = ["RESEND_AFTER_SECONDS": "3"]
+        if let level = self.options.logLevel { configuration.logLevel = level }
         if self.options.keepsFolder { configuration.folder = try TemporaryFolder(named: "chaos").path }
         let stack = try LocalStack(configuration)
         await links[.clients]?.leads(to: stack.ports.public)

@@ -29,6 +29,8 @@ struct ChaosCommand: AsyncParsableCommand {
     var dry = false
     @Flag(help: "Keep the data folder of each cluster, with its logs.")
     var keep = false
+    @Option(help: "What services log: debug follows every message. Of use with --keep.")
+    var logLevel: String?
     @Option(help: "Write all figures to this file, as JSON.")
     var json: String?
 
@@ -104,6 +106,7 @@ struct ChaosCommand: AsyncParsableCommand {
         options.routers = self.routers
         options.programs = self.programs.map { URL(fileURLWithPath: $0).standardizedFileURL.path }
         options.keepsFolder = self.keep
+        options.logLevel = self.logLevel
         return options
     }
 

@@ -9,7 +9,7 @@ import Testing
         BoundConnection(
             caller: Caller(identity: WhisperID(bits: 1)!, epoch: Epoch(value: epoch)), node: NodeID(value: 1),
             connection: ConnectionID(value: 1), boundAt: Timestamp(milliseconds: boundAt), progress: .live(through: 0),
-            standing: standing)
+            standing: standing, number: 1)
     }
 
     private func wins(_ one: BoundConnection, over other: BoundConnection) -> Bool {

@@ -135,7 +135,7 @@ extension SeededGenerator {
                     return BoundConnection(
                         caller: self.caller(), node: self.node(), connection: self.connection(), boundAt: self.timestamp(),
                         progress: self.one(of: [.fresh, .paging, .live(through: through)]),
-                        standing: self.one(of: [.new, .unconfirmed, .confirmed]))
+                        standing: self.one(of: [.new, .unconfirmed, .confirmed]), number: UInt32(self.upTo(1_000)))
                 })
         case 4: return .unbound(identity: self.whisperID(), node: self.node(), connection: self.connection())
         default: return .outcomesConfirmed((0..<self.upTo(5)).map { _ in self.int64() })
@@ -179,7 +179,7 @@ extension SeededGenerator {
     fileprivate mutating func nodeEvent() -> NodeEvent {
         switch self.upTo(8) {
         case 0: return .answer(question: self.next(), self.answer())
-        case 1: return .bound(self.connection(), isCaughtUp: self.chance(2))
+        case 1: return .bound(self.connection(), isCaughtUp: self.chance(2), answering: UInt32(self.upTo(1_000)))
         case 2: return .replaced(self.connection(), Epoch(value: self.int64()))
         case 3: return .mail(self.connection(), self.mail(), again: self.chance(2))
         case 4:

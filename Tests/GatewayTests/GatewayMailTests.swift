@@ -145,6 +145,29 @@ import Testing
         }
     }
 
+    /// The router may read the page all the same, and send live what is newer than what the client has yet to read.
+    @Test func nothingGoesLiveBeforeAPageThatFailed() async throws {
+        try await GatewayBench.run { bench in
+            let (client, connection) = try await bench.boundClient()
+            try await bench.tell(.bound(connection, isCaughtUp: false))
+            bench.bus.refuseNextAppend()
+            try await client.send(Frames.fetch())
+            #expect(try await client.json().code == "INTERNAL_ERROR")
+            // It was announced before, more than once perhaps, and that is answered late.
+            try await bench.tell(.bound(connection, isCaughtUp: false, answering: 1), .mail(connection, [self.mail(9)], again: false))
+            guard case .bound(let announced) = try await bench.job(of: Partition(of: self.sender)) else { return #expect(Bool(false)) }
+            #expect(announced.map(\.connection) == [connection])
+            #expect(announced.first?.progress == .paging)
+            #expect(announced.first?.number == 2)
+            try await bench.tell(.bound(connection, isCaughtUp: false, answering: 2))
+            try await client.send(Frames.fetch(requestID: "f2"))
+            guard case .fetch(let request) = try await bench.job(of: Partition(of: self.sender)) else { return #expect(Bool(false)) }
+            try await bench.tell(.answer(question: request.answer.question, .page([self.mail(8), self.mail(9)], next: nil)))
+            // The first that it sees.
+            #expect(try await client.json().payload == ["messages": [["messageId": "8"], ["messageId": "9"]]])
+        }
+    }
+
     /// Redis may have lost the Job that said so: mail for somebody who is taken for connected wakes nobody.
     @Test func aRollCallIsAnsweredForThoseWhoHaveLeft() async throws {
         try await GatewayBench.run { bench in

@@ -10,7 +10,8 @@ import Testing
         MailboxSession(
             BoundConnection(
                 caller: Caller(identity: identity(1), epoch: Epoch(value: 1)), node: NodeID(value: 1), connection: ConnectionID(value: 1),
-                boundAt: Timestamp(milliseconds: 0), progress: progress, standing: progress == .fresh ? .new : .confirmed),
+                boundAt: Timestamp(milliseconds: 0), progress: progress, standing: progress == .fresh ? .new : .confirmed,
+                number: 1),
             newest: newest, at: now)
     }
 
@@ -39,6 +40,26 @@ import Testing
         #expect(session.timerFired(at: 11_000, resendAfter: self.resendAfter) == .catchUp(after: 0))
         session.caughtUp([4, 5], isAll: true, at: 11_000)
         #expect(session.accepted(6, at: 11_000) == .send)
+    }
+
+    @Test func whatFollowsSomethingThatMayBeLostWaitsBehindIt() {
+        var session = self.session(.fresh, newest: nil)
+        for number: Int64 in [5, 6, 7] { _ = session.accepted(number, at: 0) }
+        session.acknowledged(5)
+        session.mayHaveLost(at: 1_000)
+        #expect(session.accepted(8, at: 1_000) == .hold)
+        #expect(session.mayLeaveMail)
+        // No gateway says how far the connection is: all that nobody has acknowledged, in order.
+        #expect(session.timerFired(at: 11_000, resendAfter: self.resendAfter) == .catchUp(after: 4))
+    }
+
+    @Test func whatWasAcknowledgedIsNotSentAgainBecauseSomethingMayBeLost() {
+        var session = self.session(.fresh, newest: nil)
+        _ = session.accepted(5, at: 0)
+        session.acknowledged(5)
+        session.mayHaveLost(at: 1_000)
+        #expect(session.accepted(6, at: 1_000) == .hold)
+        #expect(session.timerFired(at: 11_000, resendAfter: self.resendAfter) == .catchUp(after: 5))
     }
 
     // MARK: Who is woken when the connection ends
@@ -84,7 +105,7 @@ import Testing
         #expect(older.mayLeaveMail)
         let bound = BoundConnection(
             caller: older.caller, node: NodeID(value: 2), connection: ConnectionID(value: 2),
-            boundAt: Timestamp(milliseconds: 1), progress: .fresh, standing: .new)
+            boundAt: Timestamp(milliseconds: 1), progress: .fresh, standing: .new, number: 1)
         #expect(MailboxSession(bound, newest: 5, after: older, at: 1_000).mayLeaveMail)
         #expect(!MailboxSession(bound, newest: nil, after: older, at: 1_000).mayLeaveMail)
         #expect(!MailboxSession(bound, newest: 5, at: 1_000).mayLeaveMail)

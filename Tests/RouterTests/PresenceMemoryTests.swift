@@ -13,7 +13,8 @@ import Testing
     ) -> BoundConnection {
         BoundConnection(
             caller: Caller(identity: self.alice, epoch: Epoch(value: 1)), node: self.node,
-            connection: ConnectionID(value: connection), boundAt: Timestamp(milliseconds: 0), progress: progress, standing: standing)
+            connection: ConnectionID(value: connection), boundAt: Timestamp(milliseconds: 0), progress: progress, standing: standing,
+            number: 1)
     }
 
     private func session(_ bound: BoundConnection) -> MailboxSession { MailboxSession(bound, newest: nil, at: 0) }

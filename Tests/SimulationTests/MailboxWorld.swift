@@ -37,7 +37,7 @@ struct MailboxWorld {
     /// On the way to the gateway.
     private enum Notice {
         case adopted
-        case bound(connection: UInt64, isCaughtUp: Bool)
+        case bound(connection: UInt64, isCaughtUp: Bool, answering: UInt32)
         case mail(connection: UInt64, [Int64], again: Bool)
         case page(connection: UInt64, [Int64], hasMore: Bool)
         case replaced(connection: UInt64)
@@ -208,7 +208,7 @@ struct MailboxWorld {
                 BoundConnection(
                     caller: Caller(identity: WhisperID(bits: 1)!, epoch: Epoch(value: 1)), node: NodeID(value: 1),
                     connection: ConnectionID(value: self.connection), boundAt: self.progress.boundAt,
-                    progress: self.progress.progress, standing: self.progress.standing)))
+                    progress: self.progress.progress, standing: self.progress.standing, number: self.progress.nextNumber)))
         self.progress.announced(at: self.now)
     }
 
@@ -219,10 +219,13 @@ struct MailboxWorld {
 
     private mutating func hear(_ notice: Notice) {
         switch notice {
-        case .adopted: if self.isConnected { self.announce() }
-        case .bound(let connection, let isCaughtUp):
+        case .adopted:
+            guard self.isConnected else { return }
+            self.progress.mayHaveMissed()
+            self.announce()
+        case .bound(let connection, let isCaughtUp, let number):
             guard self.isConnected, connection == self.connection else { return }
-            if self.progress.bound(isCaughtUp: isCaughtUp) == .announceAgain { self.announce() }
+            if self.progress.bound(isCaughtUp: isCaughtUp, answering: number) == .announceAgain { self.announce() }
         case .mail(let connection, let numbers, let again):
             guard self.isConnected, connection == self.connection else { return }
             if self.progress.isAnnouncementDue(at: self.now) { self.announce() }
@@ -307,7 +310,8 @@ struct MailboxWorld {
                 self.notices.append(.replaced(connection: known.connection.value))
             }
             self.session = MailboxSession(bound, newest: self.mailbox.last?.number, at: self.now)
-            self.notices.append(.bound(connection: bound.connection.value, isCaughtUp: self.session!.isCaughtUp))
+            self.notices.append(
+                .bound(connection: bound.connection.value, isCaughtUp: self.session!.isCaughtUp, answering: bound.number))
         case .unbound(let connection):
             if self.session?.connection.value == connection { self.session = nil }
         }

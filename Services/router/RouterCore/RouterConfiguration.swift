@@ -7,19 +7,22 @@ package struct RouterConfiguration: Sendable {
     /// Mail that a live connection has not acknowledged is sent again after this, then ever more rarely.
     package var resendAfter: Duration
     package var presence: PresenceConfiguration
+    /// Jobs taken from each partition in one batch.
+    package var jobsPerPartitionMax: Int
 
     package init(pendingTTL: Duration = Limits.pendingTTL, resendAfter: Duration = .seconds(15),
-        presence: PresenceConfiguration = PresenceConfiguration()
+        presence: PresenceConfiguration = PresenceConfiguration(), jobsPerPartitionMax: Int = RouterLimits.jobsPerPartitionMax
     ) {
         self.pendingTTL = pendingTTL
         self.resendAfter = resendAfter
         self.presence = presence
+        self.jobsPerPartitionMax = jobsPerPartitionMax
     }
 }
 
 /// Bounds of one router process.
 package enum RouterLimits {
-    /// Jobs taken from each partition in one batch.
+    /// `RouterConfiguration.jobsPerPartitionMax`, by default.
     package static let jobsPerPartitionMax = 64
     /// Reads of one Job at a time after the database has refused a batch.
     package static let carefulReads = 4_096

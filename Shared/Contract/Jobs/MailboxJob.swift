@@ -266,9 +266,12 @@ package struct BoundConnection: Sendable {
     package var boundAt: Timestamp
     package var progress: Progress
     package var standing: Standing
+    /// Counts the connection's announcements from 1. The answer repeats it, so that an older one's is known as such.
+    package var number: UInt32
 
     package init(
-        caller: Caller, node: NodeID, connection: ConnectionID, boundAt: Timestamp, progress: Progress, standing: Standing
+        caller: Caller, node: NodeID, connection: ConnectionID, boundAt: Timestamp, progress: Progress, standing: Standing,
+        number: UInt32
     ) {
         self.caller = caller
         self.node = node
@@ -276,6 +279,7 @@ package struct BoundConnection: Sendable {
         self.boundAt = boundAt
         self.progress = progress
         self.standing = standing
+        self.number = number
     }
 
     /// Whether it takes the place of another connection of its identity: a newer session does, and within a session whichever
@@ -303,6 +307,7 @@ extension BoundConnection: WireCodable {
             writer.write(through)
         }
         writer.write(self.standing.rawValue)
+        writer.write(self.number)
     }
 
     package init(from reader: inout WireReader) throws(WireError) {
@@ -319,5 +324,6 @@ extension BoundConnection: WireCodable {
         let value = try reader.read(UInt8.self)
         guard let standing = Standing(rawValue: value) else { throw .unknown(value) }
         self.standing = standing
+        self.number = try reader.read()
     }
 }

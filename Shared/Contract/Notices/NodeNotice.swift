@@ -11,8 +11,8 @@ package struct NodeNotice: Notice {
 package enum NodeEvent: Sendable {
     case answer(question: UInt64, Answer)
     /// The router knows that this connection is its identity's live one. `isCaughtUp`: nothing waits that has not been
-    /// written to it, so new mail goes live.
-    case bound(ConnectionID, isCaughtUp: Bool)
+    /// written to it, so new mail goes live. `answering`: which of its announcements (`BoundConnection.number`).
+    case bound(ConnectionID, isCaughtUp: Bool, answering: UInt32)
     /// Another connection of the same identity is the live one, or a newer login: close this one (4001), unless it has
     /// itself a newer session than the one of this epoch.
     case replaced(ConnectionID, Epoch)
@@ -39,10 +39,11 @@ extension NodeEvent: WireCodable {
             writer.write(UInt8(1))
             writer.write(question)
             writer.write(answer)
-        case .bound(let connection, let isCaughtUp):
+        case .bound(let connection, let isCaughtUp, let number):
             writer.write(UInt8(2))
             writer.write(connection)
             writer.write(isCaughtUp)
+            writer.write(number)
         case .mail(let connection, let mail, let again):
             writer.write(UInt8(3))
             writer.write(connection)
@@ -82,7 +83,7 @@ extension NodeEvent: WireCodable {
     package init(from reader: inout WireReader) throws(WireError) {
         switch try reader.read(UInt8.self) {
         case 1: self = .answer(question: try reader.read(), try reader.read())
-        case 2: self = .bound(try reader.read(), isCaughtUp: try reader.readBool())
+        case 2: self = .bound(try reader.read(), isCaughtUp: try reader.readBool(), answering: try reader.read())
         case 3: self = .mail(try reader.read(), try reader.readList(), again: try reader.readBool())
         case 4: self = .outcomes(try reader.read(), try reader.readList())
         case 5: self = .replaced(try reader.read(), try reader.read())

@@ -96,6 +96,13 @@ struct GatewayBench {
     private final class Positions { var of: [String: EntryID] = [:] }
 }
 
+extension NodeEvent {
+    /// The answer to the latest announcement, whichever that is.
+    static func bound(_ connection: ConnectionID, isCaughtUp: Bool) -> NodeEvent {
+        .bound(connection, isCaughtUp: isCaughtUp, answering: .max)
+    }
+}
+
 extension Gateway {
     func isBound(_ identity: WhisperID) -> Bool { self.bound[identity] != nil }
 

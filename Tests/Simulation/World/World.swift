@@ -1,5 +1,6 @@
 import Contract
 import Logging
+import RouterCore
 import Store
 import StoreModel
 
@@ -52,6 +53,8 @@ final class World {
     /// How long mail is kept. In some worlds it ends before everybody has come back.
     let pendingTTL: Duration
     var expires: Bool { self.pendingTTL < Limits.pendingTTL }
+    /// In some worlds what waits is handled in many batches.
+    let jobsPerPartitionMax: Int
     let store = PostgresConfiguration(url: "postgres://simulated", applicationName: "simulated")
 
     init(seed: UInt64, isCalm: Bool = false, mutation: Mutation? = nil, isTracing: Bool = false) {
@@ -68,6 +71,7 @@ final class World {
         self.storingMax = .milliseconds(Int64([200, 2_000, 6_000][some(2)]))
         self.chattiness = [100, 300, 700][some(2)]
         self.pendingTTL = !isCalm && some(3) == 0 ? .seconds(300) : Limits.pendingTTL
+        self.jobsPerPartitionMax = [1, 3, RouterLimits.jobsPerPartitionMax][some(2)]
         self.record = Record(self)
         World.current = self
         // A moment far enough from 1970 for everything that looks back.
@@ -357,7 +361,9 @@ final class World {
             self.trace("Postgres restarts")
             self.postgres.restart()
             self.postgres.isAway = true
-            self.machine.after(self.some(.seconds(4))) { [unowned self] in self.postgres.isAway = false }
+            // Once in a while for longer than a question waits: what was asked before is then handled, and nobody wants to know.
+            let longest: Int64 = self.machine.random.isOne(in: 4) ? .seconds(20) : .seconds(4)
+            self.machine.after(self.some(longest)) { [unowned self] in self.postgres.isAway = false }
         } else if let session = self.postgres.sessions.randomElement(using: &self.machine.random) {
             self.trace("Postgres ends a session of \(session.host?.name ?? "")")
             self.postgres.end(session)

@@ -444,6 +444,9 @@ extension Gateway {
     func failed(_ question: Questions.Question) {
         if case .session = question.kind { return self.resolveFailed(on: question.connection) }
         guard let connection = self.connections[question.connection] else { return }
+        // A router that reads the page all the same, later, takes the client for through with it, and would send what is newer live,
+        // before what the client has yet to read. Until it has heard how far the client is, nothing goes live.
+        if case .fetch = question.kind { connection.mailbox.mayHaveMissed() }
         self.refuse(connection, .unavailable, requestID: question.requestID)
     }
 

@@ -36,6 +36,7 @@ extension Gateway {
         switch notice {
         case .partitionAdopted(let partition):
             for (identity, connection) in self.bound where Partition(of: identity) == partition {
+                connection.mailbox.mayHaveMissed()
                 self.announce(connection)
             }
         case .sessionsEnded(let identity, let epoch, let why):
@@ -55,11 +56,11 @@ extension Gateway {
             guard let question = self.questions.answered(number) else { return }
             self.logger.debug("question answered", self.facts(of: answer, to: question, number))
             self.handle(answer, to: question)
-        case .bound(let id, let isCaughtUp):
+        case .bound(let id, let isCaughtUp, let number):
             guard let connection = self.connections[id] else { return }
             // Redis may have lost since the bind where it is. That it is the live one, the router has just said.
             if connection.isOpen { self.showPresence(of: connection) }
-            switch connection.mailbox.bound(isCaughtUp: isCaughtUp) {
+            switch connection.mailbox.bound(isCaughtUp: isCaughtUp, answering: number) {
             case .none: break
             case .announceAgain: self.announce(connection)
             }

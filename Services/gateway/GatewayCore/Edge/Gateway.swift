@@ -174,7 +174,7 @@ package actor Gateway {
         guard let session = connection.session, connection.isOpen else { return }
         let announcement = BoundConnection(
             caller: session.caller, node: self.node, connection: connection.id, boundAt: connection.mailbox.boundAt,
-            progress: connection.mailbox.progress, standing: connection.mailbox.standing)
+            progress: connection.mailbox.progress, standing: connection.mailbox.standing, number: connection.mailbox.nextNumber)
         connection.mailbox.announced(at: self.now)
         let partition = Partition(of: session.caller.identity)
         if now {

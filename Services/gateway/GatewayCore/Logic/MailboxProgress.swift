@@ -14,6 +14,10 @@ struct MailboxProgress {
     private(set) var standing = BoundConnection.Standing.new
     /// Milliseconds of the gateway's clock.
     private(set) var announcedAt: Int64 = 0
+    /// How often it was announced.
+    private var announcements: UInt32 = 0
+    /// The first announcement whose answer confirms. What the router had sent before it answered an older one may be lost.
+    private var confirmableFrom: UInt32 = 1
     /// No router has answered yet since the bind, neither to the announcement nor with a page.
     private var isFresh = true
     /// All that waited has been written: mail goes live. Stays so until the connection is bound anew.
@@ -29,6 +33,9 @@ struct MailboxProgress {
         return self.isCaughtUp ? .live(through: self.sentThrough) : .paging
     }
 
+    /// Of the next announcement.
+    var nextNumber: UInt32 { self.announcements + 1 }
+
     func isAnnouncementDue(at now: Int64) -> Bool {
         !self.isConfirmed && now - self.announcedAt > GatewayLimits.announceAgainAfter.milliseconds
     }
@@ -37,25 +44,37 @@ struct MailboxProgress {
     mutating func mayHaveMissed() {
         self.isConfirmed = false
         self.announcedAt = 0
+        self.confirmableFrom = self.nextNumber
     }
 
     mutating func announced(at now: Int64) {
         self.isConfirmed = false
         self.announcedAt = now
+        self.announcements += 1
         if self.standing == .new { self.standing = .unconfirmed }
     }
 
     enum BoundAction: Equatable { case none, announceAgain }
 
     /// The router's answer to an announcement.
-    /// - Parameter isCaughtUp: `false` if it holds mail back for a client that is still to read what waited.
-    mutating func bound(isCaughtUp: Bool) -> BoundAction {
-        self.isConfirmed = true
+    /// - Parameters:
+    ///   - isCaughtUp: `false` if it holds mail back for a client that is still to read what waited.
+    ///   - number: of the announcement.
+    mutating func bound(isCaughtUp: Bool, answering number: UInt32) -> BoundAction {
         self.standing = .confirmed
         self.isFresh = false
+        guard number >= self.confirmableFrom else {
+            // Nothing waited then that had not been written. What has come since goes live, once it is known from where on.
+            if isCaughtUp { self.isCaughtUp = true }
+            return .none
+        }
+        self.isConfirmed = true
         // A race: the announcement was sent before the last page came. The router would hold back mail for a client that has
         // no reason to ask for another page.
-        if self.isCaughtUp, !isCaughtUp { return .announceAgain }
+        if self.isCaughtUp, !isCaughtUp {
+            self.mayHaveMissed()
+            return .announceAgain
+        }
         self.isCaughtUp = isCaughtUp
         return .none
     }

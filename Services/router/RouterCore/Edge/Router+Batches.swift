@@ -326,7 +326,7 @@ extension Router {
                     .whisperId: "\(identity)", .connId: .number(bound.connection.value), .node: "\(bound.node)",
                     .reason: "\(bound.standing) \(bound.boundAt.milliseconds)",
                 ])
-            outbox.add(.bound(bound.connection, isCaughtUp: session.isCaughtUp), for: bound.node)
+            outbox.add(.bound(bound.connection, isCaughtUp: session.isCaughtUp, answering: bound.number), for: bound.node)
             if let list = waiting[identity] {
                 outbox.add(.outcomes(bound.connection, list.map(\.outcome)), for: bound.node)
             }

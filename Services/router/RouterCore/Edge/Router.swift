@@ -175,7 +175,7 @@ package actor Router {
     private func readAll() async throws(BusError) -> [StreamBatch] {
         try await self.bus.read(
             self.owned.map { (stream: Keyspace.mailbox($0.key).name, after: $0.value) },
-            limit: RouterLimits.jobsPerPartitionMax, patience: RouterLimits.readPatience)
+            limit: self.configuration.jobsPerPartitionMax, patience: RouterLimits.readPatience)
     }
 
     /// Reads a single Job, partition after partition: for a while after the database has refused a batch, to find out which
@@ -294,6 +294,8 @@ package actor Router {
         if error != nil {
             // The bus was away: nobody knows what got through. Gateways tell anew who is there and how far they are.
             self.toAnnounce.formUnion(self.owned.keys)
+            let now = self.now
+            for (identity, session) in self.sessions where session.node == node { self.sessions[identity]!.mayHaveLost(at: now) }
             return
         }
         // The node is gone, and with it its connections. What they did not acknowledge waits, and its owners are woken.

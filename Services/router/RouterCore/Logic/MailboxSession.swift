@@ -66,6 +66,17 @@ package struct MailboxSession {
         self.newSince.map { now - $0 < RouterLimits.newcomerTime.milliseconds } ?? false
     }
 
+    /// Perhaps something did not get through that was sent. What is newer must not overtake it: it is held back until the gateway
+    /// says how far the connection is.
+    package mutating func mayHaveLost(at now: Int64) {
+        switch self.delivery {
+        case .paging: break
+        case .live(let through), .catchingUp(let through):
+            let known = self.unacknowledged > 0 ? min(through, self.unacknowledgedFrom - 1) : through
+            self.delivery = .paging(through: known, heldSince: now)
+        }
+    }
+
     /// Mail waits that perhaps nobody has told its owner of.
     package mutating func mayHaveBeenMissed() { self.hasHeldBack = true }
 
