@@ -24,6 +24,7 @@ extension Cluster {
 
     /// The answer of Redis to a command that has a number for an answer.
     static func redis(_ command: String) async throws -> Int? {
-        await Cluster.stack.redis.answer(to: command + "\r\n", lines: 1).flatMap { Int($0.dropFirst().dropLast(2)) }
+        let answer = await Cluster.stack.redis.answer(to: command + "\r\n", lines: 1)
+        return answer?.split(separator: "\r\n").first.flatMap { Int($0.dropFirst()) }
     }
 }
