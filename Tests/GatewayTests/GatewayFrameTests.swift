@@ -158,6 +158,21 @@ import Testing
         }
     }
 
+    /// Whoever mixed answers up: nobody becomes somebody else.
+    @Test func aSessionOfAnotherTokenBindsNobody() async throws {
+        try await GatewayBench.run { bench in
+            let client = try await bench.client()
+            try await client.send(Frames.message())
+            let request = try await bench.request()
+            let other = Session.of(identity: "WSP-7777-7777-7777", token: "another")
+            try await bench.tell(.answer(question: request.answer.question, .session(other)))
+            let refusal = try await client.json()
+            #expect(refusal.code == "INTERNAL_ERROR")
+            #expect(refusal.requestID == "m1")
+            #expect(await !bench.gateway.isBound(other.caller.identity))
+        }
+    }
+
     @Test func aTokenThatTheCacheDoesNotKnowIsAskedOfAuth() async throws {
         try await GatewayBench.run { bench in
             let client = try await bench.client()

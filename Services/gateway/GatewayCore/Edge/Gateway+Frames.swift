@@ -197,6 +197,11 @@ extension Gateway {
         guard let connection = self.connections[id], connection.isOpen, let transition = connection.transition,
             let hash = transition.resolving
         else { return }
+        guard session == nil || session?.tokenHash == hash else {
+            // Whoever mixed it up: nobody becomes somebody else.
+            self.logger.error("session of another token", [.connId: .number(id.value)])
+            return self.resolveFailed(on: id)
+        }
         transition.resolving = nil
         let waiting = transition.waiting
         transition.waiting = []
