@@ -77,6 +77,15 @@ import Testing
         }
     }
 
+    @Test func aCacheThatNamesSomebodyElseIsNoAnswer() async throws {
+        try await AuthBench.run { bench in
+            let (own, other) = (try await bench.login(self.alice), try await bench.login(TestIdentity(2)))
+            try await bench.bus.set(
+                Keyspace.session(own.session.tokenHash), to: other.session.encoded(), for: .seconds(60))
+            #expect(try await bench.directory.session(own.session.tokenHash) == own.session)
+        }
+    }
+
     @Test func whatIsNoSessionIsNotRefreshed() async throws {
         try await AuthBench.run { bench in
             let login = try await bench.login(self.alice)

@@ -33,6 +33,57 @@ import Testing
         }
     }
 
+    /// Else answers of Redis would change places just when a delay is over.
+    @Test func whoseTimeHasComeIsNotOvertakenBeforeItHasLeft() {
+        var lane = FaultyProxy.Lane()
+        let start = NIODeadline.uptimeNanoseconds(1_000)
+        let later = start + .milliseconds(2)
+        #expect(lane.enter(at: start, delay: .zero) == nil)
+        #expect(lane.enter(at: start, delay: .milliseconds(1)) == start + .milliseconds(1))
+        #expect(lane.enter(at: later, delay: .zero) == later)
+        lane.left()
+        #expect(lane.enter(at: later, delay: .zero) == later)
+        lane.left()
+        lane.left()
+        #expect(lane.enter(at: later, delay: .zero) == nil)
+    }
+
+    /// Several talk, so that the proxy has other work at that moment.
+    @Test func nothingOvertakesWhenADelayEnds() async throws {
+        try await self.withEcho { proxy, _ in
+            let changing = Task {
+                while !Task.isCancelled {
+                    await proxy.set(.init(delay: .milliseconds(1)))
+                    await proxy.set(.init())
+                    try await Task.sleep(for: .milliseconds(2))
+                }
+            }
+            try await withThrowingTaskGroup { group in
+                for _ in 0..<8 {
+                    group.addTask {
+                        let client = try await Talker.connect(to: proxy.port)
+                        var said = ""
+                        for round in 0..<50 {
+                            for piece in 0..<20 {
+                                let text = "\(round).\(piece),"
+                                client.say(text)
+                                said += text
+                                await Task.yield()
+                            }
+                            try await waitUntil("round \(round) is back", within: .seconds(10)) {
+                                client.heard.utf8.count >= said.utf8.count
+                            }
+                        }
+                        #expect(client.heard == said)
+                        client.leave()
+                    }
+                }
+                try await group.waitForAll()
+            }
+            changing.cancel()
+        }
+    }
+
     @Test func whatIsCutEnds() async throws {
         try await self.withEcho { proxy, client in
             client.say("x")

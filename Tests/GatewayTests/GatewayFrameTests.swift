@@ -173,6 +173,20 @@ import Testing
         }
     }
 
+    @Test func aCacheThatNamesSomebodyElseIsNoAnswer() async throws {
+        try await GatewayBench.run { bench in
+            let own = Session.of(identity: "WSP-JBPU-D452-TLT4", token: token)
+            let other = Session.of(identity: "WSP-7777-7777-7777", token: "another")
+            try await bench.bus.set(Keyspace.session(own.tokenHash), to: other.encoded(), for: .seconds(60))
+            let client = try await bench.client()
+            try await client.send(Frames.message())
+            let request = try await bench.request()
+            try await bench.tell(.answer(question: request.answer.question, .session(own)))
+            guard case .bound = try await bench.job(of: Partition(of: own.caller.identity)) else { return #expect(Bool(false)) }
+            #expect(await !bench.gateway.isBound(other.caller.identity))
+        }
+    }
+
     @Test func aTokenThatTheCacheDoesNotKnowIsAskedOfAuth() async throws {
         try await GatewayBench.run { bench in
             let client = try await bench.client()

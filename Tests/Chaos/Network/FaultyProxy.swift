@@ -1,4 +1,4 @@
-import NIOCore
+package import NIOCore
 import NIOPosix
 import TestKit
 import LocalStack
@@ -21,7 +21,7 @@ package actor FaultyProxy {
     private final class Relay {
         let near: any Channel
         let far: any Channel
-        var lastDue: [Way: NIODeadline] = [:]
+        var lanes: [Way: Lane] = [:]
 
         init(near: any Channel, far: any Channel) {
             self.near = near
@@ -32,6 +32,26 @@ package actor FaultyProxy {
     package enum Way: Sendable, Hashable, CaseIterable {
         /// From whoever connected.
         case there, back
+    }
+
+    /// The pieces that wait on one way of one connection. Whoever comes later leaves later.
+    package struct Lane: Sendable {
+        private(set) var lastDue: NIODeadline?
+        private var waiting = 0
+
+        package init() {}
+
+        /// - Returns: when a piece that comes now leaves; nil: at once. One whose time has come still waits until it
+        ///   says `left`: the loop may not have got round to it.
+        package mutating func enter(at now: NIODeadline, delay: Duration) -> NIODeadline? {
+            let due = max(self.lastDue ?? now, now + TimeAmount(delay))
+            guard due > now || self.waiting > 0 else { return nil }
+            self.lastDue = due
+            self.waiting += 1
+            return due
+        }
+
+        package mutating func left() { self.waiting -= 1 }
     }
 
     package struct Weather: Sendable, Equatable {
@@ -119,12 +139,13 @@ package actor FaultyProxy {
     fileprivate func passes(_ bytes: ByteBuffer, on number: Int, _ way: Way) {
         guard let relay = self.relays[number] else { return }
         let other = way == .there ? relay.far : relay.near
-        let now = NIODeadline.now()
-        // What was delayed before must not be overtaken.
-        let due = max(relay.lastDue[way] ?? now, now + TimeAmount(self.weather.delay))
-        guard due > now else { return other.writeAndFlush(bytes, promise: nil) }
-        relay.lastDue[way] = due
-        self.eventLoop.scheduleTask(deadline: due) { other.writeAndFlush(bytes, promise: nil) }
+        guard let due = relay.lanes[way, default: Lane()].enter(at: .now(), delay: self.weather.delay) else {
+            return other.writeAndFlush(bytes, promise: nil)
+        }
+        self.eventLoop.assumeIsolated().scheduleTask(deadline: due) {
+            relay.lanes[way]?.left()
+            other.writeAndFlush(bytes, promise: nil)
+        }
     }
 
     fileprivate func becameWritable(_ number: Int) {
@@ -135,7 +156,7 @@ package actor FaultyProxy {
         guard let relay = self.relays.removeValue(forKey: number) else { return }
         let (near, far) = (relay.near, relay.far)
         // Behind what is still on its way.
-        self.eventLoop.scheduleTask(deadline: relay.lastDue.values.max() ?? .now()) {
+        self.eventLoop.scheduleTask(deadline: relay.lanes.values.compactMap(\.lastDue).max() ?? .now()) {
             near.close(promise: nil)
             far.close(promise: nil)
         }

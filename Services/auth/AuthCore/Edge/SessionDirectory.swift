@@ -91,7 +91,7 @@ package struct SessionDirectory: Sendable {
 
     private func cached(_ tokenHash: Bytes32) async -> Session? {
         guard let bytes = try? await self.keys.get(Keyspace.session(tokenHash)),
-            let session = try? Session(decoding: bytes), session.expiresAt > self.clock()
+            let session = try? Session(decoding: bytes), session.tokenHash == tokenHash, session.expiresAt > self.clock()
         else { return nil }
         return session
     }

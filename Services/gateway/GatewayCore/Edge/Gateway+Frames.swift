@@ -171,9 +171,9 @@ extension Gateway {
     private func resolve(_ hash: Bytes32, for connection: Connection) {
         // Bare: it lasts no longer than one answer of the bus, which has a limit of its own.
         Task {
-            // A cache that is away, empty or from another release is no answer: auth has one.
+            // A cache that is away, empty, from another release or somebody else's is no answer: auth has one.
             let cached = try? await self.bus.get(Keyspace.session(hash))
-            if let cached, let session = try? Session(decoding: cached) {
+            if let cached, let session = try? Session(decoding: cached), session.tokenHash == hash {
                 self.resolved(session, on: connection.id)
             } else {
                 self.askWhose(hash, for: connection.id)
