@@ -240,6 +240,23 @@ extension String {
         pace.moved(1, at: 61)
         #expect(pace.isTooSlow(at: 61))
     }
+
+    @Test func theLargestFilePassesASlowNetwork() {
+        var pace = TransferPace(at: 0)
+        for second in 1...6_250 {
+            pace.moved(8_000, at: Double(second))
+            #expect(!pace.isTooSlow(at: Double(second)))
+        }
+        #expect(pace.bytes == Limits.fileBytesMax)
+    }
+
+    @Test func whatNeverComesToItsEndIsEnded() {
+        var pace = TransferPace(at: 0)
+        let last = AttachmentsLimits.transferSecondsMax
+        for second in stride(from: 1, through: last + 1, by: 1) { pace.moved(2_000, at: second) }
+        #expect(!pace.isTooSlow(at: last))
+        #expect(pace.isTooSlow(at: last + 1))
+    }
 }
 
 @Suite struct ReconciliationTests {

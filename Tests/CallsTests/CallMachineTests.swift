@@ -195,6 +195,71 @@ extension CallMachine {
         #expect(call.parcels.allSatisfy { $0.side == .callee })
     }
 
+    /// Who changes networks in the middle of a call gets what it has not confirmed; but not for 12 h.
+    @Test func aQuietCallKeepsNoCandidates() {
+        var call = newCall()
+        call.writeAll()
+        call.writeAll()
+        #expect(call.say(.answer, by: .callee) == nil)
+        #expect(call.say(.candidate, by: .caller) == nil)
+        #expect(call.say(.candidate, by: .callee) == nil)
+        call.writeAll()
+        let quiet = start + CallLimits.quietAfter
+        let before = quiet - .milliseconds(1)
+        call.tick(at: before)
+        #expect(call.parcels.count == 3)
+        call.connected(.caller, on: elsewhere)
+        let again = call.dispatch(at: before)
+        #expect(again.map(\.parcel.kind) == [.answer, .candidate])
+        for (parcel, leg) in again { call.delivered(parcel.number, on: leg, isWritten: true, at: before) }
+        call.tick(at: quiet)
+        #expect(call.parcels.isEmpty)
+        #expect(call.candidatesDropped == 0)
+        // What is said later is kept as long.
+        _ = call.said(.candidate, by: .caller, on: elsewhere, mark: 7, payload: [], at: quiet)
+        call.tick(at: quiet + CallLimits.quietAfter - .milliseconds(1))
+        #expect(call.parcels.map(\.kind) == [.candidate])
+    }
+
+    /// Candidates for who is away go as well, and count as dropped; the answer waits.
+    @Test func aQuietCallKeepsTheAnswerThatWasNotWritten() {
+        var call = newCall()
+        call.writeAll()
+        call.writeAll()
+        call.lost(.caller, on: here)
+        #expect(call.say(.answer, by: .callee) == nil)
+        #expect(call.say(.candidate, by: .callee) == nil)
+        call.tick(at: start + CallLimits.quietAfter)
+        #expect(call.parcels.map(\.kind) == [.answer])
+        #expect(call.candidatesDropped == 1)
+        call.connected(.caller, on: elsewhere)
+        #expect(call.sent() == [.answer])
+    }
+
+    /// Nobody knows when its sides last spoke: they have the whole time again.
+    @Test func aCallFromTheTablesIsNotQuietAtOnce() {
+        let candidate = CallParcel(number: 4, side: .callee, kind: .candidate, payload: [1])
+        var call = CallMachine(
+            callID: .random(), wakeID: .random(), caller: alice, callee: bob, isVideo: false, startedAt: start,
+            ringsUntil: start + .seconds(45), phase: .answered(at: start), isWoken: false, parcels: [candidate])
+        let taken = start + .seconds(3_600)
+        call.tick(at: taken)
+        call.tick(at: taken + CallLimits.quietAfter - .milliseconds(1))
+        #expect(call.parcels == [candidate])
+        call.tick(at: taken + CallLimits.quietAfter)
+        #expect(call.parcels.isEmpty)
+    }
+
+    /// Frames on their way when the call ends are of no more use once they are written.
+    @Test func behindTheEndOnlyTheEndIsKept() {
+        var call = newCall()
+        #expect(call.say(.candidate, by: .caller) == nil)
+        #expect(call.say(.end(nil), by: .caller) == nil)
+        #expect(call.parcels.map(\.kind) == [.incoming, .candidate, .end])
+        call.writeAll()
+        #expect(call.parcels.map(\.kind) == [.end])
+    }
+
     /// Also the end.
     @Test func whoeverComesBackAfterTheEndHearsOfIt() {
         var call = newCall()

@@ -49,6 +49,17 @@ extension CallRules {
         }
     }
 
+    /// One calls and the other answers.
+    fileprivate mutating func talk(_ id: String, _ one: WhisperID, _ other: WhisperID) throws {
+        let answers = [
+            self.hear(try frame(CallInitiate.definition, id, one, other)),
+            self.hear(try frame(CallAnswer.definition, id, other, one)),
+        ]
+        #expect(answers == ["done", "done"])
+        let phase = self.phase(id, one, other)
+        #expect(phase == "answered")
+    }
+
     /// What each call came to.
     fileprivate func phase(_ id: String, _ one: WhisperID, _ other: WhisperID) -> String {
         switch self.book.call(UUIDText(id)!, between: one, and: other)?.phase {
@@ -117,6 +128,58 @@ extension CallRules {
         #expect(rules.phase(third, carol, alice) == "ringing")
     }
 
+    /// One person, one line: nobody else would end the older call, and its candidates would be kept for 12 h.
+    @Test func whoBeginsAnotherCallEndsTheAnsweredOne() throws {
+        var rules = rules()
+        try rules.talk(ids[0], alice, bob)
+        #expect(rules.hear(try frame(CallInitiate.definition, ids[1], bob, carol)) == "done")
+        #expect(rules.phase(ids[1], bob, carol) == "ringing")
+        #expect(rules.phase(ids[0], alice, bob) == "ended")
+        let older = try #require(rules.book.call(UUIDText(ids[0])!, between: alice, and: bob))
+        #expect(older.parcels.filter { $0.kind == .end }.map(\.side) == [.caller, .callee])
+        #expect(rules.lines.after[alice] == nil)
+    }
+
+    /// Without a line there is no other call: who is refused because the callee is busy stays in the older one.
+    @Test func whoIsRefusedKeepsTheAnsweredCall() throws {
+        var rules = rules()
+        try rules.talk(ids[0], alice, bob)
+        rules.lines = Lines(
+            rules.lines.after.merging([carol: Lines.Line(call: .random(), isAnswered: false, seenAt: start)]) { _, new in new })
+        #expect(rules.hear(try frame(CallInitiate.definition, ids[1], alice, carol)) == "done")
+        #expect(rules.phase(ids[1], alice, carol) == "busy")
+        #expect(rules.phase(ids[0], alice, bob) == "answered")
+    }
+
+    /// Each time both lines have gone to calls of other processes, and come free there.
+    @Test func answeredCallsOfAPairDoNotPileUp() throws {
+        var rules = rules()
+        for index in 1...9 {
+            rules.lines = Lines()
+            try rules.talk("00000000-0000-4000-8000-00000000000\(index)", alice, bob)
+            let live = rules.book.all.filter { !$0.isOver }
+            #expect(live.count == 1)
+        }
+        #expect(rules.book.all.count == 9)
+    }
+
+    @Test func anAnsweredCallThatHasLostALineEnds() throws {
+        var rules = rules()
+        #expect(rules.hear(try frame(CallInitiate.definition, ids[0], alice, bob)) == "done")
+        let wakeID = rules.book.call(UUIDText(ids[0])!, between: alice, and: bob)!.wakeID
+        rules.lineLost(wakeID)
+        #expect(rules.phase(ids[0], alice, bob) == "ringing")
+        #expect(rules.hear(try frame(CallAnswer.definition, ids[0], bob, alice)) == "done")
+        rules.lineLost(wakeID)
+        rules.lineLost(wakeID)
+        rules.lineLost(.random())
+        #expect(rules.phase(ids[0], alice, bob) == "ended")
+        let ends = try #require(rules.book[wakeID]).parcels.filter { $0.kind == .end }
+        #expect(ends.map(\.side) == [.caller, .callee])
+        #expect(rules.lines.after.isEmpty)
+        #expect(rules.hear(try frame(CallICECandidate.definition, ids[0], alice, bob)) == "NOT_FOUND")
+    }
+
     @Test func aBatchCanBeTakenBack() throws {
         var book = rules().book
         #expect(book.changes.isEmpty)
@@ -129,7 +192,7 @@ extension CallRules {
         #expect(book.call(UUIDText(ids[0])!, between: alice, and: bob) == nil)
     }
 
-    /// Everybody calls everybody, in whatever order: nobody is in two calls, and lines belong to calls that live.
+    /// Everybody calls everybody, in whatever order: nobody is in two calls, and lines belong to calls that live, which hold both.
     @Test(arguments: UInt64(0)..<200) func nobodyIsInTwoCalls(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         let calls = (0..<6).map { index in
@@ -153,8 +216,9 @@ extension CallRules {
             lines = Lines(rules.lines.after)
             book.commit()
             for identity in people {
-                let ringing = book.calls(of: identity).filter { $0.isRinging }
-                #expect(ringing.count <= 1)
+                let live = book.calls(of: identity).filter { !$0.isOver }
+                #expect(live.count <= 1)
+                for call in live { #expect(lines.after[identity]?.call == call.wakeID) }
             }
             for (identity, line) in lines.after {
                 let call = try #require(book[line.call])

@@ -444,6 +444,33 @@ import Testing
         }
     }
 
+    /// Whose stack never answers pings is told no more than a page, and the store keeps the rest.
+    @Test func aClientThatConfirmsNothingIsToldAPage() async throws {
+        try await GatewayBench.run { bench in
+            let (client, connection) = try await bench.boundClient()
+            try await bench.tell(.bound(connection, isCaughtUp: true))
+            let most = Int64(GatewayLimits.outcomesPerBindMax)
+            for start in stride(from: 1, through: 3 * most, by: 100) {
+                try await bench.tell(.outcomes(connection, (start..<start + 100).map { self.outcome($0) }))
+            }
+            var told: Int64 = 0
+            var ping: [UInt8] = []
+            // The first are under way to be confirmed while others are written.
+            while told < most || ping.isEmpty {
+                let frame = try await client.anyFrame()
+                if frame.opcode == 1 { told += 1 } else { ping = frame.payload }
+            }
+            #expect(await bench.gateway.unconfirmed(on: connection) <= 2 * Int(most))
+            try await client.send(ClientFrame(opcode: 10, payload: ping))
+            #expect(try await self.confirmed(bench).count <= Int(most))
+            while await bench.gateway.waitsForPong(connection) {
+                let frame = try await client.anyFrame()
+                if frame.opcode == 9 { try await client.send(ClientFrame(opcode: 10, payload: frame.payload)) }
+            }
+            try await self.expectsAnnouncement(bench, of: connection)
+        }
+    }
+
     private func outcome(_ number: Int64) -> Outcome {
         Outcome(
             number: number, kind: .delivered, messageID: UUIDText("9b2a1f64-0f7c-4e51-9d0c-3c7d1d2b7a10")!,

@@ -67,6 +67,9 @@ struct LoadOptions: ParsableArguments {
         if let count { try check(count, 1...(isOneProcess ? 15_000 : 50_000), "--count") }
         try check(self.minutes, 1...240, "--minutes")
         for level in self.levels { try check(level, 100...1_000_000, "--levels") }
+        for setting in self.postgres where !setting.contains("=") {
+            throw ValidationError("--postgres takes name=value, not \(setting); workloads go before it")
+        }
         guard self.levels == self.levels.sorted() else { throw ValidationError("--levels must rise") }
         try check(self.gateways, 1...8, "--gateways")
         try check(self.routers, 1...8, "--routers")

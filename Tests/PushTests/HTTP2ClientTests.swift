@@ -139,11 +139,62 @@ import Testing
         }
     }
 
+    /// A peer that takes whoever comes, and goes without having answered anybody, is not called again and again.
+    @Test func afterAConnectionThatAnsweredNobodyTheNextWaits() async throws {
+        try await Peers.with(streamsMax: 1, answer: { _ in .drop }) { peer in
+            let client = try Peers.client(of: peer)
+            await withDiscardingTaskGroup { group in
+                for _ in 0..<50 { group.addTask { _ = try? await client.send(hello, within: .seconds(1)) } }
+            }
+            // At 0, 250 and 750 ms, give or take a quarter.
+            #expect(await client.connectionsMade <= 5)
+            await client.close()
+        }
+    }
+
+    /// It lets nobody have a stream: nothing is ever sent again, and nothing but its time ends a request.
+    @Test func aPeerWithoutStreamsIsNotCalledAgainAndAgain() async throws {
+        try await Peers.with(streamsMax: 0) { peer in
+            let client = try Peers.client(of: peer)
+            await withDiscardingTaskGroup { group in
+                group.addTask {
+                    while !Task.isCancelled {
+                        try? await Task.sleep(for: .milliseconds(50))
+                        peer.dropAll()
+                    }
+                }
+                await #expect(throws: HTTP2Error.self) { try await client.send(hello, within: .seconds(3)) }
+                group.cancelAll()
+            }
+            // At 0, 250 and 750 ms and 1.75 s, and a while later each time.
+            #expect(await client.connectionsMade <= 7)
+            await client.close()
+        }
+    }
+
+    @Test func whoWaitsWhileAConnectionIsGoneIsServedByTheNext() async throws {
+        try await Peers.with(streamsMax: 1) { peer in
+            let once = Once()
+            peer.answer { _ in once.isFirst() ? .drop : .answer(status: 200) }
+            let client = try Peers.client(of: peer)
+            let answered = await withTaskGroup(of: Bool.self) { group in
+                for _ in 0..<10 {
+                    group.addTask { (try? await client.send(hello, within: .seconds(20)))?.status == 200 }
+                }
+                return await group.reduce(0) { $0 + ($1 ? 1 : 0) }
+            }
+            #expect(answered == 10 && peer.connections == 2)
+            await client.close()
+        }
+    }
+
     @Test func aPrivateAddressIsNotConnectedToForAClient() async throws {
         try await Peers.with { peer in
             for host in ["localhost", "127.0.0.1"] {
-                let client = try Peers.client(of: peer, allowsPrivateAddresses: false, host: host)
-                await #expect(throws: HTTP2Error.unavailable) { try await client.send(hello, within: .seconds(20)) }
+                for names in [nil, ClientNames()] {
+                    let client = try Peers.client(of: peer, allowsPrivateAddresses: false, host: host, names: names)
+                    await #expect(throws: HTTP2Error.unavailable) { try await client.send(hello, within: .seconds(20)) }
+                }
             }
             #expect(peer.connections == 0)
         }

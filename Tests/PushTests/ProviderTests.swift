@@ -1,5 +1,7 @@
 import Contract
 import Foundation
+import LocalStack
+import NIOCore
 import NIOPosix
 import PushPeers
 import ServerCrypto
@@ -184,13 +186,98 @@ import Testing
         }
     }
 
-    private func webPush(_ identity: PeerIdentity, allowsPrivateAddresses: Bool) throws -> WebPushProvider {
+    /// Zones that do not answer: they hold up themselves and, once there are too many, each other. Not the names of operators.
+    @Test func namesThatNobodyAnswersHoldUpNobodyElse() async throws {
+        let identity = try Peers.identity.get()
+        let (subscriber, zones) = (WebPushDemands(identity), SilentZones())
+        let names = ClientNames { host, port in
+            guard host.hasSuffix(".silent") else { return ClientNames.ask(host, port: port) }
+            zones.wait()
+            return []
+        }
+        let eventLoop = MultiThreadedEventLoopGroup.singleton.any()
+        try await Peers.with { peer in
+            peer.answer { $0.path == "/up" ? .answer(status: 201) : .answer(status: 200) }
+            let provider = try self.webPush(identity, allowsPrivateAddresses: true, names: names, eventLoop: eventLoop)
+            let later = PushAnswer.later(.unavailable, after: nil)
+            try await withThrowingTaskGroup(of: PushAnswer.self) { group in
+                for number in 1...HTTP2Limits.lookUpsMax {
+                    let token = subscriber.token(endpoint: "https://host-\(number).silent/up")
+                    group.addTask { await provider.send(self.push(Self.pushes[0]), to: token, isVoIP: false) }
+                }
+                try await waitUntil("all are looked up", within: .seconds(20)) { zones.waiting == HTTP2Limits.lookUpsMax }
+                let begin = ContinuousClock.now
+                let token = subscriber.token(endpoint: "https://another.silent/up")
+                #expect(await provider.send(self.push(Self.pushes[0]), to: token, isVoIP: false) == later)
+                let apns = try Peers.client(of: peer, eventLoop: eventLoop)
+                #expect(try await apns.send(hello, within: .seconds(20)).status == 200)
+                await apns.close()
+                #expect(ContinuousClock.now - begin < HTTP2Limits.connectMax && zones.waiting == HTTP2Limits.lookUpsMax)
+                zones.end()
+                for try await answer in group { #expect(answer == later) }
+            }
+            // There is room again.
+            try await waitUntil("the look-ups have ended", within: .seconds(20)) {
+                await provider.send(self.push(Self.pushes[0]), to: subscriber.token(endpoint: "\(peer.origin)/up"), isVoIP: false) == .sent
+            }
+        }
+    }
+
+    @Test func aPushServiceThatLetsUsWaitHasItsShareAndNoMore() async throws {
+        let identity = try Peers.identity.get()
+        let subscriber = WebPushDemands(identity)
+        let provider = try self.webPush(identity, allowsPrivateAddresses: true)
+        try await Peers.with(answer: { _ in .stall }) { silent in
+            try await Peers.with(answer: { _ in .answer(status: 201) }) { other in
+                let token = subscriber.token(endpoint: "\(silent.origin)/up")
+                await withDiscardingTaskGroup { group in
+                    for _ in 0..<PushLimits.webPushSlowMax {
+                        group.addTask { _ = await provider.send(self.push(Self.pushes[0]), to: token, isVoIP: false) }
+                    }
+                    try? await waitUntil("all have come", within: .seconds(20)) { silent.requests.count == PushLimits.webPushSlowMax }
+                    try? await Task.sleep(for: PushLimits.webPushSlowAfter)
+                    let begin = ContinuousClock.now
+                    #expect(
+                        await provider.send(self.push(Self.pushes[1]), to: token, isVoIP: false) == .later(.unavailable, after: nil))
+                    #expect(
+                        await provider.send(
+                            self.push(Self.pushes[0]), to: subscriber.token(endpoint: "\(other.origin)/up"), isVoIP: false) == .sent)
+                    #expect(ContinuousClock.now - begin < PushLimits.requestMax / 2)
+                    #expect(silent.requests.count == PushLimits.webPushSlowMax)
+                }
+                // They have timed out.
+                silent.answer { _ in .answer(status: 201) }
+                #expect(await provider.send(self.push(Self.pushes[0]), to: token, isVoIP: false) == .sent)
+            }
+        }
+    }
+
+    private func webPush(
+        _ identity: PeerIdentity, allowsPrivateAddresses: Bool, names: ClientNames = ClientNames(),
+        eventLoop: any EventLoop = MultiThreadedEventLoopGroup.singleton.any()
+    ) throws -> WebPushProvider {
         let key = P256PrivateKey(pem: try String(contentsOfFile: identity.vapidKey, encoding: .utf8))!
         return WebPushProvider(
             rules: WebPushRules(key: key, contact: "mailto:ops@example.org"),
             tls: try ClientTLS.context(authorities: identity.certificate), allowsPrivateAddresses: allowsPrivateAddresses,
-            eventLoop: MultiThreadedEventLoopGroup.singleton.any(), logger: quiet)
+            names: names, eventLoop: eventLoop, logger: quiet)
     }
+}
+
+/// Whoever looks something up there waits until the end.
+private final class SilentZones: Sendable {
+    private let number = Mutex(0)
+    private let isOver = Mutex(false)
+
+    /// How many do, or did.
+    var waiting: Int { self.number.withLock { $0 } }
+
+    func wait() {
+        self.number.withLock { $0 += 1 }
+        while !self.isOver.withLock({ $0 }) { Thread.sleep(forTimeInterval: 0.005) }
+    }
+
+    func end() { self.isOver.withLock { $0 = true } }
 }
 
 /// A clock that can be set forward.

@@ -252,6 +252,82 @@ import Testing
         }
     }
 
+    /// A provider that lets one push wait holds up that one's Job, and nothing else.
+    @Test func aSlowPushDoesNotHoldUpOthers() async throws {
+        try await PushBench.with { bench in
+            for id in [self.alice, self.bob] {
+                try await bench.device(id)
+                try await bench.mail(for: id)
+            }
+            let gate = AsyncStream.makeStream(of: Void.self)
+            let provider = ScriptedProvider { number, _ in
+                if number == 1 { for await _ in gate.stream { break } }
+                return .sent
+            }
+            try await bench.wake(self.alice)
+            try await bench.running(provider) {
+                try await provider.wait(for: 1)
+                try await bench.wake(self.bob)
+                try await waitUntil("the other one is written", within: .seconds(20)) {
+                    try await bench.sql("SELECT recipient FROM push.recipients") == "\(self.bob.bits)"
+                }
+                // Nothing is known of the slow one yet: its Job stays, and no other push goes to the same recipient.
+                try await bench.wake(self.alice)
+                try await Task.sleep(for: PushLimits.window + .seconds(2))
+                #expect(provider.sent.count == 2)
+                #expect(try await bench.depth() == [2, 0])
+                gate.continuation.finish()
+                try await waitUntil("both are written", within: .seconds(20)) {
+                    try await bench.sql("SELECT count(*) FROM push.recipients WHERE unanswered = 1") == "2"
+                }
+                try await waitUntil("the Jobs are ended", within: .seconds(20)) { try await bench.depth() == [0, 0] }
+            }
+            // The second message found the first push unanswered: it is held.
+            #expect(provider.sent.count == 2)
+        }
+    }
+
+    @Test func aSlowRetryDoesNotHoldUpOthers() async throws {
+        try await PushBench.with { bench in
+            for id in [self.alice, self.bob] {
+                try await bench.device(id)
+                try await bench.mail(for: id)
+                try await bench.wake(id)
+            }
+            // Long pauses: nothing is tried again by itself.
+            try await bench.running(ScriptedProvider { _, _ in .later(.unavailable, after: nil) }, scale: 100) {
+                try await waitUntil("both failed", within: .seconds(20)) {
+                    try await bench.sql("SELECT count(*) FROM push.recipients WHERE failures = 1") == "2"
+                }
+            }
+            let gate = AsyncStream.makeStream(of: Void.self)
+            let provider = ScriptedProvider { number, _ in
+                if number == 1 { for await _ in gate.stream { break } }
+                return .sent
+            }
+            func isDue(_ id: WhisperID) async throws {
+                _ = try await bench.sql("UPDATE push.recipients SET due_at = now() - interval '1 s' WHERE recipient = \(id.bits)")
+            }
+            let sent = "SELECT string_agg(recipient::text, ' ' ORDER BY recipient) FROM push.recipients WHERE result = 'sent'"
+            try await bench.running(provider) {
+                try await isDue(self.alice)
+                try await provider.wait(for: 1)
+                try await isDue(self.bob)
+                try await waitUntil("the other one is written", within: .seconds(20)) {
+                    try await bench.sql(sent) == "\(self.bob.bits)"
+                }
+                // As if its lease had ended: it is under way all the same.
+                try await isDue(self.alice)
+                try await Task.sleep(for: PushLimits.lookEvery * 2)
+                #expect(provider.sent.count == 2)
+                gate.continuation.finish()
+                try await waitUntil("both are written", within: .seconds(20)) {
+                    try await bench.sql(sent) == "\(self.alice.bits) \(self.bob.bits)"
+                }
+            }
+        }
+    }
+
     @Test func authIsToldOfATokenThatIsGone() async throws {
         try await PushBench.with { bench in
             try await bench.device(self.alice, push: "abcd")

@@ -86,6 +86,29 @@ import TestKit
         #expect(coalescer.nextEnd == nil)
     }
 
+    @Test func whosePushIsUnderWayIsNotWokenBesideIt() {
+        var coalescer = WakeCoalescer(window: .seconds(5))
+        _ = coalescer.received(self.wake(self.alice), self.job(1), at: self.start)
+        #expect(coalescer.received(self.wake(self.alice), self.job(2), at: self.start + .seconds(1), isUnderWay: true) == nil)
+        let due = coalescer.due(at: self.start + .seconds(5)) { $0 == self.alice }
+        #expect(due.isEmpty)
+        // It has waited for a window more; what comes meanwhile goes with it.
+        #expect(coalescer.received(self.wake(self.alice), self.job(3), at: self.start + .seconds(6), isUnderWay: true) == nil)
+        #expect(coalescer.jobsHeld == 2)
+        #expect(coalescer.due(at: self.start + .seconds(10)).map(\.jobs) == [[self.job(2), self.job(3)]])
+        #expect(coalescer.jobsHeld == 0)
+    }
+
+    @Test func aWindowThatIsPastDoesNotWakeBesideAPushUnderWay() {
+        var coalescer = WakeCoalescer(window: .seconds(5))
+        _ = coalescer.received(self.wake(self.alice), self.job(1), at: self.start)
+        #expect(coalescer.due(at: self.start + .seconds(5)).isEmpty)
+        let late = self.start + .seconds(6)
+        #expect(coalescer.received(self.wake(self.alice), self.job(2), at: late, isUnderWay: true) == nil)
+        #expect(coalescer.jobsHeld == 1 && coalescer.nextEnd == late + .seconds(5))
+        #expect(coalescer.due(at: late + .seconds(5)).map(\.jobs) == [[self.job(2)]])
+    }
+
     /// Whatever the order of events: each Job is answered once, and no identity is woken twice in a window.
     @Test(arguments: UInt64(0)..<100) func everyJobIsAnsweredOnce(seed: UInt64) {
         var random = SeededGenerator(seed: seed)

@@ -26,6 +26,10 @@ package enum AttachmentsLimits {
     // The store on disk.
     /// Uploads and downloads of one process at once.
     package static let transfersMax = 256
+    /// Of those, downloads of one file: a whole group may want it at once, and yet it must not take all.
+    package static let downloadsOfOneMax = transfersMax / 2
+    /// Uploads of one identity: several files, or one in parts.
+    package static let uploadsOfOneUploaderMax = 32
     /// Bytes read from or written to a file at a time; all that one transfer holds.
     package static let chunkBytes = 128 * 1_024
     /// Time without a byte, after which a transfer is ended.
@@ -33,6 +37,8 @@ package enum AttachmentsLimits {
     /// After this long a transfer must have moved so many bytes a second on average.
     package static let paceGraceSeconds = 60.0
     package static let bytesPerSecondMin = 1_024.0
+    /// After this long a transfer is ended, however fast it is. Enough for the largest file at 5 kB a second.
+    package static let transferSecondsMax = 3 * 3_600.0
     /// Between two looks at the pace of transfers.
     package static let paceLookEvery = Duration.seconds(1)
     /// Age of an unfinished file that belongs to no transfer any more. Longer than any upload may go on.

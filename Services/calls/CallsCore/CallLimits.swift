@@ -37,8 +37,10 @@ package enum CallLimits {
     package static let endedTTL = Duration.seconds(60)
     /// A side of an answered call that has not been connected for this long can be called by others.
     package static let lineLostAfter = Duration.seconds(60)
-    /// Between two notes of who of the answered calls is connected.
+    /// Between two notes of who of the answered calls is connected, and looks for such calls that have lost a line.
     package static let lineSeenInterval = Duration.seconds(20)
+    /// An answered call in which nobody has said anything for this long keeps no candidates: who changes networks is back by then.
+    package static let quietAfter = Duration.seconds(60)
     /// How long keys of a refused call linger in Redis.
     package static let engagedMin = Duration.seconds(60)
     /// Calls named in one answer to "is it still ringing?".

@@ -8,17 +8,20 @@ package struct GatewayConfiguration: Sendable {
     package var rates: RateTable
     /// Open connections of one address to this gateway, before scaling.
     package var openConnectionsMax: Int
+    /// `GatewayLimits.heldBytesMax`, by default.
+    package var heldBytesMax: Int
     /// Addresses whose `X-Forwarded-For` is believed.
     package var trustedProxies: [String]
 
     package init(
         host: String, port: Int, rates: RateTable = RateTable(), openConnectionsMax: Int = GatewayLimits.openConnectionsMax,
-        trustedProxies: [String] = []
+        heldBytesMax: Int = GatewayLimits.heldBytesMax, trustedProxies: [String] = []
     ) {
         self.host = host
         self.port = port
         self.rates = rates
         self.openConnectionsMax = openConnectionsMax
+        self.heldBytesMax = heldBytesMax
         self.trustedProxies = trustedProxies
     }
 }
@@ -40,6 +43,12 @@ package enum GatewayLimits {
     package static let answerMax = Duration.seconds(10)
     /// Frames of one connection that wait until its session is known.
     package static let framesWaitingMax = 256
+    /// Bytes of them.
+    package static let bytesWaitingMax = 2 * Limits.frameBytesMax
+    /// Bytes kept for all connections together that each keep more than `heldBytesUncounted`: what they have not read, messages that
+    /// are not complete, frames that wait. Whoever keeps most is closed (4010) beyond it.
+    package static let heldBytesMax = 128 << 20
+    package static let heldBytesUncounted = 16 << 10
     /// Jobs standing in one partition's stream before the gateway takes no more for it.
     package static let partitionDepthMax = 20_000
     /// Peers of one client of whom it is remembered that it knows them to be online. As many as a router tells it of.
@@ -53,7 +62,7 @@ package enum GatewayLimits {
     package static let departuresAtOnceMax = 4_096
     /// Connections announced in one Job, and in one turn after an outage.
     package static let announcementsPerJobMax = 256
-    /// Outcomes that a client may have unconfirmed before more are asked for.
+    /// Outcomes, and group events, that a client may have unconfirmed: those beyond wait in the store until it confirms some.
     package static let outcomesPerBindMax = 1_000
     /// Confirmed outcomes and group events that are remembered for one to two times so long, and how many of each: until a router
     /// has deleted them, they may come again.

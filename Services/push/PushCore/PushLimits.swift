@@ -10,8 +10,13 @@ package enum PushLimits {
     package static let takeMax = 256
     /// Longest wait at the bus; also how late a drain is noticed.
     package static let patience = Duration.seconds(1)
-    /// Pushes under way at the providers, of mail; calls do not wait behind them.
-    package static let sendsInFlightMax = 256
+    /// Pushes under way at the providers, of mail; calls do not wait behind them. At the bound no round is begun.
+    package static let sendsInFlightMax = 2_048
+    /// A round's slow pushes are waited for this long; then the next round begins beside them. Also how often what came of them
+    /// is written down.
+    package static let roundPatience = Duration.milliseconds(500)
+    /// Between two looks whether a round may begin.
+    package static let roomPause = Duration.milliseconds(50)
     /// One request to a provider, from its making to its answer.
     package static let requestMax = Duration.seconds(8)
     /// A Job that its consumer has not acknowledged for this long is another's: longer than a window and a slow
@@ -47,6 +52,12 @@ package enum PushLimits {
 
     /// Push services of Web Push that connections are kept to.
     package static let webPushServicesMax = 64
+    /// Pushes under way at all of them, of mail, and again of calls. Less than `sendsInFlightMax`: clients choose these services, and
+    /// the other providers' pushes have the rest.
+    package static let webPushInFlightMax = 1_024
+    /// A push to one of them is slow after this long, and so many slow ones each may have; more are tried later.
+    package static let webPushSlowAfter = Duration.seconds(1)
+    package static let webPushSlowMax = 16
     /// How long operators can see what was given up, and what a recipient's last push came to.
     package static let deadLettersKept = Duration.seconds(30 * 86_400)
     package static let standingKept = Duration.seconds(14 * 86_400)

@@ -1,3 +1,4 @@
+import Bus
 import Contract
 
 /// Everything a router is told from outside.
@@ -9,14 +10,18 @@ package struct RouterConfiguration: Sendable {
     package var presence: PresenceConfiguration
     /// Jobs taken from each partition in one batch.
     package var jobsPerPartitionMax: Int
+    /// `RouterLimits.pagesPerReadMax`, by default.
+    package var pagesPerReadMax: Int
 
     package init(pendingTTL: Duration = Limits.pendingTTL, resendAfter: Duration = .seconds(15),
-        presence: PresenceConfiguration = PresenceConfiguration(), jobsPerPartitionMax: Int = RouterLimits.jobsPerPartitionMax
+        presence: PresenceConfiguration = PresenceConfiguration(), jobsPerPartitionMax: Int = RouterLimits.jobsPerPartitionMax,
+        pagesPerReadMax: Int = RouterLimits.pagesPerReadMax
     ) {
         self.pendingTTL = pendingTTL
         self.resendAfter = resendAfter
         self.presence = presence
         self.jobsPerPartitionMax = jobsPerPartitionMax
+        self.pagesPerReadMax = pagesPerReadMax
     }
 }
 
@@ -24,6 +29,16 @@ package struct RouterConfiguration: Sendable {
 package enum RouterLimits {
     /// `RouterConfiguration.jobsPerPartitionMax`, by default.
     package static let jobsPerPartitionMax = 64
+    /// Bytes of Jobs that a batch should hold; it takes the fewer Jobs the longer they are.
+    package static let intakeBytes = 8 << 20
+    /// Mailboxes read at once, each up to a page; the next are read when Redis has taken those.
+    package static let pagesPerReadMax = 16
+    /// Bytes of mail read for connections that are behind before others have their turn. They go on within a second.
+    package static let catchUpBytesMax = 16 << 20
+    /// Wake-ups standing in their stream before routers keep new ones back: beyond its bound Redis would drop the oldest.
+    package static let wakesWaitingMax = BusLimits.streamEntriesMax / 2
+    /// Statements of `sweepRowsMax` rows that one sweep runs on one table.
+    package static let sweepStatementsMax = 100
     /// Reads of one Job at a time after the database has refused a batch.
     package static let carefulReads = 4_096
     /// Attempts to commit a batch while other transactions are in its way, before the router starts over.

@@ -29,10 +29,10 @@ extension CloseCode {
         case .invalidText: "A text message that is not UTF-8."
         case .abuse: "More than \(Limits.invalidFramesPerMinuteMax) frames in a minute were answered with INVALID_PAYLOAD."
         case .tooBig: "A message of more than \(Limits.frameBytesMax.grouped) bytes."
-        case .sessionReplaced: "A newer login or connection of the identity, or the session was revoked."
+        case .sessionReplaced: "A newer login or connection of the identity, or the session was revoked, or has expired (NOT_REGISTERED comes before)."
         case .banned: "The identity has been banned."
         case .idle: "No frame, ping or pong for \(Limits.idleTimeout.components.seconds) s."
-        case .slowConsumer: "The client does not read what is written to it. Its mail is kept."
+        case .slowConsumer: "The client does not read what is written to it, or has most kept for it when a gateway is short of memory. Its mail is kept."
         case .tooManyConnections: "More than \(Limits.connectionsPerAddressMax) open connections from one address."
         }
     }

@@ -14,13 +14,14 @@ struct GatewayBench {
     private let seen = Positions()
 
     static func run(
-        scale: Double = 1, trustedProxies: [String] = [], _ body: (GatewayBench) async throws -> Void
+        scale: Double = 1, heldBytesMax: Int = GatewayLimits.heldBytesMax, trustedProxies: [String] = [], _ body: (GatewayBench) async throws -> Void
     ) async throws {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         let loop = group.next()
         let bus = LoopBus(loop: loop)
         let gateway = Gateway(
-            configuration: GatewayConfiguration(host: "127.0.0.1", port: 0, rates: RateTable(scale: scale), trustedProxies: trustedProxies),
+            configuration: GatewayConfiguration(
+                host: "127.0.0.1", port: 0, rates: RateTable(scale: scale), heldBytesMax: heldBytesMax, trustedProxies: trustedProxies),
             bus: bus, eventLoop: loop, logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }))
         let run = Task { try await gateway.run() }
         let result: Result<Void, any Error>
@@ -105,6 +106,11 @@ extension NodeEvent {
 
 extension Gateway {
     func isBound(_ identity: WhisperID) -> Bool { self.bound[identity] != nil }
+
+    /// Outcomes and group events that were written to it.
+    func unconfirmed(on connection: ConnectionID) -> Int {
+        self.connections[connection]?.confirmation.map { $0.written.count + $0.awaitingPong.count } ?? 0
+    }
 
     /// Something was written to it that its client has yet to confirm.
     func waitsForPong(_ connection: ConnectionID) -> Bool { self.connections[connection]?.confirmation?.isEmpty == false }

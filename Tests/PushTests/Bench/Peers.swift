@@ -1,4 +1,5 @@
 import LocalStack
+import NIOCore
 import NIOPosix
 import NIOSSL
 import PushPeers
@@ -12,13 +13,13 @@ enum Peers {
     }
 
     static func client(
-        of peer: HTTP2Peer, trusting: Bool = true, allowsPrivateAddresses: Bool = true, host: String = HTTP2Peer.host
+        of peer: HTTP2Peer, trusting: Bool = true, allowsPrivateAddresses: Bool = true, host: String = HTTP2Peer.host,
+        names: ClientNames? = nil, eventLoop: any EventLoop = MultiThreadedEventLoopGroup.singleton.any()
     ) throws -> HTTP2Client {
         HTTP2Client(
             origin: HTTP2Client.Origin(host: host, port: peer.port),
             tls: try ClientTLS.context(authorities: trusting ? Self.identity.get().certificate : nil),
-            allowsPrivateAddresses: allowsPrivateAddresses, eventLoop: MultiThreadedEventLoopGroup.singleton.any(),
-            logger: quiet)
+            allowsPrivateAddresses: allowsPrivateAddresses, names: names, eventLoop: eventLoop, logger: quiet)
     }
 
     static func with(

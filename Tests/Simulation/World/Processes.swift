@@ -64,7 +64,9 @@ enum Service: CaseIterable {
             let store = world.store
             let router = Machine.current.acting(for: host) {
                 Router(
-                    configuration: RouterConfiguration(pendingTTL: world.pendingTTL, jobsPerPartitionMax: world.jobsPerPartitionMax), bus: bus,
+                    configuration: RouterConfiguration(
+                        pendingTTL: world.pendingTTL, jobsPerPartitionMax: world.jobsPerPartitionMax,
+                        pagesPerReadMax: min(world.jobsPerPartitionMax, RouterLimits.pagesPerReadMax)), bus: bus,
                     store: PostgresConnection(store, executor: world.databaseTurns(), logger: logger), logger: logger)
             }
             let (pool, presencePool) = (world.pool(1, logger), world.pool(1, logger))

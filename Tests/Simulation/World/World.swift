@@ -53,7 +53,7 @@ final class World {
     /// How long mail is kept. In some worlds it ends before everybody has come back.
     let pendingTTL: Duration
     var expires: Bool { self.pendingTTL < Limits.pendingTTL }
-    /// In some worlds what waits is handled in many batches.
+    /// In some worlds what waits is handled in many batches, and mailboxes are read one by one.
     let jobsPerPartitionMax: Int
     let store = PostgresConfiguration(url: "postgres://simulated", applicationName: "simulated")
 

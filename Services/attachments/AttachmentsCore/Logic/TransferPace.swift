@@ -14,10 +14,11 @@ package struct TransferPace: Equatable, Sendable {
         self.movedAt = now
     }
 
-    /// Nothing has moved for a while, or too little since the beginning.
+    /// Nothing has moved for a while, or too little since the beginning; or it has gone on for too long.
     package func isTooSlow(at now: Double) -> Bool {
         if now - self.movedAt > AttachmentsLimits.stallSecondsMax { return true }
         let elapsed = now - self.startedAt
+        if elapsed > AttachmentsLimits.transferSecondsMax { return true }
         return elapsed > AttachmentsLimits.paceGraceSeconds
             && Double(self.bytes) < elapsed * AttachmentsLimits.bytesPerSecondMin
     }

@@ -113,6 +113,7 @@ extension CallDesk {
         self.book = CallBook()
         var outcome = Outcome()
         rules.tick()
+        for wakeID in self.lineless { rules.lineLost(wakeID) }
         for node in looked.silent { rules.unheard(by: node) }
         for (identity, leg) in looked.sides { rules.located(identity, on: leg) }
         for step in batch.steps {

@@ -23,6 +23,8 @@ package actor CallDesk {
     var book = CallBook()
     /// Nodes that did not hear a Notice since the last batch.
     var silentNodes: Set<NodeID> = []
+    /// Answered calls that had lost a line when somebody last looked.
+    var lineless: Set<UUIDText> = []
     /// Wake-ups that the bus did not take.
     var owedWakes: [Wake] = []
     /// When nodes did not hear a Notice: for a while their connections count as gone, whatever presence says.
@@ -188,8 +190,10 @@ package actor CallDesk {
             if let share = CallShare(Int(try row.next(Int32.self))) { shares.append(share) }
         }
         guard !shares.isEmpty else { return }
-        let rows = try await self.store.pipeline([CallTable.load(shares), CallTable.loadParcels(shares)])
-        let calls = try CallTable.calls(rows[0], parcels: rows[1])
+        let rows = try await self.store.pipeline([
+            CallTable.trim(shares), CallTable.load(shares), CallTable.loadParcels(shares),
+        ])
+        let calls = try CallTable.calls(rows[1], parcels: rows[2])
         for call in calls {
             self.book.load(call)
             self.showInRedis(call)
@@ -229,11 +233,16 @@ package actor CallDesk {
         self.metrics.busDepth.set(depths.reduce(0, +))
     }
 
-    /// Notes who of those in answered calls is connected: a line whose owner is away for long becomes free.
+    /// Notes who of those in answered calls is connected: a line whose owner is away for long becomes free. And which of these calls have
+    /// lost a line, to a call that may be another process's: the next batch ends them.
     private func noteWhoIsSeen() async throws {
-        let identities = self.book.all.filter { if case .answered = $0.phase { true } else { false } }
-            .flatMap { [$0.caller, $0.callee] }
-        guard !identities.isEmpty else { return }
+        let calls = self.book.all.filter { $0.isAnswered }
+        self.lineless = []
+        guard !calls.isEmpty else { return }
+        let wakeIDs = calls.map(\.wakeID)
+        let whole = try LineTable.whole(try await self.store.query(LineTable.whole(among: wakeIDs)))
+        self.lineless = Set(wakeIDs).subtracting(whole)
+        let identities = calls.flatMap { [$0.caller, $0.callee] }
         let present = try await self.legs(of: identities)
         let seen = identities.filter { present[$0] != nil }
         if !seen.isEmpty { _ = try await self.store.query(LineTable.seen(seen, at: self.now)) }

@@ -44,6 +44,8 @@ package struct CallMachine: Equatable, Sendable {
     /// The caller's frame that `call_ringing` or `busy` answers, and the connection it came by.
     private var question: Question?
     private var marks: [Int64] = []
+    /// When one of the two last said something. Not in the tables: of a call read from them it counts from the first tick.
+    private var heardAt: Timestamp?
 
     private struct Question: Equatable, Sendable {
         var requestID: String
@@ -160,6 +162,7 @@ package struct CallMachine: Equatable, Sendable {
     ) -> Refusal? {
         self.connected(side, on: leg)
         self.isHeard(side)
+        self.heardAt = now
         switch saying {
         case .answer: return self.answered(by: side, mark, payload, at: now)
         case .candidate: return self.candidate(from: side, mark, payload)
@@ -233,6 +236,13 @@ package struct CallMachine: Equatable, Sendable {
         self.endByServer(.busy, tellingCallee: tellingCallee, at: now)
     }
 
+    /// It has lost a line: one of the two is in another call, or was away for long and has been called since. Nobody else would end
+    /// it, and who has left many such calls would fill memory and tables.
+    package mutating func lineLost(at now: Timestamp) {
+        guard case .answered = self.phase else { return }
+        self.endByServer(.ended, tellingCallee: true, at: now)
+    }
+
     /// Time passes.
     package mutating func tick(at now: Timestamp) {
         if case .ringing(let reachedAt) = self.phase {
@@ -242,7 +252,21 @@ package struct CallMachine: Equatable, Sendable {
                 self.isWoken = true
             }
         }
+        self.forgetIfQuiet(at: now)
         for side in CallSide.allCases { self.resend(to: side, at: now) }
+    }
+
+    /// An answered call may last for hours. What a side has not confirmed is of use only as long as that side may be changing networks;
+    /// an answer that was not written yet waits all the same.
+    private mutating func forgetIfQuiet(at now: Timestamp) {
+        guard case .answered = self.phase, !self.parcels.isEmpty else { return }
+        guard let heardAt = self.heardAt else {
+            self.heardAt = now
+            return
+        }
+        guard now >= heardAt + CallLimits.quietAfter else { return }
+        self.candidatesDropped += self.parcels.count { $0.kind == .candidate && $0.progress != .written }
+        self.parcels.removeAll { $0.kind == .candidate || $0.progress == .written }
     }
 
     /// What was sent long ago is sent again, and all that was sent behind it: a beginning must not come behind its end.
@@ -324,6 +348,11 @@ package struct CallMachine: Equatable, Sendable {
         // The side has moved meanwhile: it gets the parcel where it is now.
         guard self.leg(of: parcel.side) == leg else { return }
         guard isWritten else { return self.lost(parcel.side, on: leg) }
+        // Behind the end nobody needs it again.
+        guard !self.isOver || parcel.kind == .end else {
+            self.parcels.remove(at: index)
+            return
+        }
         self.parcels[index].progress = .written
         if parcel.kind == .incoming, case .ringing(nil) = self.phase {
             self.phase = .ringing(reachedAt: now)

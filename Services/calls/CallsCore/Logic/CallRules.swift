@@ -96,6 +96,8 @@ package struct CallRules: Sendable {
         self.yield(to: call)
         if self.lines.take(wakeID, caller: call.caller, callee: call.callee, at: self.time) {
             call.located(.callee, on: self.legs[call.callee])
+            // Both lines are the new call's. An older one that belongs to another process ends when that looks for its lines.
+            for other in self.book.calls(of: call.caller) + self.book.calls(of: call.callee) { self.lineLost(other.wakeID) }
         } else {
             call.busy(tellingCallee: false, at: self.time)
         }
@@ -112,6 +114,13 @@ package struct CallRules: Sendable {
             other.busy(tellingCallee: true, at: self.time)
             self.put(other)
         }
+    }
+
+    /// One of the two is in another call now. Without news for a call that is not answered.
+    package mutating func lineLost(_ wakeID: UUIDText) {
+        guard var call = self.book[wakeID] else { return }
+        call.lineLost(at: self.time)
+        self.put(call)
     }
 
     private func isTooLate(_ frame: CallFrame) -> Bool { frame.receivedAt + CallLimits.frameAgeMax < self.time }

@@ -28,6 +28,7 @@ package struct Lines: Sendable {
     ///
     /// Who begins a call is not in an answered one any more, whatever became of that: one person has one device. And a line
     /// whose owner has been away for long is free, so that two dead phones do not keep their owners busy for hours.
+    /// An answered call that loses a line in this way ends.
     package mutating func take(_ call: UUIDText, caller: WhisperID, callee: WhisperID, at now: Timestamp) -> Bool {
         let isCallerFree = self.after[caller].map(\.isAnswered) ?? true
         let isCalleeFree =

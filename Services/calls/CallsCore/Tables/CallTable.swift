@@ -3,6 +3,18 @@ package import Store
 
 /// The only code that reads or writes `calls.calls` and `calls.parcels`.
 package enum CallTable {
+    /// Deletes what nobody will get, before a new owner reads the rest: of a call that is over all but its end, and everything of an
+    /// answered one that has lost a line. What remains is that of one call per identity.
+    static func trim(_ shares: [CallShare]) -> SQL {
+        """
+        DELETE FROM calls.parcels p USING calls.calls c
+        WHERE c.wake_id = p.wake_id AND c.share = ANY (\(shares.map { Int16($0.index) })::int2[]) AND (
+            (c.ended_at IS NOT NULL AND p.kind <> \(CallParcel.Kind.end.rawValue))
+            OR (c.ended_at IS NULL AND c.answered_at IS NOT NULL
+                AND (SELECT count(*) FROM calls.lines l WHERE l.wake_id = c.wake_id) < 2))
+        """
+    }
+
     /// All calls of these shares.
     static func load(_ shares: [CallShare]) -> SQL {
         """

@@ -21,6 +21,20 @@ enum LineTable {
         return Lines(lines)
     }
 
+    /// Which of these calls hold the lines of both sides.
+    static func whole(among calls: [UUIDText]) -> SQL {
+        """
+        SELECT wake_id FROM calls.lines WHERE wake_id = ANY (\(calls.map { PostgresUUID($0) })::uuid[])
+        GROUP BY wake_id HAVING count(*) = 2
+        """
+    }
+
+    static func whole(_ rows: Rows) throws(StoreError) -> Set<UUIDText> {
+        var calls: Set<UUIDText> = []
+        for var row in rows { calls.insert(try UUIDText(row.next(PostgresUUID.self))) }
+        return calls
+    }
+
     /// Everything of calls that are over goes.
     static func release(_ calls: [UUIDText]) -> SQL {
         "DELETE FROM calls.lines WHERE wake_id = ANY (\(calls.map { PostgresUUID($0) })::uuid[])"

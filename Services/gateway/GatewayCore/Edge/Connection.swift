@@ -89,6 +89,8 @@ final class Transition {
     /// Since then, on the gateway's clock.
     var resolvingSince: Int64 = 0
     var waiting: [ReceivedFrame] = []
+    /// All of them, as they came.
+    var waitingBytes = 0
 
     /// A new session has begun: the tokens of the one before are worth nothing.
     func forgetTokens() {
@@ -105,6 +107,8 @@ struct ReceivedFrame {
     var definition: FrameDefinition
     var payload: Payload
     var requestID: String?
+    /// Of the whole message.
+    var bytes: Int
 }
 
 /// Outcomes and group events leave the database when the client's own WebSocket layer has answered a ping sent behind them: a socket
@@ -121,6 +125,7 @@ final class Confirmation {
     var hasMore = false
 
     func holds(_ number: Int64) -> Bool { self.written.contains(number) || self.awaitingPong.contains(number) }
+    var isFull: Bool { self.written.count >= GatewayLimits.outcomesPerBindMax }
     var isEmpty: Bool { self.written.isEmpty && self.awaitingPong.isEmpty }
 }
 

@@ -90,6 +90,7 @@ extension Gateway {
 
     func disconnected(_ id: ConnectionID) {
         guard let connection = self.connections.removeValue(forKey: id) else { return }
+        self.holders.forget(id)
         connection.outgoing = nil
         self.unbind(connection)
         connection.phase = .closing(since: self.now)
@@ -123,7 +124,11 @@ extension Gateway {
             self.metrics.framesIn.increment()
             self.metrics.bytesIn.increment(by: message.count)
             self.receive(message, on: connection)
-        case .ping(let payload): self.write(to: connection) { WebSocketWriter.pong(payload, to: &$0) }
+        case .ping(let payload):
+            // Whoever pings faster than it may send frames is answered no faster than that.
+            if connection.bucket.take(self.limits.frames, at: self.now) == nil {
+                self.write(to: connection) { WebSocketWriter.pong(payload, to: &$0) }
+            }
         case .pong(let payload): self.receivedPong(payload, on: connection)
         case .close:
             self.close(connection, .normal)
@@ -133,6 +138,11 @@ extension Gateway {
             return .stop
         }
         return connection.isOpen ? .goOn : .stop
+    }
+
+    /// - Parameter incoming: bytes of a message that is not complete.
+    func holds(incoming: Int, for id: ConnectionID) {
+        self.holders.notice(id, incoming: incoming)
     }
 
     // MARK: Binding

@@ -18,7 +18,7 @@ extension Gateway {
             self.refuse(connection, Refusal(.invalidPayload, "\(error.violation)"), requestID: error.requestID)
             return self.countInvalid(on: connection)
         }
-        let frame = ReceivedFrame(definition: definition, payload: payload, requestID: envelope.requestID)
+        let frame = ReceivedFrame(definition: definition, payload: payload, requestID: envelope.requestID, bytes: message.count)
         if let retryAfter = connection.bucket.take(self.limits.frames, at: self.now) {
             return self.refuse(
                 connection, Refusal(.rateLimited, "too many frames", retryAfterMilliseconds: retryAfter),
@@ -71,12 +71,16 @@ extension Gateway {
     }
 
     private func wait(_ frame: ReceivedFrame, in transition: Transition, on connection: Connection) {
-        guard transition.waiting.count < GatewayLimits.framesWaitingMax else {
+        guard transition.waiting.count < GatewayLimits.framesWaitingMax,
+            transition.waitingBytes + frame.bytes <= GatewayLimits.bytesWaitingMax
+        else {
             return self.refuse(
                 connection, Refusal(.internalError, "too many frames wait for the session; safe to retry"),
                 requestID: frame.requestID)
         }
         transition.waiting.append(frame)
+        transition.waitingBytes += frame.bytes
+        if transition.waitingBytes > GatewayLimits.heldBytesUncounted { self.holders.notice(connection.id) }
     }
 
     // MARK: Frames without a session
@@ -205,6 +209,7 @@ extension Gateway {
         transition.resolving = nil
         let waiting = transition.waiting
         transition.waiting = []
+        transition.waitingBytes = 0
         self.endTransitionIfOver(of: connection)
         guard let session, session.expiresAt > .now, !connection.isPast(session) else {
             return self.refuse(waiting, with: hash, .notRegistered, on: connection)
@@ -247,6 +252,7 @@ extension Gateway {
         transition.resolving = nil
         let waiting = transition.waiting
         transition.waiting = []
+        transition.waitingBytes = 0
         self.endTransitionIfOver(of: connection)
         self.refuse(waiting, with: hash, .unavailable, on: connection)
     }

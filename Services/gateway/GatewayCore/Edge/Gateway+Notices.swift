@@ -169,8 +169,11 @@ extension Gateway {
             // Not if the connection has another token by now: from the same question put twice, or from a login.
             if case .refresh(let presented) = kind, connection.session?.tokenHash == presented {
                 let transition = connection.transition ?? Transition()
+                // Asking once more does not let the old one live longer.
+                if transition.successor?.tokenHash != successor.tokenHash {
+                    transition.oldTokenDiesAt = self.now + Limits.refreshOverlap.milliseconds
+                }
                 transition.successor = successor
-                transition.oldTokenDiesAt = self.now + Limits.refreshOverlap.milliseconds
                 connection.transition = transition
             }
             self.reply(connection, type: type, payload: payload, requestID: requestID)
@@ -252,6 +255,10 @@ extension Gateway {
         connection.confirmation = confirmation
         if isFull { confirmation.hasMore = true }
         for outcome in unconfirmed where !confirmation.holds(outcome.number) {
+            guard !confirmation.isFull else {
+                confirmation.hasMore = true
+                break
+            }
             confirmation.written.append(outcome.number)
             var payload = JSONWriter()
             payload.add("messageId", outcome.messageID)
@@ -294,6 +301,10 @@ extension Gateway {
         let confirmation = connection.confirmation ?? Confirmation()
         connection.confirmation = confirmation
         guard !confirmation.holds(number) else { return false }
+        guard !confirmation.isFull else {
+            confirmation.hasMore = true
+            return false
+        }
         confirmation.written.append(number)
         confirmation.groupEvents += 1
         if confirmation.groupEvents >= GatewayLimits.groupEventsPerBindMax { confirmation.hasMore = true }

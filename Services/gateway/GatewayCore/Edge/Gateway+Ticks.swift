@@ -15,6 +15,7 @@ extension Gateway {
             while let question = self.questions.popExpired(at: now) { self.failed(question) }
             self.metrics.framesInFlight.set(self.questions.count)
             self.lookAtConnections(now)
+            self.lookAtHolders()
             if self.second % GatewayLimits.confirmedRememberedSeconds == 0 { self.confirmed.age() }
             self.sendConfirmed()
             self.tellDepartures()
@@ -27,6 +28,7 @@ extension Gateway {
         let presenceEvery = Int(GatewayLimits.presenceRefresh.components.seconds)
         var announcementsLeft = 4 * GatewayLimits.announcementsPerJobMax
         var present: [KeyName] = []
+        let wallClock = Timestamp.now
         for connection in self.connections.values {
             switch connection.phase {
             case .handshake:
@@ -47,6 +49,12 @@ extension Gateway {
                     self.write(to: connection) { WebSocketWriter.ping([], to: &$0) }
                 }
                 guard let session = connection.session else { continue }
+                if session.expiresAt <= wallClock, connection.transition?.successor == nil {
+                    // Whoever has its socket must not get mail for longer than its token may send some.
+                    self.refuse(connection, .notRegistered, requestID: nil)
+                    self.close(connection, .sessionReplaced)
+                    continue
+                }
                 if announcementsLeft > 0, connection.mayHaveMore || connection.mailbox.isAnnouncementDue(at: now) {
                     announcementsLeft -= 1
                     connection.mayHaveMore = false
@@ -56,6 +64,24 @@ extension Gateway {
             }
         }
         if !present.isEmpty { self.bus.touchSoon(present, for: GatewayLimits.presenceTTL) }
+    }
+
+    /// Each connection may keep some memory; all together they may not keep more than the process has. Those that keep most end first,
+    /// and before them those that have no session.
+    private func lookAtHolders() {
+        let doomed = self.holders.look(max: self.configuration.heldBytesMax) { id in
+            guard let connection = self.connections[id] else { return nil }
+            return (
+                Self.unsentBytes(of: connection) + (connection.transition?.waitingBytes ?? 0), connection.session != nil
+            )
+        }
+        for id in doomed {
+            guard let connection = self.connections[id] else { continue }
+            self.metrics.slowConsumersClosed.increment()
+            self.close(connection, .slowConsumer)
+            // Not after the linger: its memory is what is needed.
+            connection.channel.close(promise: nil)
+        }
     }
 
     /// Sends a ping behind outcomes that none covers yet, one at a time for each connection.

@@ -41,6 +41,8 @@ package actor Gateway {
     var lastPing: UInt64 = 0
     /// Departures that the bus has not taken.
     var untold: [Departure] = []
+    /// Connections for which much is kept in memory.
+    var holders = Holders()
 
     private var nextConnection: UInt64 = 0
     /// Connections with something to write at the end of this turn.
@@ -211,11 +213,17 @@ package actor Gateway {
             connection.outgoing = nil
             self.metrics.bytesOut.increment(by: outgoing.readableBytes)
             connection.channel.writeAndFlush(outgoing, promise: nil)
+            if Self.unsentBytes(of: connection) > GatewayLimits.heldBytesUncounted { self.holders.notice(connection.id) }
             if connection.isOpen, !connection.channel.isWritable {
                 self.metrics.slowConsumersClosed.increment()
                 self.close(connection, .slowConsumer)
             }
         }
+    }
+
+    /// Bytes that the socket has not taken yet.
+    static func unsentBytes(of connection: Connection) -> Int {
+        (try? connection.channel.syncOptions?.getOption(.bufferedWritableBytes)) ?? 0
     }
 
     // MARK: Closing

@@ -28,6 +28,8 @@ final class SocketHandler: ChannelInboundHandler {
     private var stage = Stage.request
     /// Bytes of an incomplete frame or request.
     private var partial: ByteBuffer?
+    /// The gateway counts what is kept here.
+    private var isCounted = false
 
     init(gateway: Gateway, id: ConnectionID) {
         self.gateway = gateway
@@ -76,10 +78,21 @@ final class SocketHandler: ChannelInboundHandler {
             if self.readFrames(&buffer, &parser) { self.stage = .webSocket(parser) }
         }
         if case .done = self.stage { return }
+        self.count(buffer.readableBytes)
         guard buffer.readableBytes > 0 else { return }
         // What was read before it must not be kept with it: a client whose reads always end inside a frame would
         // otherwise have a buffer that only grows.
         self.partial = buffer.readerIndex > 0 ? ByteBuffer(bytes: buffer.readableBytesView) : buffer
+    }
+
+    /// Tells the gateway how much of an incomplete message is kept, if it is much or was.
+    private func count(_ rest: Int) {
+        guard case .webSocket(let parser) = self.stage else { return }
+        let bytes = rest + parser.heldBytes
+        let isMuch = bytes > GatewayLimits.heldBytesUncounted
+        guard isMuch || self.isCounted else { return }
+        self.isCounted = isMuch
+        self.gateway.assumeIsolated { [id] in $0.holds(incoming: bytes, for: id) }
     }
 
     private func readRequest(_ buffer: inout ByteBuffer) {

@@ -38,6 +38,9 @@ package struct WebSocketParser {
     /// The fragments of a message that is not complete; `nil` between messages.
     private var fragments: [UInt8]?
 
+    /// Bytes of a message that is not complete.
+    package var heldBytes: Int { self.fragments?.count ?? 0 }
+
     package init(messageBytesMax: Int) {
         self.messageBytesMax = messageBytesMax
     }

@@ -4,7 +4,8 @@ import Store
 import Synchronization
 import Telemetry
 
-/// Pushes mail's wake-ups of many recipients side by side: one question to the database before, one statement after.
+/// Pushes mail's wake-ups of many recipients side by side: one question to the database before, one statement after. Pushes that
+/// take long do not hold up the round: they end beside the next ones, and are written down when they do.
 struct PushRound: Sendable {
     struct Item: Sendable {
         var recipient: WhisperID
@@ -21,15 +22,47 @@ struct PushRound: Sendable {
     let watcher: Watcher
     let schedule: PushSchedule
     let logger: Logger
+    /// Shared by all who have this round.
+    let underWay = PushesUnderWay()
 
-    /// - Returns: when everything that has to be remembered is in the database.
-    /// - Throws: nothing may have been pushed, or pushed and not remembered. Do it again: a push replaces its predecessor.
-    func push(_ items: [Item]) async throws(StoreError) {
-        guard !items.isEmpty else { return }
+    private typealias Ready = (item: Item, recipient: RecipientTable.Recipient)
+    private typealias Outcome = (item: Item, record: RecipientTable.Record, dead: RecipientTable.DeadLetter?)
+
+    /// Returns when all but slow pushes have ended, or `PushLimits.roundPatience` has.
+    /// - Parameters:
+    ///   - group: where the pushes go on.
+    ///   - remembered: called, more than once, with those of whom everything that has to be remembered is in the database. Who is
+    ///     never among them was not pushed, because somebody else pushes them just now, or pushed and not remembered. Do
+    ///     it again: a push replaces its predecessor.
+    /// - Throws: nothing was pushed.
+    func push(
+        _ items: [Item], in group: inout DiscardingTaskGroup, remembered: @escaping @Sendable ([Item]) -> Void = { _ in }
+    ) async throws(StoreError) {
+        let begun = self.underWay.begin(items)
+        guard !begun.isEmpty else { return }
+        let ready: [Ready]
+        do throws(StoreError) {
+            ready = try await self.ready(begun)
+        } catch {
+            self.underWay.end(begun)
+            throw error
+        }
+        let pushed = Set(ready.map { $0.item.recipient })
+        let settled = begun.filter { !pushed.contains($0.recipient) }
+        self.underWay.end(settled)
+        remembered(settled)
+        guard !ready.isEmpty else { return }
+        let (patience, over) = AsyncStream.makeStream(of: Never.self, bufferingPolicy: .bufferingOldest(1))
+        group.addTask { await self.send(ready, over, remembered) }
+        for await _ in patience {}
+    }
+
+    /// Those to push now; what is to be remembered of the others is in the database.
+    private func ready(_ items: [Item]) async throws(StoreError) -> [Ready] {
         let known = try await self.table.read(items.map(\.recipient))
         var answered: [WhisperID] = []
         var held: [(id: WhisperID, until: Timestamp)] = []
-        var ready: [(item: Item, recipient: RecipientTable.Recipient)] = []
+        var ready: [Ready] = []
         let now = Timestamp.now
         for item in items {
             guard var recipient = known[item.recipient] else { continue }
@@ -49,29 +82,54 @@ struct PushRound: Sendable {
         }
         self.desk.metrics.woke.increment(by: answered.count)
         if !held.isEmpty { try await self.table.hold(held) }
-        let (records, dead) = await self.send(ready)
-        try await self.table.write(records, dead)
+        return ready
+    }
+
+    /// Pushes side by side. What came of it is written down together, and of slow ones together with others that end soon after.
+    /// - Parameter over: finished after the first time.
+    private func send(
+        _ ready: [Ready], _ over: AsyncStream<Never>.Continuation, _ remembered: @escaping @Sendable ([Item]) -> Void
+    ) async {
+        await withTaskGroup(of: Outcome?.self) { group in
+            for (item, recipient) in ready {
+                group.addTask { await self.send(item, to: recipient) }
+            }
+            var left = ready.count
+            while left > 0 {
+                // A sleep that is cancelled is none: then there is no patience, and all are waited for.
+                if !Task.isCancelled {
+                    group.addTask {
+                        try? await Task.sleep(for: PushLimits.roundPatience)
+                        return nil
+                    }
+                }
+                var outcomes: [Outcome] = []
+                while outcomes.count < left, let next = await group.next(), let outcome = next { outcomes.append(outcome) }
+                left -= outcomes.count
+                await self.remember(outcomes, remembered)
+                over.finish()
+            }
+            group.cancelAll()
+        }
+    }
+
+    private func remember(_ outcomes: [Outcome], _ remembered: @Sendable ([Item]) -> Void) async {
+        guard !outcomes.isEmpty else { return }
+        let items = outcomes.map(\.item)
+        let (records, dead) = (outcomes.map(\.record), outcomes.compactMap(\.dead))
+        // Only now may they be pushed again: the next one has to know what came of this one.
+        defer { self.underWay.end(items) }
+        do throws(StoreError) {
+            try await self.table.write(records, dead)
+        } catch {
+            return self.logger.warning("pushes not remembered", [.error: "\(error)", .count: .number(items.count)])
+        }
         self.desk.metrics.deadLetters.increment(by: dead.count)
         let sentAt = ContinuousClock.now
         self.watcher.watch.withLock { watch in
             for record in records where record.result == .sent { watch.sent(to: record.recipient, at: sentAt) }
         }
-    }
-
-    private typealias Outcome = (record: RecipientTable.Record, dead: RecipientTable.DeadLetter?)
-
-    private func send(
-        _ ready: [(item: Item, recipient: RecipientTable.Recipient)]
-    ) async -> ([RecipientTable.Record], [RecipientTable.DeadLetter]) {
-        await withTaskGroup(of: Outcome.self) { group in
-            var outcomes: [Outcome] = []
-            for (index, (item, recipient)) in ready.enumerated() {
-                if index >= PushLimits.sendsInFlightMax, let done = await group.next() { outcomes.append(done) }
-                group.addTask { await self.send(item, to: recipient) }
-            }
-            for await outcome in group { outcomes.append(outcome) }
-            return (outcomes.map(\.record), outcomes.compactMap(\.dead))
-        }
+        remembered(items)
     }
 
     private func send(_ item: Item, to recipient: RecipientTable.Recipient) async -> Outcome {
@@ -91,10 +149,10 @@ struct PushRound: Sendable {
         let record = RecipientTable.Record(
             recipient: item.recipient, wakeID: item.wakeID, provider: attempt.provider, result: attempt.result,
             history: step.history, triedAt: now)
-        guard step.isDead else { return (record, nil) }
+        guard step.isDead else { return (item, record, nil) }
         self.logger.warning("wake given up", [.wakeId: "\(item.wakeID)", .reason: "\(attempt.result.rawValue)"])
         return (
-            record,
+            item, record,
             RecipientTable.DeadLetter(
                 recipient: item.recipient, wakeID: item.wakeID, kind: push.kind.name, provider: attempt.provider,
                 reason: attempt.result, tries: recipient.history.failures + 1, at: now)

@@ -6,7 +6,8 @@ import Synchronization
 import Telemetry
 
 /// Takes mail's wake Jobs from the bus and drives `WakeCoalescer`. A Job is acknowledged when the push that answers it
-/// has been tried and what came of it stands in the database: from there on it is the database that remembers.
+/// has been tried and what came of it stands in the database: from there on it is the database that remembers. Slow pushes hold up
+/// their own Jobs and nobody else's.
 package final class PushService: Sendable {
     private static let stream = Keyspace.wakes.name
     private static let group = "push"
@@ -31,26 +32,35 @@ package final class PushService: Sendable {
 
     /// Works until cancelled or drained.
     package func run() async {
-        defer { self.end.finish() }
-        var coalescer = WakeCoalescer()
-        var nextClaim = ContinuousClock.now
-        while !Task.isCancelled, !self.isDraining.load(ordering: .relaxed) {
-            do throws(BusError) {
-                if .now >= nextClaim {
-                    nextClaim = .now + PushLimits.claimEvery
-                    await self.handle(try await self.abandoned(coalescer.room), with: &coalescer)
-                    self.round.desk.metrics.wakesWaiting.set(try await self.bus.depth(of: [Self.stream])[0])
+        await withDiscardingTaskGroup { group in
+            let underWay = self.round.underWay
+            var coalescer = WakeCoalescer()
+            var nextClaim = ContinuousClock.now
+            while !Task.isCancelled, !self.isDraining.load(ordering: .relaxed) {
+                do throws(BusError) {
+                    if .now >= nextClaim {
+                        nextClaim = .now + PushLimits.claimEvery
+                        let entries = try await self.abandoned(coalescer.room)
+                        await self.handle(entries, with: &coalescer, in: &group)
+                        self.round.desk.metrics.wakesWaiting.set(try await self.bus.depth(of: [Self.stream])[0])
+                    }
+                    let entries = try await self.next(coalescer)
+                    await self.handle(entries, with: &coalescer, in: &group)
+                } catch {
+                    // What was gathered still goes out on time below; the connection comes back by itself.
+                    self.logger.debug("wakes cannot be read", [.error: "\(error)"])
+                    try? await Task.sleep(for: PushLimits.retryDelay)
                 }
-                await self.handle(try await self.next(coalescer), with: &coalescer)
-            } catch {
-                // What was gathered still goes out on time below; the connection comes back by itself.
-                self.logger.debug("wakes cannot be read", [.error: "\(error)"])
-                try? await Task.sleep(for: PushLimits.retryDelay)
+                let due = coalescer.due(at: .now) { underWay.contains($0) }
+                await self.send(due, in: &group)
+                self.round.desk.metrics.jobsInFlight.set(coalescer.jobsHeld)
             }
-            await self.send(coalescer.due(at: .now))
-            self.round.desk.metrics.jobsInFlight.set(coalescer.jobsHeld)
+            // Whose last push is slow is left to the next process: the Jobs come again after `claimIdle`.
+            let last = coalescer.flush().filter { !underWay.contains($0.recipient) }
+            await self.send(last, in: &group)
         }
-        await self.send(coalescer.flush())
+        // The group has waited for every push.
+        self.end.finish()
     }
 
     /// Takes no more Jobs and answers those taken.
@@ -80,14 +90,17 @@ package final class PushService: Sendable {
             limit: min(room, PushLimits.takeMax))
     }
 
-    private func handle(_ entries: [StreamEntry], with coalescer: inout WakeCoalescer) async {
+    private func handle(
+        _ entries: [StreamEntry], with coalescer: inout WakeCoalescer, in group: inout DiscardingTaskGroup
+    ) async {
         var wakeups: [Wakeup] = []
         var unreadable: [EntryID] = []
         for entry in entries {
             do throws(WireError) {
                 let wake = try Wake(decoding: entry.bytes)
                 self.logger.debug("wake taken", [.wakeId: "\(wake.wakeID)"])
-                if let wakeup = coalescer.received(wake, entry.id, at: .now) { wakeups.append(wakeup) }
+                let isUnderWay = self.round.underWay.contains(wake.recipient)
+                if let wakeup = coalescer.received(wake, entry.id, at: .now, isUnderWay: isUnderWay) { wakeups.append(wakeup) }
             } catch {
                 // It would come again forever. Losing it costs a wake-up, never a message.
                 self.logger.error("wake cannot be read", [.error: "\(error)"])
@@ -95,18 +108,31 @@ package final class PushService: Sendable {
             }
         }
         self.acknowledge(unreadable)
-        await self.send(wakeups)
+        await self.send(wakeups, in: &group)
     }
 
-    /// Pushes and ends the Jobs of those that are remembered.
-    private func send(_ wakeups: [Wakeup]) async {
-        for start in stride(from: 0, to: wakeups.count, by: PushLimits.takeMax) {
-            let part = wakeups[start..<min(start + PushLimits.takeMax, wakeups.count)]
+    /// Pushes, round after round, and ends the Jobs of those that are remembered. Returns when all but slow pushes have ended.
+    private func send(_ wakeups: [Wakeup], in group: inout DiscardingTaskGroup) async {
+        var rest = wakeups[...]
+        while !rest.isEmpty {
+            let room = self.round.underWay.room
+            guard room > 0 else {
+                // Cancelled: the Jobs stay taken, and come again after `claimIdle`.
+                if Task.isCancelled { return }
+                try? await Task.sleep(for: PushLimits.roomPause)
+                continue
+            }
+            let part = rest.prefix(min(room, PushLimits.takeMax))
+            rest = rest.dropFirst(part.count)
             let items = part.map { PushRound.Item(recipient: $0.recipient, wakeID: $0.wakeID, queuedAt: $0.queuedAt) }
+            // One push answers all that a recipient has in this round.
+            let jobs = Dictionary(part.map { ($0.recipient, $0.jobs) }, uniquingKeysWith: { $0 + $1 })
             do throws(StoreError) {
-                try await self.round.push(items)
-                self.round.desk.metrics.coalesced.increment(by: part.reduce(0) { $0 + $1.jobs.count - 1 })
-                self.acknowledge(part.flatMap(\.jobs))
+                try await self.round.push(items, in: &group) { remembered in
+                    let ended = remembered.compactMap { jobs[$0.recipient] }
+                    self.round.desk.metrics.coalesced.increment(by: ended.reduce(0) { $0 + $1.count - 1 })
+                    self.acknowledge(ended.flatMap { $0 })
+                }
             } catch {
                 // The Jobs stay taken, and come again after `claimIdle`.
                 self.logger.warning("wakes not remembered", [.error: "\(error)", .count: .number(part.count)])

@@ -17,19 +17,21 @@ package struct WakeLook: Sendable {
 
     /// Looks until its task is cancelled.
     package func run() async {
-        var nextSweep = ContinuousClock.now
-        while !Task.isCancelled {
-            do throws(StoreError) {
-                try await self.seeWhoCame()
-                while try await self.lookAtDue() == PushLimits.takeMax {}
-                if .now >= nextSweep {
-                    nextSweep = .now + PushLimits.sweepEvery
-                    try await self.table.sweep(at: .now, limit: PushLimits.sweepRowsMax)
+        await withDiscardingTaskGroup { group in
+            var nextSweep = ContinuousClock.now
+            while !Task.isCancelled {
+                do throws(StoreError) {
+                    try await self.seeWhoCame()
+                    while try await self.lookAtDue(in: &group) == PushLimits.takeMax {}
+                    if .now >= nextSweep {
+                        nextSweep = .now + PushLimits.sweepEvery
+                        try await self.table.sweep(at: .now, limit: PushLimits.sweepRowsMax)
+                    }
+                } catch {
+                    self.logger.warning("recipients not looked after", [.error: "\(error)"])
                 }
-            } catch {
-                self.logger.warning("recipients not looked after", [.error: "\(error)"])
+                try? await Task.sleep(for: PushLimits.lookEvery)
             }
-            try? await Task.sleep(for: PushLimits.lookEvery)
         }
     }
 
@@ -51,8 +53,10 @@ package struct WakeLook: Sendable {
     }
 
     /// - Returns: how many there were.
-    private func lookAtDue() async throws(StoreError) -> Int {
-        let due = try await self.table.takeDue(at: .now, lease: PushLimits.lookLease, limit: PushLimits.takeMax)
+    private func lookAtDue(in group: inout DiscardingTaskGroup) async throws(StoreError) -> Int {
+        let room = min(self.round.underWay.room, PushLimits.takeMax)
+        guard room > 0 else { return 0 }
+        let due = try await self.table.takeDue(at: .now, lease: PushLimits.lookLease, limit: room)
         guard !due.isEmpty else { return 0 }
         // Without the bus nobody can tell who is there: they come again when their lease ends.
         guard let present = await self.present(due.filter(\.hasMail).map(\.id)) else { return 0 }
@@ -63,7 +67,8 @@ package struct WakeLook: Sendable {
             PushRound.Item(
                 recipient: recipient.id, wakeID: .random(), isReminder: recipient.history.unanswered > 0, isDue: true)
         }
-        try await self.round.push(items)
+        // Whose mail is being pushed just now is left out: what comes of that is written over the lease.
+        try await self.round.push(items, in: &group)
         return due.count
     }
 

@@ -14,7 +14,8 @@ package struct Wakeup: Equatable, Sendable {
 /// Decides when an identity is woken: at once, and then at most once per window, however many messages arrive.
 ///
 /// The first Job opens a window and is answered by a push of its own. Jobs inside the window gather, because the device
-/// may have fetched already when they came; one push at its end answers them all and opens the next window.
+/// may have fetched already when they came; one push at its end answers them all and opens the next window. While an identity's
+/// push is still under way no other is due: Jobs gather on.
 package struct WakeCoalescer {
     private struct Window {
         /// What has come since the last push. Nil: nothing.
@@ -49,11 +50,16 @@ package struct WakeCoalescer {
         self.firstEnd < self.ends.count ? self.ends[self.firstEnd].at : nil
     }
 
-    /// - Parameter now: not before that of an earlier call.
+    /// - Parameters:
+    ///   - now: not before that of an earlier call.
+    ///   - isUnderWay: the recipient's last push has not ended.
     /// - Returns: the push to send now, if the Job does not wait for another one.
-    package mutating func received(_ wake: Wake, _ job: EntryID, at now: ContinuousClock.Instant) -> Wakeup? {
+    package mutating func received(
+        _ wake: Wake, _ job: EntryID, at now: ContinuousClock.Instant, isUnderWay: Bool = false
+    ) -> Wakeup? {
         let alone = Wakeup(
             recipient: wake.recipient, wakeID: wake.wakeID, queuedAt: wake.queuedAt, jobs: [job])
+        if isUnderWay, self.windows[wake.recipient] == nil { self.open(for: wake.recipient, at: now) }
         guard self.windows[wake.recipient] != nil else {
             // More identities than windows: an extra push harms less than a missing one.
             if self.windows.count < self.windowsMax { self.open(for: wake.recipient, at: now) }
@@ -67,15 +73,22 @@ package struct WakeCoalescer {
     }
 
     /// The pushes whose window has ended.
-    package mutating func due(at now: ContinuousClock.Instant) -> [Wakeup] {
+    /// - Parameter isUnderWay: whether a recipient's last push has not ended; theirs stay for one window more.
+    package mutating func due(
+        at now: ContinuousClock.Instant, isUnderWay: (WhisperID) -> Bool = { _ in false }
+    ) -> [Wakeup] {
         var due: [Wakeup] = []
         while let end = self.nextEnd, end <= now {
             let recipient = self.ends[self.firstEnd].recipient
             self.firstEnd += 1
             guard let wakeup = self.windows.removeValue(forKey: recipient)?.gathered else { continue }
+            self.open(for: recipient, at: now)
+            if isUnderWay(recipient) {
+                self.windows[recipient]?.gathered = wakeup
+                continue
+            }
             self.jobsHeld -= wakeup.jobs.count
             due.append(wakeup)
-            self.open(for: recipient, at: now)
         }
         self.forgetPastEnds()
         return due

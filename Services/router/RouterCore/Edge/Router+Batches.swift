@@ -8,6 +8,7 @@ extension Router {
     func handle(_ batch: Batch) async throws {
         guard !batch.isEmpty else { return }
         let attachments = try await self.attachments(of: batch.accepts)
+        let startedAt = self.now
         var outbox = self.makeOutbox()
         let accepts = self.sorted(batch, &outbox)
         let rounds = Self.rounds(of: batch.receipts)
@@ -39,7 +40,8 @@ extension Router {
         for round in rounds { statements.append(ReceiptStatement.sql(round, at: now)) }
         let removals = statements.count..<statements.count + (batch.confirmed.isEmpty ? 0 : 2)
         if !removals.isEmpty { statements += Self.removals(of: batch.confirmed) }
-        if !questions.isEmpty { statements.append(MailboxTable.read(questions)) }
+        let pages = questions.indices.parts(of: self.configuration.pagesPerReadMax)
+        if let first = pages.first { statements.append(MailboxTable.read(Array(questions[first]))) }
 
         if !statements.isEmpty {
             let clock = ContinuousClock.now
@@ -50,7 +52,7 @@ extension Router {
                 let newest = try MailboxTable.newest(results.removeFirst())
                 let outcomes = try OutcomesTable.outcomes(results.removeFirst())
                 news = try GroupNewsTable.news(results.removeFirst())
-                self.bound(batch.bounds, newest: newest, outcomes: outcomes, &outbox)
+                self.bound(batch.bounds, newest: newest, outcomes: outcomes, at: startedAt, &outbox)
             }
             if !accepts.unique.isEmpty {
                 let verdicts = try AcceptStatement.results(results.removeFirst())
@@ -66,9 +68,17 @@ extension Router {
             }
             await self.tell(told, &outbox)
             results.removeFirst(removals.count)
-            if !questions.isEmpty {
-                let letters = try MailboxTable.letters(results.removeFirst(), for: questions)
-                self.fetched(batch.fetches, letters, &outbox)
+            if let first = pages.first {
+                let letters = try MailboxTable.letters(results.removeFirst(), for: Array(questions[first]))
+                self.fetched(batch.fetches[first], letters, &outbox)
+            }
+            for part in pages.dropFirst() {
+                outbox.send()
+                await self.untilSent()
+                let questions = Array(questions[part])
+                let letters = try MailboxTable.letters(
+                    try await self.store.query(MailboxTable.read(questions)), for: questions)
+                self.fetched(batch.fetches[part], letters, &outbox)
             }
         }
         for gone in batch.unbounds {
@@ -294,9 +304,10 @@ extension Router {
 
     // MARK: Binding
 
+    /// - Parameter startedAt: when the batch was begun, as its Notices.
     private func bound(
         _ bounds: [BoundConnection], newest: [(epoch: Epoch?, newest: Int64?)],
-        outcomes: [(sender: WhisperID, outcome: Outcome)], _ outbox: inout Outbox
+        outcomes: [(sender: WhisperID, outcome: Outcome)], at startedAt: Int64, _ outbox: inout Outbox
     ) {
         let waiting = Dictionary(grouping: outcomes, by: \.sender)
         for (bound, found) in zip(bounds, newest) {
@@ -312,11 +323,13 @@ extension Router {
             {
                 guard bound.wins(over: known.caller, boundAt: known.boundAt, isNewToo: known.isNew(at: self.now)) else {
                     outbox.add(.replaced(bound.connection, bound.caller.epoch), for: bound.node)
+                    // It has said in Redis that the identity is where it is; the other says so again. No announcement is answered.
+                    outbox.add(.bound(known.connection, isCaughtUp: known.isCaughtUp, answering: 0), for: known.node)
                     continue
                 }
                 outbox.add(.replaced(known.connection, known.caller.epoch), for: known.node)
             }
-            let session = MailboxSession(bound, newest: found.newest, after: self.sessions[identity], at: self.now)
+            let session = MailboxSession(bound, newest: found.newest, after: self.sessions[identity], at: startedAt)
             self.presence.came(bound, known: self.sessions[identity], at: self.now)
             self.sessions[identity] = session
             self.wakes.came(identity)
@@ -335,7 +348,7 @@ extension Router {
 
     // MARK: Reading
 
-    private func fetched(_ fetches: [FetchRequest], _ letters: [MailboxTable.Letters], _ outbox: inout Outbox) {
+    private func fetched(_ fetches: ArraySlice<FetchRequest>, _ letters: [MailboxTable.Letters], _ outbox: inout Outbox) {
         for (fetch, found) in zip(fetches, letters) {
             guard !found.isStale else {
                 outbox.answer(fetch.answer, .stale)
@@ -359,36 +372,55 @@ extension Router {
         }
     }
 
-    /// Reads mailboxes whose connections are behind, and sends what is in them.
+    /// Reads mailboxes whose connections are behind, and sends what is in them. Of whom it does not get to, the timers remind.
     func catchUp(_ identities: [WhisperID]) async throws {
-        var work: [(identity: WhisperID, question: MailboxTable.Question)] = []
-        for identity in identities {
-            guard let session = self.sessions[identity],
-                case .catchingUp(let through) = session.delivery
-            else { continue }
-            work.append(
-                (
-                    identity,
-                    .init(
-                        caller: session.caller, after: through, through: .max,
-                        limit: RouterLimits.lettersPerReadMax)
-                ))
-        }
-        guard !work.isEmpty else { return }
-        var outbox = self.makeOutbox()
-        let questions = work.map(\.question)
-        let found = try MailboxTable.letters(try await self.store.query(MailboxTable.read(questions)), for: questions)
-        for ((identity, _), letters) in zip(work, found) {
-            guard let session = self.sessions[identity] else { continue }
-            guard !letters.isStale else {
-                self.end(session, &outbox)
-                continue
+        let behind = identities.compactMap { identity in
+            self.sessions[identity].flatMap { session in
+                if case .catchingUp(let through) = session.delivery {
+                    (identity, self.question(about: session, after: through, through: .max))
+                } else {
+                    nil
+                }
             }
-            let mail = letters.letters.map(\.mail)
-            self.sessions[identity]!.caughtUp(mail.map(\.number), isAll: !letters.hasMore, at: self.now)
-            if !mail.isEmpty { outbox.add(.mail(session.connection, mail, again: false), for: session.node) }
         }
-        outbox.send()
+        try await self.read(behind) { session, through, letters, outbox in
+            // While the mailbox was read, something sent before may have been lost: what is newer is held back then.
+            guard case .catchingUp(through) = session.delivery else { return 0 }
+            let mail = letters.letters.map(\.mail)
+            session.caughtUp(mail.map(\.number), isAll: !letters.hasMore, at: self.now)
+            if !mail.isEmpty { outbox.add(.mail(session.connection, mail, again: false), for: session.node) }
+            return mail.bytes
+        }
+    }
+
+    private func question(about session: MailboxSession, after: Int64, through: Int64) -> MailboxTable.Question {
+        .init(caller: session.caller, after: after, through: through, limit: RouterLimits.lettersPerReadMax)
+    }
+
+    /// Reads mailboxes of connections part by part, up to `catchUpBytesMax`.
+    /// - Parameter each: takes a session, after which number its mailbox was read, and what was found.
+    /// - Returns (each): the bytes that it sent.
+    private func read(
+        _ work: [(identity: WhisperID, question: MailboxTable.Question)],
+        _ each: (inout MailboxSession, Int64, MailboxTable.Letters, inout Outbox) -> Int
+    ) async throws {
+        var bytes = 0
+        for part in work.indices.parts(of: self.configuration.pagesPerReadMax) where bytes < RouterLimits.catchUpBytesMax {
+            if part.lowerBound > 0 { await self.untilSent() }
+            var outbox = self.makeOutbox()
+            let questions = work[part].map(\.question)
+            let found = try MailboxTable.letters(try await self.store.query(MailboxTable.read(questions)), for: questions)
+            for ((identity, question), letters) in zip(work[part], found) {
+                guard var session = self.sessions[identity] else { continue }
+                guard !letters.isStale else {
+                    self.end(session, &outbox)
+                    continue
+                }
+                bytes += each(&session, question.after, letters, &outbox)
+                self.sessions[identity] = session
+            }
+            outbox.send()
+        }
     }
 
     /// The Notice of a newer login was lost: its connection is told once more, as long as it is there.
@@ -405,39 +437,35 @@ extension Router {
             case .none: break
             case .catchUp: behind.append(identity)
             case .resend(let after, let through):
-                late.append(
-                    (
-                        identity,
-                        .init(
-                            caller: self.sessions[identity]!.caller, after: after, through: through,
-                            limit: RouterLimits.lettersPerReadMax)
-                    ))
+                late.append((identity, self.question(about: self.sessions[identity]!, after: after, through: through)))
             }
         }
         self.wakes.forget(olderThan: now)
         try await self.catchUp(behind)
-        guard !late.isEmpty else { return }
-        var outbox = self.makeOutbox()
-        let questions = late.map(\.question)
-        let found = try MailboxTable.letters(try await self.store.query(MailboxTable.read(questions)), for: questions)
-        for ((identity, _), letters) in zip(late, found) {
-            guard let session = self.sessions[identity] else { continue }
-            guard !letters.isStale else {
-                self.end(session, &outbox)
-                continue
-            }
+        try await self.read(late) { session, _, letters, outbox in
             // A busy client always has mail under way: only what it has had for long is late. What was accepted later than
             // now was accepted by a clock that has been set back since.
             let young = now - self.configuration.resendAfter.milliseconds + 1...now
             let mail = letters.letters.filter { !young.contains($0.acceptedAt.milliseconds) }.map(\.mail)
-            self.sessions[identity]!.resent(
+            session.resent(
                 count: mail.count, from: letters.letters.first?.mail.number,
                 youngSince: letters.letters.first { young.contains($0.acceptedAt.milliseconds) }?.acceptedAt.milliseconds,
                 isAll: !letters.hasMore, at: now)
-            guard !mail.isEmpty else { continue }
+            guard !mail.isEmpty else { return 0 }
             self.metrics.redeliveries.increment(by: mail.count)
             outbox.add(.mail(session.connection, mail, again: true), for: session.node)
+            return mail.bytes
         }
-        outbox.send()
+    }
+}
+
+extension [Mail] {
+    fileprivate var bytes: Int { self.reduce(0) { $0 + $1.payload.count } }
+}
+
+extension Range<Int> {
+    /// The same range in parts that are no longer than this.
+    fileprivate func parts(of length: Int) -> [Range<Int>] {
+        stride(from: self.lowerBound, to: self.upperBound, by: length).map { $0..<Swift.min($0 + length, self.upperBound) }
     }
 }

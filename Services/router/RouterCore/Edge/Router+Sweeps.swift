@@ -29,6 +29,7 @@ extension Router {
     /// they have no owner, and most to tell.
     private func measureStreams() async {
         let streams = Partition.all.map { Keyspace.mailbox($0).name } + [Keyspace.groups.name]
+        if let wakes = try? await self.bus.depth(of: [Keyspace.wakes.name]).first { self.wakesWaiting = wakes }
         // Without the bus nobody knows; the gauges keep what was last seen.
         guard let depths = try? await self.bus.depth(of: streams), depths.count == streams.count else { return }
         for (partition, depth) in zip(self.metrics.partitions, depths) { partition.depth.set(depth) }
@@ -103,10 +104,16 @@ extension Router {
         }
         self.metrics.pendingMessages.set(pending)
         self.metrics.pendingOldestSeconds.set(oldest.map { Double(now.milliseconds - $0.milliseconds) / 1_000 } ?? 0)
-        _ = try await pool.execute(OutcomesTable.expire(createdBefore: deadline))
-        _ = try await pool.execute(GroupNewsTable.forget(createdBefore: now - RouterLimits.groupEventTTL))
-        _ = try await pool.execute(OutcomesTable.forgetLedger(acceptedBefore: now - RouterLimits.ledgerTTL))
-        _ = try await pool.execute(PeersTable.forget(sentBefore: now - PresenceLimits.trafficTTL))
+        for removal in [
+            OutcomesTable.expire(createdBefore: deadline), GroupNewsTable.forget(createdBefore: now - RouterLimits.groupEventTTL),
+            OutcomesTable.forgetLedger(acceptedBefore: now - RouterLimits.ledgerTTL),
+            PeersTable.forget(sentBefore: now - PresenceLimits.trafficTTL),
+        ] {
+            // More may come in than one statement removes. A router whose rows another has just removed leaves the rest to it.
+            for _ in 0..<RouterLimits.sweepStatementsMax {
+                guard try await pool.execute(removal) == Int(RouterLimits.sweepRowsMax) else { break }
+            }
+        }
         try await self.wakeWaiting(pool)
     }
 

@@ -37,6 +37,9 @@ package actor Router {
     private var timersSeenAt: Int64 = 0
     private var rollCalledAt: Int64 = 0
     private let canary: Canary
+    private var pace: IntakePace
+    /// As last seen, of all wake-ups for mail.
+    var wakesWaiting = 0
     /// Above 0: Jobs are taken one at a time.
     private var carefulReadsLeft = 0
     /// Known to be so; looked at again while it is not.
@@ -52,6 +55,7 @@ package actor Router {
         self.configuration = configuration
         self.presence = PresenceMemory(configuration.presence)
         self.canary = Canary(self.process)
+        self.pace = IntakePace(most: configuration.jobsPerPartitionMax)
         self.bus = bus
         self.store = store
         self.logger = logger
@@ -108,6 +112,7 @@ package actor Router {
         try await self.store.connect()
         _ = try await self.store.query(self.leases.join)
         self.leasesSeenAt = 0
+        self.pace.startOver()
     }
 
     /// Everything that was known is void: somebody else may own the partitions by now.
@@ -173,9 +178,11 @@ package actor Router {
     }
 
     private func readAll() async throws(BusError) -> [StreamBatch] {
-        try await self.bus.read(
+        let read = try await self.bus.read(
             self.owned.map { (stream: Keyspace.mailbox($0.key).name, after: $0.value) },
-            limit: self.configuration.jobsPerPartitionMax, patience: RouterLimits.readPatience)
+            limit: self.pace.jobs, patience: RouterLimits.readPatience)
+        self.pace.hasRead(bytes: read.reduce(0) { $0 + $1.entries.reduce(0) { $0 + $1.bytes.count } })
+        return read
     }
 
     /// Reads a single Job, partition after partition: for a while after the database has refused a batch, to find out which
@@ -290,7 +297,8 @@ package actor Router {
     }
 
     /// A node did not hear a Notice.
-    func unheard(by node: NodeID, _ error: BusError?) {
+    /// - Parameter time: when the Notice was begun. What was announced since was announced by a node that is there.
+    func unheard(by node: NodeID, _ error: BusError?, since time: Int64) {
         if error != nil {
             // The bus was away: nobody knows what got through. Gateways tell anew who is there and how far they are.
             self.toAnnounce.formUnion(self.owned.keys)
@@ -299,7 +307,7 @@ package actor Router {
             return
         }
         // The node is gone, and with it its connections. What they did not acknowledge waits, and its owners are woken.
-        for session in self.sessions.values where session.node == node { self.ended(session) }
+        for session in self.sessions.values where session.node == node && session.knownSince <= time { self.ended(session) }
     }
 
     /// The recipient has no connection any more.
@@ -312,6 +320,11 @@ package actor Router {
 
     /// - Parameter message: the one that is waiting, if it is a new one. Otherwise some may wait.
     func wake(_ identity: WhisperID, for message: UUIDText? = nil) {
+        guard self.wakesWaiting < RouterLimits.wakesWaitingMax else {
+            // The sweep comes back to it.
+            self.toWake.insert(Partition(of: identity))
+            return
+        }
         guard self.wakes.shouldWake(identity, isForMail: message != nil, at: self.now) else {
             return self.logger.debug("woken already", [.messageId: "\(message?.description ?? "")", .whisperId: "\(identity)"])
         }
@@ -330,9 +343,15 @@ package actor Router {
     }
 
     func makeOutbox() -> Outbox {
-        Outbox(bus: self.bus) { [weak self] node, error in
+        let time = self.now
+        return Outbox(bus: self.bus) { [weak self] node, error in
             // Bare: it lasts one hop, and happens only when a gateway or the bus has died.
-            Task { await self?.unheard(by: node, error) }
+            Task { await self?.unheard(by: node, error, since: time) }
         }
+    }
+
+    /// Waits until Redis has taken what was sent before, or is away.
+    func untilSent() async {
+        _ = try? await self.bus.get(Keyspace.canary(self.process))
     }
 }

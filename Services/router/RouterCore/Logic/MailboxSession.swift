@@ -9,6 +9,8 @@ package struct MailboxSession {
     package let node: NodeID
     package let connection: ConnectionID
     package let boundAt: Timestamp
+    /// When this router heard of it, by its own clock.
+    package let knownSince: Int64
     /// When it was announced for the first time, by the router's clock; `nil` for one that another router has known.
     private let newSince: Int64?
 
@@ -41,6 +43,7 @@ package struct MailboxSession {
         self.node = bound.node
         self.connection = bound.connection
         self.boundAt = bound.boundAt
+        self.knownSince = now
         self.newSince = bound.standing == .new ? now : nil
         self.hasHeldBack = newest != nil && (known?.mayLeaveMail ?? false)
         switch bound.progress {

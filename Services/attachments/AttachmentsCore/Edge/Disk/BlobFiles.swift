@@ -58,11 +58,13 @@ final class UnfinishedFile: @unchecked Sendable {
 /// A file that is read. Its calls block.
 final class StoredFile: Sendable {
     private let descriptor: Int32
+    let path: String
     let size: Int64
     /// A strong entity tag (RFC 9110 §8.8.3): another content has another one.
     let tag: String
 
     init(at path: String) throws(FileError) {
+        self.path = path
         self.descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard self.descriptor >= 0 else { throw errno == ENOENT ? .missing : .failed(errno, call: "open") }
         var status = stat()

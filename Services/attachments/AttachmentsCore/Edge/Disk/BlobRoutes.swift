@@ -78,8 +78,8 @@ package struct BlobRoutes: Sendable {
         }
         // The collector may have been here since the presign.
         let found = try await self.stored { () async throws(StoreError) in try await self.attachments.find(key) }
-        guard found != nil else { throw .unknownObject }
-        guard let transfer = self.transfers.begin(on: context.channel) else { throw .tooBusy }
+        guard let found else { throw .unknownObject }
+        guard let transfer = self.transfers.begin(.upload, of: place, by: found.uploader, on: context.channel) else { throw .tooBusy }
         defer { transfer.end() }
         let received: Int64
         do {
@@ -183,7 +183,7 @@ package struct BlobRoutes: Sendable {
         if request.method == .head {
             return Response(status: status, headers: headers, body: ResponseBody(contentLength: bytes.count) { _ in })
         }
-        guard let transfer = self.transfers.begin(on: context.channel) else { throw .tooBusy }
+        guard let transfer = self.transfers.begin(.download, of: file.path, on: context.channel) else { throw .tooBusy }
         let metrics = self.metrics
         let body = ResponseBody(contentLength: bytes.count) { writer in
             defer { transfer.end() }

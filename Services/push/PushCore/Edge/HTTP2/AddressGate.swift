@@ -10,6 +10,8 @@ final class AddressGate: ChannelOutboundHandler, Sendable {
     func connect(context: ChannelHandlerContext, to address: SocketAddress, promise: EventLoopPromise<Void>?) {
         guard Self.isPublic(address) else {
             promise?.fail(Refused())
+            // NIO goes on to the name's next address with another channel, and leaves this one to itself.
+            context.close(promise: nil)
             return
         }
         context.connect(to: address, promise: promise)

@@ -36,6 +36,7 @@ package actor HTTP2Client {
     private let origin: Origin
     private let tls: NIOSSLContext
     private let allowsPrivateAddresses: Bool
+    private let names: ClientNames?
     private let logger: Logger
 
     private var exchanges: [UInt64: Exchange] = [:]
@@ -53,18 +54,23 @@ package actor HTTP2Client {
     private var current: UInt64?
     private var failedConnects = 0
     private var pausesUntil: NIODeadline?
+    /// Goes on after the pause, for those who wait.
+    private var reconnect: Scheduled<Void>?
     private var isClosed = false
     /// Ends a link that is not ready in time, then pings it.
     private var watches: [UInt64: Scheduled<Void>] = [:]
 
     /// - Parameters:
     ///   - allowsPrivateAddresses: whether the origin is an operator's word, not a client's.
+    ///   - names: what looks the host up if a client has chosen it. Nil: NIO does, in the event loop's one queue.
     package init(
-        origin: Origin, tls: NIOSSLContext, allowsPrivateAddresses: Bool = true, eventLoop: any EventLoop, logger: Logger
+        origin: Origin, tls: NIOSSLContext, allowsPrivateAddresses: Bool = true, names: ClientNames? = nil,
+        eventLoop: any EventLoop, logger: Logger
     ) {
         self.origin = origin
         self.tls = tls
         self.allowsPrivateAddresses = allowsPrivateAddresses
+        self.names = names
         self.eventLoop = eventLoop
         self.logger = logger
     }
@@ -93,6 +99,8 @@ package actor HTTP2Client {
     /// Ends all connections; what is under way fails.
     package func close() {
         self.isClosed = true
+        self.reconnect?.cancel()
+        self.reconnect = nil
         for link in self.links.values { link.close() }
         self.failWaiting()
     }
@@ -157,7 +165,10 @@ package actor HTTP2Client {
 
     private func connect() {
         guard !self.isClosed, self.current == nil, self.waitingFirst < self.waiting.count else { return }
-        if let pausesUntil, pausesUntil > .now() { return self.failWaiting() }
+        if let pausesUntil, pausesUntil > .now() {
+            if self.reconnect == nil { self.failWaiting() }
+            return
+        }
         self.lastLink += 1
         let id = self.lastLink
         let link = HTTP2Connection(authority: self.origin.authority)
@@ -174,6 +185,7 @@ package actor HTTP2Client {
         let (tls, origin, gated) = (self.tls, self.origin, !self.allowsPrivateAddresses)
         ClientBootstrap(group: self.eventLoop)
             .connectTimeout(TimeAmount(HTTP2Limits.connectMax))
+            .resolver(self.names?.resolver(on: self.eventLoop))
             .channelOption(.tcpOption(.tcp_nodelay), value: 1)
             .channelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
@@ -190,11 +202,11 @@ package actor HTTP2Client {
 
     private func heard(_ news: HTTP2Connection.News, from id: UInt64) {
         switch news {
-        case .event(.ready):
+        case .event(.ready): self.watch(id)
+        case .event(.answered(let stream, let response)):
+            // Not before: a peer that only greets us has not helped anybody.
             self.failedConnects = 0
             self.pausesUntil = nil
-            self.watch(id)
-        case .event(.answered(let stream, let response)):
             if let exchange = self.streams[id]?.removeValue(forKey: stream) { self.finish(exchange, .success(response)) }
             self.closeIfDone(id)
         case .event(.failed(let stream, _)):
@@ -230,12 +242,24 @@ package actor HTTP2Client {
         self.watches.removeValue(forKey: id)?.cancel()
         if self.current == id { self.current = nil }
         for exchange in (self.streams.removeValue(forKey: id) ?? [:]).values.sorted() { self.sendAgain(exchange) }
-        guard !link.isReady else { return }
-        // It never worked: whoever waits learns it now, and the next attempt comes later.
+        guard !link.hasAnswered, !self.isClosed else { return }
+        // Nobody had anything of it: the next attempt comes later.
         self.failedConnects += 1
         let doubled = HTTP2Limits.pauseMin * Double(1 << min(self.failedConnects - 1, 16))
-        self.pausesUntil = .now() + TimeAmount(min(doubled, HTTP2Limits.pauseMax) * Double.random(in: 0.75...1.25))
+        let pause = TimeAmount(min(doubled, HTTP2Limits.pauseMax) * Double.random(in: 0.75...1.25))
+        self.pausesUntil = .now() + pause
         self.logger.warning("provider cannot be reached", [.attempt: .number(self.failedConnects)])
-        self.failWaiting()
+        // If it never worked, whoever waits learns it now. If it did, they may have been the ones it went away from: they
+        // wait on, each no longer than its time.
+        guard link.isReady else { return self.failWaiting() }
+        self.reconnect?.cancel()
+        self.reconnect = self.eventLoop.scheduleTask(in: pause) {
+            self.assumeIsolated { $0.pauseEnded() }
+        }
+    }
+
+    private func pauseEnded() {
+        self.reconnect = nil
+        self.pump()
     }
 }

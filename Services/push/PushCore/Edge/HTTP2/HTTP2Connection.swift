@@ -30,6 +30,8 @@ final class HTTP2Connection: ChannelInboundHandler {
     private(set) var isDraining = false
     /// The peer's SETTINGS have come.
     private(set) var isReady = false
+    /// The peer has answered a request.
+    private(set) var hasAnswered = false
 
     var onNews: ((News) -> Void)?
 
@@ -109,7 +111,8 @@ final class HTTP2Connection: ChannelInboundHandler {
             case .ready: self.isReady = true
             case .goingAway: self.isDraining = true
             case .pong: self.awaitsPong = false
-            case .answered, .failed: break
+            case .answered: self.hasAnswered = true
+            case .failed: break
             }
             self.onNews?(.event(event))
         }
@@ -119,7 +122,10 @@ final class HTTP2Connection: ChannelInboundHandler {
 
     func handlerAdded(context: ChannelHandlerContext) { self.context = context }
 
-    func handlerRemoved(context: ChannelHandlerContext) { self.context = nil }
+    /// While one address after the other is tried, the channel of the one before leaves late.
+    func handlerRemoved(context: ChannelHandlerContext) {
+        if self.context === context { self.context = nil }
+    }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         guard case .handshakeCompleted(let agreed) = event as? TLSUserEvent else {

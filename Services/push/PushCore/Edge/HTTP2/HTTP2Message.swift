@@ -71,9 +71,13 @@ package enum HTTP2Limits {
     package static let waitingMax = 4_096
     /// Times that a request is sent again because its connection ended, or the peer refused the stream.
     package static let resendsMax = 1
-    /// From the first packet to the peer's SETTINGS.
+    /// From the look-up of the name to the peer's SETTINGS.
     package static let connectMax = Duration.seconds(5)
-    /// After a failed attempt to connect: the shortest and the longest pause before the next; it doubles.
+    /// Names chosen by clients that are looked up at a time, each in a thread of its own. The system lets one wait for 10 s and
+    /// more if its name servers do not answer.
+    package static let lookUpsMax = 16
+    /// After a failed attempt to connect: the shortest and the longest pause before the next; it doubles. A connection that
+    /// ended without an answer has failed too.
     package static let pauseMin = Duration.milliseconds(250)
     package static let pauseMax = Duration.seconds(30)
     /// Between two PINGs; a connection whose PING has no answer when the next is due is given up.

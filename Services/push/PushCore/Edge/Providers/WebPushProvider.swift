@@ -11,9 +11,13 @@ package actor WebPushProvider: PushProvider {
     private nonisolated let rules: WebPushRules
     private let tls: NIOSSLContext
     private let allowsPrivateAddresses: Bool
+    private let names: ClientNames
     private let eventLoop: any EventLoop
     private let logger: Logger
     private var services: [HTTP2Client.Origin: Service] = [:]
+    // Calls do not wait behind mail, here neither.
+    private var mail = OriginShares()
+    private var calls = OriginShares()
 
     /// A push service that was used lately.
     private struct Service {
@@ -23,19 +27,32 @@ package actor WebPushProvider: PushProvider {
         var usedAt: ContinuousClock.Instant
     }
 
-    /// - Parameter allowsPrivateAddresses: for a push service of one's own behind the same firewall.
+    /// - Parameters:
+    ///   - allowsPrivateAddresses: for a push service of one's own behind the same firewall.
+    ///   - names: what looks their hosts up.
     package init(
-        rules: WebPushRules, tls: NIOSSLContext, allowsPrivateAddresses: Bool, eventLoop: any EventLoop, logger: Logger
+        rules: WebPushRules, tls: NIOSSLContext, allowsPrivateAddresses: Bool, names: ClientNames = ClientNames(),
+        eventLoop: any EventLoop, logger: Logger
     ) {
         self.rules = rules
         self.tls = tls
         self.allowsPrivateAddresses = allowsPrivateAddresses
+        self.names = names
         self.eventLoop = eventLoop
         self.logger = logger
     }
 
     package nonisolated func send(_ push: Push, to token: String, isVoIP: Bool) async -> PushAnswer {
         guard let subscription = WebPushSubscription(token) else { return .tokenGone(asOf: .now) }
+        guard let share = await self.begin(push.kind, at: subscription.endpoint.origin) else {
+            return .later(.unavailable, after: nil)
+        }
+        let answer = await self.send(push, to: subscription)
+        await self.end(share, of: push.kind)
+        return answer
+    }
+
+    private nonisolated func send(_ push: Push, to subscription: WebPushSubscription) async -> PushAnswer {
         guard let (client, authorization) = await self.service(of: subscription.endpoint) else {
             return .later(.unavailable, after: nil)
         }
@@ -44,6 +61,20 @@ package actor WebPushProvider: PushProvider {
             push, to: subscription, authorization: authorization, sender: P256PrivateKey(), salt: randomBytes(16), at: now)
         guard let request else { return .refused }
         return await client.answer(to: request) { WebPushRules.answer($0, sentAt: now) }
+    }
+
+    private func begin(_ kind: Push.Kind, at origin: String) -> OriginShares.Share? {
+        switch kind {
+        case .mail: return self.mail.begin(origin, at: .now)
+        case .call, .callOver: return self.calls.begin(origin, at: .now)
+        }
+    }
+
+    private func end(_ share: OriginShares.Share, of kind: Push.Kind) {
+        switch kind {
+        case .mail: self.mail.end(share)
+        case .call, .callOver: self.calls.end(share)
+        }
     }
 
     private func service(of endpoint: HTTPSAddress) async -> (HTTP2Client, String)? {
@@ -62,7 +93,7 @@ package actor WebPushProvider: PushProvider {
         let client =
             self.services[origin]?.client
             ?? HTTP2Client(
-                origin: origin, tls: self.tls, allowsPrivateAddresses: self.allowsPrivateAddresses,
+                origin: origin, tls: self.tls, allowsPrivateAddresses: self.allowsPrivateAddresses, names: self.names,
                 eventLoop: self.eventLoop, logger: self.logger)
         self.services[origin] = Service(
             client: client, authorization: authorization, authorizedAt: now, usedAt: .now)

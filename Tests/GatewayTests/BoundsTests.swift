@@ -1,0 +1,139 @@
+import Contract
+import Testing
+import TestKit
+
+@testable import GatewayCore
+
+/// What clients can have a gateway keep for them, each and all together. Through a real socket.
+@Suite(.timeLimit(.minutes(1))) struct BoundsTests {
+    private static let ping = #"{"type":"ping","payload":{}}"#
+
+    @Test func strangersEndFirstThenWhoeverKeepsMost() {
+        var holders = Holders()
+        let kept: [UInt64: (bytes: Int, hasSession: Bool)] = [
+            1: (500_000, true), 2: (400_000, false), 3: (300_000, true), 4: (30_000, false), 5: (10_000, false), 6: (900_000, true),
+        ]
+        for id in kept.keys { holders.notice(ConnectionID(value: id)) }
+        // One has gone; another keeps an incomplete message.
+        holders.forget(ConnectionID(value: 6))
+        holders.notice(ConnectionID(value: 3), incoming: 300_000)
+        func look(_ max: Int) -> [UInt64] {
+            holders.look(max: max) { kept[$0.value] }.map(\.value)
+        }
+        #expect(look(1_530_000) == [])
+        #expect(look(1_529_999) == [2])
+        #expect(look(1_400_000) == [2, 4, 3])
+        // Little is not looked at again.
+        #expect(look(0) == [2, 4, 3, 1])
+    }
+
+    @Test func whoKeepsTooMuchIsClosedAndOthersAreNot() async throws {
+        try await GatewayBench.run(heldBytesMax: 400_000) { bench in
+            let (client, connection) = try await bench.boundClient()
+            let stranger = try await bench.client()
+            // Of messages that are not complete: one of a fragment, one of half a frame.
+            try await client.send(ClientFrame(opcode: 1, payload: [UInt8](repeating: 0x20, count: 150_000), isFinal: false))
+            try await bench.looks(2)
+            #expect(await bench.gateway.isOpen(connection))
+            let frame = ClientFrame(opcode: 1, payload: [UInt8](repeating: 0x20, count: 400_000)).bytes
+            try await stranger.send(bytes: Array(frame.prefix(300_000)))
+            #expect(await stranger.ends())
+            #expect(await bench.gateway.isOpen(connection))
+            try await client.send(ClientFrame(opcode: 0, payload: Array(Self.ping.utf8)))
+            #expect(try await client.json().type == "pong")
+        }
+    }
+
+    @Test func whoReadsNothingIsClosedWhenMemoryIsShort() async throws {
+        try await GatewayBench.run(heldBytesMax: 100_000) { bench in
+            let (client, connection) = try await bench.boundClient()
+            try await bench.tell(.bound(connection, isCaughtUp: true))
+            try await client.stopReading()
+            // More than the kernel keeps, and less than this client may have waiting by itself.
+            let letter = Array(#"{"messageId":"1","ciphertext":"\#(String(repeating: "x", count: 250_000))"}"#.utf8)
+            var number: Int64 = 0
+            while await bench.gateway.isOpen(connection), number < 100 {
+                number += 1
+                try await bench.tell(.mail(connection, [Mail(number: number, payload: letter)], again: false))
+                let unsent = await bench.gateway.unsent(on: connection)
+                #expect(unsent < GatewayLimits.outboundBytesMax)
+                if unsent > 100_000 { try await bench.looks(2) }
+            }
+            #expect(await bench.gateway.isOpen(connection) == false, "it was written \(number) letters")
+        }
+    }
+
+    /// The RFC wants an answer to each ping; it does not want a client to have as many as it likes.
+    @Test func pingsAreAnsweredAtTheRateOfFrames() async throws {
+        try await GatewayBench.run { bench in
+            let client = try await bench.client()
+            let pings = 2 * Limits.framesBurst
+            try await client.send(bytes: (0..<pings).flatMap { ClientFrame(opcode: 9, payload: [UInt8($0 & 127)]).bytes })
+            try await client.send(Self.ping)
+            var pongs = 0
+            var frame = try await client.anyFrame()
+            while frame.opcode == 10 {
+                pongs += 1
+                frame = try await client.anyFrame()
+            }
+            #expect(frame.opcode == 1 && String(decoding: frame.payload, as: UTF8.self).contains("RATE_LIMITED"))
+            #expect(pongs >= Limits.framesBurst && pongs < pings)
+        }
+    }
+
+    @Test func framesThatWaitForASessionAreBoundedInBytes() async throws {
+        try await GatewayBench.run { bench in
+            let client = try await bench.client()
+            try await client.send(Frames.message())
+            let request = try await bench.request()
+            // Unknown fields are allowed.
+            let large = Frames.message(requestID: "large").dropLast() + #","filling":"\#(String(repeating: "x", count: 400_000))"}"#
+            for _ in 0..<2 { try await client.send(String(large)) }
+            try await client.send(Frames.message(requestID: "small"))
+            try await client.send(String(large.replacing("large", with: "third")))
+            let refusal = try await client.json()
+            #expect(refusal.code == "INTERNAL_ERROR" && refusal.requestID == "third")
+            try await bench.tell(.answer(question: request.answer.question, .session(nil)))
+            for requestID in ["m1", "large", "large", "small"] {
+                let answer = try await client.json()
+                #expect(answer.code == "NOT_REGISTERED" && answer.requestID == requestID)
+            }
+        }
+    }
+
+    /// Contract §4: the old token dies 120 s after the refresh, not after the last one.
+    @Test func refreshingAgainDoesNotLetTheOldTokenLive() async throws {
+        try await GatewayBench.run { bench in
+            let (client, connection) = try await bench.boundClient()
+            let successor = Session.of(identity: "WSP-JBPU-D452-TLT4", token: "next")
+            var deadlines: Set<Int64> = []
+            for turn in 0..<2 {
+                try await client.send(
+                    Frames.frame("session_refresh", SessionRefresh.definition.samples[0], requestID: "r\(turn)", session: token))
+                let request = try await bench.request()
+                try await bench.tell(
+                    .answer(question: request.answer.question, .refreshed(successor, type: "session_refresh_ack", payload: Array("{}".utf8))))
+                #expect(try await client.json().type == "session_refresh_ack")
+                deadlines.insert(try #require(await bench.gateway.oldTokenDies(on: connection)))
+                // Its clock counts milliseconds.
+                try await bench.looks(1)
+            }
+            #expect(deadlines.count == 1)
+        }
+    }
+
+    @Test func aConnectionEndsWithItsSession() async throws {
+        try await GatewayBench.run { bench in
+            let session = Session.of(identity: "WSP-JBPU-D452-TLT4", token: token, expiresAt: .now + .seconds(2))
+            let (client, connection) = try await bench.boundClient(session)
+            #expect(try await client.json().code == "NOT_REGISTERED")
+            #expect(try await client.closeCode() == 4001)
+            try await bench.untilToldGone(connection, of: session.caller.identity)
+        }
+    }
+}
+
+extension Gateway {
+    fileprivate func oldTokenDies(on id: ConnectionID) -> Int64? { self.connections[id]?.transition?.oldTokenDiesAt }
+    fileprivate func unsent(on id: ConnectionID) -> Int { self.connections[id].map(Self.unsentBytes) ?? 0 }
+}
