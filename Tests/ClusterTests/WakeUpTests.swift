@@ -1,3 +1,4 @@
+import Bus
 import Contract
 import LocalStack
 import PushPeers
@@ -206,6 +207,31 @@ import Testing
             try await Cluster.stack.flushRedis()
         }
         try await alice.text(bob)
+        try await PushWorld.requests(for: token, atLeast: 1)
+    }
+
+    /// Beyond its bound Redis would drop the oldest of a stream, and with it somebody's only wake-up.
+    @Test func wakeUpsAreKeptBackBeforeTheirStreamIsFull() async throws {
+        let alice = try await Cluster.phone()
+        await Cluster.stack.kill(.push(1))
+        // Whatever they say, they stand in the way.
+        _ = try await Cluster.redis(
+            "EVAL \"for i=1,\(BusLimits.streamEntriesMax / 2) do redis.call('XADD','\(Keyspace.wakes.name)','*','d','x') end return 1\" 0")
+        func waiting() async throws -> Int { try #require(try await Cluster.redis("XLEN \(Keyspace.wakes.name)")) }
+        var token = ""
+        try await waitUntil("a wake-up is kept back", within: .seconds(60), every: .milliseconds(500)) {
+            let bob = try await Cluster.phone(Person(platform: "ios"))
+            token = Keys.random(32).map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+            try await bob.ask("update_tokens", ["pushToken": token]).expecting("tokens_updated")
+            bob.client.cut()
+            let present = "EXISTS \(Keyspace.presence(try #require(WhisperID(bob.id))).name)"
+            try await waitUntil("its router can know that it has gone", within: .seconds(20)) { try await Cluster.redis(present) == 0 }
+            let before = try await waiting()
+            try await alice.text(bob)
+            return try await waiting() == before
+        }
+        _ = try await Cluster.redis("XTRIM \(Keyspace.wakes.name) MAXLEN 0")
+        try await Cluster.stack.start(.push(1))
         try await PushWorld.requests(for: token, atLeast: 1)
     }
 }

@@ -12,16 +12,19 @@ package struct RouterConfiguration: Sendable {
     package var jobsPerPartitionMax: Int
     /// `RouterLimits.pagesPerReadMax`, by default.
     package var pagesPerReadMax: Int
+    /// `RouterLimits.wakesWaitingMax`, by default.
+    package var wakesWaitingMax: Int
 
     package init(pendingTTL: Duration = Limits.pendingTTL, resendAfter: Duration = .seconds(15),
         presence: PresenceConfiguration = PresenceConfiguration(), jobsPerPartitionMax: Int = RouterLimits.jobsPerPartitionMax,
-        pagesPerReadMax: Int = RouterLimits.pagesPerReadMax
+        pagesPerReadMax: Int = RouterLimits.pagesPerReadMax, wakesWaitingMax: Int = RouterLimits.wakesWaitingMax
     ) {
         self.pendingTTL = pendingTTL
         self.resendAfter = resendAfter
         self.presence = presence
         self.jobsPerPartitionMax = jobsPerPartitionMax
         self.pagesPerReadMax = pagesPerReadMax
+        self.wakesWaitingMax = wakesWaitingMax
     }
 }
 

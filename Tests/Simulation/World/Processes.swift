@@ -66,7 +66,8 @@ enum Service: CaseIterable {
                 Router(
                     configuration: RouterConfiguration(
                         pendingTTL: world.pendingTTL, jobsPerPartitionMax: world.jobsPerPartitionMax,
-                        pagesPerReadMax: min(world.jobsPerPartitionMax, RouterLimits.pagesPerReadMax)), bus: bus,
+                        pagesPerReadMax: min(world.jobsPerPartitionMax, RouterLimits.pagesPerReadMax),
+                        wakesWaitingMax: world.jobsPerPartitionMax == 1 ? 1 : RouterLimits.wakesWaitingMax), bus: bus,
                     store: PostgresConnection(store, executor: world.databaseTurns(), logger: logger), logger: logger)
             }
             let (pool, presencePool) = (world.pool(1, logger), world.pool(1, logger))

@@ -53,7 +53,8 @@ final class World {
     /// How long mail is kept. In some worlds it ends before everybody has come back.
     let pendingTTL: Duration
     var expires: Bool { self.pendingTTL < Limits.pendingTTL }
-    /// In some worlds what waits is handled in many batches, and mailboxes are read one by one.
+    /// In some worlds what waits is handled in many batches, mailboxes are read one by one, and wake-ups are soon kept
+    /// back.
     let jobsPerPartitionMax: Int
     let store = PostgresConfiguration(url: "postgres://simulated", applicationName: "simulated")
 

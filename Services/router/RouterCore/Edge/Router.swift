@@ -320,7 +320,7 @@ package actor Router {
 
     /// - Parameter message: the one that is waiting, if it is a new one. Otherwise some may wait.
     func wake(_ identity: WhisperID, for message: UUIDText? = nil) {
-        guard self.wakesWaiting < RouterLimits.wakesWaitingMax else {
+        guard self.wakesWaiting < self.configuration.wakesWaitingMax else {
             // The sweep comes back to it.
             self.toWake.insert(Partition(of: identity))
             return
