@@ -11,4 +11,6 @@ package enum StoreLimits {
     /// First and longest pause between attempts of a pool to reach a server that is away.
     package static let reconnectPauseMin = Duration.milliseconds(50)
     package static let reconnectPauseMax = Duration.seconds(1)
+    /// Between two looks what has come of somebody else's attempt.
+    package static let reconnectLookPause = Duration.milliseconds(5)
 }

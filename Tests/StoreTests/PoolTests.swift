@@ -80,6 +80,25 @@ import Testing
         }
     }
 
+    @Test func whoeverComesFirstAfterAnOutageDoesNotMakeTheOthersFail() async throws {
+        try await withPostgres { server in
+            let pool = PostgresPool(server.configuration, connections: 8, logger: quiet)
+            let answers = {
+                await withTaskGroup(of: Bool.self) { group in
+                    for _ in 0..<8 { group.addTask { (try? await pool.query("SELECT pg_sleep(0.1)")) != nil } }
+                    return await group.reduce(into: []) { $0.append($1) }
+                }
+            }
+            #expect(await answers() == [Bool](repeating: true, count: 8))
+            await server.kill()
+            #expect(await answers() == [Bool](repeating: false, count: 8))
+            try await server.start()
+            // Nobody asks until the pause is over.
+            try await Task.sleep(for: StoreLimits.reconnectPauseMax)
+            #expect(await answers() == [Bool](repeating: true, count: 8))
+        }
+    }
+
     @Test func whileTheServerIsAwayOneCallerPerPauseTries() {
         let start = ContinuousClock.now
         let (shortest, longest) = (StoreLimits.reconnectPauseMin, StoreLimits.reconnectPauseMax)
@@ -87,8 +106,11 @@ import Testing
         func admitted(_ times: Duration...) -> [Bool] { times.map { brake.admits(at: start + $0) } }
         #expect(admitted(.zero, .zero) == [true, true])
         brake.failed(at: start)
-        #expect(admitted(.zero, shortest, shortest, shortest * 2) == [false, true, false, true])
+        #expect(admitted(.zero) == [false] && !brake.isTrying)
+        #expect(admitted(shortest, shortest) == [true, false] && brake.isTrying)
+        #expect(admitted(shortest * 2) == [true])
         for _ in 0..<100 { brake.failed(at: start) }
+        #expect(!brake.isTrying)
         #expect(admitted(longest - .milliseconds(1), longest, longest) == [false, true, false])
         brake.succeeded()
         #expect(admitted(.zero, .zero) == [true, true])

@@ -119,7 +119,7 @@ package final class PostgresPool: Sendable {
         }
         guard let connection = taken else { throw .unavailable }
         guard connection.isLost else { return connection }
-        guard self.state.withLock({ $0.brake.admits(at: .now) }) else {
+        guard await self.mayConnect() else {
             self.giveBack(connection)
             throw .unavailable
         }
@@ -131,6 +131,18 @@ package final class PostgresPool: Sendable {
             self.state.withLock { $0.brake.failed(at: .now) }
             self.giveBack(connection)
             throw error
+        }
+    }
+
+    /// Whether to try to reach the server now. Who may not, because another tries, waits for what comes of that, up to `waitMax`:
+    /// with the first requests after an outage the server is mostly back.
+    private func mayConnect() async -> Bool {
+        let deadline = ContinuousClock.now + self.waitMax
+        while true {
+            let (isAdmitted, isTrying) = self.state.withLock { ($0.brake.admits(at: .now), $0.brake.isTrying) }
+            if isAdmitted { return true }
+            guard isTrying, ContinuousClock.now < deadline, !Task.isCancelled else { return false }
+            try? await Task.sleep(for: StoreLimits.reconnectLookPause)
         }
     }
 

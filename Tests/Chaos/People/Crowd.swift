@@ -159,10 +159,18 @@ package struct Crowd: Sendable {
         }
         // The first of each will do: they go the same way.
         guard let (key, _) = await person.received.first else { return }
-        let answer = try await phone.http("GET", "/attachments/\(key)/download", at: "http://\(self.origin)")
-        guard let url = answer.json["downloadUrl"]?.string, try await HTTPCall("GET", url).answer().status == 200 else {
-            return self.ledger.remark("attachment lost: \(key) for \(phone.id), \(answer.status)")
-        }
+        var status = 0
+        do {
+            // A 5xx says nothing about the file, only that it is to be asked for again.
+            try await waitUntil("an answer about \(key)", within: .seconds(20), every: .milliseconds(200)) {
+                let answer = try await phone.http("GET", "/attachments/\(key)/download", at: "http://\(self.origin)")
+                status = answer.status
+                guard let url = answer.json["downloadUrl"]?.string else { return status < 500 }
+                status = try await HTTPCall("GET", url).answer().status
+                return status < 500
+            }
+        } catch is TimeUp {}
+        if status != 200 { self.ledger.remark("attachment lost: \(key) for \(phone.id), \(status)") }
     }
 
     var reconnects: Int {

@@ -43,6 +43,7 @@ extension Gateway {
                     continue
                 }
                 let turn = Int(truncatingIfNeeded: connection.id.value) + self.second
+                if turn % pingEvery == 0 { self.lookAtUnsent(of: connection) }
                 if let confirmation = connection.confirmation {
                     self.confirm(confirmation, on: connection, isPingDue: turn % pingEvery == 0)
                 } else if turn % pingEvery == 0 {

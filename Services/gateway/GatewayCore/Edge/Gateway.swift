@@ -213,12 +213,17 @@ package actor Gateway {
             connection.outgoing = nil
             self.metrics.bytesOut.increment(by: outgoing.readableBytes)
             connection.channel.writeAndFlush(outgoing, promise: nil)
-            if Self.unsentBytes(of: connection) > GatewayLimits.heldBytesUncounted { self.holders.notice(connection.id) }
+            // What little writes leave shows with the next ping of ours.
+            if outgoing.readableBytes > GatewayLimits.heldBytesUncounted / 4 { self.lookAtUnsent(of: connection) }
             if connection.isOpen, !connection.channel.isWritable {
                 self.metrics.slowConsumersClosed.increment()
                 self.close(connection, .slowConsumer)
             }
         }
+    }
+
+    func lookAtUnsent(of connection: Connection) {
+        if Self.unsentBytes(of: connection) > GatewayLimits.heldBytesUncounted { self.holders.notice(connection.id) }
     }
 
     /// Bytes that the socket has not taken yet.
