@@ -151,12 +151,16 @@ extension Gateway {
     /// newer session, or one that showed the same session's token later, this one ends.
     /// - Parameter start: when it showed the token, on the gateway's clock; `nil` for now. To look up whose it is may take as long as
     ///   an outage.
-    func bind(_ connection: Connection, to session: Session, since start: Int64? = nil) {
+    /// - Parameter welcome: tells the client that it is logged in.
+    func bind(_ connection: Connection, to session: Session, since start: Int64? = nil, welcome: () -> Void = {}) {
         let identity = session.caller.identity
         let shownAt = start ?? self.now
         if let other = self.bound[identity], other !== connection {
             let isNewer = other.session?.caller.epoch == session.caller.epoch && other.shownAt > shownAt
-            guard !other.isPast(session), !isNewer else { return self.endSession(of: connection) }
+            guard !other.isPast(session), !isNewer else {
+                welcome()
+                return self.endSession(of: connection)
+            }
             self.endSession(of: other)
         }
         connection.session = session
@@ -168,6 +172,7 @@ extension Gateway {
         self.showPresence(of: connection)
         // At once: what this very frame asks of the mailbox must come behind it.
         self.announce(connection, now: true)
+        welcome()
         self.fetchRates(of: connection, identity)
     }
 

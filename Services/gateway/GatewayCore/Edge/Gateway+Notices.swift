@@ -163,8 +163,9 @@ extension Gateway {
                     requestID: requestID)
                 return self.close(connection, .sessionReplaced)
             }
-            self.reply(connection, type: type, payload: payload, requestID: requestID)
-            if !connection.isPast(session) { self.bind(connection, to: session) }
+            // The router's Job goes first: mail written to somebody who has heard that it is logged in must find it there.
+            let welcome = { self.reply(connection, type: type, payload: payload, requestID: requestID) }
+            if connection.isPast(session) { welcome() } else { self.bind(connection, to: session, welcome: welcome) }
         case (.refreshed(let successor, let type, let payload), let kind):
             // Not if the connection has another token by now: from the same question put twice, or from a login.
             if case .refresh(let presented) = kind, connection.session?.tokenHash == presented {
