@@ -149,9 +149,10 @@ extension Gateway {
 
     /// The connection belongs to this session from here on; an older connection of the identity here ends. If there is one of a
     /// newer session, or one that showed the same session's token later, this one ends.
-    /// - Parameter start: when it showed the token, on the gateway's clock; `nil` for now. To look up whose it is may take as long as
-    ///   an outage.
-    /// - Parameter welcome: tells the client that it is logged in.
+    /// - Parameters:
+    ///   - start: when it showed the token, on the gateway's clock; `nil` for now. To look up whose it is may take as long as an outage.
+    ///   - welcome: tells the client that it is logged in. Behind the announcement: mail written to somebody who has heard so must find
+    ///     it at its router.
     func bind(_ connection: Connection, to session: Session, since start: Int64? = nil, welcome: () -> Void = {}) {
         let identity = session.caller.identity
         let shownAt = start ?? self.now

@@ -163,7 +163,6 @@ extension Gateway {
                     requestID: requestID)
                 return self.close(connection, .sessionReplaced)
             }
-            // The router's Job goes first: mail written to somebody who has heard that it is logged in must find it there.
             let welcome = { self.reply(connection, type: type, payload: payload, requestID: requestID) }
             if connection.isPast(session) { welcome() } else { self.bind(connection, to: session, welcome: welcome) }
         case (.refreshed(let successor, let type, let payload), let kind):
