@@ -126,7 +126,8 @@ let package = Package(
         core(
             "push", "PushCore",
             [
-                "Contract", "Bus", "Store", "Telemetry", "ServerCrypto", "CNghttp2", log, nioCore, nioPosix, nioSSL, nioTLS,
+                "Contract", "Bus", "Store", "Telemetry", "ServerCrypto", "CNghttp2", log, collections, nioCore, nioPosix, nioSSL,
+                nioTLS,
             ], migrations: true),
         executable("push", "PushCore", ["RedisBus", "Store"]),
         core(

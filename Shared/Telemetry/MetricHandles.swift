@@ -186,7 +186,7 @@ package enum PushResult: String, CaseIterable, Sendable {
     case refused
     /// The provider does not accept our key.
     case credentials
-    /// The provider asks to slow down.
+    /// The provider asks to slow down, or has as many pushes under way as it may.
     case throttled
     /// The provider has a fault of its own, cannot be reached, or did not answer in time.
     case unavailable

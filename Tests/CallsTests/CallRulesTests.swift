@@ -253,6 +253,11 @@ extension CallRules {
         lines = Lines(lines.after)
         let later = start + CallLimits.lineLostAfter
         #expect(lines.take(self.other, caller: carol, callee: bob, at: later) == false)
+        // While nobody could look who is there, nobody is away.
+        var blind = Lines(lines.after, notedSince: start + .seconds(1))
+        let looked = later + .seconds(1)
+        #expect(blind.take(self.other, caller: carol, callee: bob, at: looked) == false)
+        #expect(blind.take(self.other, caller: carol, callee: bob, at: looked + .milliseconds(1)) == true)
         var calling = lines
         #expect(calling.take(self.other, caller: alice, callee: carol, at: start) == true)
         #expect(calling.changes.removed == [alice])

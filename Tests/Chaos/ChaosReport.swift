@@ -10,14 +10,15 @@ package struct ChaosReport: Sendable, Codable {
     package var reconnects: Int
     package var attachments: Int
     package var seconds: Double
-    /// From sending to a `message_received`.
+    /// From sending to a `message_received`, both being there.
     package var live: Spread
+    package var slowestLive: String?
     /// Empty if everything promised was kept.
     package var violations: [String]
 
     init(
         seed: UInt64, clients: Int, command: String, plan: FaultPlan, messages: Ledger.Count, reconnects: Int, attachments: Int,
-        seconds: Double, live: Spread, violations: [String]
+        seconds: Double, live: Spread, slowestLive: String?, violations: [String]
     ) {
         self.seed = seed
         self.clients = clients
@@ -28,6 +29,7 @@ package struct ChaosReport: Sendable, Codable {
         self.attachments = attachments
         self.seconds = seconds
         self.live = live
+        self.slowestLive = slowestLive
         self.violations = violations
     }
 
@@ -47,7 +49,8 @@ package struct ChaosReport: Sendable, Codable {
             \(count.expired) expired; \(count.repeated) seen again before their receipt was honoured
               \(self.reconnects) reconnects, \(count.wakeUps) came because of a push, \(self.attachments) attachments, \
             \(count.refusedByClocks) refusals while a clock was off
-              sent to received live, s: \(self.live.text)
+              sent to received live, both being there, s: \(self.live.text)
+              the slowest of them: \(self.slowestLive ?? "none")
             \(verdict)
             """
     }

@@ -141,7 +141,7 @@ package struct ChaosRun: Sendable {
         return ChaosReport(
             seed: self.options.seed, clients: self.options.clients, command: self.options.command, plan: plan,
             messages: crowd.ledger.count, reconnects: await crowd.reconnects, attachments: await crowd.attachments,
-            seconds: (.now - start).seconds, live: Spread(crowd.ledger.liveTravelTimes),
+            seconds: (.now - start).seconds, live: Spread(crowd.ledger.liveTravelTimes), slowestLive: crowd.ledger.slowestLive,
             violations: crowd.ledger.faults(onTheWay: Self.onTheWay))
     }
 

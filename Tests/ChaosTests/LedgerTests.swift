@@ -121,6 +121,20 @@ import Testing
         #expect(ledger.faults(onTheWay: .zero) == ["session lost: bob, NOT_REGISTERED"])
     }
 
+    @Test func onlyWhoIsThereCanGetALetterLate() {
+        self.send("a")
+        self.ledger.leaves("alice")
+        self.ledger.comes("alice")
+        self.arrive("a")
+        self.send("b")
+        self.arrive("b")
+        self.ledger.leaves("bob")
+        self.send("c")
+        self.arrive("c")
+        #expect(self.ledger.liveTravelTimes.count == 1)
+        #expect(self.ledger.slowestLive?.hasPrefix("b to bob from alice, attempts: 1") == true)
+    }
+
     // MARK: A history
 
     private static func letter(_ id: String) -> Letter { Letter(id, to: "bob") }

@@ -122,12 +122,23 @@ import TestKit
         }
     }
 
-    @Test func aConnectionEndsWithItsSession() async throws {
+    /// Also if it was renewed, and the new token never used.
+    @Test(arguments: [false, true]) func aConnectionEndsWithItsSession(isRenewed: Bool) async throws {
         try await GatewayBench.run { bench in
-            let session = Session.of(identity: "WSP-JBPU-D452-TLT4", token: token, expiresAt: .now + .seconds(2))
+            let session = Session.of(
+                identity: "WSP-JBPU-D452-TLT4", token: token, expiresAt: .now + .seconds(isRenewed ? 60 : 2))
             let (client, connection) = try await bench.boundClient(session)
+            if isRenewed {
+                try await client.send(
+                    Frames.frame("session_refresh", SessionRefresh.definition.samples[0], requestID: "r", session: token))
+                let request = try await bench.request()
+                let successor = Session.of(identity: "WSP-JBPU-D452-TLT4", token: "next", expiresAt: .now + .seconds(2))
+                try await bench.tell(
+                    .answer(question: request.answer.question, .refreshed(successor, type: "session_refresh_ack", payload: Array("{}".utf8))))
+                #expect(try await client.json().type == "session_refresh_ack")
+            }
             #expect(try await client.json().code == "NOT_REGISTERED")
-            #expect(try await client.closeCode() == 4001)
+            #expect(try await client.closeCode() == 1000)
             try await bench.untilToldGone(connection, of: session.caller.identity)
         }
     }

@@ -122,8 +122,8 @@ extension GatewayBench {
             let (older, newer) = (try await bench.client(), try await bench.client())
             try await older.send(Frames.fetch())
             let first = try await bench.request()
-            let shown = await bench.gateway.now
-            while await bench.gateway.now <= shown { await Task.yield() }
+            let shown = bench.gateway.now
+            while bench.gateway.now <= shown { await Task.yield() }
             try await newer.send(Frames.fetch())
             let second = try await bench.request()
             let found = session(epoch: 1, token: token)

@@ -28,7 +28,7 @@ private enum House {
         "AuthCore": core.union(["HTTPAccess", "Hummingbird"]),
         "RouterCore": core,
         "AttachmentsCore": core.union(nio).union(["HTTPAccess", "Hummingbird", "NIOHTTP1", "NIOSSL"]),
-        "PushCore": nio.union(core).union(["CNghttp2", "NIOSSL", "NIOTLS"]),
+        "PushCore": nio.union(core).union(["CNghttp2", "DequeModule", "NIOSSL", "NIOTLS"]),
         "CallsCore": core.union(["HTTPAccess", "Hummingbird"]),
         "gateway": nio.union(["GatewayCore", "ServiceRuntime", "RedisBus"]),
         "auth": main.union(["AuthCore", "HTTPAccess"]),

@@ -106,6 +106,19 @@ import Testing
         }
     }
 
+    @Test func aRingThatFoundNoRoomIsTriedAgain() async throws {
+        try await PushBench.with { bench in
+            try await bench.device(self.alice)
+            let provider = ScriptedProvider { number, _ in number < 3 ? .busy : .sent }
+            try await bench.running(provider) {
+                try await bench.call(self.alice, .call(isVideo: false, until: .now + .seconds(45)), .random())
+                try await provider.wait(for: 3)
+                try await waitUntil("all is done", within: .seconds(20)) { try await bench.depth() == [0, 0] }
+            }
+            #expect(provider.kinds == [.call(isVideo: false), .call(isVideo: false), .call(isVideo: false)])
+        }
+    }
+
     @Test func callsDoNotWaitBehindMail() async throws {
         try await PushBench.with { bench in
             _ = try await bench.sql("INSERT INTO auth.push_tokens SELECT n, 'ios', 'aa', NULL FROM generate_series(1, 300) AS n")

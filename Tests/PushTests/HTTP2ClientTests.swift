@@ -102,6 +102,33 @@ import Testing
         }
     }
 
+    @Test func whoGivesWayIsServedBehindOthersAndHasNotAllPlaces() async throws {
+        func request(_ path: String) -> HTTP2Request { HTTP2Request(path: path, headers: [], body: []) }
+        try await Peers.with(streamsMax: 2, answer: { $0.path == "/stall" ? .stall : .answer(status: 200) }) { peer in
+            let client = try Peers.client(of: peer)
+            try await withThrowingDiscardingTaskGroup { group in
+                // Both streams, for a while.
+                for _ in 0..<2 {
+                    group.addTask { _ = try? await client.send(request("/stall"), within: .seconds(2), givesWay: true) }
+                }
+                try await waitUntil("both are taken", within: .seconds(20)) { peer.requests.count == 2 }
+                for _ in 2..<HTTP2Limits.givingWayMax {
+                    group.addTask { _ = try? await client.send(request("/mail"), within: .seconds(60), givesWay: true) }
+                }
+                try await waitUntil("the rest waits", within: .seconds(20)) { await client.underWay == HTTP2Limits.givingWayMax }
+                await #expect(throws: HTTP2Error.full) {
+                    try await client.send(request("/mail"), within: .seconds(60), givesWay: true)
+                }
+                #expect(try await client.send(request("/call"), within: .seconds(60)).status == 200)
+            }
+            #expect(peer.requests.count == HTTP2Limits.givingWayMax + 1)
+            #expect(peer.requests.firstIndex { $0.path == "/call" } == 2)
+            // Their places are free again.
+            #expect(try await client.send(request("/mail"), within: .seconds(20), givesWay: true).status == 200)
+            await client.close()
+        }
+    }
+
     @Test func aConnectionThatEndedIsMadeAgain() async throws {
         try await Peers.with { peer in
             let client = try Peers.client(of: peer)

@@ -26,6 +26,12 @@ import Testing
         #expect(shares.begin(self.slow, at: later) != nil)
     }
 
+    @Test func oneThatAnswersHasNotAllOfThem() {
+        var shares = OriginShares(allMax: 1_000, eachMax: 5, slowMax: 2, slowAfter: .seconds(1))
+        #expect((0..<10).count { _ in shares.begin(self.fast, at: self.start) != nil } == 5)
+        #expect(shares.begin(self.slow, at: self.start) != nil)
+    }
+
     @Test func allOfThemLeaveRoomForOthers() {
         var shares = OriginShares(allMax: 3, slowMax: 2, slowAfter: .seconds(1))
         let begun = (0..<3).compactMap { shares.begin("https://\($0).example", at: self.start) }

@@ -56,6 +56,16 @@ import Testing
         #expect(last.isDead && last.history.dueAt == nil && last.history.failures == 0)
     }
 
+    @Test func whoFoundNoRoomComesAgainSoonAndIsNeverGivenUp() {
+        let history = WakePlan.History(sentAt: self.now, unanswered: 2, failures: WakePlan.failuresMax - 1)
+        for (chance, pause) in [(0.0, WakePlan.busyPause), (1.0, WakePlan.busyPause * 2)] {
+            let step = WakePlan.after(.busy, history, at: self.now, chance: chance)
+            var expected = history
+            expected.dueAt = self.now + pause
+            #expect(step == WakePlan.Step(history: expected))
+        }
+    }
+
     @Test func aProvidersWishIsKeptWithinABound() {
         #expect(WakePlan.pause(failures: 1, after: .seconds(100), chance: 0) == .seconds(100))
         #expect(WakePlan.pause(failures: 1, after: .seconds(100_000), chance: 0) == WakePlan.retryAfterMax)

@@ -4,6 +4,8 @@ import Testing
 @Suite struct IntakePaceTests {
     @Test func itBeginsWithOneAndGrowsWhileThereIsLittle() {
         var pace = IntakePace(most: 64)
+        // Who has nothing to read learns nothing.
+        pace.hasRead(bytes: 0)
         #expect(pace.jobs == 1)
         for jobs in [2, 4, 8, 16, 32, 64, 64] {
             pace.hasRead(bytes: 1_000)
@@ -18,7 +20,7 @@ import Testing
     func batchesHoldWhatARouterHasMemoryFor(jobBytes: Int) {
         let partitions = 32
         var pace = IntakePace(most: 64)
-        for _ in 0..<6 { pace.hasRead(bytes: 0) }
+        for _ in 0..<6 { pace.hasRead(bytes: 1) }
         #expect(pace.jobs == 64)
         pace.hasRead(bytes: 64 * partitions * jobBytes)
         var most = 0

@@ -10,7 +10,8 @@ package enum PushLimits {
     package static let takeMax = 256
     /// Longest wait at the bus; also how late a drain is noticed.
     package static let patience = Duration.seconds(1)
-    /// Pushes under way at the providers, of mail; calls do not wait behind them. At the bound no round is begun.
+    /// Pushes under way at the providers, of mail; more than any of them may have (`HTTP2Limits.givingWayMax`, `webPushInFlightMax`), so
+    /// that one that hangs leaves room for the others. At the bound no round is begun.
     package static let sendsInFlightMax = 2_048
     /// A round's slow pushes are waited for this long; then the next round begins beside them. Also how often what came of them
     /// is written down.
@@ -55,6 +56,8 @@ package enum PushLimits {
     /// Pushes under way at all of them, of mail, and again of calls. Less than `sendsInFlightMax`: clients choose these services, and
     /// the other providers' pushes have the rest.
     package static let webPushInFlightMax = 1_024
+    /// The same at one of them.
+    package static let webPushInFlightOfOneMax = 256
     /// A push to one of them is slow after this long, and so many slow ones each may have; more are tried later.
     package static let webPushSlowAfter = Duration.seconds(1)
     package static let webPushSlowMax = 16

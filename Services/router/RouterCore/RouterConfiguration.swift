@@ -36,6 +36,8 @@ package enum RouterLimits {
     package static let intakeBytes = 8 << 20
     /// Mailboxes read at once, each up to a page; the next are read when Redis has taken those.
     package static let pagesPerReadMax = 16
+    /// Bytes of pages in one batch; who asked behind them is to ask again. Everybody else's messages wait for the batch.
+    package static let pageBytesMax = 64 << 20
     /// Bytes of mail read for connections that are behind before others have their turn. They go on within a second.
     package static let catchUpBytesMax = 16 << 20
     /// Wake-ups standing in their stream before routers keep new ones back: beyond its bound Redis would drop the oldest.

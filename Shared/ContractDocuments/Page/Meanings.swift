@@ -22,14 +22,14 @@ extension ErrorCode {
 extension CloseCode {
     package var meaning: String {
         switch self {
-        case .normal: "The client has logged out, or has closed first."
+        case .normal: "The client has logged out, or has closed first; or its session has expired (NOT_REGISTERED comes before)."
         case .goingAway: "The server is draining. The reason is a number: wait so many milliseconds, then reconnect."
         case .protocolError: "The bytes were no WebSocket frames."
         case .unsupportedData: "A binary message."
         case .invalidText: "A text message that is not UTF-8."
         case .abuse: "More than \(Limits.invalidFramesPerMinuteMax) frames in a minute were answered with INVALID_PAYLOAD."
         case .tooBig: "A message of more than \(Limits.frameBytesMax.grouped) bytes."
-        case .sessionReplaced: "A newer login or connection of the identity, or the session was revoked, or has expired (NOT_REGISTERED comes before)."
+        case .sessionReplaced: "A newer login or connection of the identity, or the session was revoked."
         case .banned: "The identity has been banned."
         case .idle: "No frame, ping or pong for \(Limits.idleTimeout.components.seconds) s."
         case .slowConsumer: "The client does not read what is written to it, or has most kept for it when a gateway is short of memory. Its mail is kept."

@@ -3,7 +3,8 @@ import Synchronization
 import Telemetry
 
 /// Up to a fixed number of connections, opened when first needed and connected again when they were lost.
-/// While the server is away callers are refused at once, but for one attempt per pause (`StoreLimits.reconnectPauseMax`).
+/// While the server is away callers are refused at once, but for one attempt per pause (`StoreLimits.reconnectPauseMax`); who comes during
+/// an attempt waits for it, within its own time.
 package final class PostgresPool: Sendable {
     package struct Status: Sendable, Equatable {
         /// Connections in somebody's hands.

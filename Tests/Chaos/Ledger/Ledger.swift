@@ -26,6 +26,8 @@ package final class Ledger: Sendable {
         /// The first attempt's; nil when there was another.
         var onlyConnection: Int?
         var acceptedAt: Int?
+        /// Since the first attempt.
+        var acceptedAfter: Duration?
         var arrivals: [Arrival] = []
         /// The most that its recipient has said of it.
         var marked: Mark?
@@ -48,6 +50,8 @@ package final class Ledger: Sendable {
         var remarks: [String] = []
         /// Times that clients were without a connection that works.
         var gaps: [Duration] = []
+        /// When somebody was away because it wanted to; the last one may not have ended.
+        var absences: [String: [Absence]] = [:]
         var wakeUps = 0
         var clocksOff = 0
         var clockRightSince: ContinuousClock.Instant?
@@ -56,6 +60,15 @@ package final class Ledger: Sendable {
         mutating func next() -> Int {
             self.moment += 1
             return self.moment
+        }
+    }
+
+    struct Absence {
+        var start: ContinuousClock.Instant
+        var end: ContinuousClock.Instant?
+
+        func overlaps(_ start: ContinuousClock.Instant, _ end: ContinuousClock.Instant) -> Bool {
+            self.start <= end && self.end.map { start <= $0 } ?? true
         }
     }
 
@@ -83,7 +96,9 @@ package final class Ledger: Sendable {
     package func accepted(_ letter: Letter) {
         self.state.withLock { state in
             let moment = state.next()
-            if state.records[letter]?.acceptedAt == nil { state.records[letter]?.acceptedAt = moment }
+            guard let record = state.records[letter], record.acceptedAt == nil else { return }
+            state.records[letter]!.acceptedAt = moment
+            state.records[letter]!.acceptedAfter = .now - record.firstSent
         }
     }
 
@@ -150,6 +165,18 @@ package final class Ledger: Sendable {
         }
     }
 
+    /// It ends its own connection, and comes back when it likes to or is woken.
+    package func leaves(_ who: String) {
+        self.state.withLock { $0.absences[who, default: []].append(Absence(start: .now)) }
+    }
+
+    package func comes(_ who: String) {
+        self.state.withLock { state in
+            guard let last = state.absences[who]?.indices.last else { return }
+            state.absences[who]![last].end = .now
+        }
+    }
+
     package func wasAway(_ gap: Duration) { self.state.withLock { $0.gaps.append(gap) } }
 
     /// Something that must not happen, whatever else does.
@@ -204,12 +231,26 @@ package final class Ledger: Sendable {
         }
     }
 
-    /// The same, of every letter that first came in a `message_received`, not in a page.
-    package var liveTravelTimes: [Duration] {
+    /// The same, of every letter that first came in a `message_received`, not in a page, while neither its sender nor its recipient was
+    /// away: who leaves with a message that was not accepted sends it again when it comes back.
+    package var liveTravelTimes: [Duration] { self.liveTravels.map(\.time) }
+
+    /// The one of them that took longest, in words.
+    package var slowestLive: String? {
+        guard let (letter, record, time) = self.liveTravels.max(by: { $0.time < $1.time }) else { return nil }
+        let accepted = record.acceptedAfter.map { "accepted after \($0.shown)" } ?? "not known to be accepted"
+        return "\(letter) from \(record.sender), attempts: \(record.sentAt.count), \(accepted), received after \(time.shown)"
+    }
+
+    private var liveTravels: [(letter: Letter, record: Record, time: Duration)] {
         self.state.withLock { state in
-            state.records.values.compactMap { record in
-                guard let first = record.arrivals.first, case .live = first.way else { return nil }
-                return first.time - record.firstSent
+            state.records.compactMap { letter, record in
+                guard let first = record.arrivals.first, case .live = first.way,
+                    ![record.sender, letter.to].contains(where: { who in
+                        state.absences[who]?.contains { $0.overlaps(record.firstSent, first.time) } ?? false
+                    })
+                else { return nil }
+                return (letter, record, first.time - record.firstSent)
             }
         }
     }

@@ -196,6 +196,7 @@ package actor Correspondent {
     private func stayAwayIfAway() async {
         guard self.isAway else { return }
         if self.isStaying, !self.sleeps { return self.wakeUp() }
+        self.ledger.leaves(self.id)
         if case .commuting(let time) = self.habits.presence {
             let nap = self.about(time)
             // Bare: it lasts as long as the nap that it ends.
@@ -213,6 +214,7 @@ package actor Correspondent {
             // Bare: it lasts one hop.
             Task { await self.wakeUp() }
         }
+        self.ledger.comes(self.id)
         self.isAway = false
         self.lostAt = nil
         self.planLeaving()

@@ -90,7 +90,7 @@ extension CallDesk {
             var questions = [IdentityView.standings(of: identities)]
             if !beginners.isEmpty { questions.append(LineTable.lock(beginners)) }
             let rows = try await transaction.pipeline(questions)
-            let lines = beginners.isEmpty ? Lines() : try LineTable.lines(rows[1])
+            let lines = beginners.isEmpty ? Lines() : try LineTable.lines(rows[1], notedSince: self.notedSince)
             let (outcome, after) = self.apply(
                 batch, looked, lines: lines, standings: try IdentityView.standings(rows[0]))
             let writes = self.writes(after)

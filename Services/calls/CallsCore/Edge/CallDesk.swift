@@ -34,6 +34,8 @@ package actor CallDesk {
     var locatedAt: Int64 = 0
     private var lookedAt: Int64 = 0
     private var seenAt: Int64 = 0
+    /// Since then Redis and Postgres have been there, to note who is connected.
+    var notedSince: Timestamp = .now
     private let canary: Canary
     /// Above 0: Jobs are taken one at a time.
     private var carefulReadsLeft = 0
@@ -89,6 +91,7 @@ package actor CallDesk {
     private func join() async throws(StoreError) {
         try await self.store.connect()
         _ = try await self.store.query(self.leases.join)
+        self.notedSince = self.now
         self.lookedAt = 0
     }
 
@@ -219,6 +222,7 @@ package actor CallDesk {
     private func lookAtCanary() async throws(BusError) {
         guard try await self.canary.sawEmptied(self.bus) else { return }
         self.logger.warning("bus was emptied", [.count: .number(self.owned.count)])
+        self.notedSince = self.now
         for share in self.owned.keys { self.owned[share] = .start }
         for call in self.book.all {
             self.showInRedis(call)

@@ -19,20 +19,26 @@ package struct Lines: Sendable {
     package private(set) var before: [WhisperID: Line]
     package private(set) var after: [WhisperID: Line]
 
-    package init(_ rows: [WhisperID: Line] = [:]) {
+    /// Before then nobody may have noted who is connected.
+    private let notedSince: Timestamp
+
+    package init(_ rows: [WhisperID: Line] = [:], notedSince: Timestamp = Timestamp(milliseconds: 0)) {
         self.before = rows
         self.after = rows
+        self.notedSince = notedSince
     }
 
     /// Takes both lines for a new call, or none.
     ///
     /// Who begins a call is not in an answered one any more, whatever became of that: one person has one device. And a line
     /// whose owner has been away for long is free, so that two dead phones do not keep their owners busy for hours.
-    /// An answered call that loses a line in this way ends.
+    /// An answered call that loses a line in this way ends, so that the time during which nobody could look does not count.
     package mutating func take(_ call: UUIDText, caller: WhisperID, callee: WhisperID, at now: Timestamp) -> Bool {
         let isCallerFree = self.after[caller].map(\.isAnswered) ?? true
         let isCalleeFree =
-            self.after[callee].map { $0.isAnswered && $0.seenAt + CallLimits.lineLostAfter < now } ?? true
+            self.after[callee].map {
+                $0.isAnswered && max($0.seenAt, self.notedSince) + CallLimits.lineLostAfter < now
+            } ?? true
         guard isCallerFree, isCalleeFree else { return false }
         let line = Line(call: call, isAnswered: false, seenAt: now)
         self.after[caller] = line

@@ -11,14 +11,14 @@ enum LineTable {
         """
     }
 
-    static func lines(_ rows: Rows) throws(StoreError) -> Lines {
+    static func lines(_ rows: Rows, notedSince: Timestamp) throws(StoreError) -> Lines {
         var lines: [WhisperID: Lines.Line] = [:]
         for var row in rows {
             let identity: WhisperID = try row.next()
             lines[identity] = Lines.Line(
                 call: try UUIDText(row.next(PostgresUUID.self)), isAnswered: try row.next(), seenAt: try row.next())
         }
-        return Lines(lines)
+        return Lines(lines, notedSince: notedSince)
     }
 
     /// Which of these calls hold the lines of both sides.

@@ -50,10 +50,11 @@ extension Gateway {
                     self.write(to: connection) { WebSocketWriter.ping([], to: &$0) }
                 }
                 guard let session = connection.session else { continue }
-                if session.expiresAt <= wallClock, connection.transition?.successor == nil {
+                if (connection.transition?.successor ?? session).expiresAt <= wallClock {
                     // Whoever has its socket must not get mail for longer than its token may send some.
                     self.refuse(connection, .notRegistered, requestID: nil)
-                    self.close(connection, .sessionReplaced)
+                    // Not as a session that was replaced: whose time is up logs in again.
+                    self.close(connection, .normal)
                     continue
                 }
                 if announcementsLeft > 0, connection.mayHaveMore || connection.mailbox.isAnnouncementDue(at: now) {

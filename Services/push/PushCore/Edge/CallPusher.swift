@@ -145,7 +145,11 @@ package final class CallPusher: Sendable {
                 self.logger.warning("device not found", [.wakeId: "\(wake.wakeID)", .error: "\(error)"])
                 attempt = PushDesk.Attempt(provider: .log, answer: .later(.unavailable, after: nil))
             }
-            guard case .later(_, let after) = attempt.answer else {
+            let after: Duration?
+            switch attempt.answer {
+            case .later(_, let asked): after = asked
+            case .busy: after = nil
+            case nil, .sent, .tokenGone, .refused, .staleCredentials:
                 if attempt.answer == .refused { await self.giveUp(push, wake, attempt, tries: failures + 1) }
                 if attempt.answer == .sent, push.kind != .callOver, try await self.mark(of: wake) == .over {
                     // The end was pushed while this was under way, and may have come first.

@@ -52,7 +52,7 @@ struct PushDesk: Sendable {
             self.bus.append(rejected, to: Keyspace.rejectedTokens) { _ in }
         case .refused:
             self.logger.error("provider refuses a push", [.wakeId: "\(push.wakeID)", .provider: "\(provider.name)"])
-        case .later, .staleCredentials:
+        case .later, .busy, .staleCredentials:
             self.logger.debug(
                 "wake not sent",
                 [.wakeId: "\(push.wakeID)", .provider: "\(provider.name)", .reason: "\(answer.result.rawValue)"])

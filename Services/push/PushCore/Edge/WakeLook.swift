@@ -22,7 +22,7 @@ package struct WakeLook: Sendable {
             while !Task.isCancelled {
                 do throws(StoreError) {
                     try await self.seeWhoCame()
-                    while try await self.lookAtDue(in: &group) == PushLimits.takeMax {}
+                    while !Task.isCancelled, try await self.lookAtDue(in: &group) == PushLimits.takeMax {}
                     if .now >= nextSweep {
                         nextSweep = .now + PushLimits.sweepEvery
                         try await self.table.sweep(at: .now, limit: PushLimits.sweepRowsMax)

@@ -9,6 +9,7 @@ package struct OriginShares {
     }
 
     private let allMax: Int
+    private let eachMax: Int
     private let slowMax: Int
     private let slowAfter: Duration
     /// When each began.
@@ -18,10 +19,12 @@ package struct OriginShares {
     private var lastNumber: UInt64 = 0
 
     package init(
-        allMax: Int = PushLimits.webPushInFlightMax, slowMax: Int = PushLimits.webPushSlowMax,
+        allMax: Int = PushLimits.webPushInFlightMax, eachMax: Int = PushLimits.webPushInFlightOfOneMax,
+        slowMax: Int = PushLimits.webPushSlowMax,
         slowAfter: Duration = PushLimits.webPushSlowAfter
     ) {
         self.allMax = allMax
+        self.eachMax = eachMax
         self.slowMax = slowMax
         self.slowAfter = slowAfter
     }
@@ -30,6 +33,7 @@ package struct OriginShares {
     package mutating func begin(_ origin: String, at now: ContinuousClock.Instant) -> Share? {
         guard self.count < self.allMax else { return nil }
         if let own = self.begun[origin], own.count >= self.slowMax {
+            guard own.count < self.eachMax else { return nil }
             let slow = own.values.reduce(0) { $0 + (now - $1 >= self.slowAfter ? 1 : 0) }
             guard slow < self.slowMax else { return nil }
         }

@@ -61,6 +61,8 @@ package enum PushAnswer: Equatable, Sendable {
     case tokenGone(asOf: Timestamp)
     /// Not now. Try again, not before `after` if the provider says so.
     case later(PushResult, after: Duration?)
+    /// Nothing was sent, because too much is under way there already. Try again; it is no failure of the provider.
+    case busy
     /// The provider's access token of ours is too old: make another and try again at once. Providers answer it themselves;
     /// nobody outside sees it.
     case staleCredentials
@@ -73,6 +75,7 @@ package enum PushAnswer: Equatable, Sendable {
         case .sent: .sent
         case .tokenGone: .tokenGone
         case .later(let result, _): result
+        case .busy: .throttled
         case .staleCredentials: .credentials
         case .refused: .refused
         }

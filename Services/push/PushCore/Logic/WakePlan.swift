@@ -16,6 +16,8 @@ package enum WakePlan {
     package static let failuresMax = 8
     package static let retryMin = Duration.seconds(2)
     package static let retryMax = Duration.seconds(300)
+    /// After a try for which there was no room, up to twice as long.
+    package static let busyPause = Duration.seconds(5)
     /// Longest pause that a provider may ask for.
     package static let retryAfterMax = Duration.seconds(3_600)
 
@@ -89,6 +91,10 @@ package enum WakePlan {
                 return Step(history: next, isDead: true)
             }
             next.dueAt = now + Self.pause(failures: next.failures, after: after, chance: chance)
+            return Step(history: next)
+        case .busy:
+            // However often: a try that was none is no reason to give up.
+            next.dueAt = now + Self.busyPause * (1 + chance)
             return Step(history: next)
         case .staleCredentials:
             return Self.after(.later(.credentials, after: nil), history, at: now, chance: chance)

@@ -14,12 +14,15 @@ extension Router {
         let rounds = Self.rounds(of: batch.receipts)
         // What this very batch brings must be in its pages, and is not remembered yet.
         let addressed = batch.fetches.isEmpty ? [] : Set(accepts.unique.map(\.to))
-        let questions = batch.fetches.map {
-            let identity = $0.caller.identity
-            return MailboxTable.Question(
-                caller: $0.caller, after: $0.after, through: .max, limit: $0.limit,
-                isEmpty: !self.mailboxes.mayHold(identity) && !addressed.contains(identity))
+        let asked = batch.fetches.map { fetch in
+            let identity = fetch.caller.identity
+            let isEmpty = !self.mailboxes.mayHold(identity) && !addressed.contains(identity)
+            return (fetch, MailboxTable.Question(
+                caller: fetch.caller, after: fetch.after, through: .max, limit: fetch.limit, isEmpty: isEmpty))
         }
+        // Those that cost nothing first, and all at once.
+        let (empty, full) = (asked.filter(\.1.isEmpty), asked.filter { !$0.1.isEmpty })
+        let (fetches, questions) = ((empty + full).map(\.0), (empty + full).map(\.1))
 
         // The order is part of the meaning. What a connection that binds finds waiting must not include what this very
         // batch brings, or it would be held back for a client that sees no reason to fetch; a page must not show what
@@ -40,10 +43,11 @@ extension Router {
         for round in rounds { statements.append(ReceiptStatement.sql(round, at: now)) }
         let removals = statements.count..<statements.count + (batch.confirmed.isEmpty ? 0 : 2)
         if !removals.isEmpty { statements += Self.removals(of: batch.confirmed) }
-        let pages = questions.indices.parts(of: self.configuration.pagesPerReadMax)
+        let pages = questions.indices.parts(of: self.configuration.pagesPerReadMax, firstMore: empty.count)
         if let first = pages.first { statements.append(MailboxTable.read(Array(questions[first]))) }
 
         if !statements.isEmpty {
+            var bytes = 0
             let clock = ContinuousClock.now
             var results = try await self.commit(statements, removals: removals)[...]
             self.metrics.commitSeconds.record(duration: ContinuousClock.now - clock)
@@ -70,15 +74,19 @@ extension Router {
             results.removeFirst(removals.count)
             if let first = pages.first {
                 let letters = try MailboxTable.letters(results.removeFirst(), for: Array(questions[first]))
-                self.fetched(batch.fetches[first], letters, &outbox)
+                bytes += self.fetched(fetches[first], letters, &outbox)
             }
             for part in pages.dropFirst() {
+                guard bytes < RouterLimits.pageBytesMax else {
+                    for fetch in fetches[part] { outbox.answer(fetch.answer, .refused(Self.tooManyPages)) }
+                    continue
+                }
                 outbox.send()
                 await self.untilSent()
                 let questions = Array(questions[part])
                 let letters = try MailboxTable.letters(
                     try await self.store.query(MailboxTable.read(questions)), for: questions)
-                self.fetched(batch.fetches[part], letters, &outbox)
+                bytes += self.fetched(fetches[part], letters, &outbox)
             }
         }
         for gone in batch.unbounds {
@@ -348,7 +356,13 @@ extension Router {
 
     // MARK: Reading
 
-    private func fetched(_ fetches: ArraySlice<FetchRequest>, _ letters: [MailboxTable.Letters], _ outbox: inout Outbox) {
+    private static let tooManyPages = Refusal(.internalError, "too many mailboxes are read at once; safe to retry")
+
+    /// - Returns: bytes of mail.
+    private func fetched(
+        _ fetches: ArraySlice<FetchRequest>, _ letters: [MailboxTable.Letters], _ outbox: inout Outbox
+    ) -> Int {
+        var bytes = 0
         for (fetch, found) in zip(fetches, letters) {
             guard !found.isStale else {
                 outbox.answer(fetch.answer, .stale)
@@ -356,7 +370,9 @@ extension Router {
             }
             let last = found.letters.last?.mail.number
             let next = found.hasMore ? last.map { Cursor(after: $0) } : nil
-            outbox.answer(fetch.answer, .page(found.letters.map(\.mail), next: next))
+            let mail = found.letters.map(\.mail)
+            bytes += mail.bytes
+            outbox.answer(fetch.answer, .page(mail, next: next))
             self.logger.debug(
                 "question handled",
                 [
@@ -370,6 +386,7 @@ extension Router {
                 self.sessions[fetch.caller.identity]!.paged(last: last, isLast: !found.hasMore, at: self.now)
             }
         }
+        return bytes
     }
 
     /// Reads mailboxes whose connections are behind, and sends what is in them. Of whom it does not get to, the timers remind.
@@ -397,13 +414,14 @@ extension Router {
         .init(caller: session.caller, after: after, through: through, limit: RouterLimits.lettersPerReadMax)
     }
 
-    /// Reads mailboxes of connections part by part, up to `catchUpBytesMax`.
+    /// Reads mailboxes of connections part by part, up to `catchUpBytesMax`. In another order each time, so that nobody always comes first.
     /// - Parameter each: takes a session, after which number its mailbox was read, and what was found.
     /// - Returns (each): the bytes that it sent.
     private func read(
         _ work: [(identity: WhisperID, question: MailboxTable.Question)],
         _ each: (inout MailboxSession, Int64, MailboxTable.Letters, inout Outbox) -> Int
     ) async throws {
+        let work = work.shuffled()
         var bytes = 0
         for part in work.indices.parts(of: self.configuration.pagesPerReadMax) where bytes < RouterLimits.catchUpBytesMax {
             if part.lowerBound > 0 { await self.untilSent() }
@@ -464,8 +482,11 @@ extension [Mail] {
 }
 
 extension Range<Int> {
-    /// The same range in parts that are no longer than this.
-    fileprivate func parts(of length: Int) -> [Range<Int>] {
-        stride(from: self.lowerBound, to: self.upperBound, by: length).map { $0..<Swift.min($0 + length, self.upperBound) }
+    /// The same range in parts that are no longer than this, but the first by so many more.
+    fileprivate func parts(of length: Int, firstMore: Int = 0) -> [Range<Int>] {
+        guard !self.isEmpty else { return [] }
+        let second = Swift.min(self.lowerBound + firstMore + length, self.upperBound)
+        return [self.lowerBound..<second]
+            + stride(from: second, to: self.upperBound, by: length).map { $0..<Swift.min($0 + length, self.upperBound) }
     }
 }

@@ -88,6 +88,8 @@ extension Router {
     }
 
     private func sweepOnce(_ pool: PostgresPool) async throws(StoreError) {
+        // First: nothing that fails below may keep somebody asleep.
+        try await self.wakeWaiting(pool)
         let now = Timestamp.now
         let deadline = now - self.configuration.pendingTTL
         var pending: Int64 = 0
@@ -114,7 +116,6 @@ extension Router {
                 guard try await pool.execute(removal) == Int(RouterLimits.sweepRowsMax) else { break }
             }
         }
-        try await self.wakeWaiting(pool)
     }
 
     private func statistics(
@@ -146,7 +147,7 @@ extension Router {
         self.toWake = []
         // What could not be looked through is looked through the next time.
         defer { self.toWake.formUnion(left) }
-        for partition in left {
+        for partition in left where self.wakesWaiting < self.configuration.wakesWaitingMax {
             var next = partition.identities.lowerBound
             while self.owned[partition] != nil {
                 let rows = try await pool.query(

@@ -270,6 +270,7 @@ package actor Router {
                 self.mailboxes.adopted(partition)
                 self.presence.adoptedAt[partition] = self.now
             }
+            self.pace.startOver()
             self.logger.notice("partitions taken", [.count: .number(self.owned.count)])
         }
         self.metrics.partitionsLeased.set(self.owned.count)
@@ -332,6 +333,7 @@ package actor Router {
         self.logger.debug(
             "wake queued",
             [.messageId: "\(message?.description ?? "")", .whisperId: "\(identity)", .wakeId: "\(wake.wakeID)"])
+        self.wakesWaiting += 1
         self.bus.append(wake, to: Keyspace.wakes) { [weak self] _ in
             // Bare: it lasts one hop. The sweep makes up for what got lost.
             Task { await self?.wakeAgain(identity) }

@@ -1,10 +1,8 @@
-package import Contract
-
 /// How many Jobs are taken from each partition at once. Redis counts entries, not bytes: a batch of the longest messages would need more
 /// memory than a router has, so what the last read brought decides about the next.
 package struct IntakePace {
     private let most: Int
-    /// Jobs of each partition. One in the beginning: what a router may have died of stands there again.
+    /// Jobs of each partition. One in the beginning, and for partitions taken over: what a router may have died of stands there.
     package private(set) var jobs = 1
 
     /// - Parameter most: Jobs of each partition, ever.
@@ -16,7 +14,7 @@ package struct IntakePace {
     package mutating func hasRead(bytes: Int) {
         if bytes > RouterLimits.intakeBytes {
             self.jobs = max(1, self.jobs * RouterLimits.intakeBytes / bytes)
-        } else if bytes < RouterLimits.intakeBytes / 4 {
+        } else if bytes > 0, bytes < RouterLimits.intakeBytes / 4 {
             self.jobs = min(self.most, self.jobs * 2)
         }
     }

@@ -33,7 +33,7 @@ package final class Transfers: Sendable {
             guard state.transfers.count < AttachmentsLimits.transfersMax,
                 direction == .upload || same.count < AttachmentsLimits.downloadsOfOneMax,
                 uploader == nil
-                    || state.transfers.values.count { $0.uploader == uploader } < AttachmentsLimits.uploadsOfOneUploaderMax
+                    || state.transfers.values.count(where: { $0.uploader == uploader }) < AttachmentsLimits.uploadsOfOneUploaderMax
             else { return (nil, replaced) }
             state.last += 1
             let transfer = Transfer(number: state.last, direction, of: place, by: uploader, channel: channel, owner: self)

@@ -17,12 +17,32 @@ package final class ClientNames: Sendable {
         case unknown
     }
 
+    private struct State {
+        /// Names that are being looked up. Nobody can end a look-up, so one may outlive the attempt that wanted it.
+        var underWay: Set<String> = []
+        /// Of these, names that were never found before.
+        var newUnderWay: Set<String> = []
+        var found: Set<String> = []
+
+        mutating func ended(_ host: String, wasFound: Bool) {
+            self.underWay.remove(host)
+            self.newUnderWay.remove(host)
+            guard wasFound, !self.found.contains(host) else { return }
+            if self.found.count >= HTTP2Limits.namesRememberedMax { self.found.removeFirst() }
+            self.found.insert(host)
+        }
+    }
+
     private let lookUp: LookUp
-    /// Names that are being looked up. Nobody can end a look-up, so one may outlive the attempt that wanted it.
-    private let underWay = Mutex<Set<String>>([])
+    private let state = Mutex(State())
 
     package init(lookUp: @escaping LookUp = { host, port in ClientNames.ask(host, port: port) }) {
         self.lookUp = lookUp
+    }
+
+    /// Whether a connection was not made because a name was not looked up.
+    static func isRefusal(_ error: any Error) -> Bool {
+        (error as? NIOConnectionError)?.dnsAAAAError as? Failure == .refused
     }
 
     /// For one connection.
@@ -34,15 +54,19 @@ package final class ClientNames: Sendable {
     fileprivate func find(
         _ host: String, port: Int, _ found: @escaping @Sendable (Result<[SocketAddress], Failure>) -> Void
     ) {
-        let mayLook = self.underWay.withLock { names in
-            guard names.count < HTTP2Limits.lookUpsMax else { return false }
-            return names.insert(host).inserted
+        let mayLook = self.state.withLock { state in
+            let isNew = !state.found.contains(host)
+            guard state.underWay.count < HTTP2Limits.lookUpsMax,
+                !isNew || state.newUnderWay.count < HTTP2Limits.newNamesMax, state.underWay.insert(host).inserted
+            else { return false }
+            if isNew { state.newUnderWay.insert(host) }
+            return true
         }
         guard mayLook else { return found(.failure(.refused)) }
         // A serial queue that blocks has a thread that nobody else waits for.
         DispatchQueue(label: "whisper.push.client-name").async {
             let addresses = self.lookUp(host, port)
-            self.underWay.withLock { names in _ = names.remove(host) }
+            self.state.withLock { $0.ended(host, wasFound: !addresses.isEmpty) }
             found(addresses.isEmpty ? .failure(.unknown) : .success(addresses))
         }
     }

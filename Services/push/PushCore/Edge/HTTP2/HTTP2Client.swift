@@ -1,3 +1,4 @@
+import DequeModule
 package import Logging
 package import NIOCore
 import NIOPosix
@@ -21,9 +22,10 @@ package actor HTTP2Client {
         var authority: String { self.port == 443 ? self.host : "\(self.host):\(self.port)" }
     }
 
-    /// A request on its way. `stream` is nil while it waits for one.
+    /// A request on its way. `place` is nil while it waits for one.
     private struct Exchange {
         let request: HTTP2Request
+        let givesWay: Bool
         let done: CheckedContinuation<Result<HTTP2Response, HTTP2Error>, Never>
         let deadline: Scheduled<Void>
         var resends = 0
@@ -40,9 +42,12 @@ package actor HTTP2Client {
     private let logger: Logger
 
     private var exchanges: [UInt64: Exchange] = [:]
+    /// Of these, those that give way.
+    private var givingWay = 0
     /// Requests without a stream, oldest first. May name some that have ended meanwhile.
-    private var waiting: [UInt64] = []
-    private var waitingFirst = 0
+    private var waiting = Deque<UInt64>()
+    /// The same of those that give way: they have a stream when nobody else wants it.
+    private var waitingBehind = Deque<UInt64>()
     private var lastExchange: UInt64 = 0
 
     /// The connections that live, the one that takes requests and those that are going away, by number.
@@ -75,12 +80,20 @@ package actor HTTP2Client {
         self.logger = logger
     }
 
+    /// Requests without an answer, on streams and waiting for one.
+    package var underWay: Int { self.exchanges.count }
+
     /// Connections made so far.
     package var connectionsMade: Int { Int(self.lastLink) }
 
     /// Sends a request and waits for its answer, whatever its status.
-    package func send(_ request: HTTP2Request, within patience: Duration) async throws(HTTP2Error) -> HTTP2Response {
-        guard self.exchanges.count < HTTP2Limits.waitingMax else { throw .full }
+    /// - Parameter givesWay: it waits behind requests that do not, and there may be fewer of it (`HTTP2Limits.givingWayMax`).
+    package func send(
+        _ request: HTTP2Request, within patience: Duration, givesWay: Bool = false
+    ) async throws(HTTP2Error) -> HTTP2Response {
+        guard self.exchanges.count < HTTP2Limits.waitingMax, !givesWay || self.givingWay < HTTP2Limits.givingWayMax else {
+            throw .full
+        }
         guard !self.isClosed else { throw .unavailable }
         if self.current == nil, let pausesUntil, pausesUntil > .now() { throw .unavailable }
         self.lastExchange += 1
@@ -89,8 +102,9 @@ package actor HTTP2Client {
             let deadline = self.eventLoop.scheduleTask(in: TimeAmount(patience)) {
                 self.assumeIsolated { $0.timedOut(id) }
             }
-            self.exchanges[id] = Exchange(request: request, done: done, deadline: deadline)
-            self.waiting.append(id)
+            self.exchanges[id] = Exchange(request: request, givesWay: givesWay, done: done, deadline: deadline)
+            if givesWay { self.givingWay += 1 }
+            self.wait(id, givesWay: givesWay)
             self.pump()
         }
         return try result.get()
@@ -111,26 +125,23 @@ package actor HTTP2Client {
     private func pump() {
         guard let current else { return self.connect() }
         guard let link = self.links[current] else { return }
-        while self.waitingFirst < self.waiting.count, link.hasRoom {
-            let id = self.waiting[self.waitingFirst]
-            self.waitingFirst += 1
-            guard let exchange = self.exchanges[id] else { continue }
-            guard let stream = link.send(exchange.request) else {
-                self.waitingFirst -= 1
-                break
+        while link.hasRoom, let id = self.waiting.first ?? self.waitingBehind.first {
+            if let exchange = self.exchanges[id] {
+                guard let stream = link.send(exchange.request) else { return }
+                self.exchanges[id]?.place = (current, stream)
+                self.streams[current, default: [:]][stream] = id
             }
-            self.exchanges[id]?.place = (current, stream)
-            self.streams[current, default: [:]][stream] = id
+            if self.waiting.popFirst() == nil { self.waitingBehind.removeFirst() }
         }
-        // Half of the list at least is past when it is moved.
-        if self.waitingFirst > self.waiting.count / 2 {
-            self.waiting.removeFirst(self.waitingFirst)
-            self.waitingFirst = 0
-        }
+    }
+
+    private func wait(_ id: UInt64, givesWay: Bool) {
+        if givesWay { self.waitingBehind.append(id) } else { self.waiting.append(id) }
     }
 
     private func finish(_ id: UInt64, _ result: Result<HTTP2Response, HTTP2Error>) {
         guard let exchange = self.exchanges.removeValue(forKey: id) else { return }
+        if exchange.givesWay { self.givingWay -= 1 }
         exchange.deadline.cancel()
         exchange.done.resume(returning: result)
     }
@@ -151,20 +162,20 @@ package actor HTTP2Client {
         guard exchange.resends < HTTP2Limits.resendsMax, !self.isClosed else { return self.finish(id, .failure(.unavailable)) }
         self.exchanges[id]?.resends += 1
         self.exchanges[id]?.place = nil
-        self.waiting.append(id)
+        self.wait(id, givesWay: exchange.givesWay)
     }
 
-    private func failWaiting() {
-        let waiting = self.waiting[self.waitingFirst...]
+    private func failWaiting(_ error: HTTP2Error = .unavailable) {
+        let waiting = self.waiting + self.waitingBehind
         self.waiting = []
-        self.waitingFirst = 0
-        for id in waiting { self.finish(id, .failure(.unavailable)) }
+        self.waitingBehind = []
+        for id in waiting { self.finish(id, .failure(error)) }
     }
 
     // MARK: Connections
 
     private func connect() {
-        guard !self.isClosed, self.current == nil, self.waitingFirst < self.waiting.count else { return }
+        guard !self.isClosed, self.current == nil, !self.waiting.isEmpty || !self.waitingBehind.isEmpty else { return }
         if let pausesUntil, pausesUntil > .now() {
             if self.reconnect == nil { self.failWaiting() }
             return
@@ -189,15 +200,26 @@ package actor HTTP2Client {
             .channelOption(.tcpOption(.tcp_nodelay), value: 1)
             .channelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
-                    // The name is checked against the certificate; an address cannot be sent as one (RFC 6066 §3).
-                    let isAddress = (try? SocketAddress(ipAddress: origin.host, port: 0)) != nil
-                    let client = try NIOSSLClientHandler(context: tls, serverHostname: isAddress ? nil : origin.host)
                     if gated { try channel.pipeline.syncOperations.addHandler(AddressGate()) }
-                    try channel.pipeline.syncOperations.addHandlers([client, bound.value])
                 }
             }
             .connect(host: origin.host, port: origin.port)
-            .whenFailure { _ in bound.value.close() }
+            .whenComplete { result in
+                // Several addresses may have been tried side by side; only the channel that is left gets the connection.
+                guard case .success(let channel) = result, channel.isActive else {
+                    if case .failure(let error) = result, ClientNames.isRefusal(error) { bound.value.isCrowdedOut = true }
+                    return bound.value.close()
+                }
+                do {
+                    // The name is checked against the certificate; an address cannot be sent as one (RFC 6066 §3).
+                    let isAddress = (try? SocketAddress(ipAddress: origin.host, port: 0)) != nil
+                    let client = try NIOSSLClientHandler(context: tls, serverHostname: isAddress ? nil : origin.host)
+                    try channel.pipeline.syncOperations.addHandlers([client, bound.value])
+                } catch {
+                    channel.close(promise: nil)
+                    bound.value.close()
+                }
+            }
     }
 
     private func heard(_ news: HTTP2Connection.News, from id: UInt64) {
@@ -242,6 +264,8 @@ package actor HTTP2Client {
         self.watches.removeValue(forKey: id)?.cancel()
         if self.current == id { self.current = nil }
         for exchange in (self.streams.removeValue(forKey: id) ?? [:]).values.sorted() { self.sendAgain(exchange) }
+        // Not the peer's fault: nobody has asked it.
+        if link.isCrowdedOut { return self.failWaiting(.full) }
         guard !link.hasAnswered, !self.isClosed else { return }
         // Nobody had anything of it: the next attempt comes later.
         self.failedConnects += 1

@@ -32,6 +32,8 @@ final class HTTP2Connection: ChannelInboundHandler {
     private(set) var isReady = false
     /// The peer has answered a request.
     private(set) var hasAnswered = false
+    /// Its name could not be looked up beside those of others.
+    var isCrowdedOut = false
 
     var onNews: ((News) -> Void)?
 
@@ -120,12 +122,13 @@ final class HTTP2Connection: ChannelInboundHandler {
 
     // MARK: Channel
 
-    func handlerAdded(context: ChannelHandlerContext) { self.context = context }
-
-    /// While one address after the other is tried, the channel of the one before leaves late.
-    func handlerRemoved(context: ChannelHandlerContext) {
-        if self.context === context { self.context = nil }
+    func handlerAdded(context: ChannelHandlerContext) {
+        // Its time may have been over before it was connected.
+        if case .closed = self.state { return context.close(promise: nil) }
+        self.context = context
     }
+
+    func handlerRemoved(context: ChannelHandlerContext) { self.context = nil }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         guard case .handshakeCompleted(let agreed) = event as? TLSUserEvent else {

@@ -60,7 +60,7 @@ package enum HTTP2Error: Error, Equatable {
     case unavailable
     /// No answer within the request's time. The request was perhaps processed.
     case timedOut
-    /// Too many requests wait already (`HTTP2Limits.waitingMax`). Nothing was sent.
+    /// Too many requests are under way already (`HTTP2Limits`), or names are looked up. Nothing was sent.
     case full
 }
 
@@ -69,6 +69,9 @@ package enum HTTP2Limits {
     package static let streamsMax = 512
     /// Requests that wait for a stream or a connection.
     package static let waitingMax = 4_096
+    /// Requests under way that give way to others, such as mail's wake-ups to those of calls. Less than `streamsMax`, so that the others
+    /// find a stream, and few enough to have an answer in time of a peer that allows 100 streams.
+    package static let givingWayMax = 384
     /// Times that a request is sent again because its connection ended, or the peer refused the stream.
     package static let resendsMax = 1
     /// From the look-up of the name to the peer's SETTINGS.
@@ -76,6 +79,10 @@ package enum HTTP2Limits {
     /// Names chosen by clients that are looked up at a time, each in a thread of its own. The system lets one wait for 10 s and
     /// more if its name servers do not answer.
     package static let lookUpsMax = 16
+    /// Of these, names that were never found before. Whoever makes up names cannot hold up push services that people use.
+    package static let newNamesMax = 8
+    /// Names that were found, and are remembered as such.
+    package static let namesRememberedMax = 4_096
     /// After a failed attempt to connect: the shortest and the longest pause before the next; it doubles. A connection that
     /// ended without an answer has failed too.
     package static let pauseMin = Duration.milliseconds(250)

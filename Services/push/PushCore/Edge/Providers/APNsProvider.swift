@@ -43,7 +43,7 @@ package actor APNsProvider: PushProvider {
             let now = self.clock()
             guard let request = self.rules.request(push, to: token, isVoIP: isVoIP, providerToken: providerToken, at: now)
             else { return .tokenGone(asOf: now) }
-            let answer = await self.client.answer(to: request) { APNsRules.answer($0, sentAt: now) }
+            let answer = await self.client.answer(to: request, of: push) { APNsRules.answer($0, sentAt: now) }
             guard answer == .staleCredentials else {
                 if answer == .later(.credentials, after: nil) {
                     self.logger.error("APNs does not accept the provider token", [.provider: "apns"])
@@ -79,12 +79,15 @@ package actor APNsProvider: PushProvider {
 }
 
 extension HTTP2Client {
-    /// One request, and what its answer means; without an answer the provider is unavailable.
-    nonisolated func answer(to request: HTTP2Request, _ meaning: (HTTP2Response) -> PushAnswer) async -> PushAnswer {
+    /// One request, and what its answer means; without an answer the provider is unavailable. Mail gives way to calls.
+    nonisolated func answer(
+        to request: HTTP2Request, of push: Push, _ meaning: (HTTP2Response) -> PushAnswer
+    ) async -> PushAnswer {
+        let isMail = if case .mail = push.kind { true } else { false }
         do throws(HTTP2Error) {
-            return meaning(try await self.send(request, within: PushLimits.requestMax))
+            return meaning(try await self.send(request, within: PushLimits.requestMax, givesWay: isMail))
         } catch {
-            return .later(.unavailable, after: nil)
+            return error == .full ? .busy : .later(.unavailable, after: nil)
         }
     }
 }

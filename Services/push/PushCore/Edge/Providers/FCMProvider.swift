@@ -28,7 +28,7 @@ package actor FCMProvider: PushProvider {
             guard let access = await self.accessToken(not: refused) else { return .later(.unavailable, after: nil) }
             let now = Timestamp.now
             let request = self.rules.request(push, to: token, accessToken: access.text, at: now)
-            let answer = await self.client.answer(to: request) { FCMRules.answer($0, sentAt: now) }
+            let answer = await self.client.answer(to: request, of: push) { FCMRules.answer($0, sentAt: now) }
             guard answer == .staleCredentials else {
                 if answer == .later(.credentials, after: nil) {
                     self.logger.error("FCM does not let the service account send", [.provider: "fcm"])

@@ -44,9 +44,7 @@ package actor WebPushProvider: PushProvider {
 
     package nonisolated func send(_ push: Push, to token: String, isVoIP: Bool) async -> PushAnswer {
         guard let subscription = WebPushSubscription(token) else { return .tokenGone(asOf: .now) }
-        guard let share = await self.begin(push.kind, at: subscription.endpoint.origin) else {
-            return .later(.unavailable, after: nil)
-        }
+        guard let share = await self.begin(push.kind, at: subscription.endpoint.origin) else { return .busy }
         let answer = await self.send(push, to: subscription)
         await self.end(share, of: push.kind)
         return answer
@@ -60,7 +58,7 @@ package actor WebPushProvider: PushProvider {
         let request = self.rules.request(
             push, to: subscription, authorization: authorization, sender: P256PrivateKey(), salt: randomBytes(16), at: now)
         guard let request else { return .refused }
-        return await client.answer(to: request) { WebPushRules.answer($0, sentAt: now) }
+        return await client.answer(to: request, of: push) { WebPushRules.answer($0, sentAt: now) }
     }
 
     private func begin(_ kind: Push.Kind, at origin: String) -> OriginShares.Share? {
