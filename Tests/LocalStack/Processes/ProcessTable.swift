@@ -25,6 +25,8 @@ struct ProcessStat {
     var parent: pid_t
     /// Whether it has ended and only waits to be asked for its status.
     var isZombie: Bool
+    /// By a signal.
+    var isStopped: Bool
     /// User and system time of the process itself, in clock ticks.
     var ticks: Int
     /// The same of its children that have ended and been waited for.
@@ -39,7 +41,9 @@ struct ProcessStat {
         let fields = text[text.index(after: end)...].split(separator: " ").map { Int($0) ?? 0 }
         guard fields.count > 14 else { return nil }
         self.parent = pid_t(fields[1])
-        self.isZombie = text[end...].dropFirst(2).first == "Z"
+        let state = text[end...].dropFirst(2).first
+        self.isZombie = state == "Z"
+        self.isStopped = state == "T"
         self.ticks = fields[11] + fields[12]
         self.endedChildrenTicks = fields[13] + fields[14]
     }

@@ -98,7 +98,11 @@ package actor PostgresServer {
     /// `start` recovers on the same folder and port.
     package func kill() async {
         guard let process, process.isRunning else { return }
-        process.signal(.pause)  // no new children while we count them
+        // No new children while we count them: one that was missed, and then waits for a lock of the dead, never notices.
+        process.signal(.pause)
+        try? await waitUntil("postgres stands still", within: readyPatience) {
+            ProcessStat(process.pid).map { $0.isStopped || $0.isZombie } ?? true
+        }
         let children = ProcessTable().descendants(of: process.pid)
         for child in children { Glibc.kill(child, SIGKILL) }
         await process.kill()
