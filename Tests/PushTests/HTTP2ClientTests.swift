@@ -112,6 +112,8 @@ import Testing
                     group.addTask { _ = try? await client.send(request("/stall"), within: .seconds(2), givesWay: true) }
                 }
                 try await waitUntil("both are taken", within: .seconds(20)) { peer.requests.count == 2 }
+                // Nothing of it was sent.
+                await #expect(throws: HTTP2Error.full) { try await client.send(request("/late"), within: .milliseconds(200)) }
                 for _ in 2..<HTTP2Limits.givingWayMax {
                     group.addTask { _ = try? await client.send(request("/mail"), within: .seconds(60), givesWay: true) }
                 }

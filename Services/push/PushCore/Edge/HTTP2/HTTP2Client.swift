@@ -147,12 +147,13 @@ package actor HTTP2Client {
     }
 
     private func timedOut(_ id: UInt64) {
-        if let place = self.exchanges[id]?.place {
+        let place = self.exchanges[id]?.place
+        if let place {
             self.streams[place.link]?[place.stream] = nil
             self.links[place.link]?.cancel(place.stream)
             self.closeIfDone(place.link)
         }
-        self.finish(id, .failure(.timedOut))
+        self.finish(id, .failure(place == nil ? .full : .timedOut))
         self.pump()
     }
 

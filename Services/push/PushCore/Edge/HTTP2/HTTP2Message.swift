@@ -60,18 +60,19 @@ package enum HTTP2Error: Error, Equatable {
     case unavailable
     /// No answer within the request's time. The request was perhaps processed.
     case timedOut
-    /// Too many requests are under way already (`HTTP2Limits`), or names are looked up. Nothing was sent.
+    /// Too many requests are under way already (`HTTP2Limits`), none of the peer's streams became free in the request's time, or too
+    /// many names are looked up. Nothing was sent.
     case full
 }
 
 package enum HTTP2Limits {
     /// Requests under way on one connection, if the peer allows as many.
-    package static let streamsMax = 512
+    package static let streamsMax = 1_024
     /// Requests that wait for a stream or a connection.
     package static let waitingMax = 4_096
-    /// Requests under way that give way to others, such as mail's wake-ups to those of calls. Less than `streamsMax`, so that the others
-    /// find a stream, and few enough to have an answer in time of a peer that allows 100 streams.
-    package static let givingWayMax = 384
+    /// Requests under way that give way to others, such as mail's wake-ups to those of calls: two rounds of them (`PushLimits.takeMax`) and some
+    /// slow ones. Less than `streamsMax`, so that the others find a stream at a peer that allows as many.
+    package static let givingWayMax = 640
     /// Times that a request is sent again because its connection ended, or the peer refused the stream.
     package static let resendsMax = 1
     /// From the look-up of the name to the peer's SETTINGS.
