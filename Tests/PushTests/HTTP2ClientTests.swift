@@ -106,12 +106,13 @@ import Testing
         func request(_ path: String) -> HTTP2Request { HTTP2Request(path: path, headers: [], body: []) }
         try await Peers.with(streamsMax: 2, answer: { $0.path == "/stall" ? .stall : .answer(status: 200) }) { peer in
             let client = try Peers.client(of: peer)
+            #expect(try await client.send(request("/hello"), within: .seconds(20)).status == 200)
             try await withThrowingDiscardingTaskGroup { group in
                 // Both streams, for a while.
                 for _ in 0..<2 {
                     group.addTask { _ = try? await client.send(request("/stall"), within: .seconds(2), givesWay: true) }
                 }
-                try await waitUntil("both are taken", within: .seconds(20)) { peer.requests.count == 2 }
+                try await waitUntil("both are taken", within: .seconds(20)) { peer.requests.count == 3 }
                 // Nothing of it was sent.
                 await #expect(throws: HTTP2Error.full) { try await client.send(request("/late"), within: .milliseconds(200)) }
                 for _ in 2..<HTTP2Limits.givingWayMax {
@@ -123,10 +124,38 @@ import Testing
                 }
                 #expect(try await client.send(request("/call"), within: .seconds(60)).status == 200)
             }
-            #expect(peer.requests.count == HTTP2Limits.givingWayMax + 1)
-            #expect(peer.requests.firstIndex { $0.path == "/call" } == 2)
+            #expect(peer.requests.count == HTTP2Limits.givingWayMax + 2)
+            #expect(peer.requests.firstIndex { $0.path == "/call" } == 3)
             // Their places are free again.
             #expect(try await client.send(request("/mail"), within: .seconds(20), givesWay: true).status == 200)
+            await client.close()
+        }
+    }
+
+    /// It is the peer that fails then, and no crowd of ours: whoever tries is not to try for ever.
+    @Test func whoAlwaysDropsOrOffersNoStreamIsNotFullOfUs() async throws {
+        try await Peers.with(streamsMax: 0) { peer in
+            let client = try Peers.client(of: peer)
+            await #expect(throws: HTTP2Error.timedOut) { try await client.send(hello, within: .seconds(1)) }
+            await client.close()
+        }
+        try await Peers.with(streamsMax: 1, answer: { _ in .drop }) { peer in
+            let client = try Peers.client(of: peer)
+            // The second waits for a connection again when its time is up.
+            let errors = await withTaskGroup(of: HTTP2Error?.self) { group in
+                for _ in 0..<4 {
+                    group.addTask {
+                        do throws(HTTP2Error) {
+                            _ = try await client.send(hello, within: .seconds(1))
+                            return nil
+                        } catch {
+                            return error
+                        }
+                    }
+                }
+                return await group.reduce(into: []) { $0.append($1) }
+            }
+            #expect(!errors.contains(nil) && !errors.contains(.full))
             await client.close()
         }
     }

@@ -147,14 +147,20 @@ package actor HTTP2Client {
     }
 
     private func timedOut(_ id: UInt64) {
-        let place = self.exchanges[id]?.place
-        if let place {
+        guard let exchange = self.exchanges[id] else { return }
+        if let place = exchange.place {
             self.streams[place.link]?[place.stream] = nil
             self.links[place.link]?.cancel(place.stream)
             self.closeIfDone(place.link)
         }
-        self.finish(id, .failure(place == nil ? .full : .timedOut))
+        self.finish(id, .failure(self.isCrowdedOut(exchange) ? .full : .timedOut))
         self.pump()
+    }
+
+    /// Whether others had all streams of a peer that answers. One that lets all wait, or goes away from them, has failed.
+    private func isCrowdedOut(_ exchange: Exchange) -> Bool {
+        guard exchange.place == nil, exchange.resends == 0, let link = self.current.flatMap({ self.links[$0] }) else { return false }
+        return link.hasAnswered && link.streamsOpen > 0
     }
 
     /// Its connection is gone, or the peer did not want it there.

@@ -60,8 +60,8 @@ package enum HTTP2Error: Error, Equatable {
     case unavailable
     /// No answer within the request's time. The request was perhaps processed.
     case timedOut
-    /// Too many requests are under way already (`HTTP2Limits`), none of the peer's streams became free in the request's time, or too
-    /// many names are looked up. Nothing was sent.
+    /// Too many requests are under way already (`HTTP2Limits`), none of the streams of a peer that answers became free in the request's
+    /// time, or too many names are looked up. Nothing was sent.
     case full
 }
 
