@@ -123,17 +123,35 @@ package struct P256PublicKey: Sendable, Equatable {
 
     /// OpenSSL's key from its parts; a private one if there is a scalar. Points that are not on the curve are refused.
     static func key(_ point: [UInt8], scalar: OpaquePointer?) -> KeyHandle? {
+        // The builder, and what it builds, keep pointers to names and values. Swift's own end with each call.
+        OSSL_PKEY_PARAM_GROUP_NAME.withCString { groupName in
+            OSSL_PKEY_PARAM_PUB_KEY.withCString { pointName in
+                OSSL_PKEY_PARAM_PRIV_KEY.withCString { scalarName in
+                    "P-256".withCString { group in
+                        point.withUnsafeBufferPointer { point in
+                            Self.key(isPrivate: scalar != nil) { builder in
+                                let (bytes, count) = (point.baseAddress, point.count)
+                                return OSSL_PARAM_BLD_push_utf8_string(builder, groupName, group, 0) == 1
+                                    && OSSL_PARAM_BLD_push_octet_string(builder, pointName, bytes, count) == 1
+                                    && (scalar.map { OSSL_PARAM_BLD_push_BN(builder, scalarName, $0) == 1 } ?? true)
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// - Parameter push: gives the builder its parameters; returns whether it took them.
+    private static func key(isPrivate: Bool, _ push: (OpaquePointer?) -> Bool) -> KeyHandle? {
         let builder = OSSL_PARAM_BLD_new()
         defer { OSSL_PARAM_BLD_free(builder) }
-        guard OSSL_PARAM_BLD_push_utf8_string(builder, OSSL_PKEY_PARAM_GROUP_NAME, "P-256", 0) == 1,
-            OSSL_PARAM_BLD_push_octet_string(builder, OSSL_PKEY_PARAM_PUB_KEY, point, point.count) == 1
-        else { return nil }
-        if let scalar, OSSL_PARAM_BLD_push_BN(builder, OSSL_PKEY_PARAM_PRIV_KEY, scalar) != 1 { return nil }
+        guard push(builder) else { return nil }
         let parameters = OSSL_PARAM_BLD_to_param(builder)
         defer { OSSL_PARAM_free(parameters) }
         let context = EVP_PKEY_CTX_new_id(EVP_PKEY_EC, nil)
         defer { EVP_PKEY_CTX_free(context) }
-        let selection = EVP_PKEY_PUBLIC_KEY_PARTS | (scalar == nil ? 0 : OSSL_KEYMGMT_SELECT_PRIVATE_KEY_PART)
+        let selection = EVP_PKEY_PUBLIC_KEY_PARTS | (isPrivate ? OSSL_KEYMGMT_SELECT_PRIVATE_KEY_PART : 0)
         var made: OpaquePointer?
         guard EVP_PKEY_fromdata_init(context) == 1, EVP_PKEY_fromdata(context, &made, selection, parameters) == 1
         else { return nil }

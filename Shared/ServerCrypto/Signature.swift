@@ -36,9 +36,14 @@ package enum Signatures {
         }
     }
 
-    /// Whether an X25519 public key gives a shared secret at all: low-order points give zero with every private key.
+    /// Whether an X25519 public key is in canonical form (contract §13a: bit 255 clear, below 2^255 - 19) and gives a
+    /// shared secret at all: low-order points give zero with every private key.
+    ///
+    /// RFC 7748 §5 takes every 32 bytes as a key and ignores bit 255, so one key has two or more spellings. Keys are
+    /// compared by their bytes; without this check one pair of keys could have several identities.
     package static func isUsableEncKey(_ key: Bytes32) -> Bool {
-        guard Self.isReady else { return false }
+        let words = key.words
+        guard Self.isReady, words.3 >> 63 == 0, FieldElement(canonical: words) != nil else { return false }
         var scalar = [UInt8](repeating: 0, count: 32)
         scalar[0] = 8
         scalar[31] = 64

@@ -40,15 +40,14 @@ import Testing
 
     @Test func squaresPowersAndTheOneSpellingAreThoseOfIntegers() {
         #expect(self.vectors.ones.count > 50)
-        for (vector, other) in zip(self.vectors.ones, self.vectors.ones.reversed()) {
+        for vector in self.vectors.ones {
             let x = FieldElement(vector.x)
             #expect(x.canonical.limbs == vector.canonical, "\(vector.x)")
             #expect(x.squared.canonical.limbs == vector.squared, "\(vector.x)")
             #expect(x.isZero == vector.canonical.allSatisfy { $0 == 0 })
             #expect(x.isNegative == (vector.canonical[0] & 1 == 1))
-            let powers = FieldPair(first: x, second: FieldElement(other.x)).squareRootPower
-            #expect(powers.first.canonical.limbs == vector.power, "\(vector.x)")
-            #expect(powers.second.canonical.limbs == other.power, "\(other.x)")
+            #expect(x.squareRootPower.canonical.limbs == vector.power, "\(vector.x)")
+            #expect(x.isZero || (x * x.inverted - .one).isZero, "\(vector.x)")
         }
     }
 

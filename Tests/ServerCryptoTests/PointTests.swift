@@ -14,27 +14,34 @@ import Testing
 
     @Test func pointsAreReadAndWrittenAsTheyAre() throws {
         for encoding in Self.points(100, seed: 1) {
-            #expect(try #require(EdwardsPoint(encoding)).encoded == encoding)
+            #expect(try #require(EdwardsPoint(encoding)).encoded.bytes == encoding)
         }
-        #expect(EdwardsPoint.base.encoded == hex("5866666666666666666666666666666666666666666666666666666666666666"))
+        #expect(EdwardsPoint.base.encoded.bytes == hex("5866666666666666666666666666666666666666666666666666666666666666"))
     }
 
-    /// Half of all numbers are no y of a point. The two decoded together must not learn from each other.
+    /// Half of all numbers are no y of a point.
     @Test func aPointIsDecodedIfLibsodiumTakesIt() {
         var generator = SeededGenerator(seed: 2)
-        let encodings = (0..<1_001).map { _ in generator.bytes(32) }
-        let decoded = EdwardsPoint.decoded(encodings.map { Bytes32($0)! })
-        #expect(decoded.count == encodings.count)
         var valid = 0
-        for (encoding, point) in zip(encodings, decoded) {
+        for _ in 0..<1_000 {
+            let encoding = generator.bytes(32)
+            let point = EdwardsPoint(encoding)
             #expect((point != nil) == (Libsodium.pointSum(encoding, Group.identity) != nil))
-            if let point {
-                #expect(point.encoded == encoding)
-                valid += 1
-            }
+            guard let point else { continue }
+            #expect(point.encoded.bytes == encoding)
+            #expect((-point).encoded.bytes == encoding.dropLast() + [encoding[31] ^ 0x80])
+            valid += 1
         }
         #expect((400...600).contains(valid))
-        #expect(EdwardsPoint.decoded([]).isEmpty)
+    }
+
+    @Test func manyAreNormalizedAsEachAlone() throws {
+        let encodings = Self.points(20, seed: 6)
+        let doubled = try encodings.map { ProjectivePoint(try #require(EdwardsPoint($0))).doubled.projective }
+        let expected = encodings.map { Libsodium.pointSum($0, $0)! }
+        #expect(ProjectivePoint.normalized(doubled).map { $0.encoded.bytes } == expected)
+        #expect(ProjectivePoint.normalized([]).isEmpty)
+        #expect(ProjectivePoint.normalized([.identity] + doubled)[0].encoded.bytes == Group.identity)
     }
 
     @Test func smallOrdersAndOtherSpellingsAreRefused() {
@@ -42,10 +49,13 @@ import Testing
         // The spelling is the reason, where it is: the same y below p is a point for some.
         let canonical = (UInt8(2)..<19).filter { EdwardsPoint([$0] + [UInt8](repeating: 0, count: 31)) != nil }
         #expect(!canonical.isEmpty)
+        for encoding in Group.smallOrderPoints {
+            #expect(EdwardsPoint(decoding: Bytes32(encoding)!)!.hasSmallOrder)
+        }
         // And a part of small order is none.
         for torsion in Group.smallOrderPoints.dropFirst() {
-            let mixed = Libsodium.pointSum(EdwardsPoint.base.encoded, torsion)!
-            #expect(EdwardsPoint(mixed)?.encoded == mixed)
+            let mixed = Libsodium.pointSum(EdwardsPoint.base.encoded.bytes, torsion)!
+            #expect(EdwardsPoint(mixed)?.encoded.bytes == mixed)
         }
     }
 
@@ -54,7 +64,7 @@ import Testing
         for (p, q) in zip(points, points.dropFirst() + [points[points.count - 1]]) {
             let (point, cached) = (try #require(EdwardsPoint(p)), CachedPoint(try #require(EdwardsPoint(q))))
             #expect((point + cached).projective.encoded == Libsodium.pointSum(p, q)!)
-            #expect((point + cached).extended.encoded == Libsodium.pointSum(p, q)!)
+            #expect(ProjectivePoint((point + cached).extended).encoded == Libsodium.pointSum(p, q)!)
             #expect(((point - cached).extended + cached).projective.encoded == p)
             #expect(ProjectivePoint(point).doubled.projective.encoded == Libsodium.pointSum(p, p)!)
             #expect((point - CachedPoint(point)).projective.isIdentity)
@@ -65,28 +75,23 @@ import Testing
         }
     }
 
-    @Test func multiplesOfTheBaseAreLibsodiums() {
+    /// Widths are those of the key's digits and of the generator's.
+    @Test(arguments: [UInt64(2), 4, PointMultiples.baseWidth])
+    func sumsOfMultiplesAreLibsodiums(width: UInt64) throws {
         var generator = SeededGenerator(seed: 4)
+        let (zero, one) = ([UInt8](repeating: 0, count: 32), [1] + [UInt8](repeating: 0, count: 31))
         let minusOne = [Group.order[0] - 1] + Group.order.dropFirst()
-        let one = [1] + [UInt8](repeating: 0, count: 31)
-        for scalar in [one, minusOne] + (0..<100).map({ _ in Libsodium.reduced(generator.bytes(64)) }) {
-            let expected = Libsodium.multipleOfBase(scalar)
-            #expect(sum([], ofBase: Scalar(scalar)).encoded == expected)
-            #expect(sum([(Scalar(scalar), .base)]).encoded == expected)
-        }
-        #expect(sum([], ofBase: .zero).isIdentity)
-    }
-
-    @Test func sumsOfMultiplesAreLibsodiums() throws {
-        var generator = SeededGenerator(seed: 5)
-        for count in [1, 2, 3, 10, 50] {
-            let points = Self.points(count, seed: UInt64(count))
-            let scalars = (0..<count).map { _ in Libsodium.reduced(generator.bytes(64)) }
-            let base = Libsodium.reduced(generator.bytes(64))
-            var expected = Libsodium.multipleOfBase(base)
-            for (scalar, point) in zip(scalars, points) { expected = Libsodium.pointSum(expected, Libsodium.multiple(scalar, point))! }
-            let terms = try zip(scalars, points).map { (Scalar($0), try #require(EdwardsPoint($1))) }
-            #expect(sum(terms, ofBase: Scalar(base)).encoded == expected)
+        let scalars = [zero, one, minusOne] + (0..<10).map { _ in Libsodium.reduced(generator.bytes(64)) }
+        for point in Self.points(3, seed: 5) + [EdwardsPoint.base.encoded.bytes] {
+            let multiples = PointMultiples(try #require(EdwardsPoint(point)).shares, width: width)
+            for (x, y) in zip(scalars, scalars.shuffled(using: &generator)) {
+                let sum = PointMultiples.sum(
+                    Scalar(x).digits(width: width), of: multiples,
+                    and: Scalar(y).digits(width: PointMultiples.baseWidth), of: PointMultiples.base)
+                let ofPoint = x == zero ? Group.identity : Libsodium.multiple(x, point)
+                let ofBase = y == zero ? Group.identity : Libsodium.multipleOfBase(y)
+                #expect(sum.encoded == Libsodium.pointSum(ofPoint, ofBase)!)
+            }
         }
     }
 
@@ -110,13 +115,13 @@ import Testing
             "dc2a4459e7369633a52b1bf277839a00201009a3efbf3ecb69bea2186c26b58909351fc9ac90b3ecfdfbc7c66431e0303dca179c138ac17ad9bef1177331a704"
         ),
     ])
-    func theEquationHoldsForTheVectors(key: String, message: String, signature: String) throws {
-        let (key, message, signature) = (hex(key), hex(message), hex(signature))
-        #expect(Signatures.isValid(Bytes64(signature)!, over: message, by: Bytes32(key)!))
-        let (r, a) = (try #require(EdwardsPoint(Array(signature.prefix(32)))), try #require(EdwardsPoint(key)))
-        let h = Scalar(Libsodium.sha512(signature.prefix(32) + key + message))
+    func theVectorsHaveTheRThatFits(key: String, message: String, signature: String) throws {
+        let (keyBytes, message, signature) = (hex(key), hex(message), hex(signature))
+        #expect(Signatures.isValid(Bytes64(signature)!, over: message, by: Bytes32(keyBytes)!))
+        let key = try #require(PreparedKey(Bytes32(keyBytes)!))
+        let h = Scalar(Libsodium.sha512(signature.prefix(32) + keyBytes + message))
         let s = try #require(Scalar(canonical: Bytes32(signature.suffix(32))!))
-        #expect(sum([(Scalar(1), r), (h, a)], ofBase: -s).isIdentity)
-        #expect(!sum([(Scalar(1), r), (h + Scalar(1), a)], ofBase: -s).isIdentity)
+        #expect(key.commitment(s: s, h: h).encoded == Array(signature.prefix(32)))
+        #expect(key.commitment(s: h, h: s).encoded != Array(signature.prefix(32)))
     }
 }

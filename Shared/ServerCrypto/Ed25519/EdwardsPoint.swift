@@ -33,8 +33,6 @@ struct ProjectivePoint {
         self.init(x: point.x, y: point.y, z: point.z)
     }
 
-    var isIdentity: Bool { self.x.isZero && (self.y - self.z).isZero }
-
     /// "dbl-2008-hwcd" of the Explicit-Formulas Database, for a = -1.
     @inline(__always)
     var doubled: CompletedPoint {

@@ -130,6 +130,15 @@ struct FieldElement {
             limbs.a & Self.mask, limbs.b & Self.mask, limbs.c & Self.mask, limbs.d & Self.mask, limbs.e & Self.mask)
     }
 
+    /// 255 bits below p, lowest word first.
+    var words: (UInt64, UInt64, UInt64, UInt64) {
+        let number = self.canonical
+        return (
+            number.a | number.b << 51, number.b >> 13 | number.c << 38, number.c >> 26 | number.d << 25,
+            number.d >> 39 | number.e << 12
+        )
+    }
+
     var isZero: Bool {
         let number = self.canonical
         return number.a | number.b | number.c | number.d | number.e == 0

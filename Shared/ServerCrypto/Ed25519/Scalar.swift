@@ -19,11 +19,6 @@ struct Scalar: Equatable {
         self.d = d
     }
 
-    /// 128 bits.
-    init(_ number: UInt128) {
-        self.init(a: number._low, b: number._high, c: 0, d: 0)
-    }
-
     /// - Returns: nil if the number is L or more (RFC 8032 §5.1.7 refuses such an S).
     init?(canonical bytes: Bytes32) {
         let words = bytes.words
@@ -42,39 +37,7 @@ struct Scalar: Equatable {
         self.append(low.0)
     }
 
-    // MARK: - Arithmetic
-
-    static func + (x: Self, y: Self) -> Self {
-        var sum = x
-        sum.add(y)
-        if !sum.isBelowOrder { sum.subtract(Self.order) }
-        return sum
-    }
-
-    static prefix func - (x: Self) -> Self {
-        guard x != .zero else { return x }
-        var difference = Self.order
-        difference.subtract(x)
-        return difference
-    }
-
-    /// The product with a number of 128 bits.
-    static func * (x: Self, y: UInt128) -> Self {
-        let (low, high) = (x.times(y._low), x.times(y._high))
-        // Six words: what `low` has, and `high` one word further up.
-        var words = (low.0, low.1, low.2, low.3, low.4, UInt64(0))
-        var carry = false
-        words.1.add(high.0, &carry)
-        words.2.add(high.1, &carry)
-        words.3.add(high.2, &carry)
-        words.4.add(high.3, &carry)
-        words.5.add(high.4, &carry)
-        var product = Self(a: words.3, b: words.4, c: words.5, d: 0)
-        product.append(words.2)
-        product.append(words.1)
-        product.append(words.0)
-        return product
-    }
+    // MARK: - Reduction
 
     /// `self` · 2^64 + `word`, modulo L: a step of long division.
     private mutating func append(_ word: UInt64) {
@@ -117,15 +80,6 @@ struct Scalar: Equatable {
         self.d.add(other.d, &carry)
     }
 
-    /// Modulo 2^256.
-    private mutating func subtract(_ other: Self) {
-        var borrow = false
-        self.a.subtract(other.a, &borrow)
-        self.b.subtract(other.b, &borrow)
-        self.c.subtract(other.c, &borrow)
-        self.d.subtract(other.d, &borrow)
-    }
-
     private var isBelowOrder: Bool {
         let order = Self.order
         if self.d != order.d { return self.d < order.d }
@@ -136,11 +90,14 @@ struct Scalar: Equatable {
 
     // MARK: - Digits
 
+    /// A digit for each power of two.
+    typealias Digits = InlineArray<256, Int8>
+
     /// The number as a sum of odd digits times powers of two (width-w non-adjacent form): few of them, since after each at least
-    /// w - 1 zeros follow.
-    /// - Parameter body: gets the power of two, 0 to 253, and a digit, odd and below 2^(w - 1) in magnitude.
-    @inline(__always)
-    func forEachDigit(width: UInt64, _ body: (_ position: Int, _ magnitude: UInt64, _ isNegative: Bool) -> Void) {
+    /// w - 1 zeros follow. A digit is below 2^(w - 1) in magnitude.
+    /// - Parameter width: 2 to 8.
+    func digits(width: UInt64) -> Digits {
+        var digits = Digits(repeating: 0)
         var rest = self
         var position = 0
         while rest != .zero {
@@ -155,9 +112,9 @@ struct Scalar: Equatable {
             let digit = rest.a & (1 << width - 1)
             rest.shiftRight(width)
             if digit < 1 << (width - 1) {
-                body(position, digit, false)
+                digits[position] = Int8(digit)
             } else {
-                body(position, 1 << width - digit, true)
+                digits[position] = Int8(Int(digit) - 1 << Int(width))
                 var carry = true
                 rest.a.add(0, &carry)
                 rest.b.add(0, &carry)
@@ -166,6 +123,7 @@ struct Scalar: Equatable {
             }
             position += Int(width)
         }
+        return digits
     }
 
     /// By fewer than 64 bits.

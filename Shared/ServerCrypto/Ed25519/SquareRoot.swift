@@ -5,35 +5,26 @@ extension FieldElement {
     /// A square root of -1: 2^((p - 1)/4).
     static let i = FieldElement(0x61B274A0EA0B0, 0xD5A5FC8F189D, 0x7EF5E9CBD0C60, 0x78595A6804C9E, 0x2B8324804FC1D)
 
-    /// The square root of u/v, given the power (u·v⁷)^((p - 5)/8) (RFC 8032 §5.1.3). Which of the two is not said.
+    /// The square root of u/v (RFC 8032 §5.1.3). Which of the two is not said.
     /// - Returns: nil if there is none.
-    static func squareRoot(_ u: Self, over v: Self, power: Self) -> Self? {
-        let root = u * v.squared * v * power
+    static func squareRoot(_ u: Self, over v: Self) -> Self? {
+        let v3 = v.squared * v
+        let root = u * v3 * (u * v3.squared * v).squareRootPower
         let check = v * root.squared
         if (check - u).isZero { return root }
         if (check + u).isZero { return root * Self.i }
         return nil
     }
-}
 
-/// Two numbers that undergo the same. One squaring after the other leaves the processor waiting for carries; two at a time take
-/// hardly longer than one.
-struct FieldPair {
-    var first: FieldElement
-    var second: FieldElement
-
-    @inline(__always)
-    static func * (x: Self, y: Self) -> Self { Self(first: x.first * y.first, second: x.second * y.second) }
+    /// To the power of p - 2 = 8·(2^252 - 3) + 3, by which a number other than 0 is inverted.
+    var inverted: Self { self.squareRootPower.squared(3) * self.squared * self }
 
     /// To the power of 2^count.
     @inline(never)
     private func squared(_ count: Int) -> Self {
-        var pair = self
-        for _ in 0..<count {
-            pair.first = pair.first.squared
-            pair.second = pair.second.squared
-        }
-        return pair
+        var power = self
+        for _ in 0..<count { power = power.squared }
+        return power
     }
 
     /// To the power of (p - 5)/8 = 2^252 - 3. `ones(n)` is the power of 2^n - 1, n ones in binary: two of them, one

@@ -1,3 +1,5 @@
+import TestKit
+
 /// Facts about edwards25519 (RFC 8032 §5.1).
 enum Group {
     /// L, 32 bytes, little-endian.
@@ -5,16 +7,7 @@ enum Group {
     static let identity = hex("0100000000000000000000000000000000000000000000000000000000000000")
 
     /// The points of order 1, 2, 4, 4, 8, 8, 8, 8.
-    static let smallOrderPoints = [
-        "0100000000000000000000000000000000000000000000000000000000000000",
-        "ecffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
-        "0000000000000000000000000000000000000000000000000000000000000000",
-        "0000000000000000000000000000000000000000000000000000000000000080",
-        "c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a",
-        "c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac03fa",
-        "26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05",
-        "26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc85",
-    ].map(hex)
+    static let smallOrderPoints = Torsion.points
 
     /// And their other spellings: a sign for x = 0, and y + p.
     static let smallOrderEncodings =

@@ -55,11 +55,9 @@ enum Libsodium {
 /// Who signs, and bends the rules when asked to.
 struct Signer {
     private let keys: Keys
-    private let seed: [UInt8]
     let publicKey: [UInt8]
 
     init(seed: [UInt8]) {
-        self.seed = seed
         self.keys = Keys(signSeed: seed, encSeed: seed)
         self.publicKey = self.keys.signPublicKey
     }
@@ -68,20 +66,14 @@ struct Signer {
         Claim(signature: self.keys.sign(digest), digest: digest, key: self.publicKey)
     }
 
-    /// A signature whose R, and key, have a part of small order, and whose S is made for it: with the cofactor its equation holds.
+    /// A signature whose R, or key, has a part of small order (`Torsion`).
     /// - Parameters: points of small order, encoded; nil for none. With `isRNothingElse`, R is that point alone.
     func sign(
         _ digest: [UInt8], torsionOfR: [UInt8]?, torsionOfKey: [UInt8]? = nil, isRNothingElse: Bool = false
     ) -> Claim {
-        var secret = Array(Libsodium.sha512(self.seed).prefix(32))
-        secret[0] &= 248
-        secret[31] = secret[31] & 63 | 64
-        let nonce = isRNothingElse ? [UInt8](repeating: 0, count: 32) : Libsodium.reduced(Libsodium.sha512(secret + digest))
-        var r = isRNothingElse ? torsionOfR! : Libsodium.multipleOfBase(nonce)
-        if !isRNothingElse, let torsionOfR { r = Libsodium.pointSum(r, torsionOfR)! }
-        let key = torsionOfKey.map { Libsodium.pointSum(self.publicKey, $0)! } ?? self.publicKey
-        let h = Libsodium.reduced(Libsodium.sha512(r + key + digest))
-        let s = Libsodium.sum(nonce, Libsodium.product(h, Libsodium.reduced(secret + [UInt8](repeating: 0, count: 32))))
-        return Claim(signature: r + s, digest: digest, key: key)
+        let (signature, key) = self.keys.sign(
+            digest, torsionOfR: torsionOfR ?? Group.identity, torsionOfKey: torsionOfKey ?? Group.identity,
+            isRNothingElse: isRNothingElse)
+        return Claim(signature: signature, digest: digest, key: key)
     }
 }
