@@ -88,7 +88,10 @@ func describe(_ reason: StopReason) -> String {
 
 func describe(_ alarm: Alarm, name: (WhisperID) -> String) -> String {
     switch alarm {
-    case .forgedMail(let from): "WARNING: a message in the name of \(name(from)) was not signed by them. It was refused."
+    case .unverifiedMail(let from, let count):
+        count == 1
+            ? "WARNING: a message in the name of \(name(from)) cannot be verified. It is not shown."
+            : "WARNING: \(count) messages in the name of \(name(from)) cannot be verified. They are not shown."
     case .foreignKeys(let id): "WARNING: the server gave out keys for \(name(id)) that are not theirs. They were refused."
     case .changedKeys(let id): "WARNING: the server gave out changed keys for \(name(id)). The known ones are kept."
     }

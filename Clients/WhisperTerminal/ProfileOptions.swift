@@ -8,7 +8,7 @@ struct ProfileOptions: ParsableArguments {
     @Option(name: .shortAndLong, help: "The identity to use; a name of your choice.")
     var profile = "default"
 
-    @Option(help: ArgumentHelp("Folder of all profiles.", discussion: "Default: $WHISPER_HOME, else ~/.whisper."))
+    @Option(help: ArgumentHelp("Folder of all profiles.", discussion: "Default: $WHISPER_HOME, else $HOME/.whisper."))
     var home: String?
 
     func validate() throws {
@@ -19,8 +19,14 @@ struct ProfileOptions: ParsableArguments {
 
     var folder: String {
         let environment = ProcessInfo.processInfo.environment
-        let home = self.home ?? environment["WHISPER_HOME"] ?? NSHomeDirectory() + "/.whisper"
+        let home = self.home ?? environment["WHISPER_HOME"] ?? Self.homeFolder(environment) + "/.whisper"
         return home + "/" + self.profile
+    }
+
+    /// `$HOME` comes first, as for every program; Foundation asks the password database first.
+    private static func homeFolder(_ environment: [String: String]) -> String {
+        guard let home = environment["HOME"], !home.isEmpty else { return NSHomeDirectory() }
+        return home
     }
 
     func open() throws -> Profile {

@@ -201,24 +201,72 @@ import Testing
         #expect(try alice.store.contacts().isEmpty)
     }
 
-    @Test func forgedMailIsNeitherKeptNorAcknowledged() async throws {
-        let bobKeys = IdentityKeys(bobWords)
-        _ = self.server.enroll(bobKeys.publicKeys)
+    /// A message of bob's to alice, whose signature is of another time if it is not to verify.
+    private func mail(_ text: String, id: UUIDText = .random(), verifies: Bool = true) throws -> SealedMessage {
+        var mail = try SealedMessage(
+            text: text, messageID: "\(id)", from: bobID, to: aliceWords.id, reader: IdentityKeys(aliceWords).publicKeys,
+            timestamp: Timestamp(milliseconds: 5), nonce: Sodium.random(24), keys: IdentityKeys(bobWords))
+        if !verifies { mail.timestamp = 6 }
+        return mail
+    }
+
+    /// What does not verify never will. Unacknowledged it would come again with every page, and wake its recipient
+    /// for days.
+    @Test func mailThatDoesNotVerifyIsAcknowledgedKeptApartAndToldOnce() async throws {
+        _ = self.server.enroll(IdentityKeys(bobWords).publicKeys)
+        self.server.set {
+            $0.holdsMail = true
+            // All in one page, so that all wait for the stranger's keys together.
+            $0.pageSize = 10
+        }
         let alice = try self.client("alice", aliceWords)
+        let refused = try (0..<5).map { try self.mail("send money \($0)", verifies: false) }
+        for message in refused { self.server.deliver(message) }
         let events = await alice.events()
+        var alarms: [Alarm] = []
+        func hear(until isLast: (ClientEvent) -> Bool) async {
+            await self.wait(alice, for: events) { event in
+                if case .alarm(let alarm) = event { alarms.append(alarm) }
+                return isLast(event)
+            }
+        }
+        let truth = try self.mail("here I am")
+        try await self.running([alice]) {
+            await hear { $0 == .caughtUp }
+            self.server.set { $0.holdsMail = false }
+            self.server.deliver(truth)
+            await hear { event in
+                if case .received(let message) = event { "\(message.id)" == truth.messageID } else { false }
+            }
+        }
+        #expect(alarms == [.unverifiedMail(from: bobID, count: 5)])
+        #expect(Set(self.server.receipts) == Set((refused + [truth]).map { "delivered \($0.messageID)" }))
+        #expect(self.server.waiting(for: aliceWords.id) == 0)
+        #expect(try alice.store.messages(with: bobID, limit: 9).map(\.content) == [.text("here I am")])
+        #expect(try alice.store.unreadCounts() == [bobID: 1])
+        #expect(try alice.store.quarantined().map(\.messageId) == refused.map(\.messageID))
+        #expect(try alice.store.quarantineCounts() == [bobID: 5])
+    }
+
+    /// Else whoever can send us anything could keep a message away by taking its id.
+    @Test func aRefusedMessageDoesNotKeepATrueOneWithItsIDAway() async throws {
+        _ = self.server.enroll(IdentityKeys(bobWords).publicKeys)
+        let alice = try self.client("alice", aliceWords)
+        let id = UUIDText.random()
         try await self.running([alice]) {
             await self.online(alice)
             _ = try await alice.addContact(bobID, name: nil)
-            var forged = try SealedMessage(
-                text: "send money", messageID: "\(UUIDText.random())", from: bobID, to: aliceWords.id,
-                reader: IdentityKeys(aliceWords).publicKeys, timestamp: Timestamp(milliseconds: 5),
-                nonce: Sodium.random(24), keys: bobKeys)
-            forged.timestamp = 6
-            self.server.deliver(forged)
-            await self.wait(alice, for: events) { $0 == .alarm(.forgedMail(from: bobID)) }
+            let events = await alice.events()
+            self.server.deliver(try self.mail("not mine", id: id, verifies: false))
+            await self.wait(alice, for: events) { $0 == .alarm(.unverifiedMail(from: bobID, count: 1)) }
+            self.server.forgetAccepted()
+            self.server.deliver(try self.mail("mine", id: id))
+            await self.wait(alice, for: events) { event in
+                if case .received(let message) = event { message.id == id } else { false }
+            }
         }
-        #expect(self.server.receipts.isEmpty)
-        #expect(try alice.store.messages(with: bobID, limit: 5).isEmpty)
+        #expect(try alice.store.messages(with: bobID, limit: 9).map(\.content) == [.text("mine")])
+        #expect(try alice.store.quarantineCounts() == [bobID: 1])
     }
 
     @Test func repeatedMailIsKeptOnceAndAcknowledgedAgain() async throws {

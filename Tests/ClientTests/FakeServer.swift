@@ -93,6 +93,9 @@ final class FakeServer: ServerLink {
         for link in self.state.withLock({ $0.links.values.map { $0 } }) { link.end(code, reason) }
     }
 
+    /// Takes messages again whose ids it has seen.
+    func forgetAccepted() { self.state.withLock { $0.accepted = [] } }
+
     func forgetSessions() { self.state.withLock { $0.tokens = [:] } }
 
     /// Puts a message into somebody's mailbox and delivers it if they are there.

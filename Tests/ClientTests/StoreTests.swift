@@ -74,6 +74,41 @@ import Testing
         #expect("\(try store.messages(with: bobID, limit: 1)[0].id)" == "\(upper)")
     }
 
+    private func unverified(_ ciphertext: String = "c", id: UUIDText = .random()) -> ReceivedMessage {
+        ReceivedMessage(
+            messageId: "\(id)", from: "\(bobID)", to: "\(carolID)", msgType: "text", timestamp: 5, nonce: "n",
+            ciphertext: ciphertext, sig: "s", groupId: nil, replyTo: nil)
+    }
+
+    @Test func whatIsKeptApartIsNoMessageAndIsCountedOnce() throws {
+        let store = try self.open()
+        let id = UUIDText.random()
+        let message = self.unverified(id: id)
+        for _ in 0..<2 { try store.quarantine(message, id: id, from: bobID, at: Timestamp(milliseconds: 7)) }
+        #expect(try store.quarantined() == [message])
+        #expect(try store.quarantineCounts() == [bobID: 1])
+        #expect(try store.messages(with: bobID, limit: 9).isEmpty)
+        #expect(try !store.isRemembered(id, in: "\(bobID)"))
+    }
+
+    @Test func whatIsKeptApartIsBoundedInNumberAndInBytes() throws {
+        let store = try self.open()
+        func add(_ message: ReceivedMessage) throws {
+            try store.quarantine(message, id: UUIDText(message.messageId)!, from: bobID, at: Timestamp(milliseconds: 7))
+        }
+        let small = (0..<ClientLimits.quarantinedMax + 2).map { _ in self.unverified() }
+        for message in small { try add(message) }
+        #expect(try store.quarantined() == Array(small.dropFirst(2)))
+        let large = (0..<9).map { _ in self.unverified(String(repeating: "c", count: 500_000)) }
+        for message in large { try add(message) }
+        #expect(try store.quarantined() == Array(large.dropFirst()))
+        // What went stays counted.
+        #expect(try store.quarantineCounts() == [bobID: small.count + large.count])
+        // One that is larger than everything may be is not kept; it is counted all the same.
+        try add(self.unverified(String(repeating: "c", count: ClientLimits.quarantinedBytesMax)))
+        #expect(try store.quarantined().isEmpty)
+    }
+
     @Test func ourIDsAndTheirsDoNotMix() throws {
         let store = try self.open()
         let id = UUIDText.random()

@@ -130,10 +130,10 @@ let bobWords = try! Mnemonic(phrase: "ozone drill grab fiber curtain grace puddi
         #expect(try sealed.open(writer: self.alice.publicKeys, keys: self.bob) == Array("hello".utf8))
         var later = sealed
         later.timestamp += 1
-        #expect(throws: SealError.forged) { try later.open(writer: self.alice.publicKeys, keys: self.bob) }
+        #expect(throws: SealError.unverified) { try later.open(writer: self.alice.publicKeys, keys: self.bob) }
         var moved = sealed
         moved.groupID = "grp-9b2a1f64-0f7c-4e51-9d0c-3c7d1d2b7a10"
-        #expect(throws: SealError.forged) { try moved.open(writer: self.alice.publicKeys, keys: self.bob) }
+        #expect(throws: SealError.unverified) { try moved.open(writer: self.alice.publicKeys, keys: self.bob) }
         #expect(throws: SealError.unreadable) { try sealed.open(writer: self.alice.publicKeys, keys: self.alice) }
     }
 }

@@ -91,9 +91,12 @@ extension WhisperClient {
         case .delivered(let receipt):
             self.progress(receipt.messageId, receipt.status == "read" ? .read : .delivered, from: receipt.from)
         case .expired(let expired): self.progress(expired.messageId, .expired, from: expired.to)
-        case .received(let message): self.receive(message)
+        case .received(let message):
+            self.receive(message)
+            self.tellUnverified()
         case .page(let page):
             for message in page.messages { self.receive(message) }
+            self.tellUnverified()
             self.perform(self.session.paged(nextCursor: page.nextCursor, at: .now, using: &self.random))
         case .refused(let refusal):
             self.refused(refusal, tag ?? refusal.requestId.flatMap { RequestTag($0) })

@@ -2,7 +2,7 @@ package import Contract
 
 /// Their messages: verified, stored, acknowledged, and in time marked as read.
 extension WhisperClient {
-    /// Takes one message. A receipt goes out only for what the store holds; what is refused here stays at the server.
+    /// Takes one message. A receipt goes out only for what the store holds.
     func receive(_ incoming: ReceivedMessage) {
         guard let id = UUIDText(incoming.messageId), let from = WhisperID(incoming.from),
             let to = WhisperID(incoming.to), to == self.id
@@ -14,7 +14,12 @@ extension WhisperClient {
                 return self.sendReceipt(id, to: from, status: "delivered")
             }
             guard let writer = try self.store.contact(from) else { return self.park(incoming, of: from) }
-            guard let content = self.open(incoming, writer: writer) else { return }
+            guard let content = self.open(incoming, writer: writer) else {
+                // The server need not send it again, nor wake us for it: no repetition will verify.
+                try self.store.quarantine(incoming, id: id, from: from, at: self.serverNow)
+                self.unverifiedSenders.insert(from)
+                return self.sendReceipt(id, to: from, status: "delivered")
+            }
             let message = Message(
                 id: id, peer: from, groupID: incoming.groupId, direction: .incoming(isRead: false), content: content,
                 time: Timestamp(milliseconds: incoming.timestamp))
@@ -25,18 +30,30 @@ extension WhisperClient {
         }
     }
 
-    /// - Returns: `nil` if the writer did not write this; the alarm has been raised.
+    /// - Returns: `nil` if the signature is not the writer's.
     private func open(_ incoming: ReceivedMessage, writer: Contact) -> Message.Content? {
         do {
             return Self.content(try incoming.sealed.open(writer: writer.keys, keys: self.keys), kind: incoming.msgType)
         } catch {
             switch error {
             case .unreadable: return .unreadable
-            case .forged:
-                self.alarm(.forgedMail(from: writer.id), once: "forged \(writer.id) \(incoming.messageId)")
-                return nil
+            case .unverified: return nil
             }
         }
+    }
+
+    /// Says once for each sender that there is mail in their name which does not verify. Called after all that came
+    /// together was taken, so that the count is not always one.
+    func tellUnverified() {
+        for sender in self.unverifiedSenders {
+            do {
+                let count = try self.store.quarantineCounts()[sender] ?? 1
+                self.alarm(.unverifiedMail(from: sender, count: count), once: "unverified \(sender)")
+            } catch {
+                self.storeFailed(error)
+            }
+        }
+        self.unverifiedSenders = []
     }
 
     private static func content(_ plain: [UInt8], kind: String) -> Message.Content {
@@ -137,6 +154,7 @@ extension WhisperClient {
         let waiting = self.strangers.removeValue(forKey: stranger) ?? []
         if (try? self.store.contact(stranger)) != nil {
             for message in waiting { self.receive(message) }
+            self.tellUnverified()
         }
         self.settleCaughtUp()
         self.pump()
@@ -144,7 +162,7 @@ extension WhisperClient {
 
     func alarm(_ alarm: Alarm, once key: String) {
         guard self.alarmed.count < ClientLimits.rememberedIDsMax, self.alarmed.insert(key).inserted else { return }
-        self.logger.warning("the server sent something that does not fit the pinned keys; it was refused")
+        self.logger.warning("something came that does not fit the pinned keys; it was not taken")
         self.publish(.alarm(alarm))
     }
 }

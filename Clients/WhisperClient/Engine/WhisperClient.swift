@@ -52,8 +52,10 @@ package actor WhisperClient {
     var backups: AsyncStream<Void>.Continuation?
     /// What was told about the backup last, if it was bad.
     var backupTrouble: BackupNews?
-    /// Ids and messages that raised an alarm already.
+    /// What raised an alarm already.
     var alarmed: Set<String> = []
+    /// In whose name mail came that does not verify, until that is told.
+    var unverifiedSenders: Set<WhisperID> = []
 
     private var subscribers: [Int: AsyncStream<ClientEvent>.Continuation] = [:]
     private var subscriberCount = 0

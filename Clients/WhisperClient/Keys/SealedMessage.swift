@@ -49,11 +49,12 @@ package struct SealedMessage: Sendable, Equatable {
     }
 
     /// Checks the signature with the writer's pinned keys, then decrypts.
-    /// - Throws: `.forged` if the writer did not sign this; `.unreadable` if the writer did, but for other keys.
+    /// - Throws: `.unverified` if this is no signature of the writer's; `.unreadable` if it is, over a
+    ///   message for other keys.
     package func open(writer: PublicKeys, keys: IdentityKeys) throws(SealError) -> [UInt8] {
         guard let signature = Base64.decode(self.signature),
             Sodium.verify(signature, of: Sodium.sha256(self.canonical.bytes), publicKey: writer.sign.bytes)
-        else { throw .forged }
+        else { throw .unverified }
         guard let nonce = Base64.decode(self.nonce), let ciphertext = Base64.decode(self.ciphertext) else {
             throw .unreadable
         }
@@ -66,8 +67,9 @@ package struct SealedMessage: Sendable, Equatable {
 }
 
 package enum SealError: Error, Equatable {
-    /// Nobody but the server can have made this up: it verifies every signature. Never acknowledged, always shown.
-    case forged
+    /// The signature is not of the pinned keys. Who made it, the server, somebody on the way or the writer's own
+    /// client, cannot be told. Kept apart and acknowledged: it will never get better.
+    case unverified
     /// Truly from the writer, but not for our keys. Kept as unreadable and acknowledged: it will never get better.
     case unreadable
 }

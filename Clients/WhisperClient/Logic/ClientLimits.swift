@@ -12,6 +12,10 @@ package enum ClientLimits {
     package static let parkedPerSenderMax = 100
     /// Unknown senders whose keys are being asked for.
     package static let parkedSendersMax = 64
+    /// Messages that are kept apart because nobody can verify them. Evidence for a person: the latest are enough.
+    package static let quarantinedMax = 1_000
+    /// Bytes of them together: eight of the largest frames that a server may relay.
+    package static let quarantinedBytesMax = 4_096_000
     /// Events a subscriber may leave waiting; beyond it the oldest go, because the store has the truth.
     package static let eventsWaitingMax = 1_024
 

@@ -64,6 +64,15 @@ package struct ClientStore: Sendable {
                     INSERT INTO settings SELECT 'backupChanges', '1' WHERE EXISTS (SELECT 1 FROM contacts);
                     """)
         }
+        migrator.registerMigration("3") { database in
+            try database.execute(
+                sql: """
+                    CREATE TABLE quarantine (
+                        number INTEGER PRIMARY KEY AUTOINCREMENT, sender TEXT NOT NULL, id_key TEXT NOT NULL,
+                        frame TEXT NOT NULL, came_at INTEGER NOT NULL, UNIQUE (sender, id_key));
+                    CREATE TABLE quarantine_counts (sender TEXT PRIMARY KEY, count INTEGER NOT NULL) WITHOUT ROWID;
+                    """)
+        }
         return migrator
     }
 }

@@ -91,7 +91,7 @@ package struct MessageAccepted: Decodable, Sendable, Equatable {
     package var status: String
 }
 
-package struct ReceivedMessage: Decodable, Sendable, Equatable {
+package struct ReceivedMessage: Codable, Sendable, Equatable {
     package var messageId: String
     package var from: String
     package var to: String

@@ -71,7 +71,7 @@ struct ContactsCommand: AsyncParsableCommand {
         let store = try self.options.open().store
         let contacts = try store.contacts()
         guard !contacts.isEmpty else { return print("Nobody yet. Add somebody with `whisper add ID NAME`.") }
-        let unread = try store.unreadCounts()
+        let (unread, unverified) = (try store.unreadCounts(), try store.quarantineCounts())
         // Names may have come from another client, with the backup.
         let names = contacts.map { TextWidth.harmless($0.name ?? "(no name)") }
         let width = names.map { TextWidth.columns($0) }.max() ?? 0
@@ -79,7 +79,9 @@ struct ContactsCommand: AsyncParsableCommand {
         for (contact, name) in zip(contacts, names) {
             let space = String(repeating: " ", count: width - TextWidth.columns(name))
             let news = unread[contact.id].map { style.green("  \($0) unread") } ?? ""
-            print("\(style.bold(name))\(space)  \(contact.id)\(news)\(contact.isBanned ? style.red("  banned") : "")")
+            let doubts = unverified[contact.id].map { style.red("  \($0) not verified") } ?? ""
+            let banned = contact.isBanned ? style.red("  banned") : ""
+            print("\(style.bold(name))\(space)  \(contact.id)\(news)\(doubts)\(banned)")
         }
     }
 }
