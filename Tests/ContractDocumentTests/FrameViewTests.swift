@@ -9,7 +9,7 @@ import Testing
     }
 
     @Test func aGroupIsCreated() throws {
-        let frame = GroupCreate(try self.payload(GroupCreate.definition, GroupCreate.definition.samples[0]))
+        let frame = try GroupCreate(self.payload(GroupCreate.definition, GroupCreate.definition.samples[0]))
         #expect(frame.title == "Hiking")
         #expect(frame.memberIDs.map { "\($0)" } == ["WSP-AAAA-AAAA-AAAA", "WSP-F4YH-3J4Z-7RP7"])
     }
@@ -19,7 +19,7 @@ import Testing
             {"protocolVersion":1,"cryptoVersion":1,"groupId":"grp-3D6F1f0e-8a55-4c7e-9d55-0c4b7d1f2a61","addMembers": [ "WSP-AAAA-AAAA-AAA\u0041" ],
             "roleChanges":[ {"x":1,"role":"admin","whisperId":"WSP-AAAA-AAAA-AAAA"}, {"whisperId":"WSP-F4YH-3J4Z-7RP7","role":"member"} ]}
             """#
-        let frame = GroupUpdate(try self.payload(GroupUpdate.definition, json))
+        let frame = try GroupUpdate(self.payload(GroupUpdate.definition, json))
         #expect("\(frame.groupID)" == "3D6F1f0e-8a55-4c7e-9d55-0c4b7d1f2a61")
         #expect(frame.title == nil)
         #expect(frame.addMembers.map { "\($0)" } == ["WSP-AAAA-AAAA-AAAA"])
@@ -29,7 +29,7 @@ import Testing
 
     @Test func groupMailNamesItsGroup() throws {
         let definition = GroupSendMessage.definition
-        let frame = GroupSendMessage(try self.payload(definition, definition.samples[0]))
+        let frame = try GroupSendMessage(self.payload(definition, definition.samples[0]))
         let lines = String(decoding: canonical(frame), as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false)
         #expect(lines[1] == "group_send_message")
         #expect(lines[4] == "grp-3d6f1f0e-8a55-4c7e-9d55-0c4b7d1f2a61")
@@ -51,16 +51,16 @@ import Testing
 
     @Test func evidenceIsAMessageWithItsSignature() throws {
         let sample = Report.definition.samples[1].replacing(#""evidence":{"#, with: #""evidence":{"secret":1,"replyTo":null,"#)
-        let report = Report(try self.payload(Report.definition, sample))
+        let report = try Report(self.payload(Report.definition, sample))
         #expect(report.reason == .abuse)
         #expect(report.note == "since Monday")
         let evidence = try #require(report.evidence)
-        let genuine = SendMessage(try self.payload(SendMessage.definition, SendMessage.definition.samples[0]))
+        let genuine = try SendMessage(self.payload(SendMessage.definition, SendMessage.definition.samples[0]))
         var bytes: [UInt8] = []
         evidence.canonicalBytes { bytes += $0 }
         #expect(bytes == canonical(genuine))
         #expect(evidence.signature == genuine.signature)
         #expect(!String(decoding: evidence.relayed(), as: UTF8.self).contains("secret"))
-        #expect(Report(try self.payload(Report.definition, Report.definition.samples[0])).evidence == nil)
+        #expect(try Report(self.payload(Report.definition, Report.definition.samples[0])).evidence == nil)
     }
 }

@@ -73,7 +73,7 @@ import Testing
                 """
             let definition = isGroup ? GroupSendMessage.definition : SendMessage.definition
             let read = try FrameDecoder.payload(bare: Array(payload.utf8), schema: definition.schema)
-            let frame: any EnvelopeFrame = isGroup ? GroupSendMessage(read) : SendMessage(read)
+            let frame: any EnvelopeFrame = try isGroup ? GroupSendMessage(read) : SendMessage(read)
             #expect(canonical(frame) == Array(message.canonical.utf8))
         }
     }
@@ -104,7 +104,7 @@ import Testing
         guard payload.has(token), payload.withText(token, { Limits.sessionTokenCharacters.contains($0.count) }) else {
             return .notRegistered
         }
-        let frame = SendMessage(payload)
+        let frame = try SendMessage(payload)
         guard "\(frame.from)" == check.session else { return .forbidden }
         let key = try #require(Bytes32(hex(check.signPublicKey)))
         guard Signatures.isValid(frame.signature, over: SHA256.hash(canonical(frame)), by: key) else { return .authFailed }

@@ -194,6 +194,27 @@ private struct FieldOfFrame: CustomTestStringConvertible, Sendable {
         #expect(blamed(Draft(FetchPending.definition).with("cursor", "\"\(cursor)\"").message) == "cursor")
     }
 
+    @Test(arguments: ["g0-\(cursorPlace)0000000000000000", "g2-\(cursorPlace)7fffffffffffffff"])
+    func ownCursorsOfGroupsAreTaken(cursor: String) throws {
+        let frame = try read(Draft(GroupList.definition).with("cursor", "\"\(cursor)\"").message)
+        #expect(GroupList(frame.payload).cursor?.text == cursor)
+    }
+
+    @Test(arguments: [
+        "p1-2a", "g3-\(cursorPlace)0000000000000000", "g1-\(cursorPlace)8000000000000000", "g1-\(cursorPlace)000000000000000A", "g1-\(cursorPlace)000000000000000",
+        "g1-+\(cursorPlace.dropFirst())0000000000000000", " g1-\(cursorPlace)0000000000000000",
+    ])
+    func foreignCursorsOfGroupsAreRefused(cursor: String) {
+        #expect(blamed(Draft(GroupList.definition).with("cursor", "\"\(cursor)\"").message) == "cursor")
+    }
+
+    @Test func aGroupCursorIsTakenBackExactlyAsGivenOut() {
+        for (part, since) in [(0, 0), (1, 42), (2, Int64.max)] {
+            let cursor = GroupCursor(part: part, joinedAt: Timestamp(milliseconds: 1_730_000_000_123), group: .random(), since: since)
+            #expect(GroupCursor(cursor.text) == cursor && Limits.cursorCharacters.contains(cursor.text.count))
+        }
+    }
+
     // MARK: Reactions and attachment
 
     @Test(arguments: [
@@ -272,11 +293,14 @@ extension String {
     fileprivate func padding(to count: Int) -> String { self + String(repeating: "x", count: Swift.max(0, count - self.count)) }
 }
 
+/// A membership in a cursor of groups.
+private let cursorPlace = String(repeating: "0", count: 42) + "1"
+
 /// Values that their type takes and a rule between fields does not.
 private func breaksAnotherRule(_ field: String, _ value: String, of frame: FrameDefinition) -> Bool {
     switch (frame.type, field) {
     case ("send_message", "ciphertext"), ("group_send_message", "ciphertext"): value.count > 20_000
-    case ("fetch_pending", "cursor"): true
+    case ("fetch_pending", "cursor"), ("group_list", "cursor"): true
     default: false
     }
 }

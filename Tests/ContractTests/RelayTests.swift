@@ -11,7 +11,7 @@ import TestKit
     ]
 
     private func relayed(_ draft: Draft) throws -> NSDictionary {
-        let bytes = SendMessage(try read(draft.message).payload).relayed()
+        let bytes = try SendMessage(read(draft.message).payload).relayed()
         return try #require(try JSONSerialization.jsonObject(with: Data(bytes)) as? NSDictionary)
     }
 
@@ -74,10 +74,10 @@ import TestKit
         let payload = try read(draft.message).payload
         let expected =
             #"[{"whisperId":"WSP-AAAA-AAAA-AAAA","role":"admin"},{"role":"member","whisperId":"WSP-JBPU-D452-TLT4"}]"#
-        let bare = text(payload.json())
+        let bare = text(try payload.json())
         #expect(bare.contains("\"roleChanges\":\(expected)"), "\(bare)")
-        let changes = GroupUpdate(payload).roleChanges
-        let again = GroupUpdate(try FrameDecoder.payload(bare: Array(bare.utf8), schema: GroupUpdate.definition.schema))
+        let changes = try GroupUpdate(payload).roleChanges
+        let again = try GroupUpdate(FrameDecoder.payload(bare: Array(bare.utf8), schema: GroupUpdate.definition.schema))
         #expect(again.roleChanges == changes)
         #expect(changes.map(\.role) == [.admin, .member])
     }
@@ -111,7 +111,7 @@ import TestKit
                 .with("timestamp", "\(timestamp)")
                 .with("nonce", random.json(nonce, oneIn: escapes))
                 .with("ciphertext", random.json(ciphertext, oneIn: escapes))
-            let message = SendMessage(try read(draft.message).payload)
+            let message = try SendMessage(read(draft.message).payload)
             var bytes: [UInt8] = []
             message.canonicalBytes { bytes += $0 }
             #expect(bytes == expected.bytes)
@@ -122,7 +122,7 @@ import TestKit
     }
 
     @Test func theSampleIsTheVector() throws {
-        let message = SendMessage(try read(Draft(SendMessage.definition).message).payload)
+        let message = try SendMessage(read(Draft(SendMessage.definition).message).payload)
         let hash = SHA256()
         message.canonicalBytes { hash.update($0) }
         let digest = hash.finish()

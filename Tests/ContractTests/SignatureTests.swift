@@ -115,6 +115,23 @@ import Testing
         #expect(!Signatures.isUsableEncKey(try #require(Bytes32(hex(key)))))
     }
 
+    /// Each is a good key in another spelling: 9 + p, 9 with bit 255, 2 + p with bit 255, and the vector's key with
+    /// bit 255.
+    @Test func encryptionKeysAreTakenInCanonicalFormOnly() throws {
+        let nine = [9] + [UInt8](repeating: 0, count: 31)
+        #expect(Signatures.isUsableEncKey(try #require(Bytes32(nine))))
+        // The prime less 2. (The prime less 1 is of low order.)
+        let greatest = hex("ebffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f")
+        #expect(Signatures.isUsableEncKey(try #require(Bytes32(greatest))))
+        for key in [
+            hex("f6ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f"), nine.dropLast() + [0x80],
+            hex("efffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff"),
+            self.encKey.dropLast() + [self.encKey[31] | 0x80],
+        ] {
+            #expect(!Signatures.isUsableEncKey(try #require(Bytes32(key))), "\(key)")
+        }
+    }
+
     @Test func theVectorsKeysAreUsable() throws {
         #expect(Signatures.isUsableSignKey(try #require(Bytes32(self.signKey))))
         #expect(Signatures.isUsableEncKey(try #require(Bytes32(self.encKey))))

@@ -141,9 +141,28 @@ import TestKit
         #expect(pace.admit(allowance, at: now + .milliseconds(600_000)) == nil)
     }
 
-    @Test(arguments: ["", "x", "-1", "nan", "inf", "1e300", "9223372036854775807"])
-    func textThatIsNoTimeIsNoPace(text: String) {
-        #expect(Pace(text: Array(text.utf8)) == nil)
+    /// A gateway whose clock was six hours ahead has counted.
+    @Test func whatAClockThatWasAheadHasCountedIsForgottenWithinAMinute() {
+        let (now, allowance) = (Timestamp(milliseconds: 1_000_000_000), Allowance(perMinute: 120))
+        var pace = Pace(restedAt: Double((now + .seconds(21_600)).milliseconds))
+        let wait = pace.admit(allowance, at: now)
+        #expect(wait.map { $0 <= 1_000 } == true)
+        let later = pace.admit(allowance, at: now + .seconds(1))
+        #expect(later == nil)
+    }
+
+    @Test(arguments: ["", "x", "-1", "nan", "inf", "1e300", "9223372036854775807", "1:2", "1:x:3", "1:2:-3", "1:2:3:4"])
+    func textThatIsNoTimeIsNoSharedPace(text: String) {
+        #expect(SharedPace(text: Array(text.utf8)) == nil)
+    }
+
+    @Test func aSharedPaceIsTheSameInText() throws {
+        let now = Timestamp(milliseconds: 1_730_000_000_000)
+        var pace = SharedPace()
+        #expect(pace.admit(Allowance(perMinute: 7), at: now) == nil)
+        #expect(SharedPace(text: pace.text) == pace)
+        _ = pace.grant(RateRequest(Allowance(perMinute: 7), uses: 2, known: 1_234.5, record: 1), at: now, newRecord: 5)
+        #expect(SharedPace(text: pace.text) == pace)
     }
 
     // MARK: Cursor

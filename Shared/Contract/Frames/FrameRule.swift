@@ -5,8 +5,9 @@ package enum FrameRule: Sendable {
     /// Base64 in `field` stands for at most so many bytes while the field `kind` is `word`. Both are required fields.
     /// The bound is a multiple of three, so that the length of the text decides.
     case bounded(String, bytes: Int, while: String, is: String)
-    /// The text is a cursor that this server gave out.
+    /// The text is a cursor that this server gave out: for a mailbox, or for a list of groups.
     case cursor(String)
+    case groupCursor(String)
 
     typealias Check = @Sendable (Payload) -> PayloadViolation?
 
@@ -30,6 +31,10 @@ package enum FrameRule: Sendable {
             let field = place(name)
             let violation = PayloadViolation(name, "must be a nextCursor that this server gave out")
             return { $0.has(field) && Cursor($0.text(field)) == nil ? violation : nil }
+        case .groupCursor(let name):
+            let field = place(name)
+            let violation = PayloadViolation(name, "must be a nextCursor that this server gave out")
+            return { $0.has(field) && GroupCursor($0.text(field)) == nil ? violation : nil }
         }
     }
 }

@@ -14,14 +14,18 @@ package struct GroupCreate: Sendable {
                 "memberIds", .array(of: .whisperID, count: 0...Limits.groupMembersMax - 1),
                 about: "Everybody but the caller."),
         ],
-        refusals: [(.notFound, "A member is unknown."), (.forbidden, "A member is banned.")],
+        refusals: [
+            (.notFound, "A member is unknown."),
+            (.forbidden, "A member is banned, the caller owns too many groups, or the caller or a member is in too many."),
+            (.rateLimited, "The caller has added too many identities in a day that are not its peers."),
+        ],
         samples: [
             CommonFields.sample(#""title":"Hiking","memberIds":["WSP-AAAA-AAAA-AAAA","WSP-F4YH-3J4Z-7RP7"]"#),
             CommonFields.sample(#""title":"Notes","memberIds":[]"#),
         ])
 
-    package init(_ payload: Payload) {
+    package init(_ payload: Payload) throws(Payload.Corrupted) {
         self.title = payload.text(Self.definition.field("title"))
-        self.memberIDs = payload.whisperIDs(Self.definition.field("memberIds"))
+        self.memberIDs = try payload.whisperIDs(Self.definition.field("memberIds"))
     }
 }

@@ -32,8 +32,8 @@ package struct GroupSendMessage: EnvelopeFrame {
 
     private static let places = SignedEnvelope.Places(in: Self.definition.schema)
 
-    package init(_ payload: Payload) {
-        self.envelope = SignedEnvelope(payload, Self.places)
+    package init(_ payload: Payload) throws(Payload.Corrupted) {
+        self.envelope = try SignedEnvelope(payload, Self.places)
         self.groupID = self.envelope.groupID!
     }
 }

@@ -21,8 +21,8 @@ package struct GroupUpdate: Sendable {
         "group_update",
         about: """
             Changes a group: all of it or nothing. Owner and admins add, remove and rename; only the owner gives roles; anyone \
-            may remove themselves, and if that is the owner the oldest admin, else the oldest member, takes over. The last \
-            member's leaving ends the group.
+            may remove themselves, and if that is the owner the oldest admin, else the oldest member, takes over. Who owns as \
+            many groups as allowed is passed over. The last member's leaving ends the group.
             """,
         route: .service(.router), rate: Rates.groups,
         fields: CommonFields.privileged + [
@@ -39,8 +39,9 @@ package struct GroupUpdate: Sendable {
             (.notFound, "There is no such group, no such identity to add, or no such member to remove or give a role."),
             (
                 .forbidden,
-                "The caller is not a member, the caller's role is too low, the owner would be removed or given another role, or a new member is banned."
+                "The caller is not a member, the caller's role is too low, the owner would be removed or given another role, or a new member is banned or in too many groups. Or the owner leaves, and everybody who stays owns too many groups."
             ),
+            (.rateLimited, "The caller has added too many identities in a day that are not its peers."),
         ],
         samples: [
             CommonFields.sample(
@@ -50,15 +51,15 @@ package struct GroupUpdate: Sendable {
                 #""groupId":"grp-3d6f1f0e-8a55-4c7e-9d55-0c4b7d1f2a61","removeMembers":["WSP-JBPU-D452-TLT4"]"#),
         ])
 
-    package init(_ payload: Payload) {
+    package init(_ payload: Payload) throws(Payload.Corrupted) {
         let frame = Self.definition
         self.groupID = payload.groupID(frame.field("groupId"))
         let title = frame.field("title")
         self.title = payload.has(title) ? payload.text(title) : nil
-        self.addMembers = payload.whisperIDs(frame.field("addMembers"))
-        self.removeMembers = payload.whisperIDs(frame.field("removeMembers"))
+        self.addMembers = try payload.whisperIDs(frame.field("addMembers"))
+        self.removeMembers = try payload.whisperIDs(frame.field("removeMembers"))
         let (identity, role) = (Self.roleChange.index(of: "whisperId")!, Self.roleChange.index(of: "role")!)
-        self.roleChanges = payload.objects(frame.field("roleChanges")).map {
+        self.roleChanges = try payload.objects(frame.field("roleChanges")).map {
             RoleChange(identity: $0.whisperID(identity), role: GroupRole(rawValue: $0.text(role))!)
         }
     }

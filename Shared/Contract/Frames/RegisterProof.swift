@@ -21,7 +21,9 @@ package struct RegisterProof: Sendable {
         fields: CommonFields.versions + [
             Field("challengeId", .uuid), CommonFields.deviceID, CommonFields.platform,
             Field("whisperId", .whisperID, .optional),
-            Field("encPublicKey", .base64(Limits.publicKey), about: "X25519."),
+            Field(
+                "encPublicKey", .base64(Limits.publicKey),
+                about: "X25519, in canonical form: bit 255 clear, below 2^255 - 19."),
             Field("signPublicKey", .base64(Limits.publicKey), about: "Ed25519."),
             Field("signature", .base64(Limits.signature), about: "Ed25519 over the challenge's bytes."),
             Field("pushToken", .text(Limits.pushTokenCharacters), .optional),

@@ -8,12 +8,17 @@ package struct Report: Sendable {
     package let reason: Reason
     package let note: String?
     /// A message that the reporter received. Its signature is still to be checked, with the key of its `from`;
-    /// `relayed()` gives it back without fields that are not part of a message.
+    /// `signedPart()` gives it back without fields that nobody has signed.
     package let evidence: SignedEnvelope?
 
     package static let definition: FrameDefinition = FrameDefinition(
         "report",
-        about: "Reports an identity to the operators. Evidence is a received message as it came: its signature is checked.",
+        about: """
+            Reports an identity to the operators. Evidence is a received message as it came, group mail too: its signature is \
+            checked. Kept of it is what the signature covers: `messageId`, `from`, `to`, `groupId`, `timestamp`, `nonce`, \
+            `ciphertext` and `sig`. Other fields are dropped. It counts as verified if the server has accepted this message from \
+            `from` for the reporter within the last 14 days. Of one reporter \(Limits.openReportsMax) reports may be open.
+            """,
         route: .service(.auth), rate: Rates.reports,
         fields: CommonFields.privileged + [
             Field("targetId", .whisperID), Field("reason", .choice(Reason.allCases.map(\.rawValue))),
@@ -22,7 +27,10 @@ package struct Report: Sendable {
                 "evidence", .object(MessageReceived.schema), .optional,
                 about: "The payload of a `message_received`."),
         ],
-        refusals: [(.invalidPayload, "The evidence is forged."), (.notFound, "`targetId` is nobody's.")],
+        refusals: [
+            (.invalidPayload, "The evidence is forged."), (.notFound, "`targetId` is nobody's."),
+            (.rateLimited, "Too many reports of this reporter are open."),
+        ],
         samples: [
             CommonFields.sample(#""targetId":"WSP-AAAA-AAAA-AAAA","reason":"spam""#),
             CommonFields.sample(
@@ -30,12 +38,16 @@ package struct Report: Sendable {
                     + MessageReceived.sample),
         ])
 
-    package init(_ payload: Payload) {
+    package init(_ payload: Payload) throws(Payload.Corrupted) {
         let frame = Self.definition
         self.targetID = payload.whisperID(frame.field("targetId"))
         self.reason = Reason(rawValue: payload.text(frame.field("reason")))!
         let note = frame.field("note")
         self.note = payload.has(note) ? payload.text(note) : nil
-        self.evidence = payload.object(frame.field("evidence")).map { SignedEnvelope($0, MessageReceived.places) }
+        if let message = try payload.object(frame.field("evidence")) {
+            self.evidence = try SignedEnvelope(message, MessageReceived.places)
+        } else {
+            self.evidence = nil
+        }
     }
 }

@@ -28,5 +28,7 @@ package struct SendMessage: EnvelopeFrame {
 
     private static let places = SignedEnvelope.Places(in: Self.definition.schema)
 
-    package init(_ payload: Payload) { self.envelope = SignedEnvelope(payload, Self.places) }
+    package init(_ payload: Payload) throws(Payload.Corrupted) {
+        self.envelope = try SignedEnvelope(payload, Self.places)
+    }
 }

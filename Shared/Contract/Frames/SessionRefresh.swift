@@ -6,7 +6,7 @@ package enum SessionRefresh {
             Asks for the next session token, within the last day of the current one. The old one dies on the first use of \
             the new one or after \(Limits.refreshOverlap.components.seconds) s; until then asking again gives the same new one.
             """,
-        route: .service(.auth), passesToken: true, fields: CommonFields.privileged,
+        route: .service(.auth), passesToken: true, rate: Rates.sessionRefresh, fields: CommonFields.privileged,
         samples: [
             #"{"protocolVersion":1,"cryptoVersion":1,"sessionToken":"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"}"#
         ])

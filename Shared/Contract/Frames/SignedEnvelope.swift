@@ -10,6 +10,8 @@ package struct SignedEnvelope: Sendable {
     package let signature: Bytes64
     private let payload: Payload
     private let places: Places
+    /// Without unknown fields.
+    private let attachment: Payload?
 
     /// Where the envelope's fields stand in a schema.
     struct Places: Sendable {
@@ -33,7 +35,7 @@ package struct SignedEnvelope: Sendable {
         }
     }
 
-    init(_ payload: Payload, _ places: Places) {
+    init(_ payload: Payload, _ places: Places) throws(Payload.Corrupted) {
         self.payload = payload
         self.places = places
         self.messageID = payload.uuid(places.messageID)
@@ -42,11 +44,12 @@ package struct SignedEnvelope: Sendable {
         self.groupID = places.groupID.flatMap { payload.has($0) ? payload.groupID($0) : nil }
         self.timestamp = payload.timestamp(places.timestamp)
         self.signature = Bytes64(payload.bytes(places.sig))!
+        self.attachment = try payload.object(places.attachment)
     }
 
     /// The object that the message points to (spec §6.3).
     package var attachmentKey: String? {
-        self.payload.object(self.places.attachment).map { $0.text(Self.objectKey) }
+        self.attachment?.text(Self.objectKey)
     }
 
     private static let objectKey = CommonFields.attachment.index(of: "objectKey")!
@@ -96,11 +99,27 @@ package struct SignedEnvelope: Sendable {
         } else {
             writer.add("reactions", json: "{}".utf8)
         }
-        if payload.has(places.attachment) {
-            writer.add("attachment", places.attachment, of: payload)
+        if let attachment {
+            writer.add("attachment", json: attachment.source)
         } else {
             writer.add("attachment", json: "null".utf8)
         }
+        return writer.finished()
+    }
+
+    /// The payload of `message_received`, less what nobody has signed: only the fields that the signature covers, and `to`, which it
+    /// does not name in group mail. Whoever keeps this compares `to` with what it knows.
+    package func signedPart() -> [UInt8] {
+        let (payload, places) = (self.payload, self.places)
+        var writer = JSONWriter(capacity: payload.withText(places.ciphertext) { $0.count } + 512)
+        writer.add("messageId", self.messageID)
+        writer.add("from", self.from)
+        writer.add("to", self.to)
+        if self.groupID != nil, let groupID = places.groupID { writer.add("groupId", groupID, of: payload) }
+        writer.add("timestamp", self.timestamp)
+        writer.add("nonce", places.nonce, of: payload)
+        writer.add("ciphertext", places.ciphertext, of: payload)
+        writer.add("sig", places.sig, of: payload)
         return writer.finished()
     }
 }

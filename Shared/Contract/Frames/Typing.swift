@@ -7,9 +7,10 @@ package struct Typing: Sendable {
         "typing",
         about: """
             Shows a peer that the caller is writing. Reaches only identities with 1:1 traffic both ways in the last 30 days; \
-            anything else, and more than one in 2 s to the same peer, is dropped without a word.
+            anything else, more than one in 2 s to the same peer, and more than \(Rates.typing.perMinute) a minute \
+            altogether, is dropped without a word.
             """,
-        route: .mailbox(of: "to"),
+        route: .mailbox(of: "to"), rate: Rates.typing,
         fields: CommonFields.privileged + [Field("to", .whisperID), Field("isTyping", .bool)],
         samples: [CommonFields.sample(#""to":"WSP-AAAA-AAAA-AAAA","isTyping":true"#)])
 

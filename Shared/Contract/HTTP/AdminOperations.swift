@@ -42,7 +42,9 @@ package enum AdminOperations {
     private static let report = ObjectSchema([
         Field("id", .uuid), Field("reporterId", .whisperID), Field("targetId", .whisperID),
         Field("reason", .choice(Report.Reason.allCases.map(\.rawValue))),
-        Field("note", .text(Limits.reportNoteCharacters), .optional), Field("evidenceVerified", .bool),
+        Field("note", .text(Limits.reportNoteCharacters), .optional), Field(
+            "evidenceVerified", .bool,
+            about: "The target has signed a message, and the server had accepted it for the reporter. Kept when the evidence is gone."),
         Field("status", .choice(ReportStatus.allCases.map(\.rawValue))), Field("createdAt", .timestamp),
         Field("reviewedAt", .timestamp, .optional),
     ])

@@ -34,7 +34,12 @@ package enum BackupOperations {
             failures: [
                 .init(.invalidPayload, "The body or `If-Match` is not valid."),
                 .init(.invalidPayload, status: 412, "The backup is not the one that `If-Match` names."),
-                .init(.invalidPayload, status: 413, "More than \(Limits.backupBytesMax) bytes of ciphertext."),
+                .init(
+                    .invalidPayload, status: 413,
+                    """
+                    More than \(Limits.backupBytesMax) bytes of ciphertext, or more than \(Limits.strangerBackupBytesMax) of an \
+                    identity without any peer: nobody has written to it and got an answer from it, each within 30 days.
+                    """),
             ]),
         HTTPOperation(
             "getContactsBackup", .get, Self.path, about: "The backup as it was stored.", rate: Rates.backup,

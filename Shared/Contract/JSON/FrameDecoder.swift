@@ -339,10 +339,13 @@ package enum FrameDecoder {
     /// Writes a value that satisfies its type anew, without what the schemas of the objects in it do not know.
     static func appendKnown(
         _ type: FieldType, _ text: UnsafeBufferPointer<UInt8>, at start: Int, to output: inout [UInt8]
-    ) {
+    ) throws(Payload.Corrupted) {
         var cursor = JSONCursor(text, at: start)
-        // The value was checked when the frame was read: nothing in here can throw.
-        try? Self.appendKnown(type, &cursor, to: &output)
+        do throws(JSONCursor.Malformed) {
+            try Self.appendKnown(type, &cursor, to: &output)
+        } catch {
+            throw Payload.Corrupted()
+        }
     }
 
     private static func appendKnown(

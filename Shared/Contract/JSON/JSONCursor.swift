@@ -122,10 +122,16 @@ struct JSONCursor {
             case UInt8(ascii: "t"): output.append(0x09)
             case UInt8(ascii: "u"):
                 // `string()` has checked digits and surrogate pairs.
-                guard var scalar = try? cursor.hexUnit() else { return output }
+                guard var scalar = try? cursor.hexUnit() else {
+                    assertionFailure("a string was not checked before it was read")
+                    return output
+                }
                 if (0xD800..<0xDC00).contains(scalar) {
                     cursor.position += 2
-                    guard let low = try? cursor.hexUnit() else { return output }
+                    guard let low = try? cursor.hexUnit() else {
+                        assertionFailure("a string was not checked before it was read")
+                        return output
+                    }
                     scalar = 0x10000 + (scalar - 0xD800) << 10 + (low - 0xDC00)
                 }
                 if let scalar = Unicode.Scalar(scalar) { output.append(contentsOf: UTF8.encode(scalar)!) }

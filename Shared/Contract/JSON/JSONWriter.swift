@@ -125,10 +125,10 @@ package struct JSONWriter {
         }
     }
 
-    /// A field of a checked payload, under its own name.
+    /// A field of a checked payload, under its own name. For fields whose type has no objects in it.
     package mutating func add(_ name: StaticString, _ field: Int, of payload: Payload) {
         self.name(name)
-        payload.appendJSON(field, to: &self.bytes)
+        payload.appendWritten(field, to: &self.bytes)
     }
 
     package static func append(string: String, to output: inout [UInt8]) {

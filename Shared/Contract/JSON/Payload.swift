@@ -25,6 +25,12 @@ package struct Payload: Sendable {
         var isPresent: Bool { !self.raw.isEmpty && !self.isNull }
     }
 
+    /// A value that satisfied its type when the frame was read does not when it is read again: a bug of ours, never the
+    /// client's fault. Whoever catches it logs an error and answers INTERNAL_ERROR.
+    package struct Corrupted: Error, Equatable {
+        package init() {}
+    }
+
     package func has(_ field: Int) -> Bool { self.slots[field].isPresent }
     /// The field was given as `null`.
     package func isNull(_ field: Int) -> Bool { self.slots[field].isNull }
@@ -57,58 +63,75 @@ package struct Payload: Sendable {
     }
 
     /// A list of ids, in the order given; empty if the field is absent.
-    package func whisperIDs(_ field: Int) -> [WhisperID] {
+    package func whisperIDs(_ field: Int) throws(Corrupted) -> [WhisperID] {
         var ids: [WhisperID] = []
-        self.forEachElement(field) { cursor throws(JSONCursor.Malformed) in
+        try self.forEachElement(field) { cursor throws(JSONCursor.Malformed) in
             let text = cursor.unescape(try cursor.string().content)
-            if let id = WhisperID(ascii: text) { ids.append(id) }
+            guard let id = WhisperID(ascii: text) else { throw JSONCursor.Malformed() }
+            ids.append(id)
         }
         return ids
     }
 
     /// A list of objects, each a payload of the element's schema; empty if the field is absent.
-    package func objects(_ field: Int) -> [Payload] {
+    package func objects(_ field: Int) throws(Corrupted) -> [Payload] {
         guard case .array(of: .object(let schema), _) = self.schema.fields[field].type else { return [] }
         var objects: [Payload] = []
-        self.forEachElement(field) { cursor throws(JSONCursor.Malformed) in
+        try self.forEachElement(field) { cursor throws(JSONCursor.Malformed) in
             _ = cursor.peek()
             let start = cursor.position
             try cursor.skip()
             let object = Array(cursor.text[start..<cursor.position])
-            if let payload = try? FrameDecoder.payload(bare: object, schema: schema) { objects.append(payload) }
+            do throws(PayloadViolation) {
+                objects.append(try FrameDecoder.payload(bare: object, schema: schema))
+            } catch {
+                throw JSONCursor.Malformed()
+            }
         }
         return objects
     }
 
     /// An object, as a payload of its own schema.
-    package func object(_ field: Int) -> Payload? {
+    package func object(_ field: Int) throws(Corrupted) -> Payload? {
         guard self.has(field), case .object(let schema) = self.schema.fields[field].type else { return nil }
         var json: [UInt8] = []
-        self.appendJSON(field, to: &json)
-        return try? FrameDecoder.payload(bare: json, schema: schema)
+        try self.appendJSON(field, to: &json)
+        do throws(PayloadViolation) {
+            return try FrameDecoder.payload(bare: json, schema: schema)
+        } catch {
+            throw Corrupted()
+        }
     }
 
-    /// `body` must consume each element. The list was checked when the frame was read: nothing in here can throw.
+    /// `body` must consume each element.
     private func forEachElement(
         _ field: Int, _ body: (inout JSONCursor) throws(JSONCursor.Malformed) -> Void
-    ) {
+    ) throws(Corrupted) {
         guard self.has(field) else { return }
-        self.source.withUnsafeBufferPointer { text in
-            var cursor = JSONCursor(text, at: Int(self.slots[field].raw.lowerBound))
-            try? cursor.elements(depth: 0, body)
+        do throws(JSONCursor.Malformed) {
+            try self.source.withUnsafeBufferPointer { text throws(JSONCursor.Malformed) in
+                var cursor = JSONCursor(text, at: Int(self.slots[field].raw.lowerBound))
+                try cursor.elements(depth: 0, body)
+            }
+        } catch {
+            throw Corrupted()
         }
     }
 
     /// Appends the value as JSON, with unknown fields left out.
-    package func appendJSON(_ field: Int, to output: inout [UInt8]) {
+    package func appendJSON(_ field: Int, to output: inout [UInt8]) throws(Corrupted) {
         let slot = self.slots[field]
-        if slot.hasUnknownFields {
-            self.source.withUnsafeBufferPointer {
-                FrameDecoder.appendKnown(
-                    self.schema.fields[field].type, $0, at: Int(slot.raw.lowerBound), to: &output)
-            }
-            return
+        guard slot.hasUnknownFields else { return self.appendWritten(field, to: &output) }
+        try self.source.withUnsafeBufferPointer { text throws(Corrupted) in
+            try FrameDecoder.appendKnown(
+                self.schema.fields[field].type, text, at: Int(slot.raw.lowerBound), to: &output)
         }
+    }
+
+    /// Appends the value as JSON. For fields whose type has no objects in it.
+    func appendWritten(_ field: Int, to output: inout [UInt8]) {
+        let slot = self.slots[field]
+        assert(!slot.hasUnknownFields, "an object is relayed with fields that nobody knows")
         if slot.isInScratch && slot.isPlain {
             output.append(UInt8(ascii: "\""))
             output.append(contentsOf: self.scratch[Int(slot.text.lowerBound)..<Int(slot.text.upperBound)])
@@ -119,7 +142,7 @@ package struct Payload: Sendable {
     }
 
     /// The payload as a JSON object with only its known, present fields, except those named.
-    package func json(without excluded: [String] = []) -> [UInt8] {
+    package func json(without excluded: [String] = []) throws(Corrupted) -> [UInt8] {
         var output: [UInt8] = [UInt8(ascii: "{")]
         output.reserveCapacity(self.source.count)
         for index in self.schema.fields.indices {
@@ -129,7 +152,7 @@ package struct Payload: Sendable {
             output.append(UInt8(ascii: "\""))
             output.append(contentsOf: field.nameBytes)
             output.append(contentsOf: "\":".utf8)
-            self.appendJSON(index, to: &output)
+            try self.appendJSON(index, to: &output)
         }
         output.append(UInt8(ascii: "}"))
         return output

@@ -45,7 +45,7 @@ package enum CallFrames {
         "turn_credentials", about: "Relays, and credentials for them.", answers: ["get_turn_credentials"],
         fields: [
             Field("urls", .array(of: .text(1...512), count: 1...16)),
-            Field("username", .text(1...128), about: "`{unix expiry}:{random pseudonym}`."),
+            Field("username", .text(1...128), about: "`{unix expiry}:{pseudonym}`. The same within an hour."),
             Field("credential", .base64(20...20), about: "HMAC-SHA1 of the user name."),
             Field("ttl", .integer(1...Int64.max), about: "In seconds."),
         ],

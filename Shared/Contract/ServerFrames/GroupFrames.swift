@@ -23,7 +23,8 @@ package enum GroupFrames {
         "group_event",
         about: """
             A group is new or has changed: for the one who did it, with `requestId`, for all members, and for whoever was \
-            removed. A member who was away gets the latest one of each group when binding.
+            removed. A member who was away gets the latest one of each group when binding: those of own groups first, and more when \
+            these are confirmed. They wait for 30 days.
             """,
         answers: ["group_create", "group_update"],
         fields: [
@@ -35,8 +36,19 @@ package enum GroupFrames {
         ])
 
     package static let groups = ServerFrameDefinition(
-        "groups", about: "The groups that the caller is a member of. With more than 12,000 members in all, those that changed longest ago are left out.",
+        "groups",
+        about: """
+            A page of the groups that the caller is a member of: first those that it owns, then those where it is an admin, then \
+            the rest; each part by age of membership, the oldest first. It also ends before the whole frame would pass \
+            \(Limits.pageBytesMax) bytes. A group where the caller's role changes meanwhile may come twice.
+            """,
         answers: ["group_list"],
-        fields: [Field("groups", .array(of: .object(Self.group), count: 0...Int.max))],
-        samples: [#"{"groups":[\#(Self.sample)]}"#])
+        fields: [
+            Field("groups", .array(of: .object(Self.group), count: 0...Limits.groupListMax)),
+            Field("nextCursor", .text(Limits.cursorCharacters), .optional, about: "Only when there is more."),
+        ],
+        samples: [
+            #"{"groups":[\#(Self.sample)]}"#,
+            #"{"groups":[\#(Self.sample)],"nextCursor":"g2-3d6f1f0e8a554c7e9d550c4b7d1f2a61192cc091400000000000000002a"}"#,
+        ])
 }

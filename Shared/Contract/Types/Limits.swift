@@ -35,6 +35,17 @@ package enum Limits {
     package static let refreshOverlap = Duration.seconds(120)
     package static let timestampSkewMilliseconds: Int64 = 600_000
 
+    /// What may wait in one mailbox, in messages and in bytes of stored payload (contract §13a): in all, from one sender who is not
+    /// the recipient's peer, and from all such senders together.
+    package static let mailboxMessagesMax = 100_000
+    package static let mailboxBytesMax = 1 << 30
+    package static let strangerMessagesMax = 500
+    package static let strangerBytesMax = 16 << 20
+    package static let strangersMessagesMax = 20_000
+    package static let strangersBytesMax = 256 << 20
+    /// When a message that a mailbox has no room for may be tried again (contract §13a: at least 60 s).
+    package static let mailboxRetryAfter = Duration.seconds(60)
+
     /// No frame, ping or pong from the client for this long closes its connection (4008).
     package static let idleTimeout = Duration.seconds(90)
     package static let serverPingInterval = Duration.seconds(25)
@@ -52,6 +63,19 @@ package enum Limits {
     package static let reactionCharacters = 1...32
     package static let groupMembersMax = 256
     package static let groupTitleCharacters = 1...64
+    /// Groups in one `groups` frame, also if no limit was asked for (contract §6).
+    package static let groupListMax = 100
+    /// Groups that one identity owns, and groups that it is in (contract §13a). Operators may change these four.
+    package static let groupsOwnedMax = 200
+    package static let groupsJoinedMax = 1_000
+    /// Groups that an identity is in because somebody added it who was not its peer (contract §13a).
+    package static let groupsByStrangersMax = 100
+    /// Additions, in 24 hours, by one identity of identities that are not its peers (contract §13a).
+    package static let groupStrangersPerDayMax = 50
+    /// How long a `group_event` waits for a member who is away (contract §13a).
+    package static let groupEventTTL = Duration.seconds(30 * 86_400)
+    /// Payloads of `group_event`, in bytes, that a client is sent before it confirms some. A larger one goes alone.
+    package static let groupEventsBytesMax = 64_000
 
     /// How long a call rings before both sides are told `timeout` (contract §7).
     package static let callRingTime = Duration.seconds(45)
@@ -65,6 +89,8 @@ package enum Limits {
 
     package static let reportNoteCharacters = 0...1_000
     package static let banReasonCharacters = 1...1_000
+    /// Reports of one reporter that nobody has reviewed yet: bounds what one can make operators keep (contract §13a).
+    package static let openReportsMax = 20
 
     /// Encrypted attachments, in bytes, by the class of their content type.
     package static let imageBytesMax: Int64 = 15_000_000
@@ -84,6 +110,8 @@ package enum Limits {
 
     /// Ciphertext of a contacts backup, in bytes.
     package static let backupBytesMax = 1_024 * 1_024
+    /// The same for an identity without any peer: whoever makes many identities cannot store much (contract §13a).
+    package static let strangerBackupBytesMax = 64 * 1_024
     /// `If-Match`, with all the versions that it names.
     package static let ifMatchCharacters = 1...1_000
 }

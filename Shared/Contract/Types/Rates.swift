@@ -42,12 +42,17 @@ package enum Rates {
     package static let presign = Rate("presign", 60, burst: 60)
     package static let reports = Rate("report", 10, burst: 10)
     package static let ringing = Rate("ringing", 60, burst: 60)
+    package static let sessionRefresh = Rate("session_refresh", 10, burst: 10)
+    /// Beyond it the frame is dropped without a word (contract §13a).
+    package static let typing = Rate("typing", 120, burst: 120)
+    /// Tokens that are nobody's, in frames and over HTTP (contract §13a).
+    package static let unknownTokens = Rate("unknown_token", 60, burst: 60, per: .address)
     /// Counted per role instead of per address: operators come through the same balancer. Wrong tokens are one role.
     package static let admin = Rate("admin", 600, burst: 600, per: .address, failsClosed: true)
 
     package static let all = [
         Self.register, Self.connections, Self.sendMessage, Self.groupEnvelopes, Self.receipts, Self.fetchPending,
         Self.updateTokens, Self.groups, Self.calls, Self.iceCandidates, Self.turnCredentials, Self.keys, Self.backup,
-        Self.presign, Self.reports, Self.admin, Self.ringing,
+        Self.presign, Self.reports, Self.admin, Self.ringing, Self.sessionRefresh, Self.typing, Self.unknownTokens,
     ]
 }

@@ -53,6 +53,10 @@ package struct FrameFuzzer {
             case .differ: break
             case .cursor(let name):
                 set(name, self.random.one(of: [#""p1-0""#, #""p1-2a""#, #""p1-7fffffffffffffff""#, #""p1-fffffffffffffff""#]))
+            case .groupCursor(let name):
+                let middle = String(repeating: "0", count: 43)
+                set(name, self.random.one(of: [#""g0-\#(middle)0000000000000000""#, #""g2-\#(middle)7fffffffffffffff""#,
+                    #""g1-\#(middle)8000000000000000""#]))
             case .bounded(let name, _, _, _): set(name, self.value(of: .base64(1...60)))
             }
         }

@@ -61,6 +61,9 @@ package enum JSONSchema {
             case .cursor(let name):
                 let pattern: Document = "^p1-(0|[1-9a-f][0-9a-f]{0,14}|[1-7][0-9a-f]{15})$"
                 all.append(.member("properties", .member(name, .member("pattern", pattern))))
+            case .groupCursor(let name):
+                let pattern: Document = "^g[0-2]-[0-9a-f]{43}[0-7][0-9a-f]{15}$"
+                all.append(.member("properties", .member(name, .member("pattern", pattern))))
             }
         }
         return Document.members([

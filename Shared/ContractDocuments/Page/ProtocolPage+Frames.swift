@@ -46,8 +46,8 @@ extension ProtocolPage {
             title: "Calls",
             opening: """
                 The server carries signed signalling; media goes from device to device, through a relay if need be. Offer, answer and candidates
-                travel in `ciphertext`. Whoever is already in a call, ringing included, is busy: the caller gets `call_end`. Of two calls that
-                cross, the one with the lower `callId` lives.
+                travel in `ciphertext`. Whoever is already in a call, ringing included, is busy: the caller gets `call_end`. Whose phone rings
+                may call out all the same, and the ringing call goes on. Of two calls that cross, the one with the lower `callId` lives.
                 """,
             client: ["call_initiate", "call_answer", "call_ice_candidate", "call_end", "get_turn_credentials"],
             server: ["call_incoming", "call_ringing", "call_answer", "call_ice_candidate", "call_end", "turn_credentials"]),
@@ -91,7 +91,7 @@ extension ProtocolPage {
             case .differ(let a, let b): "- `\(a)` must not be the same as `\(b)`."
             case .bounded(let name, let bytes, let kind, let word):
                 "- `\(name)` stands for at most \(bytes.grouped) bytes when `\(kind)` is `\(word)`."
-            case .cursor: nil
+            case .cursor, .groupCursor: nil
             }
         }.joined(separator: "\n")
     }

@@ -12,6 +12,8 @@ extension ProtocolPage {
                 """
                 On the same public origin as the WebSocket. `Authorization: Bearer {token}` carries the session token. Bodies are JSON.
                 Failures have one form, `{"error": CODE, "message": text}`, and with 429 a `Retry-After` in seconds.
+                Tokens that are nobody's are counted for each address. One that has used up its rate hears 429 for every token that was not used
+                lately, before anything is looked up.
                 """, [.clients, .both]),
             section(
                 "\(number + 2). For operators",

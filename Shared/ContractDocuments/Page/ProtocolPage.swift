@@ -107,6 +107,10 @@ package enum ProtocolPage {
             ["frames of one connection", "\(Limits.framesPerSecond) per second, bursts of \(Limits.framesBurst)"],
             ["open connections from one address to one gateway", "\(Limits.connectionsPerAddressMax)"],
             ["members of a group", "\(Limits.groupMembersMax)"],
+            ["groups that an identity owns; is in; is in because a stranger added it", "\(Limits.groupsOwnedMax); \(Limits.groupsJoinedMax.grouped); \(Limits.groupsByStrangersMax)"],
+            ["additions to groups of identities that are not the actor's peers", "\(Limits.groupStrangersPerDayMax) in 24 h"],
+            ["groups in a page; `groups`, the whole frame", "1..\(Limits.groupListMax), \(Limits.groupListMax) unless asked otherwise; \(Limits.pageBytesMax.grouped) bytes"],
+            ["group events wait; before some are confirmed", "\(Limits.groupEventTTL.components.seconds / 86_400) d; \(Limits.groupEventsBytesMax.grouped) bytes of payloads"],
             ["encrypted file: image/*, audio/*, other", "\(Int(Limits.imageBytesMax).grouped), \(Int(Limits.audioBytesMax).grouped), \(Int(Limits.fileBytesMax).grouped) bytes"],
             ["ciphertext of a contacts backup", "\(Limits.backupBytesMax.grouped) bytes"],
         ]))

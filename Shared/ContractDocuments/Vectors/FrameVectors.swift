@@ -125,6 +125,9 @@ package enum FrameVectors {
                 return self.form("\(frame.type).\(name) is too long for \(word)", long, field: name)
             case .cursor(let name):
                 return self.form("\(frame.type).\(name) is none of ours", draft.with(name, #""p1-007""#), field: name)
+            case .groupCursor(let name):
+                let foreign = "\"g3-\(String(repeating: "0", count: 59))\""
+                return self.form("\(frame.type).\(name) is none of ours", draft.with(name, foreign), field: name)
             }
         }
     }

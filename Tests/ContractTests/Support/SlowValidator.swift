@@ -81,6 +81,12 @@ enum SlowValidator {
             guard !cursor.isEmpty else { return true }
             guard cursor.hasPrefix("p1-"), let after = Int64(cursor.dropFirst(3), radix: 16), after >= 0 else { return false }
             return cursor == "p1-" + String(after, radix: 16)
+        case "group_list":
+            let cursor = Array(text("cursor").utf8)
+            guard !cursor.isEmpty else { return true }
+            let digits = Set("0123456789abcdef".utf8)
+            return cursor.count == 62 && cursor[0] == UInt8(ascii: "g") && Set("012".utf8).contains(cursor[1])
+                && cursor[2] == UInt8(ascii: "-") && cursor[3...].allSatisfy { digits.contains($0) } && cursor[46] < UInt8(ascii: "8")
         default: return true
         }
     }
