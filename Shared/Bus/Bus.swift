@@ -27,6 +27,10 @@ package enum BusLimits {
     /// Entries kept in one stream; beyond it the oldest are dropped by the server. A dropped Job was never
     /// acknowledged, so its sender retries. The producer sheds load long before (`depth(of:)`).
     package static let streamEntriesMax = 100_000
+    /// Bytes of Jobs that one `read` holds, whatever stands in the streams: a router's container has 256 MiB, and holds several
+    /// times what it reads. Larger than one entry of the longest frame from each partition, so that a read of one entry from each
+    /// stream is never cut, and no stream has to wait for the others for ever.
+    package static let readBytesMax = 24 * 1_024 * 1_024
 }
 
 /// The position of a Job in its stream: the server's clock in milliseconds, and a counter within one.
@@ -62,10 +66,13 @@ package struct StreamEntry: Sendable {
 package struct StreamBatch: Sendable {
     package var stream: String
     package var entries: [StreamEntry]
+    /// More was asked for and there, and had no room (`BusLimits.readBytesMax`). `entries` may be empty then.
+    package var isCut: Bool
 
-    package init(stream: String, entries: [StreamEntry]) {
+    package init(stream: String, entries: [StreamEntry], isCut: Bool = false) {
         self.stream = stream
         self.entries = entries
+        self.isCut = isCut
     }
 }
 
@@ -79,7 +86,8 @@ package protocol JobBus: Sendable {
     func append(_ bytes: [UInt8], to stream: String) async throws(BusError)
 
     /// Reads what stands behind each position, waiting up to `patience` for the first entry.
-    /// For streams with one reader: nothing is marked as taken, the position is the reader's own.
+    /// For streams with one reader: nothing is marked as taken, the position is the reader's own. No more than
+    /// `BusLimits.readBytesMax` is kept of what comes; the rest is for the next read, and `isCut` says so.
     /// - Parameters:
     ///   - positions: streams and the last entry already read of each (`.start` for all).
     ///   - limit: entries per stream.
@@ -111,6 +119,20 @@ package protocol JobBus: Sendable {
 
     /// The time in milliseconds by the clock that numbers entries (`EntryID.milliseconds`).
     func time() async throws(BusError) -> UInt64
+
+    /// Waits by a timer of the bus's own thread. A caller that runs there is not woken through other threads, as by `Task.sleep`.
+    /// - Throws: when the task is cancelled.
+    func pause(for time: Duration) async throws(CancellationError)
+}
+
+extension JobBus {
+    package func pause(for time: Duration) async throws(CancellationError) {
+        do {
+            try await Task.sleep(for: time)
+        } catch {
+            throw CancellationError()
+        }
+    }
 }
 
 package protocol NoticeBus: Sendable {
@@ -147,6 +169,8 @@ package protocol KeyBus: Sendable {
     /// Counts one use of a rate under `key`, for all processes together, by the server's clock (see `Pace`).
     /// - Returns: `nil` if it is allowed now, else the milliseconds until the next one is.
     func admit(_ key: KeyName, _ allowance: Allowance) async throws(BusError) -> Int64?
+    /// Takes several uses of a rate under `key` at once, by the same count as `admit`. The process gives them out.
+    func lease(_ key: KeyName, _ request: RateRequest) async throws(BusError) -> RateGrant
     /// Makes keys live longer. Does not wait; keys that do not exist stay so.
     func touchSoon(_ keys: [KeyName], for timeToLive: Duration)
 }

@@ -43,6 +43,17 @@ extension RedisBus {
         return wait > 0 ? Int64(wait) : nil
     }
 
+    package func lease(_ key: KeyName, _ request: RateRequest) async throws(BusError) -> RateGrant {
+        try await self.ask(.lease(key.name, request)) { cursor throws(BusError) in
+            guard try cursor.array() == 4 else { throw .refused("an answer of an unknown form") }
+            let (uses, wait) = (try cursor.integer(), try cursor.integer())
+            guard let rest = Double(try cursor.string()), let record = UInt64(try cursor.string()) else {
+                throw .refused("an answer of an unknown form")
+            }
+            return RateGrant(uses: uses, wait: Int64(wait), rest: rest, record: record)
+        }
+    }
+
     package func touchSoon(_ keys: [KeyName], for timeToLive: Duration) {
         for key in keys { self.send(.touch(key.name, timeToLive: timeToLive), .nobody) }
     }

@@ -27,6 +27,7 @@ enum RedisCommand: Sendable {
     case touch(String, timeToLive: Duration)
     case time
     case admit(String, Allowance)
+    case lease(String, RateRequest)
     // Publish/subscribe
     case publish([UInt8], channel: String)
     /// Answered once per channel.
@@ -37,6 +38,11 @@ enum RedisCommand: Sendable {
 }
 
 extension RedisCommand {
+    /// Bytes of text that are kept of its answer. Redis counts entries and not bytes: what one read brings is bounded here.
+    var textMax: Int {
+        if case .read = self { BusLimits.readBytesMax } else { .max }
+    }
+
     /// `Pace.admit`, in the server.
     /// KEYS[1] the subject's time of rest, milliseconds as text; ARGV[1] milliseconds that one use takes; ARGV[2] milliseconds
     /// that may be used ahead. Returns 0, or the milliseconds to wait.
@@ -46,11 +52,39 @@ extension RedisCommand {
     private static let admission = """
         local t = redis.call('TIME')
         local now = t[1] * 1000 + math.floor(t[2] / 1000)
-        local rest = math.max(tonumber(redis.call('GET', KEYS[1]) or 0), now) + tonumber(ARGV[1])
+        local text = redis.call('GET', KEYS[1]) or ''
+        local rest = math.max(tonumber(string.match(text, '^[%d.]+') or 0), now) + tonumber(ARGV[1])
         local excess = rest - now - tonumber(ARGV[2])
         if excess >= 1 then return math.ceil(excess) end
-        redis.call('SET', KEYS[1], string.format('%.3f', rest), 'PX', math.ceil(rest - now))
+        local record = string.match(text, ':.*') or ''
+        redis.call('SET', KEYS[1], string.format('%.3f', rest) .. record, 'PX', math.ceil(rest - now))
         return 0
+        """
+
+    /// `SharedPace.grant`, in the server. The value is the time of rest, and `:record:restoredUntil` if it was leased from.
+    /// ARGV: step, ahead, uses, known, record, uncounted, as in `RateRequest`.
+    private static let grant = """
+        local t = redis.call('TIME')
+        local now = t[1] * 1000 + math.floor(t[2] / 1000)
+        local step, last = tonumber(ARGV[1]), now + tonumber(ARGV[2])
+        local uses, known, uncounted = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[6])
+        local text = redis.call('GET', KEYS[1]) or ''
+        local rest = math.max(tonumber(string.match(text, '^[%d.]+') or 0), now) + uncounted
+        local record, told = string.match(text, ':(%d+):([%d.]+)$')
+        if not record then record, told = t[1] .. string.format('%06d', t[2]), 0 end
+        told = tonumber(told)
+        if record ~= ARGV[5] and known > 0 then
+            rest = rest + math.max(0, now + known - math.max(told, tonumber(record) / 1000))
+            told = math.max(told, now + known)
+        end
+        rest = math.min(rest, last)
+        local granted = math.max(0, math.min(uses, math.ceil((last - rest + 1) / step) - 1))
+        rest = rest + granted * step
+        local excess = rest + step - last
+        if rest > now then
+            redis.call('SET', KEYS[1], string.format('%.3f:%s:%.3f', rest, record, told), 'PX', math.ceil(rest - now))
+        end
+        return {granted, excess < 1 and 0 or math.ceil(excess), string.format('%.3f', rest - now), record}
         """
 
     func write(into buffer: inout ByteBuffer) {
@@ -164,6 +198,18 @@ extension RedisCommand {
             buffer.writeWord(key)
             buffer.writeWord("\(allowance.step)")
             buffer.writeWord("\(allowance.ahead)")
+
+        case .lease(let key, let request):
+            buffer.writeCommand("EVAL", words: 10)
+            buffer.writeWord(Self.grant)
+            buffer.writeWord(1)
+            buffer.writeWord(key)
+            buffer.writeWord("\(request.allowance.step)")
+            buffer.writeWord("\(request.allowance.ahead)")
+            buffer.writeWord(request.uses)
+            buffer.writeWord("\(request.known)")
+            buffer.writeWord("\(request.record)")
+            buffer.writeWord("\(request.uncounted)")
 
         case .touch(let key, let timeToLive):
             buffer.writeCommand("PEXPIRE", words: 3)

@@ -27,7 +27,7 @@ final class RedisConnection: ChannelInboundHandler {
     private var flushIsDue = false
     private var isFlushing = false
     /// Commands without an answer, oldest first.
-    private var waiting: Deque<ReplyHandler> = []
+    private var waiting: Deque<(handler: ReplyHandler, textMax: Int)> = []
 
     private var watch = AnswerWatch()
     private var nextLook: Scheduled<Void>?
@@ -60,13 +60,13 @@ final class RedisConnection: ChannelInboundHandler {
             self.outbox.readableBytes < BusLimits.bytesWaitingMax
         else { return handler.fail(.full) }
         command.write(into: &self.outbox)
-        self.expect(handler)
+        self.expect(handler, textMax: command.textMax)
         self.flushSoon()
     }
 
     /// Says that one more answer will come for the command just sent.
-    func expect(_ handler: ReplyHandler) {
-        self.waiting.append(handler)
+    func expect(_ handler: ReplyHandler, textMax: Int = .max) {
+        self.waiting.append((handler, textMax))
         self.watch.issued &+= 1
     }
 
@@ -131,15 +131,19 @@ final class RedisConnection: ChannelInboundHandler {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         guard self.isOpen else { return }
         let isProtocol = self.unwrapInboundIn(data).withUnsafeReadableBytes { bytes in
-            self.reader.feed(bytes) { reply in
+            self.limitText()
+            return self.reader.feed(bytes) { reply in
                 if let onNews = self.onNews, onNews(reply) { return self.isOpen }
-                guard let handler = self.waiting.popFirst() else { return false }
-                handler.hear(reply)
+                guard let waiting = self.waiting.popFirst() else { return false }
+                self.limitText()
+                waiting.handler.hear(reply)
                 return self.isOpen
             }
         }
         if !isProtocol { self.close() }
     }
+
+    private func limitText() { self.reader.limitText(to: self.waiting.first?.textMax ?? .max) }
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {
         if context.channel.isWritable { self.flush() }
@@ -161,7 +165,7 @@ final class RedisConnection: ChannelInboundHandler {
         let unanswered = self.waiting
         self.waiting = []
         self.outbox.clear()
-        for handler in unanswered { handler.fail(.unavailable) }
+        for waiting in unanswered { waiting.handler.fail(.unavailable) }
         self.onClose?()
         self.onClose = nil
         self.onNews = nil

@@ -10,10 +10,14 @@ struct Reply: Sendable {
         case integer(Int)
         case null
         case error(Range<Int>)
+        /// A string that had no room.
+        case omitted
     }
 
     private(set) var tokens: [Token] = []
     private(set) var text: [UInt8] = []
+    /// Bytes of `text` beyond which strings are left out (`RedisCommand.textMax`).
+    var textMax = Int.max
 
     mutating func append(_ token: Token) {
         self.tokens.append(token)
@@ -21,9 +25,18 @@ struct Reply: Sendable {
 
     mutating func append(text bytes: UnsafeRawBufferPointer, isError: Bool) {
         let start = self.text.count
+        // Names and ids are short and always kept; so is the first string, or a read could never get past it.
+        guard isError || bytes.count <= Self.shortText || start + bytes.count <= self.textMax || start < Self.firstText else {
+            return self.tokens.append(.omitted)
+        }
         self.text.append(contentsOf: bytes)
         self.tokens.append(isError ? .error(start..<self.text.count) : .text(start..<self.text.count))
     }
+
+    /// Bytes of the longest name or id.
+    private static let shortText = 64
+    /// Bytes of names and ids that stand in front of the first entry of a read.
+    private static let firstText = 1_024
 
     mutating func clear() {
         let tokenBytes = self.tokens.capacity * MemoryLayout<Token>.stride
@@ -121,14 +134,20 @@ struct ReplyCursor {
         batches.reserveCapacity(streams)
         for _ in 0..<streams {
             guard try self.array() == 2 else { throw Self.surprise }
-            batches.append(StreamBatch(stream: try self.string(), entries: try self.entries()))
+            let stream = try self.string()
+            let (entries, isCut) = try self.entriesKept()
+            batches.append(StreamBatch(stream: stream, entries: entries, isCut: isCut))
         }
         return batches
     }
 
-    mutating func entries() throws(BusError) -> [StreamEntry] {
-        guard let count = try self.array() else { return [] }
+    mutating func entries() throws(BusError) -> [StreamEntry] { try self.entriesKept().entries }
+
+    /// - Returns: the entries in front of the first one that was left out, and whether there is one.
+    private mutating func entriesKept() throws(BusError) -> (entries: [StreamEntry], isCut: Bool) {
+        guard let count = try self.array() else { return ([], false) }
         var entries: [StreamEntry] = []
+        var isCut = false
         entries.reserveCapacity(count)
         for _ in 0..<count {
             // A null stands for an entry that was removed meanwhile.
@@ -136,9 +155,22 @@ struct ReplyCursor {
             guard parts == 2 else { throw Self.surprise }
             let id = try self.entryID()
             guard let fields = try self.array() else { continue }
-            guard fields == 2, try self.isText("d"), let bytes = try self.bytes() else { throw Self.surprise }
-            entries.append(StreamEntry(id: id, bytes: bytes))
+            guard fields == 2, try self.isText("d") else { throw Self.surprise }
+            if try self.isOmitted() {
+                isCut = true
+                continue
+            }
+            guard let bytes = try self.bytes() else { throw Self.surprise }
+            // What stands behind an entry that was left out must not be handled before it.
+            if !isCut { entries.append(StreamEntry(id: id, bytes: bytes)) }
         }
-        return entries
+        return (entries, isCut)
+    }
+
+    /// - Returns: whether a string was left out here. It is passed then.
+    private mutating func isOmitted() throws(BusError) -> Bool {
+        guard self.position < self.reply.tokens.count, case .omitted = self.reply.tokens[self.position] else { return false }
+        self.position += 1
+        return true
     }
 }

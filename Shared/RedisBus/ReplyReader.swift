@@ -27,6 +27,9 @@ final class ReplyReader {
         self.functions.deallocate()
     }
 
+    /// Bytes of text beyond which the answer under way, or the next one, is kept without its strings.
+    func limitText(to bytes: Int) { self.reply.pointee.textMax = bytes }
+
     /// - Parameter each: called for each answer that is complete. Reading goes on while it returns true.
     /// - Returns: false if the bytes are not Redis protocol; the reader is then of no further use.
     func feed(_ bytes: UnsafeRawBufferPointer, each: (borrowing Reply) -> Bool) -> Bool {

@@ -78,4 +78,41 @@ import Testing
             #expect(wait ?? 0 > 60_000)
         }
     }
+
+    @Test(arguments: BusKind.present)
+    func usesAreLeasedInChunksByTheSameCount(kind: BusKind) async throws {
+        try await kind.run { test in
+            let (key, allowance) = (KeyName("ratelimit:somebody:test"), Allowance(perMinute: 6))
+            #expect(try await test.bus.admit(key, allowance) == nil)
+            let first = try await test.bus.lease(key, RateRequest(allowance, uses: 4))
+            #expect(first.uses == 4 && first.wait == 0 && (49_000...50_000).contains(first.rest))
+            #expect(try await test.bus.admit(key, allowance) == nil)
+            #expect(try await test.bus.admit(key, allowance) != nil)
+            let again = RateRequest(allowance, uses: 4, known: 60_000, record: first.record)
+            let second = try await test.bus.lease(key, again)
+            #expect(second.uses == 0 && (1...10_000).contains(second.wait) && second.record == first.record)
+            #expect(second.rest <= 60_000)
+        }
+    }
+
+    /// Three processes knew what was lost, one of them most. A fourth has begun anew, and one has counted by itself.
+    @Test(arguments: BusKind.present)
+    func whatTheServerLostIsToldAnew(kind: BusKind) async throws {
+        try await kind.run { test in
+            let (key, allowance) = (KeyName("ratelimit:somebody:test"), Allowance(perMinute: 60))
+            let lost = try await test.bus.lease(key, RateRequest(allowance, uses: 40))
+            try await test.forgetEverything()
+            let anew = try await test.bus.lease(key, RateRequest(allowance, uses: 5))
+            #expect(anew.uses == 5 && anew.record != lost.record)
+            for known in [20_000.0, 40_000, 30_000] {
+                _ = try await test.bus.lease(key, RateRequest(allowance, uses: 0, known: known, record: lost.record))
+            }
+            let own = RateRequest(allowance, uses: 0, record: anew.record, uncounted: 5_000)
+            let alone = try await test.bus.lease(key, own)
+            #expect((45_000...51_000).contains(alone.rest))
+            let many = RateRequest(allowance, uses: 60, known: alone.rest, record: alone.record)
+            let rest = try await test.bus.lease(key, many)
+            #expect((9...15).contains(rest.uses))
+        }
+    }
 }

@@ -84,6 +84,8 @@ import Testing
             #expect(try await bus.get(KeyName("presence:A")) == nil)
             #expect(try await bus.get([KeyName("ratelimit:A:send"), KeyName("session:aa")]) == [nil, nil])
             #expect(try await bus.admit(KeyName("ratelimit:A:register"), Allowance(perMinute: 6)) == nil)
+            let lease = RateRequest(Allowance(perMinute: 6), uses: 2)
+            #expect(try await bus.lease(KeyName("ratelimit:A:send"), lease).uses == 2)
             let ear = Ear(on: bus, channels: ["node:1", "nodes"])
             #expect(await ear.next() == "listening")
             await ear.close()

@@ -72,6 +72,7 @@ extension Reply.Token {
         case .text(let place): String(decoding: text[place], as: UTF8.self)
         case .integer(let value): "\(value)"
         case .null: "null"
+        case .omitted: "omitted"
         case .error(let place): "!" + String(decoding: text[place], as: UTF8.self)
         }
     }

@@ -85,7 +85,7 @@ extension MemoryBus {
             positions.compactMap { position in
                 let entries = state.streams[position.stream]?.entries(after: position.after, limit: limit) ?? []
                 return entries.isEmpty ? nil : StreamBatch(stream: position.stream, entries: entries)
-            }
+            }.cut()
         }
     }
 
@@ -223,10 +223,21 @@ extension MemoryBus {
 
     package func admit(_ key: KeyName, _ allowance: Allowance) async throws(BusError) -> Int64? {
         try self.run { state throws(BusError) in
-            var pace = state.value(of: key).flatMap { Pace(text: $0) } ?? Pace()
+            var pace = state.value(of: key).flatMap { SharedPace(text: $0) } ?? SharedPace()
             let wait = pace.admit(allowance, at: .now)
             if wait == nil { state.keys[key] = MemoryKey(pace.text, for: .milliseconds(allowance.ahead)) }
             return wait
+        }
+    }
+
+    package func lease(_ key: KeyName, _ request: RateRequest) async throws(BusError) -> RateGrant {
+        try self.run { state throws(BusError) in
+            var pace = state.value(of: key).flatMap { SharedPace(text: $0) } ?? SharedPace()
+            state.leases += 1
+            let now = Timestamp.now
+            let grant = pace.grant(request, at: now, newRecord: UInt64(now.milliseconds) * 1_000 + state.leases % 1_000)
+            state.keys[key] = MemoryKey(pace.text, for: .milliseconds(grant.rest))
+            return grant
         }
     }
 

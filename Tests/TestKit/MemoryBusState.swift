@@ -9,6 +9,8 @@ struct MemoryBusState {
     var callsUntilLoss: Int?
     /// Milliseconds.
     var time: UInt64 = 0
+    /// How often something was leased: no two records have one name.
+    var leases: UInt64 = 0
     var streams: [String: MemoryStream] = [:]
     var keys: [KeyName: MemoryKey] = [:]
     var subscriptions: [Int: MemorySubscription] = [:]
@@ -28,6 +30,24 @@ struct MemoryBusState {
             return nil
         }
         return stored.value
+    }
+}
+
+extension [StreamBatch] {
+    /// As a server's answer is kept (`BusLimits.readBytesMax`): entries without room are left out, and those behind them.
+    func cut() -> [StreamBatch] {
+        var bytes = 0
+        return self.map { batch in
+            var kept = batch
+            kept.entries = []
+            for entry in batch.entries {
+                guard bytes == 0 || bytes + entry.bytes.count <= BusLimits.readBytesMax else { break }
+                bytes += entry.bytes.count
+                kept.entries.append(entry)
+            }
+            kept.isCut = kept.entries.count < batch.entries.count
+            return kept
+        }
     }
 }
 
