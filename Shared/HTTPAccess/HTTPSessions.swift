@@ -14,35 +14,45 @@ package struct HTTPSessions: Sendable {
     private let sessions: LiveSessions
     private let bus: any Bus
     private let limiter: RateLimiter
-    private let clock: @Sendable () -> Timestamp
+    private let unknownTokens: UnknownTokens
+    private let clock: ServiceClock
     private let logger: Logger
 
-    /// - Parameter pool: of a role that auth has granted `auth.live_sessions` to.
+    /// - Parameters:
+    ///   - pool: of a role that auth has granted `auth.live_sessions` to.
+    ///   - trustedProxies: whose `X-Forwarded-For` is believed.
     package init(
-        pool: PostgresPool, bus: any Bus, rates: RateTable, clock: @escaping @Sendable () -> Timestamp = { .now },
-        logger: Logger
+        pool: PostgresPool, bus: any Bus, rates: RateTable, trustedProxies: Set<NetworkAddress>,
+        clock: ServiceClock = .real, logger: Logger
     ) {
         self.sessions = LiveSessions(pool)
         self.bus = bus
         self.limiter = RateLimiter(bus: bus, rates: rates)
+        self.unknownTokens = UnknownTokens(bus: bus, rates: rates, trustedProxies: trustedProxies)
         self.clock = clock
         self.logger = logger
     }
 
     /// The live session that the request shows.
-    /// - Parameter rate: counted for the session's identity; nil for none.
+    /// - Parameters:
+    ///   - peer: where the request's connection comes from.
+    ///   - rate: counted for the session's identity; nil for none.
     /// - Throws: 401 without one, 403 USER_BANNED, 429 with `Retry-After`, 500 when Postgres is away.
-    package func session(of request: Request, within rate: Rate?) async throws(HTTPRefusal) -> Session {
+    package func session(
+        of request: Request, from peer: NetworkAddress?, within rate: Rate?
+    ) async throws(HTTPRefusal) -> Session {
         guard let token = BearerToken.bytes(in: request.headers), Limits.sessionTokenCharacters.contains(token.count)
         else { throw .notRegistered }
-        let found: (session: Session, hasPredecessor: Bool)?
-        do throws(StoreError) {
-            found = try await self.sessions.session(SHA256.hash(token), at: self.clock())
-        } catch {
-            self.logger.warning("session not read", [.error: "\(error)"])
-            throw .internalError
+        let tokenHash = SHA256.hash(token)
+        let found = try await self.unknownTokens.session(of: tokenHash, request, from: peer) {
+            () async throws(HTTPRefusal) in
+            do throws(StoreError) {
+                return try await self.sessions.session(tokenHash, at: self.clock.store)
+            } catch {
+                self.logger.warning("session not read", [.error: "\(error)"])
+                throw .internalError
+            }
         }
-        guard let found else { throw .notRegistered }
         if found.hasPredecessor { self.endPredecessor(of: found.session) }
         guard !found.session.isBanned else { throw .banned }
         if let rate, let wait = await self.limiter.admit(rate, "\(found.session.caller.identity)") {

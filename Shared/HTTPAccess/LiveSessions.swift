@@ -9,7 +9,7 @@ package struct LiveSessions: Sendable {
 
     /// The session of a token's SHA-256, and whether another one still lives that it was refreshed from.
     package func session(
-        _ tokenHash: Bytes32, at now: Timestamp
+        _ tokenHash: Bytes32, at now: StoreTime
     ) async throws(StoreError) -> (session: Session, hasPredecessor: Bool)? {
         let rows = try await self.pool.query(
             """

@@ -1,3 +1,5 @@
+import Contract
+
 /// One statement and its parameters. Every interpolated value becomes `$n`; no value ever stands in the text:
 /// ```swift
 /// let sql: SQL = "DELETE FROM router.mailbox WHERE device = \(device) AND position <= \(last)"
@@ -48,6 +50,15 @@ package struct SQL: Sendable, ExpressibleByStringInterpolation {
         /// Text that several statements share, such as a list of columns. A `StaticString` cannot be made from a value.
         package mutating func appendInterpolation(unsafeText text: StaticString) {
             self.statement.text += text.description
+        }
+
+        /// The database's clock stands in the text, a time that a test names is a value like any other.
+        package mutating func appendInterpolation(_ time: StoreTime) {
+            switch time.base {
+            case .given(let base): self.append(base + time.offset)
+            case .database where time.offset == .zero: self.statement.text += "now()"
+            case .database: self.statement.text += "(now() + interval '\(time.offset.milliseconds) milliseconds')"
+            }
         }
 
         private mutating func append<T: PostgresEncodable>(_ value: T) {

@@ -69,6 +69,18 @@ package struct GatewayMetrics: Sendable {
     package init() {}
 }
 
+/// Why a message was refused that was well signed. The value of the `reason` label.
+package enum MailRefusal: String, CaseIterable, Sendable {
+    /// The recipient's mailbox is full.
+    case mailbox
+    /// The recipient's mailbox holds as much as it may of this sender, who is not its peer.
+    case stranger
+    /// The recipient's mailbox holds as much as it may of all senders together who are not its peers.
+    case strangers
+    /// The Job named another key than the sender's. A gateway is broken, or in somebody else's hands.
+    case key
+}
+
 package struct RouterMetrics: Sendable {
     package let accepted = Counter(.messagesAccepted)
     package let repeated = Counter(.messagesRepeated)
@@ -85,6 +97,9 @@ package struct RouterMetrics: Sendable {
     package let groupQuestionsWaiting = Meter(.groupQuestionsWaiting)
     package let pendingMessages = Meter(.pendingMessages)
     package let pendingOldestSeconds = Meter(.pendingOldestSeconds)
+    package let refused = CounterFamily<MailRefusal>(.mailRefused, by: .reason)
+    package let mailboxLargestMessages = Meter(.mailboxLargestMessages)
+    package let mailboxLargestBytes = Meter(.mailboxLargestBytes)
 
     package init() {}
 }
@@ -120,6 +135,8 @@ package struct AuthMetrics: Sendable {
     package let requests = CounterFamily<AuthRequestKind>(.authRequests, by: .kind)
     package let seconds = Timer(.authSeconds)
     package let sessionsLive = Meter(.sessionsLive)
+    package let databaseBytes = Meter(.databaseBytes)
+    package let databaseBytesMax = Meter(.databaseBytesMax)
     package let busDepth = Meter(.busDepth)
 
     package init() {}

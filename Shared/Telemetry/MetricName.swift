@@ -3,7 +3,8 @@ package enum MetricName: String, CaseIterable, Sendable {
     // Names of contract §13.
     /// Gauge: open WebSockets.
     case wsConnectionsActive = "whisper_ws_connections_active"
-    /// Gauge: stored messages that no recipient has acknowledged.
+    /// Gauge: stored messages that no recipient has acknowledged, in this router's partitions. Exact while no partition holds more
+    /// than `RouterLimits.pendingCountedMax` of them, an estimate beyond.
     case pendingMessages = "whisper_pending_messages"
     /// Gauge: age of the oldest of them.
     case pendingOldestSeconds = "whisper_pending_oldest_seconds"
@@ -33,6 +34,12 @@ package enum MetricName: String, CaseIterable, Sendable {
     /// Messages accepted before, and acknowledged again.
     case messagesRepeated = "whisper_messages_repeated_total"
     case messagesExpired = "whisper_messages_expired_total"
+    /// Counter by reason: messages refused because of what their recipient's mailbox holds, or because of the key they came with.
+    case mailRefused = "whisper_mail_refused_total"
+    /// Gauges: the fullest mailbox of this router's partitions, by messages and by bytes. As far as known: what it held when it was
+    /// last counted and all that was stored since, so never less than it holds.
+    case mailboxLargestMessages = "whisper_mailbox_largest_messages"
+    case mailboxLargestBytes = "whisper_mailbox_largest_bytes"
     /// Messages sent again to a live connection that had not acknowledged them.
     case redeliveries = "whisper_redeliveries_total"
     /// Receipts that were not their sender's to give, or came late.
@@ -55,6 +62,9 @@ package enum MetricName: String, CaseIterable, Sendable {
     // Identities.
     /// Gauge: sessions that live, of the whole cluster.
     case sessionsLive = "whisper_sessions_live"
+    /// Gauge: bytes of the cluster's database on its disk, as auth sees it. And what an operator has set as its room (DATABASE_BYTES_MAX).
+    case databaseBytes = "whisper_database_bytes"
+    case databaseBytesMax = "whisper_database_bytes_max"
     /// Counter by kind: frames and questions that gateways sent to auth.
     case authRequests = "whisper_auth_requests_total"
     /// Histogram: answering one of them.
@@ -139,5 +149,5 @@ package enum MetricName: String, CaseIterable, Sendable {
 
 /// The name of every label but `service`, once.
 package enum MetricLabel: String, Sendable {
-    case code, provider, result, kind, partition, status
+    case code, provider, result, kind, partition, status, reason
 }
