@@ -471,6 +471,25 @@ import Testing
         }
     }
 
+    /// Whoever tells them, and however many: the store keeps those beyond until some are confirmed.
+    @Test func groupEventsBeyond64kBWaitUntilSomeAreConfirmed() async throws {
+        try await GatewayBench.run { bench in
+            let (client, connection) = try await bench.boundClient()
+            try await bench.tell(.bound(connection, isCaughtUp: true))
+            let large = Array(#"{"x":"\#(String(repeating: "x", count: 20_000 - 8))"}"#.utf8)
+            try await bench.tell(.groupEvent(payload: large, (1...20).map { GroupReader(connection: connection, number: $0) }))
+            try await self.answerPing(client, behind: 3, "group_event")
+            #expect(try await self.confirmed(bench) == [1, 2, 3])
+            try await self.expectsAnnouncement(bench, of: connection)
+            // One that is larger than all that may be under way goes alone.
+            let larger = Array(#"{"x":"\#(String(repeating: "x", count: 70_000))"}"#.utf8)
+            try await bench.tell(.groupEvent(payload: larger, (4...5).map { GroupReader(connection: connection, number: $0) }))
+            try await self.answerPing(client, behind: 1, "group_event")
+            #expect(try await self.confirmed(bench) == [4])
+            try await self.expectsAnnouncement(bench, of: connection)
+        }
+    }
+
     private func outcome(_ number: Int64) -> Outcome {
         Outcome(
             number: number, kind: .delivered, messageID: UUIDText("9b2a1f64-0f7c-4e51-9d0c-3c7d1d2b7a10")!,
@@ -478,15 +497,15 @@ import Testing
     }
 
     /// Reads so many outcomes and nothing else, and answers the ping behind them.
-    private func answerPing(_ client: TestClient, behind count: Int) async throws {
-        try await client.send(ClientFrame(opcode: 10, payload: try await self.ping(client, behind: count)))
+    private func answerPing(_ client: TestClient, behind count: Int, _ type: String = "message_delivered") async throws {
+        try await client.send(ClientFrame(opcode: 10, payload: try await self.ping(client, behind: count, type)))
     }
 
     /// - Returns: what the ping holds.
-    private func ping(_ client: TestClient, behind count: Int) async throws -> [UInt8] {
+    private func ping(_ client: TestClient, behind count: Int, _ type: String = "message_delivered") async throws -> [UInt8] {
         for _ in 0..<count {
             let frame = try await client.anyFrame()
-            #expect(frame.opcode == 1 && String(decoding: frame.payload, as: UTF8.self).contains("message_delivered"))
+            #expect(frame.opcode == 1 && String(decoding: frame.payload, as: UTF8.self).contains(type))
         }
         let ping = try await client.anyFrame()
         #expect(ping.opcode == 9)

@@ -1,4 +1,5 @@
 import Contract
+import ServerCrypto
 import Testing
 import TestKit
 
@@ -124,54 +125,6 @@ import TestKit
     }
 }
 
-@Suite struct ClientAddressTests {
-    private func address(_ text: String) throws -> ClientAddress { try #require(ClientAddress(text)) }
-
-    private func resolved(peer: String, _ forwarded: String?, trusted: [String]) throws -> ClientAddress {
-        ClientAddress.resolve(
-            peer: try self.address(peer), forwardedFor: forwarded, trusted: Set(try trusted.map { try self.address($0) }))
-    }
-
-    @Test func aStrangersHeaderIsNotBelieved() throws {
-        #expect(try self.resolved(peer: "9.9.9.9", "1.2.3.4", trusted: []) == self.address("9.9.9.9"))
-        #expect(try self.resolved(peer: "9.9.9.9", "1.2.3.4", trusted: ["10.0.0.1"]) == self.address("9.9.9.9"))
-    }
-
-    @Test(arguments: [
-        ("1.2.3.4", "1.2.3.4"), ("6.6.6.6, 1.2.3.4", "1.2.3.4"), ("6.6.6.6,1.2.3.4 , 10.0.0.2", "1.2.3.4"), ("not an address, 1.2.3.4", "1.2.3.4"),
-        // Nothing to believe: the peer itself counts.
-        ("", "10.0.0.1"), ("10.0.0.2", "10.0.0.1"), ("1.2.3.4, unknown", "10.0.0.1"), ("1.2.3.4:5678", "10.0.0.1"), ("1.2.3.4,,", "1.2.3.4"),
-        ("::ffff:1.2.3.4", "1.2.3.4"), ("2001:db8::1", "2001:db8::ffff"),
-    ])
-    func theLastAddressThatIsNoProxyCounts(header: String, client: String) throws {
-        #expect(try self.resolved(peer: "10.0.0.1", header, trusted: ["10.0.0.1", "10.0.0.2"]) == self.address(client))
-    }
-
-    @Test func aProxyWithoutAHeaderCountsItself() throws {
-        #expect(try self.resolved(peer: "10.0.0.1", nil, trusted: ["10.0.0.1"]) == self.address("10.0.0.1"))
-    }
-
-    @Test func anIPv6NetworkIsOneAddress() throws {
-        #expect(try self.address("2001:db8:1:2::1") == self.address("2001:db8:1:2:ffff:ffff:ffff:ffff"))
-        #expect(try self.address("2001:db8:1:2::1") != self.address("2001:db8:1:3::1"))
-        #expect(try self.address("2001:db8:1:2::1") != self.address("2001:db8::1"))
-    }
-
-    @Test func mappedIPv4IsIPv4() throws {
-        #expect(try self.address("::ffff:1.2.3.4") == self.address("1.2.3.4"))
-        #expect(try self.address("::ffff:1.2.3.4") != self.address("1.2.3.5"))
-        #expect(try self.address("::1.2.3.4") != self.address("1.2.3.4"))
-        #expect(try self.address("::1") != self.address("0.0.0.1"))
-        // The same number in both families.
-        #expect(try self.address("::") != self.address("0.0.0.0"))
-    }
-
-    @Test(arguments: ["", "localhost", "1.2.3", "1.2.3.4.5", "256.1.1.1", "1.2.3.4 ", "[::1]", "::g"])
-    func namesAreNoAddresses(text: String) {
-        #expect(ClientAddress(text) == nil)
-    }
-}
-
 @Suite struct UTF8CheckTests {
     @Test(arguments: UInt64(0)..<200)
     func itAgreesWithTheStandardLibrary(seed: UInt64) {
@@ -244,15 +197,24 @@ import TestKit
     }
 }
 
-@Suite struct RateBookTests {
-    /// A gateway whose clock is six hours ahead counts for a while and leaves word of it.
-    @Test func whatAClockThatWasAheadHasCountedIsForgottenWithinAMinute() {
-        let (rate, now) = (Rates.sendMessage, Timestamp(milliseconds: 1_000_000_000))
-        var book = RateBook()
-        book.merge(Pace(restedAt: Double((now + .seconds(21_600)).milliseconds)), of: rate)
-        let wait = book.admit(rate, of: RateTable(), at: now)
-        #expect(wait.map { $0 <= 1_000 } == true)
-        let later = book.admit(rate, of: RateTable(), at: now + .seconds(1))
-        #expect(later == nil)
+@Suite struct KnownTokensTests {
+    private func hash(_ number: Int) -> Bytes32 { SHA256.hash(Array("\(number)".utf8)) }
+
+    @Test func aTokenIsKnownOnce() {
+        var tokens = KnownTokens()
+        var taken = [tokens.take(self.hash(1))]
+        tokens.add(self.hash(1))
+        for _ in 0..<2 { taken.append(tokens.take(self.hash(1))) }
+        #expect(taken == [false, true, false])
+    }
+
+    @Test func thoseThatCameLastAreKnown() {
+        var tokens = KnownTokens()
+        let count = 3 * GatewayLimits.knownTokensMax
+        for number in 0..<count { tokens.add(self.hash(number)) }
+        let first = tokens.take(self.hash(0))
+        #expect(!first)
+        let last = (count - GatewayLimits.knownTokensMax / 2..<count).filter { tokens.take(self.hash($0)) }
+        #expect(last.count == GatewayLimits.knownTokensMax / 2)
     }
 }

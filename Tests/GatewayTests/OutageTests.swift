@@ -36,6 +36,27 @@ import Testing
         }
     }
 
+    /// Redis is connected and says nothing.
+    @Test func timePassesWhileRedisIsSilent() async throws {
+        try await GatewayBench.run { bench in
+            let (client, connection) = try await bench.boundClient()
+            bench.bus.fallSilent()
+            while bench.bus.waiting == 0 { try await Task.sleep(for: .milliseconds(1)) }
+            await bench.gateway.askedTooLongAgo("q1", on: connection)
+            let refusal = try await client.json()
+            #expect(refusal.code == "INTERNAL_ERROR")
+            #expect(refusal.requestID == "q1")
+            await bench.gateway.letPass(Limits.idleTimeout + .milliseconds(1), on: connection)
+            #expect(try await client.closeCode() == 4008)
+            // One look waits, however many seconds have passed.
+            try await bench.looks(2)
+            #expect(bench.bus.waiting == 1)
+            bench.bus.speak()
+            while await bench.gateway.isLookingAtBus { try await Task.sleep(for: .milliseconds(1)) }
+            #expect(bench.bus.waiting == 0)
+        }
+    }
+
     /// An identity's rates are its gateway's anyway. What is within them fails for another reason.
     @Test func identitiesAreCountedHere() async throws {
         // Half an exchange of push tokens in a minute.

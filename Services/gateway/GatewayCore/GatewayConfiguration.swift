@@ -11,11 +11,11 @@ package struct GatewayConfiguration: Sendable {
     /// `GatewayLimits.heldBytesMax`, by default.
     package var heldBytesMax: Int
     /// Addresses whose `X-Forwarded-For` is believed.
-    package var trustedProxies: [String]
+    package var trustedProxies: Set<NetworkAddress>
 
     package init(
         host: String, port: Int, rates: RateTable = RateTable(), openConnectionsMax: Int = GatewayLimits.openConnectionsMax,
-        heldBytesMax: Int = GatewayLimits.heldBytesMax, trustedProxies: [String] = []
+        heldBytesMax: Int = GatewayLimits.heldBytesMax, trustedProxies: Set<NetworkAddress> = []
     ) {
         self.host = host
         self.port = port
@@ -34,6 +34,9 @@ package enum GatewayLimits {
     package static let outboundBytesMax = 4 * Limits.frameBytesMax
     /// How long a closed connection may take to say goodbye before its socket goes.
     package static let closeLinger = Duration.seconds(5)
+    /// Bytes that are read from a client after the server's close frame before its socket goes. What a client had begun
+    /// to send stands before its answer: after 1009 that is the rest of a frame of any size.
+    package static let closingBytesMax = 16 << 20
     /// From the TCP connection to the complete upgrade request.
     package static let handshakeMax = Duration.seconds(10)
     /// Questions to other services without an answer; beyond it clients get INTERNAL_ERROR at once.
@@ -41,10 +44,37 @@ package enum GatewayLimits {
     /// How long a question waits for its answer before the client gets INTERNAL_ERROR. Longer than a router's
     /// partitions take to find a new owner, or Postgres to come back.
     package static let answerMax = Duration.seconds(10)
-    /// Frames of one connection that wait until its session is known.
+    /// Frames of one connection that wait until its session is known, or uses of a rate are leased.
     package static let framesWaitingMax = 256
     /// Bytes of them.
     package static let bytesWaitingMax = 2 * Limits.frameBytesMax
+    /// The part of a rate's burst that a gateway leases at once, as a divisor. A larger chunk costs fewer questions, and
+    /// keeps more from other gateways.
+    package static let leasesPerBurst = 12.0
+    /// How long leased uses may be given out. A longer life costs quiet identities fewer questions. A shorter one
+    /// leaves less behind when an identity moves to another gateway.
+    package static let leaseLife = Duration.seconds(60)
+    /// How long a gateway counts by itself before it asks a Redis again that has not answered.
+    package static let localCountingFor = Duration.seconds(1)
+    /// Milliseconds that Redis may forget a count too early without having been emptied: its clock may be corrected.
+    package static let restDoubtMilliseconds = 1_000.0
+    /// Rates counted at a time: one for each rate that an identity uses, and one for each address. Beyond it some are
+    /// forgotten, and only the count in Redis holds for them.
+    package static let identityRatesCountedMax = 131_072
+    package static let addressRatesCountedMax = 65_536
+    /// Seconds between two searches for rates at rest.
+    package static let ratesLookSeconds = 16
+    /// The least pause between two such searches when too many rates are counted, and between two restorations.
+    package static let ratesLookPause = Duration.seconds(1)
+    /// Counts lost by Redis that are restored in one second.
+    package static let ratesRestoredAtOnceMax = 1_024
+    /// Connections that ended while frames of theirs waited for a rate. These frames are still handled, up to
+    /// `heldBytesUncounted` for each connection.
+    package static let endedConnectionsMax = 1_024
+    /// Tokens and proofs of one address that wait until its rate of unknown tokens is known.
+    package static let lookUpsWaitingMax = 1_024
+    /// Tokens of the connections that ended last. They are looked up whatever their address has tried (`KnownTokens`).
+    package static let knownTokensMax = 32_768
     /// Bytes kept for all connections together that each keep more than `heldBytesUncounted`: what they have not read, messages that
     /// are not complete, frames that wait. Whoever keeps most is closed (4010) beyond it.
     package static let heldBytesMax = 128 << 20
@@ -68,8 +98,12 @@ package enum GatewayLimits {
     /// has deleted them, they may come again.
     package static let confirmedRememberedSeconds = 10
     package static let confirmedRememberedMax = 65_536
-    /// Group events that a client may have unconfirmed before more are asked for.
-    package static let groupEventsPerBindMax = 16
+    /// Payloads of group events, in bytes, that a client may have unconfirmed: those beyond wait in the store until it confirms some. A
+    /// router that answers a bind counts to the same number.
+    package static let groupEventsPerBindBytesMax = Limits.groupEventsBytesMax
+    /// The longest payload of a group event, in bytes, rounded up: 256 members, and as many added or removed. So much less
+    /// than the bound tells that a router may have kept one back.
+    package static let groupEventBytesMax = 32_768
     /// How long presence outlives its last refresh, and how often it is refreshed.
     package static let presenceTTL = Duration.seconds(180)
     package static let presenceRefresh = Duration.seconds(60)

@@ -10,6 +10,5 @@ struct GatewaySettings: ServiceSettings {
     let openConnectionsMax = Setting(
         "open.connections.max", .integer(in: 1...1_000_000), default: "\(GatewayLimits.openConnectionsMax)",
         "Open connections of one address to one gateway; the scale multiplies it, too.")
-    let trustedProxies = Setting(
-        "trusted.proxies", .list, default: "", "Addresses whose `X-Forwarded-For` is believed: those of the balancers.")
+    let proxies = ProxySettings()
 }

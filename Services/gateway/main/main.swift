@@ -17,7 +17,7 @@ await runService("gateway", GatewaySettings()) { context in
         configuration: GatewayConfiguration(
             host: address.host, port: address.port, rates: try context.settings.rates.table(),
             openConnectionsMax: try context.settings.openConnectionsMax,
-            trustedProxies: try context.settings.trustedProxies),
+            trustedProxies: try context.settings.proxies.addresses()),
         bus: bus, eventLoop: eventLoop, logger: context.logger)
     return Composition(
         parts: [Part("bus", close: bus.close), Part("gateway", run: gateway.run, drain: gateway.drain)],

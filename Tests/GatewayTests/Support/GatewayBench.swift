@@ -21,7 +21,7 @@ struct GatewayBench {
         let bus = LoopBus(loop: loop)
         let gateway = Gateway(
             configuration: GatewayConfiguration(
-                host: "127.0.0.1", port: 0, rates: RateTable(scale: scale), heldBytesMax: heldBytesMax, trustedProxies: trustedProxies),
+                host: "127.0.0.1", port: 0, rates: RateTable(scale: scale), heldBytesMax: heldBytesMax, trustedProxies: Set(trustedProxies.compactMap { NetworkAddress($0) })),
             bus: bus, eventLoop: loop, logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }))
         let run = Task { try await gateway.run() }
         let result: Result<Void, any Error>

@@ -9,6 +9,8 @@ final class LoopBus: Bus {
     let memory = MemoryBus()
     private let loop: any EventLoop
     private let refusesAppend = Mutex(false)
+    private let silence = Mutex((isSilent: false, waiting: 0))
+    private let heldLeases = Mutex<[CheckedContinuation<Void, Never>]?>(nil)
 
     init(loop: any EventLoop) { self.loop = loop }
 
@@ -23,8 +25,42 @@ final class LoopBus: Bus {
     /// The next Job is lost, and nothing else.
     func refuseNextAppend() { self.refusesAppend.withLock { $0 = true } }
 
+    /// Leases are answered no more, until they are released.
+    func holdLeases() { self.heldLeases.withLock { $0 = [] } }
+
+    func untilLeaseIsHeld() async throws {
+        while self.heldLeases.withLock({ $0?.isEmpty != false }) {
+            try Task.checkCancellation()
+            await Task.yield()
+        }
+    }
+
+    func releaseLeases() {
+        let held = self.heldLeases.withLock { held in
+            defer { held = nil }
+            return held ?? []
+        }
+        for lease in held { lease.resume() }
+    }
+
     func goAway() async throws { try await self.loop.submit { self.memory.goAway() }.get() }
     func comeBack() async throws { try await self.loop.submit { self.memory.comeBack() }.get() }
+
+    /// Takes what it is told, and answers no question until `speak()`, or until whoever asks is cancelled.
+    func fallSilent() { self.silence.withLock { $0.isSilent = true } }
+    func speak() { self.silence.withLock { $0.isSilent = false } }
+
+    /// Questions that wait for the end of the silence.
+    var waiting: Int { self.silence.withLock { $0.waiting } }
+
+    private func answers() async throws(BusError) {
+        guard self.silence.withLock({ $0.isSilent }) else { return }
+        self.silence.withLock { $0.waiting += 1 }
+        defer { self.silence.withLock { $0.waiting -= 1 } }
+        while self.silence.withLock({ $0.isSilent }) {
+            guard (try? await Task.sleep(for: .milliseconds(1))) != nil else { throw .unavailable }
+        }
+    }
 
     // MARK: Bus
 
@@ -65,7 +101,10 @@ final class LoopBus: Bus {
 
     func time() async throws(BusError) -> UInt64 { try await self.memory.time() }
 
-    func depth(of streams: [String]) async throws(BusError) -> [Int] { try await self.memory.depth(of: streams) }
+    func depth(of streams: [String]) async throws(BusError) -> [Int] {
+        try await self.answers()
+        return try await self.memory.depth(of: streams)
+    }
 
     func publish(_ bytes: [UInt8], to channel: String, heard: (@Sendable (Result<Int, BusError>) -> Void)?) {
         self.loop.execute { self.memory.publish(bytes, to: channel, heard: heard) }
@@ -77,8 +116,16 @@ final class LoopBus: Bus {
         }
     }
 
-    func get(_ key: KeyName) async throws(BusError) -> [UInt8]? { try await self.memory.get(key) }
-    func get(_ keys: [KeyName]) async throws(BusError) -> [[UInt8]?] { try await self.memory.get(keys) }
+    func get(_ key: KeyName) async throws(BusError) -> [UInt8]? {
+        try await self.answers()
+        return try await self.memory.get(key)
+    }
+
+    func get(_ keys: [KeyName]) async throws(BusError) -> [[UInt8]?] {
+        try await self.answers()
+        return try await self.memory.get(keys)
+    }
+
     func take(_ key: KeyName) async throws(BusError) -> [UInt8]? { try await self.memory.take(key) }
 
     func set(_ key: KeyName, to value: [UInt8], for timeToLive: Duration) async throws(BusError) {
@@ -93,6 +140,17 @@ final class LoopBus: Bus {
     func deleteSoon(_ key: KeyName, ifStill value: [UInt8]) { self.memory.deleteSoon(key, ifStill: value) }
     func admit(_ key: KeyName, _ allowance: Allowance) async throws(BusError) -> Int64? {
         try await self.memory.admit(key, allowance)
+    }
+
+    func lease(_ key: KeyName, _ request: RateRequest) async throws(BusError) -> RateGrant {
+        await withCheckedContinuation { continuation in
+            let isHeld = self.heldLeases.withLock { held in
+                held?.append(continuation)
+                return held != nil
+            }
+            if !isHeld { continuation.resume() }
+        }
+        return try await self.memory.lease(key, request)
     }
 
     func touchSoon(_ keys: [KeyName], for timeToLive: Duration) { self.memory.touchSoon(keys, for: timeToLive) }

@@ -14,6 +14,18 @@ extension Gateway {
     /// Milliseconds since something was heard from its client.
     func silence(of id: ConnectionID) -> Int64 { self.connections[id].map { self.now - $0.heardAt } ?? 0 }
 
+    /// It has asked something of another service so long ago that no answer is waited for any more.
+    func askedTooLongAgo(_ requestID: String, on id: ConnectionID) {
+        let askedAt = self.now - GatewayLimits.answerMax.milliseconds
+        _ = self.questions.ask(.init(connection: id, requestID: requestID, kind: .frame, epoch: nil), at: askedAt)
+    }
+
+    /// It has a socket.
+    func isThere(_ id: ConnectionID) -> Bool { self.connections[id] != nil }
+
+    /// The connection that came last.
+    var newest: ConnectionID? { self.connections.keys.max { $0.value < $1.value } }
+
     func isOpen(_ id: ConnectionID) -> Bool { self.connections[id]?.isOpen == true }
 }
 
@@ -22,6 +34,11 @@ extension GatewayBench {
     func looks(_ count: Int) async throws {
         let goal = await self.gateway.second + count
         while await self.gateway.second < goal { try await Task.sleep(for: .milliseconds(10)) }
+    }
+
+    /// Returns when the connection's socket is gone.
+    func untilGone(_ connection: ConnectionID) async throws {
+        while await self.gateway.isThere(connection) { try await Task.sleep(for: .milliseconds(1)) }
     }
 
     /// Returns when the router has been told that the connection of this identity is gone.

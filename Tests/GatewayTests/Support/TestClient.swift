@@ -23,6 +23,12 @@ final class TestClient: ChannelInboundHandler, @unchecked Sendable {
         self.continuation.yield(Array(self.unwrapInboundIn(data).readableBytesView))
     }
 
+    /// The server has ended its side, and this client keeps its own.
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if case ChannelEvent.inputClosed = event { self.continuation.finish() }
+        context.fireUserInboundEventTriggered(event)
+    }
+
     func channelInactive(context: ChannelHandlerContext) { self.continuation.finish() }
     func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
 
@@ -123,6 +129,9 @@ final class TestClient: ChannelInboundHandler, @unchecked Sendable {
     /// Takes nothing more off the socket: what the gateway writes stays in the kernel's buffers, then in its own.
     func stopReading() async throws { try await self.channel?.setOption(.autoRead, value: false).get() }
     func goOnReading() async throws { try await self.channel?.setOption(.autoRead, value: true).get() }
+
+    /// Keeps its side of TCP open when the server ends its own.
+    func keepItsSideOpen() async throws { try await self.channel?.setOption(.allowRemoteHalfClosure, value: true).get() }
 
     func close() async { try? await self.channel?.close().get() }
 }

@@ -14,7 +14,7 @@ final class Connection {
         case handshake
         /// A WebSocket. Becomes `closing`.
         case open
-        /// A close frame is on its way; nothing is read any more. Terminal.
+        /// A close frame is on its way. Of what the client sends, only its own close frame counts. Terminal.
         case closing(since: Int64)
     }
 
@@ -46,8 +46,6 @@ final class Connection {
     /// What its client knows of peers.
     var peersOnline = PeersOnline()
 
-    /// What the identity has used of its rates.
-    var rates = RateBook()
     /// Frames to be written at the end of this turn.
     var outgoing: ByteBuffer?
 
@@ -76,7 +74,7 @@ final class Connection {
     }
 }
 
-/// Rare and short-lived state of a connection's session, out of line to keep idle connections small.
+/// Rare and short-lived state of a connection, out of line to keep idle connections small.
 final class Transition {
     /// The session under its next token, until that token is used or the old one's time is up.
     var successor: Session?
@@ -88,6 +86,8 @@ final class Transition {
     var resolving: Bytes32?
     /// Since then, on the gateway's clock.
     var resolvingSince: Int64 = 0
+    /// The first frame that waits needs uses of a rate that are being leased. Everything waits behind it.
+    var awaitsUses = false
     var waiting: [ReceivedFrame] = []
     /// All of them, as they came.
     var waitingBytes = 0
@@ -99,7 +99,15 @@ final class Transition {
         self.oldTokenDiesAt = .max
     }
 
-    var isOver: Bool { self.successor == nil && self.retired == nil && self.resolving == nil && self.waiting.isEmpty }
+    var isOver: Bool {
+        self.successor == nil && self.retired == nil && self.resolving == nil && !self.awaitsUses
+            && self.waiting.isEmpty
+    }
+
+    func takeWaiting() -> [ReceivedFrame] {
+        defer { (self.waiting, self.waitingBytes) = ([], 0) }
+        return self.waiting
+    }
 }
 
 /// A frame that has passed schema and bucket.
@@ -109,6 +117,8 @@ struct ReceivedFrame {
     var requestID: String?
     /// Of the whole message.
     var bytes: Int
+    /// Of its session token; `nil` if it carries none, or what cannot be one.
+    var tokenHash: Bytes32?
 }
 
 /// Outcomes and group events leave the database when the client's own WebSocket layer has answered a ping sent behind them: a socket
@@ -119,8 +129,8 @@ final class Confirmation {
     /// Covered by the ping under way.
     var awaitingPong: [Int64] = []
     var pingNumber: UInt64 = 0
-    /// Group events among them.
-    var groupEvents = 0
+    /// Payloads of the group events among them.
+    var groupEventBytes = 0
     /// A page of outcomes or group events was full: ask for more when it is confirmed.
     var hasMore = false
 

@@ -9,6 +9,7 @@ extension Gateway {
         guard self.questions.count < GatewayLimits.questionsMax else {
             return self.refuse(connection, .unavailable, requestID: frame.requestID)
         }
+        guard let payload = self.passedOn(frame, on: connection) else { return }
         let identity = session.caller.identity
         let peer = frame.definition.schema.index(of: "to").map { frame.payload.whisperID($0) }
         let number = self.questions.ask(
@@ -19,7 +20,7 @@ extension Gateway {
         let request = CallRequest(
             answer: AnswerAddress(node: self.node, question: number), connection: connection.id, session: session,
             requestID: frame.requestID, type: frame.definition.type,
-            payload: frame.payload.json(without: [CommonFields.sessionToken.name]), receivedAt: .now)
+            payload: payload, receivedAt: .now)
         self.bus.append(
             CallJob.frame(request), to: Keyspace.calls(CallShare(of: identity, and: peer ?? identity))
         ) { _ in self.assumeIsolated { $0.failed(number) } }

@@ -5,17 +5,21 @@ import Telemetry
 
 /// Connections come and go.
 extension Gateway {
-    /// What a connection does after an event.
-    enum Flow { case goOn, stop }
+    /// What a connection reads after an event.
+    enum Flow {
+        case goOn
+        /// The server has said goodbye: only the client's close frame is looked for.
+        case closing
+    }
 
     func connected(_ id: ConnectionID, channel: any Channel) {
         // A socket without a peer address is gone already.
-        guard let peer = channel.remoteAddress.flatMap({ ClientAddress($0) }), !self.isDraining else {
+        guard let peer = channel.remoteAddress.flatMap({ NetworkAddress($0) }), !self.isDraining else {
             return channel.close(promise: nil)
         }
         let now = self.now
         self.connections[id] = Connection(
-            id: id, channel: channel, address: peer, bucket: TokenBucket(self.limits.frames, at: now), at: now)
+            id: id, channel: channel, address: peer.network, bucket: TokenBucket(self.limits.frames, at: now), at: now)
     }
 
     /// Answers the request. If the connection becomes a WebSocket its handler is told (`BecomesWebSocket`).
@@ -23,9 +27,11 @@ extension Gateway {
         guard let connection = self.connections[id] else { return }
         switch request.purpose {
         case .webSocket(let key):
-            connection.address = ClientAddress.resolve(
-                peer: connection.address, forwardedFor: request.headers["x-forwarded-for"],
-                trusted: self.trustedProxies)
+            // A socket without a peer address is gone already.
+            guard let peer = connection.channel.remoteAddress.flatMap({ NetworkAddress($0) }) else { return }
+            connection.address = NetworkAddress.client(
+                peer: peer, forwardedFor: request.headers["x-forwarded-for"], trusted: self.trustedProxies
+            ).network
             self.admit(Rates.connections, connection) { $0.upgrade($1, key: key) } refused: {
                 $0.refuseUpgrade($1, retryAfter: $2)
             }
@@ -104,19 +110,23 @@ extension Gateway {
     func violated(_ violation: WebSocketParser.Violation, on id: ConnectionID) {
         guard let connection = self.connections[id] else { return }
         switch violation {
-        case .protocolError: self.close(connection, .protocolError)
+        case .protocolError:
+            self.close(connection, .protocolError)
+            // Nobody knows where its next frame begins: its answer could not be found. It hears the end of TCP at once.
+            // The socket stays until the client has closed it too, or for `closeLinger`: closed with unread bytes, it
+            // would be reset, and the close frame lost (RFC 6455 §7.1.1, §7.1.7).
+            let channel = connection.channel
+            self.eventLoop.execute { channel.close(mode: .output, promise: nil) }
         case .binary: self.close(connection, .unsupportedData)
         case .tooBig: self.close(connection, .tooBig)
         }
     }
 
     func received(_ event: WebSocketParser.Event, on id: ConnectionID) -> Flow {
-        guard let connection = self.connections[id] else { return .stop }
+        guard let connection = self.connections[id] else { return .closing }
         guard connection.isOpen else {
-            // We said goodbye; only the client's own goodbye still matters.
-            guard event == .close else { return .goOn }
-            connection.channel.close(promise: nil)
-            return .stop
+            if event == .close { self.endSocket(of: connection) }
+            return .closing
         }
         connection.heardAt = self.now
         switch event {
@@ -132,12 +142,21 @@ extension Gateway {
         case .pong(let payload): self.receivedPong(payload, on: connection)
         case .close:
             self.close(connection, .normal)
-            let channel = connection.channel
-            // Behind the flush of our own close frame.
-            self.eventLoop.execute { channel.close(promise: nil) }
-            return .stop
+            self.endSocket(of: connection)
         }
-        return connection.isOpen ? .goOn : .stop
+        return connection.isOpen ? .goOn : .closing
+    }
+
+    /// The client has answered the server's close frame, or has sent too much instead of an answer.
+    func answeredClose(_ id: ConnectionID) {
+        guard let connection = self.connections[id] else { return }
+        self.endSocket(of: connection)
+    }
+
+    private func endSocket(of connection: Connection) {
+        let channel = connection.channel
+        // Behind the flush of our own close frame.
+        self.eventLoop.execute { channel.close(promise: nil) }
     }
 
     /// - Parameter incoming: bytes of a message that is not complete.
@@ -174,7 +193,7 @@ extension Gateway {
         // At once: what this very frame asks of the mailbox must come behind it.
         self.announce(connection, now: true)
         welcome()
-        self.fetchRates(of: connection, identity)
+        self.lookForCalls(of: connection, identity)
     }
 
     /// A newer login or connection has taken over (contract §4).

@@ -18,12 +18,15 @@ extension Gateway {
             self.refuse(connection, Refusal(.invalidPayload, "\(error.violation)"), requestID: error.requestID)
             return self.countInvalid(on: connection)
         }
-        let frame = ReceivedFrame(definition: definition, payload: payload, requestID: envelope.requestID, bytes: message.count)
+        var frame = ReceivedFrame(
+            definition: definition, payload: payload, requestID: envelope.requestID, bytes: message.count)
         if let retryAfter = connection.bucket.take(self.limits.frames, at: self.now) {
             return self.refuse(
                 connection, Refusal(.rateLimited, "too many frames", retryAfterMilliseconds: retryAfter),
                 requestID: frame.requestID)
         }
+        // Once: a frame that waits may be looked at many times.
+        if definition.isPrivileged { frame.tokenHash = Self.tokenHash(of: frame) }
         self.handle(frame, on: connection)
     }
 
@@ -52,7 +55,10 @@ extension Gateway {
         if Int(connection.invalidFrames) > Limits.invalidFramesPerMinuteMax { self.close(connection, .abuse) }
     }
 
-    private func handle(_ frame: ReceivedFrame, on connection: Connection) {
+    func handle(_ frame: ReceivedFrame, on connection: Connection) {
+        if let transition = connection.transition, transition.awaitsUses {
+            return self.wait(frame, in: transition, on: connection)
+        }
         guard frame.definition.isPrivileged else { return self.handleUnprivileged(frame, on: connection) }
         if let transition = connection.transition, transition.resolving != nil {
             return self.wait(frame, in: transition, on: connection)
@@ -60,22 +66,30 @@ extension Gateway {
         switch self.authenticate(frame, on: connection) {
         case .session(let session): self.dispatch(frame, of: session, on: connection)
         case .resolve(let hash):
+            // What a client has said before it left is handled, but only as the session that it had.
+            guard connection.isOpen else { return }
             let transition = connection.transition ?? Transition()
             transition.resolving = hash
             transition.resolvingSince = self.now
             connection.transition = transition
             self.wait(frame, in: transition, on: connection)
-            self.resolve(hash, for: connection)
+            let (id, address) = (connection.id, connection.address)
+            if self.knownTokens.take(hash) { return self.resolve(hash, for: id, from: nil) }
+            self.admitLookUp(from: address) {
+                $0.resolve(hash, for: id, from: address)
+            } refused: {
+                $0.resolveFailed(on: id, .overUnknownTokens($1))
+            }
         case .refused(let refusal): self.refuse(connection, refusal, requestID: frame.requestID)
         }
     }
 
-    private func wait(_ frame: ReceivedFrame, in transition: Transition, on connection: Connection) {
+    func wait(_ frame: ReceivedFrame, in transition: Transition, on connection: Connection) {
         guard transition.waiting.count < GatewayLimits.framesWaitingMax,
             transition.waitingBytes + frame.bytes <= GatewayLimits.bytesWaitingMax
         else {
             return self.refuse(
-                connection, Refusal(.internalError, "too many frames wait for the session; safe to retry"),
+                connection, Refusal(.internalError, "too many frames wait; safe to retry with the same id"),
                 requestID: frame.requestID)
         }
         transition.waiting.append(frame)
@@ -86,11 +100,16 @@ extension Gateway {
     // MARK: Frames without a session
 
     private func handleUnprivileged(_ frame: ReceivedFrame, on connection: Connection) {
+        guard connection.isOpen else { return }
         switch frame.definition.route {
         case .gateway: self.pong(frame, on: connection)
         case .service(let service):
+            if frame.definition.type == RegisterProof.definition.type {
+                return self.check(proof: frame, on: connection)
+            }
             guard let rate = frame.definition.rate else {
-                return self.ask(service, frame, session: nil, on: connection)
+                self.ask(service, frame, session: nil, on: connection)
+                return
             }
             self.admit(rate, connection) { $0.ask(service, frame, session: nil, on: $1) } refused: {
                 $0.refuse(
@@ -132,7 +151,7 @@ extension Gateway {
     }
 
     private func authenticate(_ frame: ReceivedFrame, on connection: Connection) -> Authentication {
-        guard let hash = self.tokenHash(of: frame) else { return .refused(.notRegistered) }
+        guard let hash = frame.tokenHash else { return .refused(.notRegistered) }
         guard let session = connection.session else { return .resolve(hash) }
         if let retired = connection.transition?.retired, constantTimeEqual(retired, hash) {
             return .refused(.notRegistered)
@@ -155,7 +174,7 @@ extension Gateway {
     }
 
     /// - Returns: `nil` if it carries none, or what cannot be one.
-    private func tokenHash(of frame: ReceivedFrame) -> Bytes32? {
+    private static func tokenHash(of frame: ReceivedFrame) -> Bytes32? {
         let field = frame.definition.sessionField!
         guard frame.payload.has(field) else { return nil }
         return frame.payload.withText(field) { Limits.sessionTokenCharacters.contains($0.count) ? SHA256.hash($0) : nil }
@@ -172,23 +191,31 @@ extension Gateway {
     }
 
     /// Asks the cache, then auth, whose token it is.
-    private func resolve(_ hash: Bytes32, for connection: Connection) {
+    private func resolve(_ hash: Bytes32, for id: ConnectionID, from address: ClientAddress?) {
+        guard let connection = self.connections[id], connection.isOpen else {
+            if let address { self.settle(address, isNobodys: false) }
+            return
+        }
         // Bare: it lasts no longer than one answer of the bus, which has a limit of its own.
         Task {
             // A cache that is away, empty, from another release or somebody else's is no answer: auth has one.
             let cached = try? await self.bus.get(Keyspace.session(hash))
             if let cached, let session = try? Session(decoding: cached), session.tokenHash == hash {
-                self.resolved(session, on: connection.id)
+                if let address { self.settle(address, isNobodys: session.expiresAt <= .now) }
+                self.resolved(session, on: id)
             } else {
-                self.askWhose(hash, for: connection.id)
+                self.askWhose(hash, for: id, from: address)
             }
         }
     }
 
-    private func askWhose(_ hash: Bytes32, for id: ConnectionID) {
-        guard let connection = self.connections[id], connection.isOpen else { return }
+    private func askWhose(_ hash: Bytes32, for id: ConnectionID, from address: ClientAddress?) {
+        guard let connection = self.connections[id], connection.isOpen else {
+            if let address { self.settle(address, isNobodys: false) }
+            return
+        }
         let number = self.questions.ask(
-            .init(connection: id, requestID: nil, kind: .session(tokenHash: hash)), at: self.now)
+            .init(connection: id, requestID: nil, kind: .session(tokenHash: hash, from: address)), at: self.now)
         self.send(
             .init(
                 answer: AnswerAddress(node: self.node, question: number), connection: id, session: nil,
@@ -207,9 +234,7 @@ extension Gateway {
             return self.resolveFailed(on: id)
         }
         transition.resolving = nil
-        let waiting = transition.waiting
-        transition.waiting = []
-        transition.waitingBytes = 0
+        let waiting = transition.takeWaiting()
         self.endTransitionIfOver(of: connection)
         guard let session, session.expiresAt > .now, !connection.isPast(session) else {
             return self.refuse(waiting, with: hash, .notRegistered, on: connection)
@@ -236,7 +261,7 @@ extension Gateway {
     /// Refuses those that carry the token that was looked up; the others are checked.
     private func refuse(_ frames: [ReceivedFrame], with hash: Bytes32, _ refusal: Refusal, on connection: Connection) {
         for frame in frames {
-            if let own = self.tokenHash(of: frame), constantTimeEqual(own, hash) {
+            if let own = frame.tokenHash, constantTimeEqual(own, hash) {
                 self.refuse(connection, refusal, requestID: frame.requestID)
             } else {
                 self.handle(frame, on: connection)
@@ -244,17 +269,15 @@ extension Gateway {
         }
     }
 
-    /// The lookup failed; nothing is known about the token.
-    func resolveFailed(on id: ConnectionID) {
+    /// The lookup failed, or was not allowed; nothing is known about the token.
+    func resolveFailed(on id: ConnectionID, _ refusal: Refusal = .unavailable) {
         guard let connection = self.connections[id], let transition = connection.transition,
             let hash = transition.resolving
         else { return }
         transition.resolving = nil
-        let waiting = transition.waiting
-        transition.waiting = []
-        transition.waitingBytes = 0
+        let waiting = transition.takeWaiting()
         self.endTransitionIfOver(of: connection)
-        self.refuse(waiting, with: hash, .unavailable, on: connection)
+        self.refuse(waiting, with: hash, refusal, on: connection)
     }
 
     // MARK: Dispatch
@@ -266,9 +289,16 @@ extension Gateway {
             return self.refuse(
                 connection, Refusal(.forbidden, "from must be the session's own id"), requestID: frame.requestID)
         }
-        let wait = frame.definition.rate.flatMap {
-            connection.rates.admit($0, of: self.configuration.rates, at: .now)
+        var wait: Int64?
+        if let rate = frame.definition.rate {
+            switch self.take(rate, session.caller.identity) {
+            case .admitted: break
+            case .refused(let milliseconds): wait = milliseconds
+            case .unknown: return self.awaitUses(frame, on: connection)
+            }
         }
+        // Nobody waits for the answer to a keystroke.
+        if wait != nil, frame.definition.type == Typing.definition.type { return }
         // Messages are refused by the router, which knows whether this is one that it has accepted before.
         if let wait, !frame.definition.isAccepted {
             return self.refuse(
@@ -289,13 +319,17 @@ extension Gateway {
     ) {
         switch frame.definition.type {
         case SendMessage.definition.type:
-            self.accept(
-                SendMessage(frame.payload).envelope, requestID: frame.requestID, of: session, overRateFor: wait,
-                on: connection)
+            let message = self.read(frame, on: connection) { payload throws(Payload.Corrupted) in
+                try SendMessage(payload).envelope
+            }
+            guard let message else { return }
+            self.accept(message, requestID: frame.requestID, of: session, overRateFor: wait, on: connection)
         case GroupSendMessage.definition.type:
-            self.accept(
-                GroupSendMessage(frame.payload).envelope, requestID: frame.requestID, of: session, overRateFor: wait,
-                on: connection)
+            let message = self.read(frame, on: connection) { payload throws(Payload.Corrupted) in
+                try GroupSendMessage(payload).envelope
+            }
+            guard let message else { return }
+            self.accept(message, requestID: frame.requestID, of: session, overRateFor: wait, on: connection)
         case FetchPending.definition.type:
             let fetch = FetchPending(frame.payload)
             let partition = Partition(of: session.caller.identity)
@@ -383,14 +417,18 @@ extension Gateway {
         self.bus.append(job, to: Keyspace.mailbox(partition)) { _ in self.assumeIsolated { failed($0) } }
     }
 
-    private func ask(_ service: ServiceName, _ frame: ReceivedFrame, session: Session?, on connection: Connection) {
+    /// - Returns: whether there is a question; else the client has been told.
+    @discardableResult
+    func ask(_ service: ServiceName, _ frame: ReceivedFrame, session: Session?, on connection: Connection) -> Bool {
         guard self.questions.count < GatewayLimits.questionsMax else {
-            return self.refuse(connection, .unavailable, requestID: frame.requestID)
+            self.refuse(connection, .unavailable, requestID: frame.requestID)
+            return false
         }
+        guard let payload = self.passedOn(frame, on: connection) else { return false }
         let number = self.questions.ask(
             .init(
-                connection: connection.id, requestID: frame.requestID, kind: self.kind(of: frame, session),
-                epoch: session?.caller.epoch),
+                connection: connection.id, requestID: frame.requestID,
+                kind: self.kind(of: frame, session, on: connection), epoch: session?.caller.epoch),
             at: self.now)
         self.log(number, frame.definition.type, of: session, on: connection)
         let token: [UInt8] = frame.definition.passesToken
@@ -399,15 +437,14 @@ extension Gateway {
             ServiceRequest(
                 answer: AnswerAddress(node: self.node, question: number), connection: connection.id, session: session,
                 presentedToken: token,
-                body: .frame(
-                    type: frame.definition.type,
-                    payload: frame.payload.json(without: [CommonFields.sessionToken.name]))),
+                body: .frame(type: frame.definition.type, payload: payload)),
             to: service, question: number)
+        return true
     }
 
-    private func kind(of frame: ReceivedFrame, _ session: Session?) -> Questions.Kind {
+    private func kind(of frame: ReceivedFrame, _ session: Session?, on connection: Connection) -> Questions.Kind {
         switch (frame.definition.type, session) {
-        case (RegisterProof.definition.type, _): .login
+        case (RegisterProof.definition.type, _): .login(from: connection.address)
         case (SessionRefresh.definition.type, let session?): .refresh(tokenHash: session.tokenHash)
         default: .frame
         }
@@ -453,6 +490,7 @@ extension Gateway {
     }
 
     func failed(_ question: Questions.Question) {
+        self.settle(question, with: nil)
         if case .session = question.kind { return self.resolveFailed(on: question.connection) }
         guard let connection = self.connections[question.connection] else { return }
         // A router that reads the page all the same, later, takes the client for through with it, and would send what is newer live,
@@ -489,6 +527,13 @@ extension Gateway {
 
 extension Refusal {
     static let notRegistered = Refusal(.notRegistered, "no valid session; register first")
+    /// - Parameter wait: milliseconds.
+    static func overUnknownTokens(_ wait: Int64) -> Refusal {
+        Refusal(
+            .rateLimited, "too many unknown session tokens and failed logins from this address",
+            retryAfterMilliseconds: wait)
+    }
+
     static let banned = Refusal(.userBanned, "the identity is banned")
     static let unavailable = Refusal(.internalError, "not accepted; safe to retry with the same id")
 }

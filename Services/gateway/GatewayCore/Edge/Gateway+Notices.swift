@@ -55,6 +55,7 @@ extension Gateway {
         case .answer(let number, let answer):
             guard let question = self.questions.answered(number) else { return }
             self.logger.debug("question answered", self.facts(of: answer, to: question, number))
+            self.settle(question, with: answer)
             self.handle(answer, to: question)
         case .bound(let id, let isCaughtUp, let number):
             guard let connection = self.connections[id] else { return }
@@ -154,7 +155,7 @@ extension Gateway {
         case (.reply(let type, let payload), _):
             self.reply(connection, type: type, payload: payload, requestID: requestID)
         case (.groupEvent(let number, let payload), _):
-            self.keep(number, on: connection)
+            self.keep(number, bytes: payload.count, on: connection)
             self.reply(connection, type: "group_event", payload: payload, requestID: requestID)
         case (.loggedIn(let session, let type, let payload), _):
             if let own = connection.session, own.caller.identity != session.caller.identity {
@@ -284,7 +285,7 @@ extension Gateway {
 
     private func deliver(groupEvent payload: [UInt8], to reader: GroupReader) {
         guard let connection = self.connections[reader.connection], connection.isOpen,
-            self.keep(reader.number, on: connection)
+            self.keep(reader.number, bytes: payload.count, on: connection)
         else { return }
         self.reply(connection, type: "group_event", payload: payload, requestID: nil)
     }
@@ -292,7 +293,7 @@ extension Gateway {
     /// The `group_event` written next is confirmed by the client's own pong, like an outcome.
     /// - Returns: whether it is not on its way already.
     @discardableResult
-    private func keep(_ number: Int64, on connection: Connection) -> Bool {
+    private func keep(_ number: Int64, bytes: Int, on connection: Connection) -> Bool {
         guard !self.confirmed.sayAgain(ifConfirmed: number) else {
             // It may have come in a page, in place of one that is still to be told.
             connection.mayHaveMore = true
@@ -301,13 +302,14 @@ extension Gateway {
         let confirmation = connection.confirmation ?? Confirmation()
         connection.confirmation = confirmation
         guard !confirmation.holds(number) else { return false }
-        guard !confirmation.isFull else {
+        let bytesAfter = confirmation.groupEventBytes + bytes
+        guard !confirmation.isFull, confirmation.groupEventBytes == 0 || bytesAfter <= GatewayLimits.groupEventsPerBindBytesMax else {
             confirmation.hasMore = true
             return false
         }
         confirmation.written.append(number)
-        confirmation.groupEvents += 1
-        if confirmation.groupEvents >= GatewayLimits.groupEventsPerBindMax { confirmation.hasMore = true }
+        confirmation.groupEventBytes = bytesAfter
+        if bytesAfter > GatewayLimits.groupEventsPerBindBytesMax - GatewayLimits.groupEventBytesMax { confirmation.hasMore = true }
         return true
     }
 

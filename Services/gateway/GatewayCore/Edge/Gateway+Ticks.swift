@@ -6,21 +6,31 @@ import Telemetry
 /// What happens because time passes. One look around a second; what concerns every connection is spread over many looks.
 extension Gateway {
     func tick() async throws {
-        // Before anybody is here: what Redis loses from now on is noticed.
-        await self.lookAtCanary()
-        while true {
-            try await Task.sleep(for: .seconds(1))
-            self.second += 1
-            let now = self.now
-            while let question = self.questions.popExpired(at: now) { self.failed(question) }
-            self.metrics.framesInFlight.set(self.questions.count)
-            self.lookAtConnections(now)
-            self.lookAtHolders()
-            if self.second % GatewayLimits.confirmedRememberedSeconds == 0 { self.confirmed.age() }
-            self.sendConfirmed()
-            self.tellDepartures()
-            await self.lookAtBus()
+        try await withThrowingDiscardingTaskGroup { group in
+            while true {
+                // The clock does not wait for the bus, which may be silent for seconds. The first look is before anybody
+                // is here: what Redis loses from now on is noticed.
+                if !self.isLookingAtBus {
+                    self.isLookingAtBus = true
+                    group.addTask { await self.lookAtBus() }
+                }
+                try await Task.sleep(for: .seconds(1))
+                self.second += 1
+                self.lookAround()
+            }
         }
+    }
+
+    private func lookAround() {
+        let now = self.now
+        while let question = self.questions.popExpired(at: now) { self.failed(question) }
+        self.metrics.framesInFlight.set(self.questions.count)
+        self.lookAtConnections(now)
+        self.lookAtHolders()
+        if self.second % GatewayLimits.confirmedRememberedSeconds == 0 { self.confirmed.age() }
+        self.sendConfirmed()
+        self.tellDepartures()
+        self.lookAtRates()
     }
 
     private func lookAtConnections(_ now: Int64) {
@@ -116,6 +126,7 @@ extension Gateway {
     // MARK: The bus
 
     private func lookAtBus() async {
+        defer { self.isLookingAtBus = false }
         if self.hasAppendedSinceDepth || self.partitionDepth.contains(where: { $0 > 0 }) {
             self.hasAppendedSinceDepth = false
             if let depth = try? await self.bus.depth(of: Partition.all.map { Keyspace.mailbox($0).name }) {
@@ -131,5 +142,6 @@ extension Gateway {
         guard (try? await self.canary.sawEmptied(self.bus)) == true else { return }
         self.logger.warning("bus was emptied", [.count: .number(self.bound.count)])
         self.announceAll()
+        self.sharedCountsWereLost()
     }
 }

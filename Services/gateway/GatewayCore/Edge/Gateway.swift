@@ -23,7 +23,16 @@ package actor Gateway {
     let metrics = GatewayMetrics()
     let limits: EdgeLimits
     let limiter: RateLimiter
-    let trustedProxies: Set<ClientAddress>
+    var identityRates: RateLeases<WhisperID>
+    var addressRates: RateLeases<ClientAddress>
+    /// When an answer last said that Redis had lost its counts.
+    var lossHeardAt: Int64 = 0
+    /// Tokens and proofs of each address that are being looked up, or are to be.
+    var lookUps: [ClientAddress: LookUps] = [:]
+    var knownTokens = KnownTokens()
+    /// Connections that have ended while frames of theirs waited for a rate.
+    var endedConnections: [Connection] = []
+    let trustedProxies: Set<NetworkAddress>
 
     var connections: [ConnectionID: Connection] = [:]
     /// The live connection of each identity on this node.
@@ -57,6 +66,8 @@ package actor Gateway {
     var isDraining = false
     let canary: Canary
     var second = 0
+    /// At most one look at the bus is under way.
+    var isLookingAtBus = false
 
     package init(
         configuration: GatewayConfiguration, bus: any Bus, eventLoop: any EventLoop, logger: Logger
@@ -68,7 +79,12 @@ package actor Gateway {
         self.canary = Canary(self.node)
         self.limits = EdgeLimits(openConnections: configuration.openConnectionsMax, scale: configuration.rates.scale)
         self.limiter = RateLimiter(bus: bus, rates: configuration.rates)
-        self.trustedProxies = Set(configuration.trustedProxies.compactMap { ClientAddress($0) })
+        self.identityRates = RateLeases(
+            Rates.all.filter { $0.per == .identity }, of: configuration.rates,
+            countedMax: GatewayLimits.identityRatesCountedMax)
+        self.addressRates = RateLeases(
+            [Rates.unknownTokens], of: configuration.rates, countedMax: GatewayLimits.addressRatesCountedMax)
+        self.trustedProxies = configuration.trustedProxies
     }
 
     // MARK: Life
@@ -233,7 +249,7 @@ package actor Gateway {
 
     // MARK: Closing
 
-    /// Says goodbye. The socket goes when the client has answered, or after `closeLinger`.
+    /// Says goodbye. The socket goes when the client has answered, or after `closeLinger` (RFC 6455 §7.1.1).
     func close(_ connection: Connection, _ code: CloseCode, reason: String = "") {
         guard connection.isOpen else { return }
         self.write(to: connection) { WebSocketWriter.close(code.rawValue, reason: reason, to: &$0) }
@@ -248,7 +264,8 @@ package actor Gateway {
         let identity = session.caller.identity
         guard self.bound[identity] === connection else { return }
         self.bound[identity] = nil
-        self.passOnRates(of: connection, identity)
+        self.keepWaitingFrames(of: connection)
+        self.knownTokens.add((connection.transition?.successor ?? session).tokenHash)
         self.tell(Departure(identity: identity, connection: connection.id, presence: self.presence(of: connection, session)))
     }
 
@@ -266,31 +283,15 @@ package actor Gateway {
         }
     }
 
-    /// Leaves word of what the identity has used for whichever gateway it comes to next.
-    private func passOnRates(of connection: Connection, _ identity: WhisperID) {
-        let now = Timestamp.now
-        for (rate, pace) in connection.rates.used(at: now) {
-            let rest = Duration.milliseconds(pace.restedAt - Double(now.milliseconds)) + .milliseconds(1)
-            self.bus.setSoon(Keyspace.rateLimit(rate, "\(identity)"), to: pace.text, for: rest)
-        }
-    }
-
-    /// Fetches the word that another gateway has left. Until it is there, and while Redis is away, only what this
-    /// connection does counts.
-    func fetchRates(of connection: Connection, _ identity: WhisperID) {
+    /// Tells the calls that wait for whoever comes.
+    func lookForCalls(of connection: Connection, _ identity: WhisperID) {
         let id = connection.id
         // Bare: it lasts no longer than one answer of the bus, which has a limit of its own.
         Task {
-            // In the same question: which calls wait for whoever comes.
-            guard let texts = try? await self.bus.get(
-                RateBook.rates.map { Keyspace.rateLimit($0, "\(identity)") }
-                    + CallShare.all.map { Keyspace.engaged(identity, in: $0) }),
+            guard let engaged = try? await self.bus.get(CallShare.all.map { Keyspace.engaged(identity, in: $0) }),
                 let connection = self.connections[id]
             else { return }
-            self.tellCalls(of: connection, texts.dropFirst(RateBook.rates.count))
-            for (rate, text) in zip(RateBook.rates, texts) {
-                if let pace = text.flatMap({ Pace(text: $0) }) { connection.rates.merge(pace, of: rate) }
-            }
+            self.tellCalls(of: connection, engaged)
         }
     }
 

@@ -15,7 +15,11 @@ final class SocketHandler: ChannelInboundHandler {
         case request
         /// The gateway decides; what the client sends meanwhile is kept. Becomes `webSocket`, or the channel closes.
         case asking
+        /// Becomes `closing`.
         case webSocket(WebSocketParser)
+        /// The server has said goodbye, and waits for the client's. Becomes `done`.
+        /// Out of line to keep idle clients small.
+        indirect case closing(ClosingReader)
         /// Nothing more is read. Terminal.
         case done
     }
@@ -75,7 +79,17 @@ final class SocketHandler: ChannelInboundHandler {
         if case .request = self.stage { self.readRequest(&buffer) }
         if case .webSocket(var parser) = self.stage {
             self.stage = .done
-            if self.readFrames(&buffer, &parser) { self.stage = .webSocket(parser) }
+            if let reader = self.readFrames(&buffer, &parser) {
+                self.stage = .closing(reader)
+                self.countNothing()
+            } else {
+                self.stage = .webSocket(parser)
+            }
+        }
+        if case .closing(var reader) = self.stage {
+            let isOver = reader.isOver(&buffer)
+            self.stage = isOver ? .done : .closing(reader)
+            if isOver { self.gateway.assumeIsolated { [id] in $0.answeredClose(id) } }
         }
         if case .done = self.stage { return }
         self.count(buffer.readableBytes)
@@ -95,6 +109,13 @@ final class SocketHandler: ChannelInboundHandler {
         self.gateway.assumeIsolated { [id] in $0.holds(incoming: bytes, for: id) }
     }
 
+    /// What is still kept of an incomplete message is given up.
+    private func countNothing() {
+        guard self.isCounted else { return }
+        self.isCounted = false
+        self.gateway.assumeIsolated { [id] in $0.holds(incoming: 0, for: id) }
+    }
+
     private func readRequest(_ buffer: inout ByteBuffer) {
         do throws(UpgradeRequest.Malformed) {
             guard let request = try UpgradeRequest.parse(&buffer) else { return }
@@ -106,17 +127,18 @@ final class SocketHandler: ChannelInboundHandler {
         }
     }
 
-    /// - Returns: whether more may come.
-    private func readFrames(_ buffer: inout ByteBuffer, _ parser: inout WebSocketParser) -> Bool {
+    /// - Returns: `nil` while more frames may come; else what reads the rest.
+    private func readFrames(_ buffer: inout ByteBuffer, _ parser: inout WebSocketParser) -> ClosingReader? {
         do throws(WebSocketParser.Violation) {
             while let event = try parser.next(&buffer) {
                 let flow = self.gateway.assumeIsolated { [id] in $0.received(event, on: id) }
-                if flow == .stop { return false }
+                if flow == .closing { return ClosingReader(isReadable: true) }
             }
-            return true
+            return nil
         } catch {
             self.gateway.assumeIsolated { [id] in $0.violated(error, on: id) }
-            return false
+            // After the other two, the buffer begins with the frame that was refused.
+            return ClosingReader(isReadable: error != .protocolError)
         }
     }
 }

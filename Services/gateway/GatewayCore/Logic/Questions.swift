@@ -19,13 +19,15 @@ struct Questions {
         case accept(messageID: UUIDText, groupRecipient: WhisperID?)
         case fetch
         /// The frame that gives the connection a session.
-        case login
+        /// - from: where the proof comes from. A failed one counts there.
+        case login(from: ClientAddress)
         /// - tokenHash: of the token that is to be replaced.
         case refresh(tokenHash: Bytes32)
         /// Any other frame that a service answers.
         case frame
         /// Whose token is this?
-        case session(tokenHash: Bytes32)
+        /// - from: where it was shown, if it counts there as long as it is not known to be somebody's.
+        case session(tokenHash: Bytes32, from: ClientAddress?)
     }
 
     private var open: [UInt64: Question] = [:]
