@@ -16,13 +16,16 @@ struct GroupBench: Sendable {
     let desk: GroupDesk
 
     /// Everybody up to `person(399)` exists, in epoch 1.
-    static func run(_ body: (GroupBench) async throws -> Void) async throws {
+    static func run(
+        _ configuration: GroupConfiguration = GroupConfiguration(), _ body: (GroupBench) async throws -> Void
+    ) async throws {
         let postgres = try await PostgresServer.temporary()
         do {
             try await postgres.run(
                 """
                 CREATE SCHEMA auth;
-                CREATE TABLE auth.identities (whisper_id bigint PRIMARY KEY, epoch bigint NOT NULL, is_banned boolean NOT NULL);
+                CREATE TABLE auth.identities (whisper_id bigint PRIMARY KEY, epoch bigint NOT NULL, is_banned boolean NOT NULL,
+                    sign_key bytea NOT NULL DEFAULT decode(repeat('00', 32), 'hex'));
                 CREATE VIEW auth.mail_identities AS SELECT * FROM auth.identities;
                 INSERT INTO auth.identities SELECT (n::bigint << 40) | 7, 1, false FROM generate_series(0, 399) AS n;
                 """)
@@ -38,8 +41,8 @@ struct GroupBench: Sendable {
                     url: postgres.url(user: "whisper_router"), applicationName: "router",
                     sessionSettings: Router.sessionSettings),
                 connections: 4, logger: quiet)
-            let bus = GroupBench(postgres: postgres, pool: pool)
-            try await body(bus)
+            let bench = GroupBench(configuration, postgres: postgres, pool: pool)
+            try await body(bench)
             pool.close()
         } catch {
             await postgres.stop()
@@ -48,10 +51,10 @@ struct GroupBench: Sendable {
         await postgres.stop()
     }
 
-    private init(postgres: PostgresServer, pool: PostgresPool) {
+    private init(_ configuration: GroupConfiguration, postgres: PostgresServer, pool: PostgresPool) {
         self.postgres = postgres
         self.pool = pool
-        self.desk = GroupDesk(pool: pool, bus: self.bus, logger: quiet)
+        self.desk = GroupDesk(pool: pool, bus: self.bus, configuration: configuration, logger: quiet)
     }
 
     func sql(_ sql: String) async throws -> String {
@@ -85,9 +88,55 @@ struct GroupBench: Sendable {
                 "group_update", updateJSON(group, title: title, add: add, remove: remove, roles: roles), by: caller))
     }
 
-    func list(of caller: WhisperID, epoch: Int64 = 1) async -> Answer {
-        await self.desk.handle(
-            self.request("group_list", #"{"protocolVersion":1,"cryptoVersion":1}"#, by: caller, epoch: epoch)).answer
+    func list(of caller: WhisperID, epoch: Int64 = 1, after cursor: String? = nil, limit: Int? = nil) async -> Answer {
+        let cursor = cursor.map { #","cursor":"\#($0)""# } ?? ""
+        let limit = limit.map { #","limit":\#($0)"# } ?? ""
+        return await self.desk.handle(
+            self.request("group_list", #"{"protocolVersion":1,"cryptoVersion":1\#(cursor)\#(limit)}"#, by: caller, epoch: epoch)).answer
+    }
+
+    /// The list from here to its end, page by page.
+    /// - Parameter between: what happens between two pages.
+    func wholeList(
+        of caller: WhisperID, limit: Int, between: (Int) async throws -> Void = { _ in }
+    ) async throws -> [SeenGroup] {
+        var page = await self.list(of: caller, limit: limit)
+        var seen = try page.groups()
+        var number = 1
+        while let cursor = try page.nextCursor() {
+            try await between(number)
+            number += 1
+            page = await self.list(of: caller, after: cursor, limit: limit)
+            seen += try page.groups()
+        }
+        return seen
+    }
+
+    /// They have written to each other.
+    func makePeers(_ one: WhisperID, _ other: WhisperID) async throws {
+        _ = try await self.sql(
+            """
+            INSERT INTO router.peers VALUES (\(one.bits), \(other.bits), now()), (\(other.bits), \(one.bits), now())
+            ON CONFLICT DO NOTHING
+            """)
+    }
+
+    /// So many groups of `owner`, straight in the tables: `member` is in each, with as many others as there are to be members.
+    func fill(_ count: Int, of owner: WhisperID, with member: WhisperID, members: Int = 2, byStranger: Bool = false) async throws {
+        _ = try await self.sql(
+            """
+            WITH made AS (
+                INSERT INTO router.groups
+                SELECT gen_random_uuid(), 'Filled', \(owner.bits), 1, now(), now() FROM generate_series(1, \(count))
+                RETURNING group_id
+            ), filled AS (
+                INSERT INTO router.group_members (group_id, member, role, joined_at)
+                SELECT group_id, (n::bigint << 40) | 9, 2, now() FROM made, generate_series(3, \(members)) AS n
+            )
+            INSERT INTO router.group_members (group_id, member, role, joined_at, added_by_stranger)
+            SELECT group_id, \(owner.bits), 0, now(), false FROM made
+            UNION ALL SELECT group_id, \(member.bits), 2, now(), \(byStranger) FROM made
+            """)
     }
 
     /// Somebody is connected to a node.
@@ -144,14 +193,26 @@ extension Answer {
         }
     }
 
-    func groups() throws -> [SeenGroup] {
-        struct Groups: Decodable { var groups: [SeenGroup] }
-        guard case .reply("groups", let payload) = self else { throw Unexpected(description: "\(self)") }
-        _ = try FrameDecoder.payload(bare: payload, schema: GroupFrames.groups.schema)
-        return try JSONDecoder().decode(Groups.self, from: Data(payload)).groups
+    private struct Groups: Decodable {
+        var groups: [SeenGroup]
+        var nextCursor: String?
     }
 
+    private func page() throws -> Groups {
+        guard case .reply("groups", let payload) = self else { throw Unexpected(description: "\(self)") }
+        _ = try FrameDecoder.payload(bare: payload, schema: GroupFrames.groups.schema)
+        return try JSONDecoder().decode(Groups.self, from: Data(payload))
+    }
+
+    func groups() throws -> [SeenGroup] { try self.page().groups }
+    func nextCursor() throws -> String? { try self.page().nextCursor }
+
+    /// The length of the payload.
+    var bytes: Int { if case .reply(_, let payload) = self { payload.count } else { 0 } }
+
     var refusal: ErrorCode? { if case .refused(let refusal) = self { refusal.code } else { nil } }
+    /// Milliseconds.
+    var retryAfter: Int64? { if case .refused(let refusal) = self { refusal.retryAfterMilliseconds } else { nil } }
     var isStale: Bool { if case .stale = self { true } else { false } }
     var number: Int64? { if case .groupEvent(let number, _) = self { number } else { nil } }
 }

@@ -21,12 +21,12 @@ func updateJSON(
 }
 
 func createFrame(_ title: String, _ members: [WhisperID]) -> GroupCreate {
-    GroupCreate(try! FrameDecoder.payload(bare: Array(createJSON(title, members).utf8), schema: GroupCreate.definition.schema))
+    try! GroupCreate(FrameDecoder.payload(bare: Array(createJSON(title, members).utf8), schema: GroupCreate.definition.schema))
 }
 
 func updateFrame(
     title: String? = nil, add: [WhisperID] = [], remove: [WhisperID] = [], roles: [(WhisperID, GroupRole)] = []
 ) -> GroupUpdate {
     let json = updateJSON(.random(), title: title, add: add, remove: remove, roles: roles)
-    return GroupUpdate(try! FrameDecoder.payload(bare: Array(json.utf8), schema: GroupUpdate.definition.schema))
+    return try! GroupUpdate(FrameDecoder.payload(bare: Array(json.utf8), schema: GroupUpdate.definition.schema))
 }

@@ -7,6 +7,9 @@ import TestKit
     private let now = Timestamp(milliseconds: 1_730_000_000_000)
     private let alice = person(1), bob = person(2), carol = person(3), dave = person(4)
 
+    private let unbounded = GroupConfiguration(
+        ownedMax: .max, joinedMax: .max, byStrangersMax: .max, strangersPerDayMax: .max)
+
     private func known(_ banned: WhisperID...) -> GroupRules.Known {
         Dictionary(uniqueKeysWithValues: (0..<400).map { (person($0), banned.contains(person($0))) })
     }
@@ -21,9 +24,10 @@ import TestKit
         _ group: Group?, by caller: WhisperID, title: String? = nil, add: [WhisperID] = [], remove: [WhisperID] = [],
         roles: [(WhisperID, GroupRole)] = [], known: GroupRules.Known? = nil, at time: Timestamp? = nil
     ) throws(Refusal) -> GroupChange {
-        try GroupRules.update(
+        let change = try GroupRules.update(
             group, updateFrame(title: title, add: add, remove: remove, roles: roles), by: caller,
             known: known ?? self.known(), at: time ?? self.now + .seconds(10))
+        return try GroupBounds.judge(change, GroupUsages(), self.unbounded)
     }
 
     private func code(_ body: () throws(Refusal) -> GroupChange) -> ErrorCode? {

@@ -33,6 +33,14 @@ import Testing
         #expect(most > RouterLimits.intakeBytes / 8 || pace.jobs == 64)
     }
 
+    /// Redis sent more than was kept: that is not to happen again.
+    @Test func aReadThatWasCutIsFollowedByTheSmallest() {
+        var pace = IntakePace(most: 64)
+        for _ in 0..<6 { pace.hasRead(bytes: 1) }
+        pace.hasRead(bytes: RouterLimits.intakeBytes * 3, isCut: true)
+        #expect(pace.jobs == 1)
+    }
+
     @Test func aWorldThatWantsOneJobGetsOne() {
         var pace = IntakePace(most: 1)
         for _ in 0..<3 { pace.hasRead(bytes: 10) }

@@ -19,7 +19,8 @@ import TestKit
             try await Self.prepare(postgres)
             let connection = PostgresConnection(
                 PostgresConfiguration(
-                    url: postgres.url(), applicationName: "router", sessionSettings: Router.sessionSettings), logger: quiet)
+                    url: postgres.url(), applicationName: "router",
+                    sessionSettings: Router.sessionSettings.merging(["search_path": "clock,pg_catalog"]) { $1 }), logger: quiet)
             try await connection.connect()
             for seed in UInt64(1)...6 {
                 _ = try await connection.query(
@@ -40,13 +41,21 @@ import TestKit
         try await postgres.run(
             """
             CREATE SCHEMA auth;
-            CREATE TABLE auth.identities (whisper_id bigint PRIMARY KEY, epoch bigint NOT NULL, is_banned boolean NOT NULL);
+            CREATE TABLE auth.identities (whisper_id bigint PRIMARY KEY, epoch bigint NOT NULL, is_banned boolean NOT NULL,
+                sign_key bytea NOT NULL DEFAULT decode(repeat('00', 32), 'hex'));
             CREATE VIEW auth.mail_identities AS SELECT * FROM auth.identities;
             INSERT INTO auth.identities
                 SELECT (n::bigint << 40) | 7, 1 + n % 2, n = 3 FROM generate_series(0, 5) AS n;
             """)
         try await routerMigrator.run(
             PostgresConfiguration(url: postgres.url(), applicationName: "migrate"), logger: quiet)
+        // The server's clock is the test's: the first schema that has it counts.
+        try await postgres.run(
+            """
+            CREATE SCHEMA clock;
+            CREATE FUNCTION clock.now() RETURNS timestamptz LANGUAGE sql STABLE AS
+                $$ SELECT to_timestamp(current_setting('clock.milliseconds')::bigint / 1000.0) $$;
+            """)
         // Statements that take a few of many, in no order, take others once the tables were vacuumed or analysed meanwhile.
         try await postgres.run(
             ["ledger", "mailbox_kept", "outcomes_kept"].map { "ALTER TABLE router.\($0) SET (autovacuum_enabled = false);" }.joined())
@@ -78,6 +87,9 @@ import TestKit
         for step in 0..<250 {
             if step % 20 == 19 { try await self.clear(connection) }
             let sql = course.next()
+            _ = try await connection.query(
+                "SELECT set_config('clock.milliseconds', \("\(course.now.milliseconds)"), false)")
+            model.now = course.now
             let expected = try await connection.query(sql)
             let statement = try #require(StoreModel.statement(sql.statement.text), "\(sql.statement.text)")
             let answer = try model.run(statement, Parameters(of: sql))
@@ -97,7 +109,7 @@ import TestKit
 /// with old epochs too.
 private struct RandomOperations {
     private var random: SeededGenerator
-    private var now = Timestamp(milliseconds: 1_767_225_600_000)
+    private(set) var now = Timestamp(milliseconds: 1_767_225_600_000)
     private var messages: [(id: UUIDText, sender: Int, recipient: Int)] = []
 
     private let lastNumber: Int64
@@ -122,8 +134,10 @@ private struct RandomOperations {
     mutating func next() -> SQL {
         self.now = self.now + .milliseconds(self.some(0...2_000))
         switch self.some(0...14) {
-        case 0...4: return AcceptStatement.sql(self.envelopes(), at: self.now)
-        case 5...7: return ReceiptStatement.sql(self.receipts(), at: self.now)
+        case 0...4:
+            let envelopes = self.envelopes()
+            return AcceptStatement.sql(envelopes, rooms: self.rooms(for: envelopes))
+        case 5...7: return ReceiptStatement.sql(self.receipts())
         case 8: return MailboxTable.read((0..<self.some(1...4)).map { _ in self.question() })
         case 9: return MailboxTable.newest((0..<self.some(1...4)).map { _ in let person = self.some(0...6); return self.caller(person) })
         case 10: return OutcomesTable.pending(of: [self.person(self.some(0...6)), self.person(self.some(0...6))])
@@ -134,9 +148,27 @@ private struct RandomOperations {
         case 13:
             let first = self.person(self.some(0...5))
             return MailboxTable.recipients(from: first.stored, through: self.person(5).stored, limit: Int64(self.some(1...5)))
-        default: return MailboxTable.statistics(from: self.person(self.some(0...3)).stored, through: self.person(5).stored)
+        default:
+            let bounds = MailBounds(
+                mailbox: MailTally(messages: 10_000, bytes: 5_000),
+                stranger: MailTally(messages: self.some(1...6), bytes: self.some(1...2_000)))
+            return MailboxTable.count(
+                (0..<self.some(1...4)).map { _ in self.person(self.some(0...6)) }, asked: [self.person(self.some(0...6))], bounds)
         }
     }
+
+    /// Mostly those of a batch of which nobody is near a bound.
+    private mutating func rooms(for envelopes: [AcceptEnvelope]) -> [MailRoom?] {
+        guard self.some(0...3) == 0 else { return [] }
+        var rooms: [WhisperID: MailRoom?] = [:]
+        for recipient in envelopes.map(\.to) where rooms[recipient] == nil {
+            rooms[recipient] = self.some(0...2) == 0
+                ? .some(nil) : MailRoom(mailbox: self.tally(), stranger: self.tally(), strangers: self.tally())
+        }
+        return envelopes.map { rooms[$0.to]! }
+    }
+
+    private mutating func tally() -> MailTally { MailTally(messages: self.some(-1...4), bytes: self.some(-1...900)) }
 
     private mutating func envelopes() -> [AcceptEnvelope] {
         var envelopes: [AcceptEnvelope] = []
@@ -154,7 +186,7 @@ private struct RandomOperations {
             envelopes.append(
                 AcceptEnvelope(
                     answer: AnswerAddress(node: NodeID(value: 1), question: 1), sender: self.caller(message.sender),
-                    senderKey: .zero, messageID: message.id, to: self.person(message.recipient),
+                    senderKey: self.some(0...19) == 0 ? .other : .zero, messageID: message.id, to: self.person(message.recipient),
                     timestamp: self.now - .milliseconds(late), signature: Bytes64([UInt8](repeating: 0, count: 64))!,
                     digest: .zero, payload: [UInt8](repeating: 65, count: self.some(1...300)), receivedAt: self.now,
                     overRateFor: self.some(0...9) == 0 ? 1_000 : nil))
@@ -186,13 +218,13 @@ private struct RandomOperations {
     }
 
     private mutating func sweep() -> SQL {
-        let deadline = self.now - .seconds(Int64(self.some(20...200)))
+        let age = Duration.seconds(Int64(self.some(20...200)))
         switch self.some(0...5) {
         case 0, 1:
-            return MailboxTable.expire(
-                from: self.person(self.some(0...3)).stored, through: self.person(5).stored, acceptedBefore: deadline, at: self.now)
-        case 2: return OutcomesTable.expire(createdBefore: deadline)
-        case 3: return OutcomesTable.forgetLedger(acceptedBefore: self.now - .seconds(230))
+            // All of them are in the first.
+            return MailboxTable.expire(in: Partition(of: self.person(self.some(0...3))), olderThan: age)
+        case 2: return OutcomesTable.expire(olderThan: age)
+        case 3: return OutcomesTable.forgetLedger(olderThan: .seconds(230))
         default: return OutcomesTable.remove((0..<self.some(1...20)).map { _ in self.number(below: 400) })
         }
     }
@@ -200,6 +232,7 @@ private struct RandomOperations {
 
 extension Bytes32 {
     fileprivate static let zero = Bytes32([UInt8](repeating: 0, count: 32))!
+    fileprivate static let other = Bytes32([UInt8](repeating: 1, count: 32))!
 }
 
 extension Parameters {
@@ -229,6 +262,7 @@ extension Rows {
                 case PostgresType.bytea.oid: columns.add(try row.decode(column, as: [UInt8]?.self))
                 case PostgresType.int2.oid: columns.add(try row.decode(column, as: Int16?.self))
                 case PostgresType.int4.oid: columns.add(try row.decode(column, as: Int32?.self))
+                case PostgresType.int8Array.oid: columns.add(try row.decode(column, as: [Int64].self))
                 case PostgresType.int8.oid: columns.add(try row.decode(column, as: Int64?.self))
                 case PostgresType.timestamptz.oid: columns.add(try row.decode(column, as: PostgresTimestamp?.self))
                 case PostgresType.uuid.oid: columns.add(try row.decode(column, as: PostgresUUID?.self))

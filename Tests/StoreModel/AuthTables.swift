@@ -85,7 +85,7 @@ package struct AuthTables: Sendable {
         },
         // Sessions.
         StoreModel.reads("SELECT s.token_hash, s.whisper_id, s.epoch") { model, parameters in
-            let (hash, now): (Bytes32, Timestamp) = (parameters(1), parameters(2))
+            let (now, hash): (Timestamp, Bytes32) = (parameters(1), parameters(2))
             guard let session = model.auth.sessions[hash], session.expiresAt > now,
                 let identity = model.auth.identities[session.identity], identity.epoch == session.epoch
             else { return .nothing }
@@ -98,6 +98,7 @@ package struct AuthTables: Sendable {
                 row.add(session.expiresAt)
                 row.add(identity.signKey)
                 row.add(identity.isBanned)
+                row.add(now)
             }
         },
         StoreModel.writes("DELETE FROM auth.sessions WHERE whisper_id = $1 RETURNING token_hash") { model, parameters in
@@ -111,7 +112,7 @@ package struct AuthTables: Sendable {
             model.auth.sessions[parameters(1)] = Session(
                 identity: parameters(2), device: parameters(3), platform: parameters(4), epoch: parameters(5),
                 expiresAt: parameters(6))
-            return .changed(1)
+            return StatementAnswer([parameters(6, Timestamp.self)]) { $1.add($0) }
         },
         // Nobody refreshes a session here.
         StoreModel.reads("SELECT predecessor FROM auth.sessions") { _, _ in .nothing },

@@ -19,7 +19,9 @@ package struct PushTables: Sendable {
 
     static let statements = [
         StoreModel.reads("SELECT asked.id, t.platform, t.push_token") { model, parameters in
-            StatementAnswer(parameters(1, [WhisperID].self)) { id, row in
+            // In the order in which they stand in the text.
+            let (now, ids): (Timestamp, [WhisperID]) = (parameters(1), parameters(2))
+            return StatementAnswer(ids) { id, row in
                 let device = model.auth.devices[id]?.first { $0.pushToken != nil || $0.voipToken != nil }
                 let known = model.push.recipients[id]
                 row.add(id)
@@ -33,6 +35,7 @@ package struct PushTables: Sendable {
                 let waits = model.router.mailboxes[id]?.contains { letter in known?.sentAt.map { letter.acceptedAt <= $0 } ?? false }
                 row.add((known?.unanswered ?? 0) > 0 && waits != true)
                 row.add(model.router.mailboxes[id]?.isEmpty == false)
+                row.add(now)
             }
         },
         StoreModel.writes("INSERT INTO push.recipients AS mine") { model, parameters in
@@ -47,7 +50,7 @@ package struct PushTables: Sendable {
             return .changed(ids.count)
         },
         StoreModel.writes("INSERT INTO push.dead_letters") { model, parameters in
-            model.push.deadLetters += parameters(1, [WhisperID].self).count
+            model.push.deadLetters += parameters(2, [WhisperID].self).count
             return .nothing
         },
         StoreModel.writes("UPDATE push.recipients SET due_at = LEAST(due_at, held.until)") { model, parameters in

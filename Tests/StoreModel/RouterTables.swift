@@ -93,31 +93,38 @@ package struct RouterTables: Sendable {
         let messageIDs: [PostgresUUID] = parameters(1)
         let idCases: [Int32] = parameters(2)
         let senders: [WhisperID] = parameters(3)
-        let epochs: [Int64] = parameters(4)
-        let recipients: [WhisperID] = parameters(5)
-        let groups: [PostgresUUID?] = parameters(6)
-        let payloads: [[UInt8]] = parameters(7)
-        let timely: [Bool] = parameters(8)
-        let overRate: [Bool] = parameters(9)
-        let keys: [String?] = parameters(10)
-        let now: Timestamp = parameters(11)
+        let signKeys: [Bytes32] = parameters(4)
+        let epochs: [Int64] = parameters(5)
+        let recipients: [WhisperID] = parameters(6)
+        let groups: [PostgresUUID?] = parameters(7)
+        let payloads: [[UInt8]] = parameters(8)
+        let timely: [Bool] = parameters(9)
+        let overRate: [Bool] = parameters(10)
+        let keys: [String?] = parameters(11)
+        let rooms: [[Int64?]] = (12...17).map { parameters($0) }
+        let now = model.now
         precondition(groups.allSatisfy { $0 == nil } && keys.allSatisfy { $0 == nil }, "groups and attachments are not modelled")
         // Judged first, all of them, by what was there before.
-        var judged: [(verdict: Int16, number: Int64?)] = []
+        var verdicts: [Int16] = []
         for index in messageIDs.indices {
             let key = MessageKey(messageID: messageIDs[index], sender: senders[index], recipient: recipients[index])
             let (sender, recipient) = (model.auth.identities[key.sender], model.auth.identities[key.recipient])
             let verdict: Int16 =
                 if sender?.epoch != epochs[index] { 1 }
                 else if sender?.isBanned == true { 2 }
+                else if sender?.signKey != signKeys[index] { 12 }
                 else if model.router.ledger[key] != nil && model.flaw != .acceptsRepetitions { 3 }
                 else if !timely[index] { 4 }
                 else if overRate[index] { 7 }
                 else if recipient == nil { 5 }
                 else if recipient!.isBanned { 6 }
                 else { 0 }
-            judged.append((verdict, verdict == 0 ? model.router.nextMail() : nil))
+            verdicts.append(verdict)
         }
+        if !rooms[0].isEmpty {
+            verdicts = Self.bounded(verdicts, senders, recipients, payloads.map { Int64($0.count) }, rooms)
+        }
+        let judged: [(verdict: Int16, number: Int64?)] = verdicts.map { ($0, $0 == 0 ? model.router.nextMail() : nil) }
         for (index, item) in judged.enumerated() {
             guard let number = item.number else { continue }
             let key = MessageKey(messageID: messageIDs[index], sender: senders[index], recipient: recipients[index])
@@ -131,6 +138,21 @@ package struct RouterTables: Sendable {
         }
     }
 
+    /// Everybody is a stranger here.
+    private static func bounded(
+        _ verdicts: [Int16], _ senders: [WhisperID], _ recipients: [WhisperID], _ bytes: [Int64], _ rooms: [[Int64?]]
+    ) -> [Int16] {
+        verdicts.indices.map { index in
+            guard verdicts[index] == 0, rooms[0][index] != nil else { return verdicts[index] }
+            let mailbox = (0...index).filter { verdicts[$0] == 0 && recipients[$0] == recipients[index] }
+            let sender = mailbox.filter { senders[$0] == senders[index] }
+            func exceed(_ stored: [Int], _ room: Int) -> Bool {
+                Int64(stored.count) > rooms[room][index]! || stored.reduce(0) { $0 + bytes[$1] } > rooms[room + 1][index]!
+            }
+            return exceed(mailbox, 0) ? 13 : exceed(sender, 2) ? 14 : exceed(mailbox, 4) ? 15 : 0
+        }
+    }
+
     private static func receive(_ model: inout StoreModel, _ parameters: Parameters) -> StatementAnswer {
         let messageIDs: [PostgresUUID] = parameters(1)
         let recipients: [WhisperID] = parameters(2)
@@ -138,7 +160,7 @@ package struct RouterTables: Sendable {
         let senders: [WhisperID] = parameters(4)
         let statuses: [Int16] = parameters(5)
         let times: [Int64] = parameters(6)
-        let now: Timestamp = parameters(7)
+        let now = model.now
         var honoured: [(position: Int64, number: Int64, wasPending: Bool, outcome: Int64, idCase: Int32)] = []
         for index in messageIDs.indices {
             let key = MessageKey(messageID: messageIDs[index], sender: senders[index], recipient: recipients[index])
@@ -198,7 +220,7 @@ package struct RouterTables: Sendable {
             row.add(item.position)
             row.add(item.isStale)
             row.add(item.letter?.number)
-            row.add(item.letter?.acceptedAt)
+            row.add(item.letter.map { model.now.milliseconds - $0.acceptedAt.milliseconds })
             row.add(item.letter?.payload)
         }
     }
@@ -240,25 +262,27 @@ package struct RouterTables: Sendable {
                 row.add(false)
             }
         },
-        StoreModel.writes("WITH old AS MATERIALIZED (\n    SELECT recipient, number FROM router.mailbox") { model, parameters in
-            Self.expire(&model.router, parameters)
+        StoreModel.writes("WITH due AS MATERIALIZED (") { model, parameters in
+            Self.expire(&model.router, parameters, at: model.now)
         },
-        StoreModel.reads("SELECT count(*), min(accepted_at) FROM router.mailbox") { model, parameters in
+        StoreModel.reads("SELECT (SELECT count(*) FROM (") { model, parameters in
             let range: ClosedRange<Int64> = parameters(1)...parameters(2)
             let letters = model.router.mailboxes.filter { range.contains(Int64($0.key.bits)) }.flatMap(\.value)
             return StatementAnswer([letters]) { letters, row in
-                row.add(Int64(letters.count))
-                row.add(letters.map(\.acceptedAt).min())
+                row.add(min(Int64(letters.count), parameters(3)))
+                row.add(Int64(model.router.mailboxes.values.reduce(0) { $0 + $1.count }))
+                row.add(letters.map(\.acceptedAt).min().map { Double(model.now.milliseconds - $0.milliseconds) / 1_000 })
             }
         },
+        StoreModel.reads("SELECT c.messages, c.bytes") { model, parameters in Self.count(model.router, parameters) },
         StoreModel.writes("DELETE FROM router.outcomes WHERE number IN (") {
             model, parameters in
-            let deadline: Timestamp = parameters(2)
+            let deadline = model.now - .milliseconds(parameters(2, Int64.self))
             let oldest = Set(model.router.outcomes.prefix(Int(parameters(1, Int64.self))).map(\.number))
             return model.router.removeOutcomes { oldest.contains($0.number) && $0.createdAt < deadline }
         },
         StoreModel.writes("DELETE FROM router.ledger l USING") { model, parameters in
-            let deadline: Timestamp = parameters(1)
+            let deadline = model.now - .milliseconds(parameters(1, Int64.self))
             let before = model.router.ledger.count
             model.router.ledger = model.router.ledger.filter { $0.value.acceptedAt >= deadline }
             return .changed(before - model.router.ledger.count)
@@ -270,11 +294,29 @@ package struct RouterTables: Sendable {
         },
     ]
 
-    private static func expire(_ tables: inout RouterTables, _ parameters: Parameters) -> StatementAnswer {
-        let deadline: Timestamp = parameters(1)
-        let range: ClosedRange<Int64> = parameters(2)...parameters(3)
-        let limit: Int64 = parameters(4)
-        let now: Timestamp = parameters(5)
+    /// Everybody is a stranger here.
+    private static func count(_ tables: RouterTables, _ parameters: Parameters) -> StatementAnswer {
+        let (messages, bytes): (Int64, Int64) = (parameters(2), parameters(3))
+        let asked = Set(parameters(4, [WhisperID].self))
+        return StatementAnswer(parameters(1, [WhisperID].self)) { recipient, row in
+            let letters = (tables.mailboxes[recipient] ?? []).prefix(Int(parameters(5, Int64.self)))
+            func size(_ letters: some Sequence<Letter>) -> Int64 { letters.reduce(0) { $0 + Int64($1.payload.count) } }
+            let senders = Dictionary(grouping: letters, by: \.key.sender).sorted { $0.key < $1.key }
+                .filter { Int64($0.value.count) > messages || size($0.value) > bytes || asked.contains($0.key) }
+            for _ in 0..<2 {
+                row.add(Int64(letters.count))
+                row.add(size(letters))
+            }
+            row.add(senders.map(\.key))
+            row.add(senders.map { Int64($0.value.count) })
+            row.add(senders.map { size($0.value) })
+        }
+    }
+
+    private static func expire(_ tables: inout RouterTables, _ parameters: Parameters, at now: Timestamp) -> StatementAnswer {
+        let deadline = now - .milliseconds(parameters(2, Int64.self))
+        let limit: Int64 = parameters(3)
+        let range: ClosedRange<Int64> = parameters(4)...parameters(5)
         let old = tables.mailboxes.filter { range.contains(Int64($0.key.bits)) }.flatMap(\.value)
             .filter { $0.acceptedAt < deadline }.sorted { $0.number < $1.number }.prefix(Int(limit))
         var told: [Outcome] = []

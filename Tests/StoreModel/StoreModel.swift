@@ -1,3 +1,5 @@
+package import Contract
+
 /// What the services' statements do to their tables, in memory: the same answers to the same statements in the same order. A
 /// statement is known by its beginning; one that nobody has modelled ends the process and says which it was.
 ///
@@ -6,6 +8,8 @@ package struct StoreModel: Sendable {
     package var auth = AuthTables()
     package var router = RouterTables()
     package var push = PushTables()
+    /// The server's clock: `now()` of the next statement.
+    package var now = Timestamp(milliseconds: 0)
     /// A bug that is there on purpose.
     package var flaw: Flaw?
 

@@ -14,4 +14,9 @@ package let routerMigrator = Migrator(
         Migration(version: 8, name: "acknowledgements", sql: PackageResources._08_acknowledgements_sql),
         Migration(version: 9, name: "segments", sql: PackageResources._09_segments_sql),
         Migration(version: 10, name: "delivery times", sql: PackageResources._10_delivery_times_sql),
+        Migration(version: 11, name: "expiry", sql: PackageResources._11_expiry_sql),
+        Migration(version: 12, name: "statistics", sql: PackageResources._12_statistics_sql),
+        Migration(version: 13, name: "peers since", sql: PackageResources._13_peers_since_sql),
+        Migration(version: 15, name: "group bounds", sql: PackageResources._15_group_bounds_sql),
+        Migration(version: 18, name: "has peer", sql: PackageResources._18_has_peer_sql),
     ])

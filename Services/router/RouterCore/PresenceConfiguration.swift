@@ -23,9 +23,6 @@ package enum PresenceLimits {
     /// Of those an identity has written to, how many are looked at to find its peers: whoever writes to everybody must
     /// not cost more than anybody else.
     package static let correspondentsMax: Int64 = 2_000
-    /// How long a message makes two identities peers. A pair is written down once a day, so it is a day longer than the
-    /// contract's 30 days, never shorter.
-    package static let trafficTTL = Duration.seconds(31 * 86_400)
     /// Pairs remembered as written down today.
     package static let pairsWrittenMax = 500_000
     /// Between two rounds of telling. Also how late presence may be.

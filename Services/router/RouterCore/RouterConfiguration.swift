@@ -10,21 +10,28 @@ package struct RouterConfiguration: Sendable {
     package var presence: PresenceConfiguration
     /// Jobs taken from each partition in one batch.
     package var jobsPerPartitionMax: Int
+    /// What may wait in one mailbox (contract §13a).
+    package var bounds: MailBounds
     /// `RouterLimits.pagesPerReadMax`, by default.
     package var pagesPerReadMax: Int
     /// `RouterLimits.wakesWaitingMax`, by default.
     package var wakesWaitingMax: Int
+    package var groups: GroupConfiguration
 
     package init(pendingTTL: Duration = Limits.pendingTTL, resendAfter: Duration = .seconds(15),
-        presence: PresenceConfiguration = PresenceConfiguration(), jobsPerPartitionMax: Int = RouterLimits.jobsPerPartitionMax,
-        pagesPerReadMax: Int = RouterLimits.pagesPerReadMax, wakesWaitingMax: Int = RouterLimits.wakesWaitingMax
+        presence: PresenceConfiguration = PresenceConfiguration(), bounds: MailBounds = MailBounds(),
+        jobsPerPartitionMax: Int = RouterLimits.jobsPerPartitionMax,
+        pagesPerReadMax: Int = RouterLimits.pagesPerReadMax, wakesWaitingMax: Int = RouterLimits.wakesWaitingMax,
+        groups: GroupConfiguration = GroupConfiguration()
     ) {
         self.pendingTTL = pendingTTL
         self.resendAfter = resendAfter
         self.presence = presence
+        self.bounds = bounds
         self.jobsPerPartitionMax = jobsPerPartitionMax
         self.pagesPerReadMax = pagesPerReadMax
         self.wakesWaitingMax = wakesWaitingMax
+        self.groups = groups
     }
 }
 
@@ -50,6 +57,12 @@ package enum RouterLimits {
     package static let commitAttemptsMax = 3
     /// How long one look for Jobs waits. Also how late a new partition is first read.
     package static let readPatience = Duration.milliseconds(500)
+    /// From one read of Jobs to the next, while several come within it: fewer batches mean fewer wake-ups and commits.
+    package static let readInterval = Duration.milliseconds(3)
+    /// Jobs expected within `readInterval` for which a read waits.
+    package static let readJobsWorthWaiting = 2.0
+    /// Over how long the rate of Jobs is measured.
+    package static let readRateWindow = Duration.milliseconds(100)
     /// Between two looks at who owns which partition.
     package static let leaseInterval = Duration.seconds(1)
     /// A router whose database session has said nothing for this long is taken for frozen, and its session ended.
@@ -66,16 +79,16 @@ package enum RouterLimits {
     package static let resendPauseMax = Duration.seconds(300)
     /// Outcomes sent to a client that binds; it asks for more when it has them.
     package static let outcomesPerBindMax = 1_000
-    /// Group events told to a client that binds; it asks for more when it has them. The gateway counts to the same number.
-    package static let groupEventsPerBindMax = 16
+    /// Payloads of group events, in bytes, told to a client that binds; it asks for more when it has them. The gateway counts to the
+    /// same number. A larger event goes alone.
+    package static let groupEventsPerBindBytesMax = Limits.groupEventsBytesMax
     /// Group events read at once. With their members written out, one is up to 25 kB.
     package static let groupEventsPerReadMax = 32
     /// Two connections of one session that are announced for the first time within this may have waited for the bus: the clocks of
     /// their gateways tell which is the newer one. Short, because clocks may be wrong.
     package static let newcomerTime = Duration.seconds(2)
-    /// Members in all groups of one answer to `group_list`, about a megabyte of them. The groups that changed longest ago
-    /// are left out.
-    package static let groupListMembersMax: Int64 = 12_000
+    /// The day in which additions of strangers are counted (contract §13a).
+    package static let groupStrangersWindow = Duration.seconds(86_400)
     /// Questions about groups that one router answers at a time, and its database connections for that.
     package static let groupJobsMax = 16
     package static let groupConnectionsMax = 2
@@ -93,10 +106,26 @@ package enum RouterLimits {
     package static let wakesRememberedMax = 200_000
     /// Recipients with mail that are remembered of one partition. A partition with more asks the store about everybody.
     package static let recipientsRememberedMax = 10_000
+    /// Recipients, and their senders in all, whose mailboxes' loads are remembered (`MailboxLoads`). With more, all are counted again.
+    package static let loadsRememberedMax = 100_000
+    package static let loadSendersRememberedMax = 100_000
+    /// Between two countings of a mailbox that seems to be full. So late it may be noticed that its owner has read some of it.
+    package static let recountPause = Duration.seconds(10)
+    /// How long it counts what was counted: who is whose peer changes.
+    package static let countedFor = Duration.seconds(600)
+    /// Messages of one partition that are counted for a gauge; more are estimated.
+    package static let pendingCountedMax: Int64 = 20_000
+    /// Rows of the young segments of one partition that are looked through for the oldest. More than they are made to hold.
+    package static let youngRowsMax: Int64 = 200_000
+    /// Rounds of one sweep, each of `sweepRowsMax` messages that are due in each partition. If more are due the next sweep comes at once.
+    package static let expiryRoundsMax = 20
     /// Messages verified together on one core, in about 0.3 ms, before it is worth using another.
     package static let verifyTogetherMax = 16
     /// How long the ledger remembers a message.
     package static let ledgerTTL = Duration.seconds(14 * 86_400)
+    /// The longest `RouterConfiguration.pendingTTL`. A day less than the ledger remembers: without its row there no receipt counts, and
+    /// mail that is due may have to wait until its partition has a router again.
+    package static let pendingTTLMax = Duration.seconds(13 * 86_400)
     /// Rows that one sweep removes from one table before it lets others work.
     package static let sweepRowsMax: Int64 = 5_000
     /// How long a connected sender's outcome may be unconfirmed before it is told again.

@@ -7,7 +7,8 @@ struct RouterSettings: ServiceSettings {
     let redis = RedisSettings()
     let postgres = PostgresSettings()
     let pendingTTL = Setting(
-        "pending.ttl.seconds", .seconds(in: 1...2_592_000), default: "259200", "How long unacknowledged mail is kept.")
+        "pending.ttl.seconds", .seconds(in: 1...Int(RouterLimits.pendingTTLMax.components.seconds)), default: "259200",
+        "How long unacknowledged mail is kept. Less than the 14 days for which messages are remembered.")
     let resendAfter = Setting(
         "resend.after.seconds", .seconds(in: 1...25), default: "15", "When live mail without a receipt is sent again.")
     let offlineAfter = Setting(
@@ -16,6 +17,37 @@ struct RouterSettings: ServiceSettings {
         "presence.pause.seconds", .seconds(in: 1...3_600), default: "30", "Between two updates about one peer.")
     let typingPause = Setting(
         "typing.pause.seconds", .seconds(in: 1...60), default: "2", "Between two notifications of a peer's typing.")
+    let mailboxMessagesMax = Setting(
+        "mailbox.messages.max", .integer(in: 1...100_000_000), default: "\(MailBounds().mailbox.messages)",
+        "Messages that wait for one recipient, at most.")
+    let mailboxBytesMax = Setting(
+        "mailbox.bytes.max", .integer(in: 1_000_000...1_000_000_000_000), default: "\(MailBounds().mailbox.bytes)",
+        "Bytes that wait for one recipient, at most.")
+    let strangerMessagesMax = Setting(
+        "mailbox.stranger.messages.max", .integer(in: 1...100_000_000), default: "\(MailBounds().stranger.messages)",
+        "Messages that wait for one recipient from one sender who is not its peer, at most.")
+    let strangerBytesMax = Setting(
+        "mailbox.stranger.bytes.max", .integer(in: 1_000_000...1_000_000_000_000), default: "\(MailBounds().stranger.bytes)",
+        "Bytes that wait for one recipient from one sender who is not its peer, at most.")
+    let strangersMessagesMax = Setting(
+        "mailbox.strangers.messages.max", .integer(in: 1...100_000_000), default: "\(MailBounds().strangers.messages)",
+        "Messages that wait for one recipient from all senders together who are not its peers, at most.")
+    let strangersBytesMax = Setting(
+        "mailbox.strangers.bytes.max", .integer(in: 1_000_000...1_000_000_000_000), default: "\(MailBounds().strangers.bytes)",
+        "Bytes that wait for one recipient from all senders together who are not its peers, at most.")
+    let groupsOwned = Setting(
+        "groups.owned.max", .integer(in: 1...100_000), default: "200", "Groups that one identity may own.")
+    let groupsJoined = Setting(
+        "groups.joined.max", .integer(in: 1...100_000), default: "1000", "Groups that one identity may be in.")
+    let groupsByStrangers = Setting(
+        "groups.by.strangers.max", .integer(in: 0...100_000), default: "100",
+        "Groups that one identity may be in because somebody added it who was not its peer.")
+    let groupStrangersPerDay = Setting(
+        "group.strangers.per.day", .integer(in: 0...10_000), default: "50",
+        "Additions to groups, in 24 hours, by one identity of identities that are not its peers.")
+    let groupEventTTL = Setting(
+        "group.event.ttl.seconds", .seconds(in: 1...31_536_000), default: "2592000",
+        "How long a group event waits for a member who is away.")
 }
 
 extension Settings<RouterSettings> {
@@ -23,6 +55,13 @@ extension Settings<RouterSettings> {
         RouterConfiguration(
             pendingTTL: try self.pendingTTL, resendAfter: try self.resendAfter,
             presence: PresenceConfiguration(
-                offlineAfter: try self.offlineAfter, pause: try self.presencePause, typingPause: try self.typingPause))
+                offlineAfter: try self.offlineAfter, pause: try self.presencePause, typingPause: try self.typingPause),
+            bounds: MailBounds(
+                mailbox: MailTally(messages: try self.mailboxMessagesMax, bytes: try self.mailboxBytesMax),
+                stranger: MailTally(messages: try self.strangerMessagesMax, bytes: try self.strangerBytesMax),
+                strangers: MailTally(messages: try self.strangersMessagesMax, bytes: try self.strangersBytesMax)),
+            groups: GroupConfiguration(
+                ownedMax: try self.groupsOwned, joinedMax: try self.groupsJoined, byStrangersMax: try self.groupsByStrangers,
+                strangersPerDayMax: try self.groupStrangersPerDay, eventTTL: try self.groupEventTTL))
     }
 }

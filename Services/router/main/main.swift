@@ -17,15 +17,17 @@ await runService("router", RouterSettings()) { context in
     let store = PostgresConfiguration(
         url: try context.settings.postgres.conninfo().revealed, applicationName: "whisper-router-\(context.instance)",
         sessionSettings: Router.sessionSettings)
+    let configuration = try context.settings.configuration()
     let router = Router(
-        configuration: try context.settings.configuration(), bus: bus,
+        configuration: configuration, bus: bus,
         store: PostgresConnection(store, logger: context.logger), logger: context.logger)
     let pool = PostgresPool(store, connections: 1, logger: context.logger)
     let presencePool = PostgresPool(store, connections: 1, logger: context.logger)
     let groupPool = PostgresPool(store, connections: RouterLimits.groupConnectionsMax, logger: context.logger)
     let groups = GroupConsumer(
-        bus: bus, desk: GroupDesk(pool: groupPool, bus: bus, logger: context.logger), instance: context.instance,
-        logger: context.logger)
+        bus: bus,
+        desk: GroupDesk(pool: groupPool, bus: bus, configuration: configuration.groups, logger: context.logger),
+        instance: context.instance, logger: context.logger)
     return Composition(
         parts: [
             Part("bus", close: bus.close), Part("store", close: pool.close), Part("group-store", close: groupPool.close),

@@ -79,6 +79,9 @@ final class SimulatedPostgres {
 
     // MARK: Transactions
 
+    /// By the server's own clock, as `now()`.
+    private static var time: Timestamp { Timestamp(milliseconds: Machine.current.now / 1_000_000) }
+
     enum Failure: Error { case refused(sqlState: String, constraint: String) }
 
     /// - Throws: nothing was done, and the transaction takes no more than its rollback.
@@ -87,6 +90,7 @@ final class SimulatedPostgres {
     ) throws(Failure) -> StatementAnswer {
         do throws(Refused) {
             guard session.transaction != nil else {
+                self.tables.now = Self.time
                 let answer = try self.tables.run(statement, parameters)
                 if !statement.onlyReads { self.changes += 1 }
                 return answer
@@ -103,6 +107,7 @@ final class SimulatedPostgres {
 
     func begin(_ session: Session) {
         session.transaction = OpenTransaction(tables: self.tables, basis: self.changes)
+        session.transaction!.tables.now = Self.time
     }
 
     func rollBack(_ session: Session) { session.transaction = nil }
@@ -125,6 +130,8 @@ final class SimulatedPostgres {
             self.tables = transaction.tables
         } else {
             var tables = self.tables
+            // The time of a transaction is that of its beginning.
+            tables.now = transaction.tables.now
             for (statement, parameters, answer) in transaction.done {
                 guard (try? tables.run(statement, parameters)) == answer else {
                     throw .refused(sqlState: "40001", constraint: "")

@@ -209,6 +209,10 @@ extension SimulatedBus {
         try await self.ask { nil }
     }
 
+    func lease(_ key: KeyName, _ request: RateRequest) async throws(BusError) -> RateGrant {
+        try await self.ask { RateGrant(uses: request.uses, wait: 0, rest: 0, record: 1) }
+    }
+
     func touchSoon(_ keys: [KeyName], for timeToLive: Duration) {
         self.tell {
             for key in keys {

@@ -54,7 +54,7 @@ final class SimulatedRedis {
         positions.compactMap { position in
             let entries = self.streams[position.stream]?.entries(after: position.after, limit: limit) ?? []
             return entries.isEmpty ? nil : StreamBatch(stream: position.stream, entries: entries)
-        }
+        }.cut()
     }
 
     func change<T>(_ stream: String, _ body: (inout MemoryStream) -> T) -> T {

@@ -81,7 +81,7 @@ enum Service: CaseIterable {
             }
         case .auth:
             let pool = world.pool(4, logger)
-            let clock: WallClock = { .now }
+            let clock = ServiceClock { .now }
             let directory = SessionDirectory(SessionTable(pool), keys: bus, clock: clock, logger: logger)
             let handler = RequestHandler(
                 registration: Registration(pool: pool, directory: directory, bus: bus, clock: clock, logger: logger),
@@ -95,7 +95,8 @@ enum Service: CaseIterable {
             let provider = SimulatedProvider(world)
             let parts = Machine.current.acting(for: host) {
                 PushParts(
-                    instance: 1, bus: bus, pool: pool, providers: PushProviders(apns: provider, standIn: provider), logger: logger)
+                    instance: 1, bus: bus, pool: pool, providers: PushProviders(apns: provider, standIn: provider),
+                    clock: ServiceClock { .now }, logger: logger)
             }
             host.run { await parts.mail.run() }
             host.run { await parts.look.run() }

@@ -9,14 +9,17 @@ import Telemetry
 package struct GroupDesk: Sendable {
     private let pool: PostgresPool
     private let bus: any KeyBus
+    private let configuration: GroupConfiguration
     private let clock: @Sendable () -> Timestamp
     private let logger: Logger
 
     package init(
-        pool: PostgresPool, bus: any KeyBus, clock: @escaping @Sendable () -> Timestamp = { .now }, logger: Logger
+        pool: PostgresPool, bus: any KeyBus, configuration: GroupConfiguration = GroupConfiguration(),
+        clock: @escaping @Sendable () -> Timestamp = { .now }, logger: Logger
     ) {
         self.pool = pool
         self.bus = bus
+        self.configuration = configuration
         self.clock = clock
         self.logger = logger
     }
@@ -41,25 +44,29 @@ package struct GroupDesk: Sendable {
         } catch {
             return Reply(answer: .refused(Refusal(.invalidPayload, "\(error)")))
         }
-        do throws(StoreError) {
+        do {
             switch type {
             case GroupCreate.definition.type:
-                let frame = GroupCreate(payload)
+                let frame = try GroupCreate(payload)
                 return try await self.change(nil, naming: frame.memberIDs, request, caller) {
                     _, known, now throws(Refusal) in
                     try GroupRules.create(frame, as: .random(), by: caller.identity, known: known, at: now)
                 }
             case GroupUpdate.definition.type:
-                let frame = GroupUpdate(payload)
+                let frame = try GroupUpdate(payload)
                 return try await self.change(frame.groupID, naming: frame.addMembers, request, caller) {
                     group, known, now throws(Refusal) in
                     try GroupRules.update(group, frame, by: caller.identity, known: known, at: now)
                 }
-            case GroupList.definition.type: return Reply(answer: try await self.list(caller))
+            case GroupList.definition.type: return Reply(answer: try await self.list(GroupList(payload), caller))
             default:
                 self.logger.error("frame without a handler", [.frame: "\(type)"])
                 return Reply(answer: Self.internalError)
             }
+        } catch is Payload.Corrupted {
+            assertionFailure("payload of \(type) is corrupted")
+            self.logger.error("payload is corrupted", [.frame: "\(type)"])
+            return Reply(answer: Self.internalError)
         } catch {
             self.logger.warning("question not answered", [.frame: "\(type)", .error: "\(error)"])
             return Reply(answer: Self.internalError)
@@ -124,22 +131,51 @@ package struct GroupDesk: Sendable {
         guard known[caller.identity] == false else {
             return .answer(.refused(Refusal(.userBanned, "the identity is banned")))
         }
-        if let (event, payload) = try GroupNewsTable.payloads(found.removeFirst()).first {
-            let unheard = try await transaction.query(GroupNewsTable.unheard(event))
-            return .stored(payload: payload, unheard: try GroupNewsTable.news(unheard))
-        }
+        if let answered = try await self.answered(found.removeFirst(), in: transaction) { return answered }
 
-        let change: GroupChange
+        var change: GroupChange
         do throws(Refusal) { change = try rules(old, known, now) } catch { return .answer(.refused(error)) }
+        guard !change.isEmpty else { return .answer(.reply(type: GroupFrames.event.type, payload: change.payload)) }
+        let concerned = GroupBounds.concerned(by: change, insteadOf: old).sorted { $0.bits < $1.bits }
+        if !concerned.isEmpty {
+            // Each statement sees what was committed before it began: only those behind the lock see what it waited for.
+            var found = try await transaction.pipeline([
+                GroupQuotaTable.make(concerned), GroupQuotaTable.lock(concerned), GroupQuotaTable.usage(of: concerned),
+                GroupQuotaTable.additions(of: caller.identity),
+                PeersTable.check(concerned.map { PeerPair(from: caller.identity, to: $0) }),
+                GroupNewsTable.answer(to: question),
+            ])[2...]
+            var usages = GroupUsages(
+                byIdentity: try GroupQuotaTable.usage(found.removeFirst()),
+                additions: try GroupQuotaTable.additions(found.removeFirst()))
+            for position in try PeersTable.positions(found.removeFirst()) {
+                usages.byIdentity[concerned[position]]?.isPeer = true
+            }
+            // The same question may have been taken twice, and the other have been faster.
+            if let answered = try await self.answered(found.removeFirst(), in: transaction) { return answered }
+            do throws(Refusal) {
+                change = try GroupBounds.judge(change, usages, self.configuration)
+            } catch {
+                return .answer(.refused(error))
+            }
+        }
         let payload = change.payload
-        guard !change.isEmpty else { return .answer(.reply(type: GroupFrames.event.type, payload: payload)) }
         let event = GroupNews.Event(group: change.group.id, revision: change.group.revision)
+        let strangers = change.strangers.isEmpty ? [] : [GroupQuotaTable.add(change.strangers.count, to: caller.identity)]
         let written = try await transaction.pipeline(
-            GroupTable.store(change.group, insteadOf: old) + [
-                GroupNewsTable.store(event, payload: payload, answering: question, at: now),
-                GroupNewsTable.tell(change.audience, of: event, at: now),
+            GroupTable.store(change, insteadOf: old) + strangers + [
+                GroupNewsTable.store(event, payload: payload, answering: question),
+                GroupNewsTable.tell(change.audience, of: event),
             ])
         return .stored(payload: payload, unheard: try GroupNewsTable.news(written.last!))
+    }
+
+    /// - Parameter found: what `GroupNewsTable.answer` reads.
+    /// - Returns: `nil` if the question has had no answer yet.
+    private func answered(_ found: Rows, in transaction: borrowing Transaction) async throws(StoreError) -> Result? {
+        guard let (event, payload) = try GroupNewsTable.payloads(found).first else { return nil }
+        let unheard = try await transaction.query(GroupNewsTable.unheard(event))
+        return .stored(payload: payload, unheard: try GroupNewsTable.news(unheard))
     }
 
     /// Runs a transaction, and again while others get in its way, or if nobody knows whether it was committed: then the
@@ -178,15 +214,40 @@ package struct GroupDesk: Sendable {
 
     // MARK: Listing
 
-    private func list(_ caller: Caller) async throws(StoreError) -> Answer {
-        let found = try await self.pool.pipeline([
-            GroupTable.identities([caller.identity]), GroupTable.all(of: caller.identity),
-        ])
+    private func list(_ frame: GroupList, _ caller: Caller) async throws(StoreError) -> Answer {
+        // One more than wanted tells whether there is more.
+        var questions = [
+            GroupTable.identities([caller.identity]),
+            GroupTable.page(of: caller.identity, after: frame.cursor, limit: frame.limit + 1),
+        ]
+        // A role that rises from here on keeps its group in its old part too. One that is about to has drawn its number: it is waited for.
+        if frame.cursor == nil {
+            questions.insert(contentsOf: [GroupQuotaTable.wait(for: caller.identity), GroupTable.lastRaised], at: 1)
+        }
+        let found = try await self.pool.pipeline(questions)
         guard let identity = found[0].first, try identity.decode(1, as: Int64.self) == caller.epoch.value else {
             return .stale
         }
-        var payload = JSONWriter()
-        payload.add("groups", array: try GroupTable.groups(found[1])) { $1 += $0.json }
+        let since = if let cursor = frame.cursor { cursor.since } else { try found[2][0].decode(0, as: Int64.self) }
+        let listed = try GroupTable.listed(found.last!)
+        var page: [[UInt8]] = []
+        var bytes = 0
+        for group in listed.prefix(frame.limit) {
+            let json = group.group.json
+            // A comma before each but the first.
+            guard page.isEmpty || bytes + json.count + 1 <= Self.pageBytesForGroups else { break }
+            bytes += json.count + 1
+            page.append(json)
+        }
+        var payload = JSONWriter(capacity: bytes + 128)
+        payload.add("groups", array: page) { $1 += $0 }
+        if page.count < listed.count, let last = page.indices.last.map({ listed[$0] }) {
+            let cursor = GroupCursor(part: last.part, joinedAt: last.joinedAt, group: last.group.id, since: since)
+            payload.add("nextCursor", cursor.text)
+        }
         return .reply(type: GroupFrames.groups.type, payload: payload.finished())
     }
+
+    /// What is left of a frame for groups: envelope, longest request id (every character escaped) and cursor off.
+    private static let pageBytesForGroups = Limits.pageBytesMax - 512
 }

@@ -11,6 +11,7 @@ extension Router {
         let startedAt = self.now
         var outbox = self.makeOutbox()
         let accepts = self.sorted(batch, &outbox)
+        let rooms = try await self.rooms(for: accepts.unique)
         let rounds = Self.rounds(of: batch.receipts)
         // What this very batch brings must be in its pages, and is not remembered yet.
         let addressed = batch.fetches.isEmpty ? [] : Set(accepts.unique.map(\.to))
@@ -29,18 +30,18 @@ extension Router {
         // this batch acknowledges.
         var statements: [SQL] = []
         var news: [GroupNews] = []
-        let now = Timestamp.now
+        let now = Timestamp(milliseconds: startedAt)
         if !batch.bounds.isEmpty {
             statements.append(MailboxTable.newest(batch.bounds.map(\.caller), mayHold: self.mailboxes.mayHold))
             statements.append(OutcomesTable.pending(of: batch.bounds.map(\.caller.identity)))
             statements.append(GroupNewsTable.pending(of: batch.bounds.map(\.caller.identity)))
         }
         if !accepts.unique.isEmpty {
-            statements.append(AcceptStatement.sql(accepts.unique, attachments: attachments, at: now))
+            statements.append(AcceptStatement.sql(accepts.unique, attachments: attachments, rooms: rooms))
         }
         let unwritten = self.unwritten(accepts.unique, at: now)
         if !unwritten.isEmpty { statements.append(PeersTable.note(unwritten.map { accepts.unique[$0] })) }
-        for round in rounds { statements.append(ReceiptStatement.sql(round, at: now)) }
+        for round in rounds { statements.append(ReceiptStatement.sql(round)) }
         let removals = statements.count..<statements.count + (batch.confirmed.isEmpty ? 0 : 2)
         if !removals.isEmpty { statements += Self.removals(of: batch.confirmed) }
         let pages = questions.indices.parts(of: self.configuration.pagesPerReadMax, firstMore: empty.count)
@@ -201,11 +202,14 @@ extension Router {
             switch result.verdict {
             case .accepted: self.metrics.accepted.increment()
             case .repeated: self.metrics.repeated.increment()
-            default: continue
+            case let verdict:
+                self.refused(verdict, envelope)
+                continue
             }
             self.metrics.routingLatency.recordMilliseconds(max(0, now - envelope.receivedAt.milliseconds))
             guard let number = result.number else { continue }
             self.mailboxes.stored(for: envelope.to)
+            self.loads.stored(for: envelope.to, from: envelope.sender.identity, bytes: envelope.payload.count)
             // `nil` is nobody's session: the recipient is away.
             switch self.sessions[envelope.to]?.accepted(number, at: now) {
             case .send:
@@ -217,6 +221,20 @@ extension Router {
             case .hold: self.logger.debug("message held back", [.messageId: "\(envelope.messageID)"])
             case nil: self.wake(envelope.to, for: envelope.messageID)
             }
+        }
+    }
+
+    /// What operators learn of it.
+    private func refused(_ verdict: AcceptStatement.Verdict, _ envelope: AcceptEnvelope) {
+        switch verdict {
+        case .foreignKey:
+            self.logger.error(
+                "key in a job is not its sender's", [.whisperId: "\(envelope.sender.identity)", .node: "\(envelope.answer.node)"])
+            self.metrics.refused[.key].increment()
+        case .mailboxFull: self.metrics.refused[.mailbox].increment()
+        case .strangerFull: self.metrics.refused[.stranger].increment()
+        case .strangersFull: self.metrics.refused[.strangers].increment()
+        default: break
         }
     }
 
@@ -234,8 +252,17 @@ extension Router {
         case .notMembers: .refused(Refusal(.forbidden, "sender and recipient must be members of the group"))
         case .recipientBanned: .refused(Refusal(.forbidden, "the recipient is banned"))
         case .unknownAttachment: .refused(Refusal(.notFound, "no such attachment"))
+        case .foreignKey: .refused(Refusal(.authFailed, "the signature was not made with the sender's key"))
+        case .mailboxFull: .refused(Self.full("the recipient's mailbox is full"))
+        case .strangerFull: .refused(Self.full("too many messages from this sender wait for the recipient"))
+        case .strangersFull:
+            .refused(Self.full("too many messages from senders that the recipient has not answered wait for it"))
         case .foreignAttachment: .refused(Refusal(.forbidden, "the attachment is another's"))
         }
+    }
+
+    private static func full(_ text: String) -> Refusal {
+        Refusal(.rateLimited, text, retryAfterMilliseconds: Limits.mailboxRetryAfter.milliseconds)
     }
 
     // MARK: Receipts
@@ -462,12 +489,12 @@ extension Router {
         try await self.catchUp(behind)
         try await self.read(late) { session, _, letters, outbox in
             // A busy client always has mail under way: only what it has had for long is late. What was accepted later than
-            // now was accepted by a clock that has been set back since.
-            let young = now - self.configuration.resendAfter.milliseconds + 1...now
-            let mail = letters.letters.filter { !young.contains($0.acceptedAt.milliseconds) }.map(\.mail)
+            // now was accepted before the database's clock was set back.
+            let young = 0..<self.configuration.resendAfter.milliseconds
+            let mail = letters.letters.filter { !young.contains($0.age) }.map(\.mail)
             session.resent(
                 count: mail.count, from: letters.letters.first?.mail.number,
-                youngSince: letters.letters.first { young.contains($0.acceptedAt.milliseconds) }?.acceptedAt.milliseconds,
+                youngSince: letters.letters.first { young.contains($0.age) }.map { now - $0.age },
                 isAll: !letters.hasMore, at: now)
             guard !mail.isEmpty else { return 0 }
             self.metrics.redeliveries.increment(by: mail.count)

@@ -9,8 +9,13 @@ extension Router {
     func tell(
         _ news: [GroupNews], _ outbox: inout Outbox, reading read: (SQL) async throws(StoreError) -> Rows
     ) async throws(StoreError) {
-        let reachable = Dictionary(grouping: news.filter { self.sessions[$0.member] != nil }, by: \.event)
-        let events = Array(reachable.keys)
+        var reachable: [GroupNews.Event: [GroupNews]] = [:]
+        // As they were first named: a member's own groups come first.
+        var events: [GroupNews.Event] = []
+        for item in news where self.sessions[item.member] != nil {
+            if reachable[item.event] == nil { events.append(item.event) }
+            reachable[item.event, default: []].append(item)
+        }
         for start in stride(from: 0, to: events.count, by: RouterLimits.groupEventsPerReadMax) {
             let part = Array(events[start..<min(start + RouterLimits.groupEventsPerReadMax, events.count)])
             for (event, payload) in try GroupNewsTable.payloads(try await read(GroupNewsTable.payloads(of: part))) {

@@ -112,7 +112,7 @@ extension Router {
         let peers: [WhisperID: [WhisperID]]
         do throws(StoreError) {
             peers = try PeersTable.peers(
-                try await pool.query(PeersTable.read(identities, at: .now)), of: identities)
+                try await pool.query(PeersTable.read(identities)), of: identities)
         } catch {
             self.presence.machine.untold(changes)
             self.presence.newcomers.formUnion(newcomers.filter { self.owned[Partition(of: $0)] != nil })
@@ -163,7 +163,7 @@ extension Router {
         guard !self.presence.toLookUp.isEmpty else { return }
         let pairs = Array(self.presence.toLookUp)
         self.presence.toLookUp = []
-        let peers = try PeersTable.positions(try await pool.query(PeersTable.check(pairs, at: .now)))
+        let peers = try PeersTable.positions(try await pool.query(PeersTable.check(pairs)))
         let now = self.now
         var outbox = self.makeOutbox()
         for (position, pair) in pairs.enumerated() {

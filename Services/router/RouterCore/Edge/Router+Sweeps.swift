@@ -9,19 +9,26 @@ extension Router {
     /// Sweeps until cancelled.
     package func sweep(_ pool: PostgresPool) async throws {
         var sweptAt = ContinuousClock.now
+        var isBehind = false
         while true {
-            try await Task.sleep(for: min(RouterLimits.lingeringInterval, self.sweepPause))
+            if !isBehind { try await Task.sleep(for: min(RouterLimits.lingeringInterval, self.sweepPause)) }
+            try Task.checkCancellation()
             await self.measureStreams()
-            do throws(StoreError) {
-                try await self.tellLingering(pool)
-                try await self.learnMailboxes(pool)
-                if ContinuousClock.now - sweptAt >= self.sweepPause {
-                    sweptAt = .now
-                    try await self.sweepOnce(pool)
-                }
-            } catch {
-                self.logger.warning("sweep interrupted", [.error: "\(error)"])
-            }
+            self.measureLoads()
+            await self.attempt("telling") { () async throws(StoreError) in try await self.tellLingering(pool) }
+            await self.attempt("learning") { () async throws(StoreError) in try await self.learnMailboxes(pool) }
+            guard isBehind || ContinuousClock.now - sweptAt >= self.sweepPause else { continue }
+            sweptAt = .now
+            isBehind = await self.sweepOnce(pool)
+        }
+    }
+
+    /// What fails is logged, and keeps nothing else from being done.
+    private func attempt(_ what: StaticString, _ work: () async throws(StoreError) -> Void) async {
+        do throws(StoreError) {
+            try await work()
+        } catch {
+            self.logger.warning("sweep interrupted", [.part: "\(what)", .error: "\(error)"])
         }
     }
 
@@ -44,7 +51,6 @@ extension Router {
     /// ones are looked at; what is older was told when its sender was last connected, or waits until it is.
     private func tellLingering(_ pool: PostgresPool) async throws(StoreError) {
         guard !self.sessions.isEmpty else { return }
-        let now = Timestamp.now
         // Numbers grow with time. What was drawn since the last look may be on its way.
         let last = try SegmentsTable.turns(try await pool.query(SegmentsTable.turns)).first { $0.parent == .outcomes }?.last ?? 0
         // The first look goes back a little: another router may have died before this one came to look.
@@ -52,8 +58,9 @@ extension Router {
         self.outcomeMarks = (self.outcomeMarks + [last]).suffix(RouterLimits.lingeringTurns + 1)
         let news = try GroupNewsTable.news(
             try await pool.query(
-                GroupNewsTable.created(
-                    after: now - RouterLimits.lingeringInterval * RouterLimits.lingeringTurns, before: now - RouterLimits.lingeringInterval)))
+                GroupNewsTable.waiting(
+                    longerThan: RouterLimits.lingeringInterval,
+                    butNotLongerThan: RouterLimits.lingeringInterval * RouterLimits.lingeringTurns)))
         var outbox = self.makeOutbox()
         try await self.tell(news, &outbox) { sql throws(StoreError) in try await pool.query(sql) }
         let end = self.outcomeMarks.dropLast().last ?? 0
@@ -87,51 +94,51 @@ extension Router {
         }
     }
 
-    private func sweepOnce(_ pool: PostgresPool) async throws(StoreError) {
+    /// - Returns: whether more mail is due than one sweep removes.
+    private func sweepOnce(_ pool: PostgresPool) async -> Bool {
         // First: nothing that fails below may keep somebody asleep.
-        try await self.wakeWaiting(pool)
+        await self.attempt("waking") { () async throws(StoreError) in try await self.wakeWaiting(pool) }
+        let isBehind = await self.expireMail(pool)
+        await self.measureMail(pool)
         let now = Timestamp.now
-        let deadline = now - self.configuration.pendingTTL
-        var pending: Int64 = 0
-        var oldest: Timestamp?
-        for partition in self.owned.keys.sorted() {
-            let range = partition.identities
-            var (count, first) = try await self.statistics(of: range, pool)
-            if let accepted = first, accepted < deadline {
-                try await self.expire(range, acceptedBefore: deadline, at: now, pool)
-                (count, first) = try await self.statistics(of: range, pool)
-            }
-            pending += count
-            if let first { oldest = min(oldest ?? first, first) }
-        }
-        self.metrics.pendingMessages.set(pending)
-        self.metrics.pendingOldestSeconds.set(oldest.map { Double(now.milliseconds - $0.milliseconds) / 1_000 } ?? 0)
         for removal in [
-            OutcomesTable.expire(createdBefore: deadline), GroupNewsTable.forget(createdBefore: now - RouterLimits.groupEventTTL),
-            OutcomesTable.forgetLedger(acceptedBefore: now - RouterLimits.ledgerTTL),
-            PeersTable.forget(sentBefore: now - PresenceLimits.trafficTTL),
+            OutcomesTable.expire(olderThan: self.configuration.pendingTTL),
+            GroupNewsTable.expire(olderThan: self.configuration.groups.eventTTL),
+            GroupNewsTable.forget(olderThan: RouterLimits.groupEventTTL),
+            OutcomesTable.forgetLedger(olderThan: RouterLimits.ledgerTTL), PeersTable.forget(),
         ] {
-            // More may come in than one statement removes. A router whose rows another has just removed leaves the rest to it.
-            for _ in 0..<RouterLimits.sweepStatementsMax {
-                guard try await pool.execute(removal) == Int(RouterLimits.sweepRowsMax) else { break }
+            await self.attempt("forgetting") { () async throws(StoreError) in
+                // More may come in than one statement removes. A router whose rows another has just removed leaves the rest to it.
+                for _ in 0..<RouterLimits.sweepStatementsMax {
+                    guard try await pool.execute(removal) == Int(RouterLimits.sweepRowsMax) else { break }
+                }
             }
         }
+        return isBehind
     }
 
-    private func statistics(
-        of range: ClosedRange<Int64>, _ pool: PostgresPool
-    ) async throws(StoreError) -> (count: Int64, oldest: Timestamp?) {
-        var row = try await pool.query(MailboxTable.statistics(from: range.lowerBound, through: range.upperBound))[0]
-        return (try row.next(), try row.next())
+    /// Removes what is due of all partitions, one statement of each after the other, until nothing is. A partition with which
+    /// something is wrong is left to the next sweep.
+    /// - Returns: whether more is due.
+    func expireMail(_ pool: PostgresPool) async -> Bool {
+        var left = self.owned.keys.sorted()
+        for _ in 0..<RouterLimits.expiryRoundsMax where !left.isEmpty {
+            var next: [Partition] = []
+            for partition in left where self.owned[partition] != nil {
+                await self.attempt("expiry") { () async throws(StoreError) in
+                    if try await self.expire(in: partition, pool) { next.append(partition) }
+                }
+            }
+            left = next
+        }
+        return !left.isEmpty
     }
 
-    private func expire(
-        _ range: ClosedRange<Int64>, acceptedBefore deadline: Timestamp, at now: Timestamp, _ pool: PostgresPool
-    ) async throws(StoreError) {
+    /// - Returns: whether anything was due.
+    private func expire(in partition: Partition, _ pool: PostgresPool) async throws(StoreError) -> Bool {
         let expired = try OutcomesTable.outcomes(
-            try await pool.query(
-                MailboxTable.expire(from: range.lowerBound, through: range.upperBound, acceptedBefore: deadline, at: now)))
-        guard !expired.isEmpty else { return }
+            try await pool.query(MailboxTable.expire(in: partition, olderThan: self.configuration.pendingTTL)))
+        guard !expired.isEmpty else { return false }
         self.metrics.expired.increment(by: expired.count)
         for (_, outcome) in expired {
             self.logger.debug("message expired", [.messageId: "\(outcome.messageID)", .whisperId: "\(outcome.peer)"])
@@ -139,6 +146,18 @@ extension Router {
         var outbox = self.makeOutbox()
         await self.tell(expired, &outbox)
         outbox.send()
+        return true
+    }
+
+    private func measureMail(_ pool: PostgresPool) async {
+        var found: [MailboxTable.Statistics] = []
+        for partition in self.owned.keys.sorted() {
+            await self.attempt("measuring") { () async throws(StoreError) in
+                found.append(try MailboxTable.statistics(try await pool.query(MailboxTable.statistics(of: partition))))
+            }
+        }
+        self.metrics.pendingMessages.set(pendingMessages(found))
+        self.metrics.pendingOldestSeconds.set(found.compactMap(\.oldestSeconds).max() ?? 0)
     }
 
     /// After a router or Redis died, wake-ups may have been lost with it: everybody who is away and has mail is woken.
@@ -174,4 +193,12 @@ extension Router {
         }
         self.wake(identity)
     }
+}
+
+/// What waits in a router's partitions: counted if that was not too much, else at least its share of what Postgres estimates for all.
+func pendingMessages(_ partitions: [MailboxTable.Statistics]) -> Int64 {
+    let counted = partitions.reduce(0) { $0 + $1.counted }
+    guard partitions.contains(where: { $0.counted > RouterLimits.pendingCountedMax }) else { return counted }
+    let estimated = (partitions.map(\.estimated).max() ?? 0) / Int64(Partition.count) * Int64(partitions.count)
+    return max(counted, estimated)
 }

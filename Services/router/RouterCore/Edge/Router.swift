@@ -23,6 +23,7 @@ package actor Router {
     var sessions: [WhisperID: MailboxSession] = [:]
     var wakes = WakeMemory()
     var mailboxes = MailboxMemory(recipientsMax: RouterLimits.recipientsRememberedMax)
+    var loads: MailboxLoads
     var presence: PresenceMemory
     /// What stands in the way of emptying the segment whose turn comes next.
     var clearings: [SegmentsTable.Parent: SegmentClearing] = [:]
@@ -38,6 +39,7 @@ package actor Router {
     private var rollCalledAt: Int64 = 0
     private let canary: Canary
     private var pace: IntakePace
+    private var pacing = ReadPacing()
     /// As last seen, of all wake-ups for mail.
     var wakesWaiting = 0
     /// Above 0: Jobs are taken one at a time.
@@ -53,6 +55,7 @@ package actor Router {
         configuration: RouterConfiguration, bus: any Bus, store: PostgresConnection, logger: Logger
     ) {
         self.configuration = configuration
+        self.loads = MailboxLoads(configuration.bounds)
         self.presence = PresenceMemory(configuration.presence)
         self.canary = Canary(self.process)
         self.pace = IntakePace(most: configuration.jobsPerPartitionMax)
@@ -120,6 +123,7 @@ package actor Router {
         self.owned = [:]
         self.sessions = [:]
         self.mailboxes.keep { _ in false }
+        self.loads.keep { _ in false }
         if self.isDraining { await self.handOverPresence() } else { self.presence.keep { _ in false } }
         self.metrics.partitionsLeased.set(0)
         await self.store.close()
@@ -154,7 +158,10 @@ package actor Router {
             try? await Task.sleep(for: RouterLimits.readPatience)
             return Batch()
         }
+        let pause = self.pacing.pause(at: .now)
+        if pause > .zero { try? await self.bus.pause(for: pause) }
         let read = try await self.carefulReadsLeft > 0 ? self.readOne() : self.readAll()
+        self.pacing.hasRead(jobs: read.reduce(0) { $0 + $1.entries.count }, at: .now)
         var batch = Batch()
         batch.isSingle = self.carefulReadsLeft > 0
         for part in read {
@@ -181,7 +188,8 @@ package actor Router {
         let read = try await self.bus.read(
             self.owned.map { (stream: Keyspace.mailbox($0.key).name, after: $0.value) },
             limit: self.pace.jobs, patience: RouterLimits.readPatience)
-        self.pace.hasRead(bytes: read.reduce(0) { $0 + $1.entries.reduce(0) { $0 + $1.bytes.count } })
+        self.pace.hasRead(
+            bytes: read.reduce(0) { $0 + $1.entries.reduce(0) { $0 + $1.bytes.count } }, isCut: read.contains(where: \.isCut))
         return read
     }
 
@@ -281,6 +289,7 @@ package actor Router {
         for partition in partitions { self.owned[partition] = nil }
         self.sessions = self.sessions.filter { self.owned[Partition(of: $0.key)] != nil }
         self.mailboxes.keep { self.owned[$0] != nil }
+        self.loads.keep { self.owned[$0] != nil }
         await self.handOverPresence()
         _ = try await self.store.query(self.leases.giveUp(partitions.map(\.index)))
         self.logger.notice("partitions given up", [.count: .number(partitions.count)])

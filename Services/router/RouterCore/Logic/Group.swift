@@ -46,6 +46,16 @@ package struct Group: Hashable, Sendable {
         self.members.first { $0.identity == identity }?.role
     }
 
+    /// The owner has left, and others have stayed.
+    var lacksOwner: Bool { !self.members.isEmpty && self.role(of: self.owner) == nil }
+
+    /// Members whose role is higher than it was.
+    func risen(since old: Group?) -> [WhisperID] {
+        guard let old else { return [] }
+        let before = Dictionary(uniqueKeysWithValues: old.members.map { ($0.identity, $0.role.rank) })
+        return self.members.filter { $0.role.rank < before[$0.identity] ?? 0 }.map(\.identity)
+    }
+
     /// As clients see it (`GroupFrames.group`).
     var json: [UInt8] {
         var writer = JSONWriter(capacity: 256 + 96 * self.members.count)
@@ -74,6 +84,8 @@ package struct GroupChange: Hashable, Sendable {
     package var actor: WhisperID
     package var added: [WhisperID]
     package var removed: [WhisperID]
+    /// Those of `added` who are not the actor's peers, as `GroupBounds` found.
+    package var strangers: [WhisperID] = []
     /// The frame asked for nothing that was not so already: nothing is stored, and nobody but the actor hears of it.
     package var isEmpty = false
 
@@ -91,4 +103,10 @@ package struct GroupChange: Hashable, Sendable {
         writer.add("removed", identities: self.removed)
         return writer.finished()
     }
+}
+
+extension GroupRole {
+    /// The highest first. Also the number that a role is stored as.
+    static let ranked: [GroupRole] = [.owner, .admin, .member]
+    var rank: Int { Self.ranked.firstIndex(of: self)! }
 }

@@ -19,6 +19,7 @@ package enum GroupRules {
         return GroupChange(event: .created, group: group, actor: caller, added: others, removed: [])
     }
 
+    /// An owner who leaves is still named as the owner: `GroupBounds` decides who takes over.
     /// - Parameter group: `nil` if there is none of that id.
     package static func update(
         _ group: Group?, _ frame: GroupUpdate, by caller: WhisperID, known: Known, at now: Timestamp
@@ -51,7 +52,6 @@ package enum GroupRules {
         group.members = members.sorted(by: Group.Member.isOlder)
         group.revision += 1
         group.updatedAt = max(now, group.updatedAt)
-        Self.passOwnershipOn(in: &group)
         return GroupChange(event: .updated, group: group, actor: caller, added: added, removed: removed)
     }
 
@@ -95,16 +95,6 @@ package enum GroupRules {
         guard size <= Limits.groupMembersMax else {
             throw Refusal(.invalidPayload, "a group has at most \(Limits.groupMembersMax) members")
         }
-    }
-
-    /// The oldest admin, else the oldest member, takes the place of an owner who has left.
-    private static func passOwnershipOn(in group: inout Group) {
-        guard group.role(of: group.owner) == nil else { return }
-        guard let heir = group.members.firstIndex(where: { $0.role == .admin }) ?? group.members.indices.first else {
-            return
-        }
-        group.members[heir].role = .owner
-        group.owner = group.members[heir].identity
     }
 
     /// Each once, in the order in which it first came.

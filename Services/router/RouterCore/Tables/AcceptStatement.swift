@@ -24,6 +24,12 @@ enum AcceptStatement {
         case unknownAttachment = 10
         /// It was uploaded by somebody else.
         case foreignAttachment = 11
+        /// The key that the signature was checked with is not the sender's: whoever wrote the Job made it up.
+        case foreignKey = 12
+        /// The recipient's mailbox holds all that it may; of this sender; of all senders who are not its peers (contract §13a).
+        case mailboxFull = 13
+        case strangerFull = 14
+        case strangersFull = 15
     }
 
     /// What becomes of messages that point to an attachment. Batches without one get a statement that does not name it.
@@ -61,10 +67,15 @@ enum AcceptStatement {
         var number: Int64?
     }
 
-    static func sql(_ envelopes: [AcceptEnvelope], attachments: Attachments = .none, at now: Timestamp) -> SQL {
+    /// - Parameter rooms: what the recipient's mailbox takes, for each of the envelopes, as it was before this statement; those of one
+    ///   recipient all have one, or none has. Empty if no mailbox can reach a bound: then nothing of this costs anything.
+    static func sql(
+        _ envelopes: [AcceptEnvelope], attachments: Attachments = .none, rooms: [MailRoom?] = []
+    ) -> SQL {
         let messageIDs = envelopes.map { PostgresUUID(high: $0.messageID.high, low: $0.messageID.low) }
         let idCases = envelopes.map { Int32(bitPattern: $0.messageID.upperCase) }
         let senders = envelopes.map(\.sender.identity)
+        let signKeys = envelopes.map(\.senderKey)
         let epochs = envelopes.map(\.sender.epoch.value)
         let recipients = envelopes.map(\.to)
         let groups = envelopes.map { $0.group.map { PostgresUUID($0) } }
@@ -74,43 +85,91 @@ enum AcceptStatement {
         // Shorter than the others, which fills up with NULLs.
         let keys: [String?] = if case .none = attachments { [] } else { envelopes.map(\.attachmentKey) }
         let timely = envelopes.map { $0.timestamp.isWithinSkew(of: $0.receivedAt) }
+        func room(_ part: (MailRoom) -> Int) -> [Int64?] { rooms.map { $0.map { Int64(part($0)) } } }
+        let hasRooms = !rooms.isEmpty
         return """
             WITH judged AS MATERIALIZED (
                 SELECT a.*, CASE WHEN a.verdict = 0 THEN nextval('router.mail_numbers') END AS number
                 FROM (
-                    SELECT g.*, CASE
+                    \(unsafeText: hasRooms ? Self.boundVerdicts : "") \(unsafeText: hasRooms ? attachments.verdict : "")
+                    \(unsafeText: hasRooms ? Self.storedBefore : "")
+                    SELECT g.*, \(unsafeText: hasRooms ? Self.isStranger : "") CASE
                         WHEN s.epoch IS DISTINCT FROM g.epoch THEN 1
                         WHEN s.is_banned THEN 2
+                        WHEN s.sign_key <> g.sign_key THEN 12
                         WHEN l.number IS NOT NULL THEN 3
                         WHEN NOT g.is_timely THEN 4
                         WHEN g.is_over_rate THEN 7
                         WHEN r.whisper_id IS NULL THEN 5
                         \(unsafeText: hasGroups ? Self.groupVerdicts : "")
                         WHEN r.is_banned THEN 6
-                        ELSE \(unsafeText: attachments.verdict) END AS verdict
-                    FROM unnest(\(messageIDs)::uuid[], \(idCases)::int4[], \(senders)::int8[], \(epochs)::int8[],
-                            \(recipients)::int8[], \(groups)::uuid[], \(payloads)::bytea[], \(timely)::bool[],
-                            \(overRate)::bool[], \(keys)::text[])
+                        ELSE \(unsafeText: hasRooms ? "0" : attachments.verdict) END
+                        AS \(unsafeText: hasRooms ? "judged" : "verdict")
+                    FROM unnest(\(messageIDs)::uuid[], \(idCases)::int4[], \(senders)::int8[], \(signKeys)::bytea[],
+                            \(epochs)::int8[], \(recipients)::int8[], \(groups)::uuid[], \(payloads)::bytea[], \(timely)::bool[],
+                            \(overRate)::bool[], \(keys)::text[], \(room(\.mailbox.messages))::int8[],
+                            \(room(\.mailbox.bytes))::int8[], \(room(\.stranger.messages))::int8[],
+                            \(room(\.stranger.bytes))::int8[], \(room(\.strangers.messages))::int8[],
+                            \(room(\.strangers.bytes))::int8[])
                         WITH ORDINALITY
-                        AS g (message_id, id_case, sender, epoch, recipient, group_id, payload, is_timely, is_over_rate,
-                            attachment_key, position)
+                        AS g (message_id, id_case, sender, sign_key, epoch, recipient, group_id, payload, is_timely, is_over_rate,
+                            attachment_key, mailbox_messages, mailbox_bytes, stranger_messages, stranger_bytes,
+                            strangers_messages, strangers_bytes, position)
                     LEFT JOIN auth.mail_identities s ON s.whisper_id = g.sender
                     LEFT JOIN auth.mail_identities r ON r.whisper_id = g.recipient
                     LEFT JOIN router.ledger l
                         ON l.message_id = g.message_id AND l.sender = g.sender AND l.recipient = g.recipient
+                    \(unsafeText: hasRooms ? Self.windows : "")
                     ORDER BY g.position
                 ) a
             ), entered AS (
                 INSERT INTO router.ledger (message_id, sender, recipient, number, accepted_at, id_case, group_id)
-                SELECT message_id, sender, recipient, number, \(now), id_case, group_id FROM judged WHERE verdict = 0
+                SELECT message_id, sender, recipient, number, now(), id_case, group_id FROM judged WHERE verdict = 0
             ), stored AS (
                 INSERT INTO router.mailbox (recipient, number, sender, message_id, accepted_at, id_case, payload, segment)
-                SELECT recipient, number, sender, message_id, \(now), id_case, payload, router.segment(number)
+                SELECT recipient, number, sender, message_id, now(), id_case, payload, router.segment(number)
                 FROM judged WHERE verdict = 0
             )
             SELECT verdict::int2, number FROM judged ORDER BY position
             """
     }
+
+    /// Whether the mailbox has room, asked of what else would be accepted, and before an attachment is linked. A message that is refused
+    /// here still takes its place for the rest of its batch.
+    private static let boundVerdicts: StaticString = """
+        SELECT g.*, CASE
+            WHEN g.judged <> 0 THEN g.judged
+            WHEN g.messages > g.mailbox_messages OR g.bytes > g.mailbox_bytes THEN 13
+            WHEN g.is_stranger AND (g.messages_of_sender > g.stranger_messages OR g.bytes_of_sender > g.stranger_bytes) THEN 14
+            WHEN g.is_stranger
+                AND (g.messages_of_strangers > g.strangers_messages OR g.bytes_of_strangers > g.strangers_bytes) THEN 15
+            ELSE
+        """
+
+    /// What the batch itself adds to each mailbox, up to and with each message.
+    private static let storedBefore: StaticString = """
+            END AS verdict
+        FROM (
+            SELECT b.*, count(*) FILTER (WHERE b.judged = 0) OVER mailbox AS messages,
+                sum(octet_length(b.payload)) FILTER (WHERE b.judged = 0) OVER mailbox AS bytes,
+                count(*) FILTER (WHERE b.judged = 0 AND b.is_stranger) OVER mailbox AS messages_of_strangers,
+                sum(octet_length(b.payload)) FILTER (WHERE b.judged = 0 AND b.is_stranger) OVER mailbox AS bytes_of_strangers,
+                count(*) FILTER (WHERE b.judged = 0) OVER sender AS messages_of_sender,
+                sum(octet_length(b.payload)) FILTER (WHERE b.judged = 0) OVER sender AS bytes_of_sender
+            FROM (
+        """
+
+    private static let windows: StaticString = """
+            ) b
+            WINDOW mailbox AS (PARTITION BY b.recipient ORDER BY b.position ROWS UNBOUNDED PRECEDING),
+                sender AS (PARTITION BY b.recipient, b.sender ORDER BY b.position ROWS UNBOUNDED PRECEDING)
+        ) g
+        """
+
+    /// Asked only where a bound may be reached. Not joined, as below.
+    private static let isStranger: StaticString = """
+        g.mailbox_messages IS NOT NULL AND NOT router.are_peers(g.sender, g.recipient) AS is_stranger,
+        """
 
     /// Batches without group mail do without: preparing to look costs as much as looking. Not joined: a join is paid for by every
     /// message, and EXISTS may be planned as a reading of the whole table.

@@ -18,21 +18,21 @@ enum GroupNewsTable {
     /// Stores an event.
     /// - Throws (the statement): `.unique` if the question has been answered by another.
     static func store(
-        _ event: GroupNews.Event, payload: [UInt8], answering question: AnswerAddress, at now: Timestamp
+        _ event: GroupNews.Event, payload: [UInt8], answering question: AnswerAddress
     ) -> SQL {
         """
         INSERT INTO router.group_events (group_id, revision, node, question, created_at, payload)
-        VALUES (\(PostgresUUID(event.group)), \(event.revision), \(question.storedNode), \(question.storedNumber), \(now),
+        VALUES (\(PostgresUUID(event.group)), \(event.revision), \(question.storedNode), \(question.storedNumber), now(),
             \(payload))
         """
     }
 
     /// Has everybody of `audience` yet to hear of an event, instead of any older one of the same group.
     /// - Returns (rows): what `news` reads.
-    static func tell(_ audience: [WhisperID], of event: GroupNews.Event, at now: Timestamp) -> SQL {
+    static func tell(_ audience: [WhisperID], of event: GroupNews.Event) -> SQL {
         """
         INSERT INTO router.group_news (member, group_id, revision, number, created_at)
-        SELECT a.member, \(PostgresUUID(event.group)), \(event.revision), nextval('router.outcome_numbers'), \(now)
+        SELECT a.member, \(PostgresUUID(event.group)), \(event.revision), nextval('router.outcome_numbers'), now()
         FROM unnest(\(audience)::int8[]) AS a (member)
         ON CONFLICT (member, group_id) DO UPDATE SET revision = excluded.revision, number = excluded.number,
             created_at = excluded.created_at
@@ -56,23 +56,35 @@ enum GroupNewsTable {
         """
     }
 
-    /// What each member has yet to hear, the oldest first.
+    /// What each member has yet to hear, as much as may be sent at a time: first of groups that it owns, then of those where it is an
+    /// admin, then the rest; the oldest first.
     static func pending(of members: [WhisperID]) -> SQL {
         """
         SELECT n.member, n.number, n.group_id, n.revision
-        FROM unnest(\(members)::int8[]) AS g (member)
+        FROM unnest(\(members)::int8[]) WITH ORDINALITY AS g (member, position)
         CROSS JOIN LATERAL (
-            SELECT * FROM router.group_news WHERE member = g.member ORDER BY number
-            LIMIT \(Int64(RouterLimits.groupEventsPerBindMax))
+            SELECT w.*, row_number() OVER (ORDER BY w.part, w.number) AS place,
+                sum(w.bytes) OVER (ORDER BY w.part, w.number ROWS UNBOUNDED PRECEDING) AS bytes_through
+            FROM (
+                SELECT p.member, p.number, p.group_id, p.revision, octet_length(e.payload) AS bytes, COALESCE(m.role, 2) AS part
+                FROM router.group_news p
+                JOIN router.group_events e ON e.group_id = p.group_id AND e.revision = p.revision
+                LEFT JOIN router.group_members m ON m.group_id = p.group_id AND m.member = p.member
+                WHERE p.member = g.member
+            ) w
         ) n
+        WHERE n.bytes_through <= \(Int64(RouterLimits.groupEventsPerBindBytesMax)) OR n.place = 1
+        ORDER BY g.position, n.place
         """
     }
 
-    /// News of a stretch of time that nobody has confirmed.
-    static func created(after start: Timestamp, before end: Timestamp) -> SQL {
+    /// News that nobody has confirmed, by their age.
+    static func waiting(longerThan young: Duration, butNotLongerThan old: Duration) -> SQL {
         """
         SELECT member, number, group_id, revision FROM router.group_news
-        WHERE created_at > \(start) AND created_at < \(end) ORDER BY created_at LIMIT \(RouterLimits.sweepRowsMax)
+        WHERE created_at > now() - \(old.milliseconds) * interval '1 millisecond'
+            AND created_at < now() - \(young.milliseconds) * interval '1 millisecond'
+        ORDER BY created_at LIMIT \(RouterLimits.sweepRowsMax)
         """
     }
 
@@ -89,14 +101,15 @@ enum GroupNewsTable {
         GroupNews.Event(group: UUIDText(try row.next(PostgresUUID.self)), revision: try row.next())
     }
 
-    /// What happened, as clients are told.
+    /// What happened, as clients are told, in the order of `events`.
     static func payloads(of events: [GroupNews.Event]) -> SQL {
         let groups = events.map { PostgresUUID($0.group) }
         let revisions = events.map(\.revision)
         return """
             SELECT e.group_id, e.revision, e.payload
-            FROM unnest(\(groups)::uuid[], \(revisions)::int8[]) AS g (group_id, revision)
+            FROM unnest(\(groups)::uuid[], \(revisions)::int8[]) WITH ORDINALITY AS g (group_id, revision, position)
             JOIN router.group_events e ON e.group_id = g.group_id AND e.revision = g.revision
+            ORDER BY g.position
             """
     }
 
@@ -114,12 +127,22 @@ enum GroupNewsTable {
         """
     }
 
+    /// What has waited too long for somebody who is away. One that a change is replacing right now has not.
+    static func expire(olderThan age: Duration) -> SQL {
+        """
+        DELETE FROM router.group_news WHERE number IN (
+            SELECT number FROM router.group_news
+            WHERE created_at < now() - \(age.milliseconds) * interval '1 millisecond'
+            LIMIT \(RouterLimits.sweepRowsMax) FOR UPDATE SKIP LOCKED)
+        """
+    }
+
     /// Events that everybody has heard of.
-    static func forget(createdBefore deadline: Timestamp) -> SQL {
+    static func forget(olderThan age: Duration) -> SQL {
         """
         DELETE FROM router.group_events e USING (
             SELECT o.group_id, o.revision FROM router.group_events o
-            WHERE o.created_at < \(deadline) AND (
+            WHERE o.created_at < now() - \(age.milliseconds) * interval '1 millisecond' AND (
                 SELECT n.number FROM router.group_news n
                 WHERE n.group_id = o.group_id AND n.revision = o.revision LIMIT 1) IS NULL
             LIMIT \(RouterLimits.sweepRowsMax)) old

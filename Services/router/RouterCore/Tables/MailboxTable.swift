@@ -17,8 +17,8 @@ enum MailboxTable {
     struct Letters {
         /// The caller's session is not the live one; nothing was read.
         var isStale = false
-        /// Oldest first, with the time at which each was accepted.
-        var letters: [(mail: Mail, acceptedAt: Timestamp)] = []
+        /// Oldest first, with the milliseconds since each was accepted, both by the database's clock.
+        var letters: [(mail: Mail, age: Int64)] = []
         /// There is more behind them.
         var hasMore = false
     }
@@ -32,7 +32,8 @@ enum MailboxTable {
         // One more than wanted tells whether there is more.
         let limits = questions.map { $0.isEmpty ? 0 : Int64($0.limit + 1) }
         return """
-            SELECT g.position - 1, i.whisper_id IS NULL, m.number, m.accepted_at, m.payload
+            SELECT g.position - 1, i.whisper_id IS NULL, m.number,
+                floor(extract(epoch FROM now() - m.accepted_at) * 1000)::int8, m.payload
             FROM unnest(\(identities)::int8[], \(epochs)::int8[], \(after)::int8[], \(through)::int8[],
                     \(limits)::int8[])
                 WITH ORDINALITY AS g (identity, epoch, after, through, most, position)
@@ -58,7 +59,7 @@ enum MailboxTable {
             let index = Int(try row.next(Int64.self))
             results[index].isStale = try row.next()
             guard let number = try row.next(Int64?.self), !results[index].hasMore else { continue }
-            let acceptedAt: Timestamp = try row.next()
+            let age: Int64 = try row.next()
             let payload: [UInt8] = try row.next()
             // A comma before each but the first; the rest of the frame is reserved for.
             let size = payload.count + 1
@@ -68,7 +69,7 @@ enum MailboxTable {
                 results[index].hasMore = true
             } else {
                 bytes[index] += size
-                results[index].letters.append((Mail(number: number, payload: payload), acceptedAt))
+                results[index].letters.append((Mail(number: number, payload: payload), age))
             }
         }
         return results
@@ -118,34 +119,133 @@ enum MailboxTable {
         """
     }
 
-    /// How much waits in a range of recipients, and since when the oldest.
-    static func statistics(from first: Int64, through last: Int64) -> SQL {
-        "SELECT count(*), min(accepted_at) FROM router.mailbox WHERE recipient BETWEEN \(first) AND \(last)"
+    /// How much waits for a partition's recipients, counted up to one more than `RouterLimits.pendingCountedMax`; how much for everybody's
+    /// by Postgres' own statistics; and for how many seconds the partition's oldest has waited, if there is one.
+    static func statistics(of partition: Partition) -> SQL {
+        let (first, last) = (partition.identities.lowerBound, partition.identities.upperBound)
+        return """
+            SELECT (SELECT count(*) FROM (
+                    SELECT FROM router.mailbox WHERE recipient BETWEEN \(first) AND \(last)
+                    LIMIT \(RouterLimits.pendingCountedMax + 1)) counted),
+                (SELECT COALESCE(sum(pg_stat_get_live_tuples(t.relid)), 0)::int8
+                    FROM pg_partition_tree('router.mailbox') t WHERE t.isleaf),
+                extract(epoch FROM now() - LEAST(
+                    (SELECT accepted_at FROM router.mailbox
+                        WHERE segment = 3 AND recipient >> 55 = \(Int64(partition.index)) ORDER BY accepted_at LIMIT 1),
+                    (SELECT min(accepted_at) FROM (
+                        SELECT accepted_at FROM router.mailbox WHERE segment < 3 AND recipient BETWEEN \(first) AND \(last)
+                        LIMIT \(RouterLimits.youngRowsMax)) young)))::float8
+            """
     }
 
-    /// Removes mail accepted before `deadline`; its senders get an outcome each.
-    /// - Returns (rows): what `OutcomesTable.outcomes` reads.
-    static func expire(
-        from first: Int64, through last: Int64, acceptedBefore deadline: Timestamp, at now: Timestamp
-    ) -> SQL {
+    struct Statistics {
+        var counted: Int64
+        /// Of all partitions.
+        var estimated: Int64
+        var oldestSeconds: Double?
+    }
+
+    static func statistics(_ rows: Rows) throws(StoreError) -> Statistics {
+        var row = rows[0]
+        return Statistics(counted: try row.next(), estimated: try row.next(), oldestSeconds: try row.next())
+    }
+
+    /// Counts mailboxes: all that waits in each, what of it strangers sent, and of whom much. To be asked by the owner of the
+    /// recipients' partitions on the connection that stores for them.
+    /// - Parameter asked: senders that are listed however little there is of them.
+    static func count(_ recipients: [WhisperID], asked: [WhisperID], _ bounds: MailBounds) -> SQL {
         """
-        WITH old AS MATERIALIZED (
-            SELECT recipient, number FROM router.mailbox
-            WHERE accepted_at < \(deadline) AND recipient BETWEEN \(first) AND \(last) LIMIT \(RouterLimits.sweepRowsMax)
-        ), removed AS (
-            DELETE FROM router.mailbox m USING old
-            WHERE m.recipient = old.recipient AND m.number = old.number
-            RETURNING m.number, m.sender, m.recipient, m.message_id, m.id_case
-        ), marked AS (
-            UPDATE router.ledger l SET status = 3, status_at = \(now) FROM removed r
-            WHERE l.message_id = r.message_id AND l.sender = r.sender AND l.recipient = r.recipient
-        )
-        INSERT INTO router.outcomes (sender, number, kind, id_case, message_id, recipient, at, created_at, segment)
-        SELECT sender, outcome, 3, id_case, message_id, recipient, \(now.milliseconds), \(now), router.segment(outcome)
-        FROM (
-            SELECT r.*, nextval('router.outcome_numbers') AS outcome FROM (SELECT * FROM removed ORDER BY number) r
-        ) told
-        RETURNING sender, number, kind, id_case, message_id, recipient, group_id, at
+        SELECT c.messages, c.bytes, c.strangers_messages, c.strangers_bytes, c.senders, c.sender_messages, c.sender_bytes
+        FROM unnest(\(recipients)::int8[]) WITH ORDINALITY AS g (recipient, position)
+        CROSS JOIN LATERAL (
+            SELECT COALESCE(sum(s.messages), 0)::int8 AS messages, COALESCE(sum(s.bytes), 0)::int8 AS bytes,
+                COALESCE(sum(s.messages) FILTER (WHERE s.is_stranger), 0)::int8 AS strangers_messages,
+                COALESCE(sum(s.bytes) FILTER (WHERE s.is_stranger), 0)::int8 AS strangers_bytes,
+                COALESCE(array_agg(s.sender ORDER BY s.sender) FILTER (WHERE s.is_listed), '{}') AS senders,
+                COALESCE(array_agg(s.messages ORDER BY s.sender) FILTER (WHERE s.is_listed), '{}') AS sender_messages,
+                COALESCE(array_agg(s.bytes ORDER BY s.sender) FILTER (WHERE s.is_listed), '{}') AS sender_bytes
+            FROM (
+                SELECT w.sender, w.messages, w.bytes, NOT router.are_peers(w.sender, g.recipient) AS is_stranger,
+                    w.messages > \(Int64(bounds.unlisted.messages)) OR w.bytes > \(Int64(bounds.unlisted.bytes))
+                        OR w.sender = ANY (\(asked)::int8[]) AS is_listed
+                FROM (
+                    SELECT m.sender, count(*) AS messages, sum(octet_length(m.payload)) AS bytes
+                    FROM (
+                        SELECT sender, payload FROM router.mailbox WHERE recipient = g.recipient
+                        LIMIT \(Int64(bounds.mailbox.messages) + 1)
+                    ) m
+                    GROUP BY m.sender
+                ) w
+            ) s
+        ) c
+        ORDER BY g.position
         """
+    }
+
+    /// - Returns: for each recipient what was counted.
+    static func counted(_ rows: Rows) throws(StoreError) -> [CountedMail] {
+        var results: [CountedMail] = []
+        results.reserveCapacity(rows.count)
+        for var row in rows {
+            func tally() throws(StoreError) -> MailTally {
+                MailTally(messages: Int(try row.next(Int64.self)), bytes: Int(try row.next(Int64.self)))
+            }
+            var mail = CountedMail(mailbox: try tally(), strangers: try tally(), senders: [:])
+            let senders: [WhisperID] = try row.next()
+            let (messages, bytes): ([Int64], [Int64]) = (try row.next(), try row.next())
+            for (index, sender) in senders.enumerated() {
+                mail.senders[sender] = MailTally(messages: Int(messages[index]), bytes: Int(bytes[index]))
+            }
+            results.append(mail)
+        }
+        return results
+    }
+
+    /// Removes mail that has waited longer than this; its senders get an outcome each. It locks rows of the ledger first, as receipts do,
+    /// and leaves those that a receipt is just about: a batch must never wait for a sweep that waits for it.
+    /// - Returns (rows): what `OutcomesTable.outcomes` reads, of `RouterLimits.sweepRowsMax` messages at most.
+    static func expire(in partition: Partition, olderThan age: Duration) -> SQL {
+        let milliseconds = age.milliseconds
+        return """
+            WITH due AS MATERIALIZED (
+                SELECT d.*, (SELECT l.status FROM router.ledger l WHERE l.message_id = d.message_id AND l.sender = d.sender
+                    AND l.recipient = d.recipient) IS NULL AS is_forgotten
+                FROM (
+                    (SELECT tableoid AS home, ctid AS place, recipient, sender, message_id FROM router.mailbox
+                        WHERE segment = 3 AND recipient >> 55 = \(Int64(partition.index))
+                            AND accepted_at < now() - \(milliseconds) * interval '1 millisecond'
+                        ORDER BY accepted_at LIMIT \(RouterLimits.sweepRowsMax))
+                    UNION ALL
+                    (SELECT tableoid AS home, ctid AS place, recipient, sender, message_id FROM router.mailbox
+                        WHERE segment < 3 AND recipient BETWEEN \(partition.identities.lowerBound)
+                                AND \(partition.identities.upperBound)
+                            AND accepted_at < now() - \(milliseconds) * interval '1 millisecond'
+                        LIMIT \(RouterLimits.sweepRowsMax))
+                    LIMIT \(RouterLimits.sweepRowsMax)
+                ) d
+            ), locked AS MATERIALIZED (
+                SELECT d.home, d.place FROM router.ledger l
+                JOIN due d ON l.message_id = d.message_id AND l.sender = d.sender AND l.recipient = d.recipient
+                FOR UPDATE OF l SKIP LOCKED
+            ), removed AS (
+                DELETE FROM router.mailbox m USING (
+                    SELECT home, place FROM locked
+                    UNION ALL SELECT home, place FROM due WHERE is_forgotten
+                ) free
+                -- Not by key: of a table that has grown since it was analysed, Postgres might read all for each row.
+                WHERE m.tableoid = free.home AND m.ctid = free.place
+                RETURNING m.number, m.sender, m.recipient, m.message_id, m.id_case
+            ), marked AS (
+                UPDATE router.ledger l SET status = 3, status_at = now() FROM removed r
+                WHERE l.message_id = r.message_id AND l.sender = r.sender AND l.recipient = r.recipient
+            )
+            INSERT INTO router.outcomes (sender, number, kind, id_case, message_id, recipient, at, created_at, segment)
+            SELECT sender, outcome, 3, id_case, message_id, recipient, floor(extract(epoch FROM now()) * 1000)::int8, now(),
+                router.segment(outcome)
+            FROM (
+                SELECT r.*, nextval('router.outcome_numbers') AS outcome FROM (SELECT * FROM removed ORDER BY number) r
+            ) told
+            RETURNING sender, number, kind, id_case, message_id, recipient, group_id, at
+            """
     }
 }

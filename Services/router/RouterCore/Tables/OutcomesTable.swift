@@ -57,22 +57,26 @@ enum OutcomesTable {
         """
     }
 
-    /// The oldest, if they are so old: numbers grow with time, and there is no other index to ask in the young segments.
-    static func expire(createdBefore deadline: Timestamp) -> SQL {
+    /// The oldest, if they are older than this: numbers grow with time, and there is no other index to ask in the young segments. What is
+    /// just being confirmed is left to its batch, which must never wait for a sweep that waits for it.
+    static func expire(olderThan age: Duration) -> SQL {
         """
         DELETE FROM router.outcomes WHERE number IN (
-            SELECT number FROM (
-                SELECT number, created_at FROM router.outcomes ORDER BY number LIMIT \(RouterLimits.sweepRowsMax)) oldest
-            WHERE created_at < \(deadline))
+            SELECT o.number FROM (
+                SELECT number FROM router.outcomes ORDER BY number LIMIT \(RouterLimits.sweepRowsMax)) oldest
+            JOIN router.outcomes o ON o.number = oldest.number
+            WHERE o.created_at < now() - \(age.milliseconds) * interval '1 millisecond'
+            FOR UPDATE OF o SKIP LOCKED)
         """
     }
 
-    /// The ledger forgets what is long over.
-    static func forgetLedger(acceptedBefore deadline: Timestamp) -> SQL {
+    /// The ledger forgets what is long over. Rows of which a receipt just speaks are left to the next sweep.
+    static func forgetLedger(olderThan age: Duration) -> SQL {
         """
         DELETE FROM router.ledger l USING (
             SELECT message_id, sender, recipient FROM router.ledger
-            WHERE accepted_at < \(deadline) LIMIT \(RouterLimits.sweepRowsMax)) old
+            WHERE accepted_at < now() - \(age.milliseconds) * interval '1 millisecond' LIMIT \(RouterLimits.sweepRowsMax)
+            FOR UPDATE SKIP LOCKED) old
         WHERE l.message_id = old.message_id AND l.sender = old.sender AND l.recipient = old.recipient
         """
     }

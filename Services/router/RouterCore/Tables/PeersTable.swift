@@ -23,21 +23,20 @@ enum PeersTable {
     }
 
     /// The peers of each identity, `PresenceLimits.peersMax` at most: those it wrote to most recently.
-    static func read(_ identities: [WhisperID], at now: Timestamp) -> SQL {
-        let start = now - PresenceLimits.trafficTTL
-        return """
-            SELECT g.position - 1, o.peer
-            FROM unnest(\(identities)::int8[]) WITH ORDINALITY AS g (identity, position)
-            CROSS JOIN LATERAL (
-                SELECT r.peer FROM (
-                    SELECT peer, last_sent_at FROM router.peers
-                    WHERE identity = g.identity AND last_sent_at > \(start)
-                    ORDER BY last_sent_at DESC LIMIT \(PresenceLimits.correspondentsMax)
-                ) r
-                JOIN router.peers b ON b.identity = r.peer AND b.peer = g.identity AND b.last_sent_at > \(start)
-                ORDER BY r.last_sent_at DESC LIMIT \(PresenceLimits.peersMax)
-            ) o
-            """
+    static func read(_ identities: [WhisperID]) -> SQL {
+        """
+        SELECT g.position - 1, o.peer
+        FROM unnest(\(identities)::int8[]) WITH ORDINALITY AS g (identity, position)
+        CROSS JOIN LATERAL (
+            SELECT r.peer FROM (
+                SELECT peer, last_sent_at FROM router.peers
+                WHERE identity = g.identity AND last_sent_at > router.peers_since()
+                ORDER BY last_sent_at DESC LIMIT \(PresenceLimits.correspondentsMax)
+            ) r
+            JOIN router.peers b ON b.identity = r.peer AND b.peer = g.identity AND b.last_sent_at > router.peers_since()
+            ORDER BY r.last_sent_at DESC LIMIT \(PresenceLimits.peersMax)
+        ) o
+        """
     }
 
     static func peers(_ rows: Rows, of identities: [WhisperID]) throws(StoreError) -> [WhisperID: [WhisperID]] {
@@ -50,14 +49,13 @@ enum PeersTable {
     }
 
     /// Which of these are pairs of peers.
-    static func check(_ pairs: [PeerPair], at now: Timestamp) -> SQL {
-        let start = now - PresenceLimits.trafficTTL
-        return """
-            SELECT g.position - 1
-            FROM unnest(\(pairs.map(\.from))::int8[], \(pairs.map(\.to))::int8[]) WITH ORDINALITY AS g (a, b, position)
-            JOIN router.peers there ON there.identity = g.a AND there.peer = g.b AND there.last_sent_at > \(start)
-            JOIN router.peers back ON back.identity = g.b AND back.peer = g.a AND back.last_sent_at > \(start)
-            """
+    static func check(_ pairs: [PeerPair]) -> SQL {
+        """
+        SELECT g.position - 1
+        FROM unnest(\(pairs.map(\.from))::int8[], \(pairs.map(\.to))::int8[]) WITH ORDINALITY AS g (a, b, position)
+        JOIN router.peers there ON there.identity = g.a AND there.peer = g.b AND there.last_sent_at > router.peers_since()
+        JOIN router.peers back ON back.identity = g.b AND back.peer = g.a AND back.last_sent_at > router.peers_since()
+        """
     }
 
     static func positions(_ rows: Rows) throws(StoreError) -> Set<Int> {
@@ -68,10 +66,10 @@ enum PeersTable {
 
     /// Forgets traffic that makes nobody peers any more. What a batch is just writing is left to the next sweep: a batch
     /// must never wait for a sweep that waits for it.
-    static func forget(sentBefore deadline: Timestamp) -> SQL {
+    static func forget() -> SQL {
         """
         DELETE FROM router.peers p USING (
-            SELECT identity, peer FROM router.peers WHERE last_sent_at < \(deadline)
+            SELECT identity, peer FROM router.peers WHERE last_sent_at < router.peers_since()
             LIMIT \(RouterLimits.sweepRowsMax) FOR UPDATE SKIP LOCKED) old
         WHERE p.identity = old.identity AND p.peer = old.peer
         """

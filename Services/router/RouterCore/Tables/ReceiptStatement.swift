@@ -4,7 +4,8 @@ import Store
 /// Honours receipts: the ledger's status rises, delivered mail leaves the mailbox, and the sender's outcome is stored, all
 /// or nothing. Receipts about somebody else's message, of an older session, or that say nothing new change nothing.
 ///
-/// Two receipts about the same message must not be given together.
+/// Two receipts about the same message must not be given together. It locks rows of the ledger first, then those of the mailbox, as
+/// `MailboxTable.expire` does.
 enum ReceiptStatement {
     struct Result {
         /// Which of the receipts given, from 0.
@@ -20,7 +21,7 @@ enum ReceiptStatement {
         var group: UUIDText?
     }
 
-    static func sql(_ reports: [ReceiptReport], at now: Timestamp) -> SQL {
+    static func sql(_ reports: [ReceiptReport]) -> SQL {
         let messageIDs = reports.map { PostgresUUID($0.messageID) }
         let recipients = reports.map(\.recipient.identity)
         let epochs = reports.map(\.recipient.epoch.value)
@@ -39,7 +40,7 @@ enum ReceiptStatement {
                     ON l.message_id = g.message_id AND l.sender = g.sender AND l.recipient = g.recipient
                 WHERE l.status < g.status
             ), marked AS (
-                UPDATE router.ledger l SET status = h.status, status_at = \(now),
+                UPDATE router.ledger l SET status = h.status, status_at = now(),
                     delivered_at = CASE l.status WHEN 1 THEN l.status_at END
                 FROM honoured h
                 WHERE l.message_id = h.message_id AND l.sender = h.sender AND l.recipient = h.recipient
@@ -54,7 +55,7 @@ enum ReceiptStatement {
             ), told AS (
                 INSERT INTO router.outcomes
                     (sender, number, kind, id_case, message_id, recipient, group_id, at, created_at, segment)
-                SELECT sender, outcome, status, id_case, message_id, recipient, group_id, at, \(now), router.segment(outcome)
+                SELECT sender, outcome, status, id_case, message_id, recipient, group_id, at, now(), router.segment(outcome)
                 FROM marked
             )
             SELECT position - 1, number, old = 0, outcome, id_case, group_id FROM marked ORDER BY outcome

@@ -1,0 +1,176 @@
+package import Contract
+
+/// How full the mailboxes of this router's partitions are, at most: what was counted, and all that was stored since. What left a mailbox
+/// since is not taken off, so a mailbox is never taken for emptier than it is; it is counted again when it seems to be full.
+///
+/// It can know, because only the owner of a partition stores for it. A recipient who is missing has to be counted first. So a busy mailbox
+/// that stays small is counted once in as many messages as one stranger may leave in it, and a full one at most every
+/// `RouterLimits.recountPause`. Pure: holds no store and no clock.
+package struct MailboxLoads {
+    /// Of one sender, since the mailbox was counted.
+    private struct Sender {
+        var tally: MailTally
+        /// Not only known to be at most `MailBounds.unlisted` then.
+        var isCounted: Bool
+    }
+
+    /// Kept of mailboxes that are not small.
+    private struct Details {
+        let countedAt: Int64
+        /// Whoever is no peer. Who was stored since counts as one.
+        var strangers: MailTally
+        var senders: [WhisperID: Sender]
+    }
+
+    private struct Load {
+        var mailbox: MailTally
+        var details: Details?
+    }
+
+    private let bounds: MailBounds
+    private let least: MailTally
+    private let recipientsMax: Int
+    private let sendersMax: Int
+    private var loads: [WhisperID: Load] = [:]
+    /// In all `details`, at most.
+    private var senders = 0
+
+    /// - Parameters:
+    ///   - recipientsMax: recipients remembered; with more, all are forgotten and counted again.
+    ///   - sendersMax: their senders remembered, likewise.
+    package init(
+        _ bounds: MailBounds, recipientsMax: Int = RouterLimits.loadsRememberedMax,
+        sendersMax: Int = RouterLimits.loadSendersRememberedMax
+    ) {
+        self.bounds = bounds
+        self.least = bounds.least
+        self.recipientsMax = recipientsMax
+        self.sendersMax = sendersMax
+    }
+
+    /// Of all others nothing is known any more.
+    package mutating func keep(_ isOwned: (Partition) -> Bool) {
+        self.loads = self.loads.filter { isOwned(Partition(of: $0.key)) }
+    }
+
+    // MARK: Before a batch
+
+    /// Recipients of a batch whose mailboxes may reach a bound with it. Nearly always none.
+    /// - Parameters:
+    ///   - incoming: what the batch brings for each recipient.
+    ///   - mayHold: false for a mailbox that is known to be empty.
+    package mutating func unsure(_ incoming: [WhisperID: MailTally], mayHold: (WhisperID) -> Bool) -> Set<WhisperID> {
+        var unsure: Set<WhisperID> = []
+        for (recipient, tally) in incoming {
+            if !mayHold(recipient) { self.set(recipient, Load(mailbox: .zero)) }
+            guard let load = self.loads[recipient], (load.mailbox + tally).fits(self.least) else {
+                unsure.insert(recipient)
+                continue
+            }
+        }
+        return unsure
+    }
+
+    /// Whether the mailbox has to be counted before it can be said what it takes.
+    /// - Parameter senders: what the batch brings from each.
+    package func mustCount(_ recipient: WhisperID, _ senders: [WhisperID: MailTally], at now: Int64) -> Bool {
+        guard let details = self.loads[recipient]?.details, now - details.countedAt < RouterLimits.countedFor.milliseconds
+        else { return true }
+        guard !self.takes(senders, for: recipient) else { return false }
+        // Enough to be refused, but perhaps only because it was not counted.
+        let isExact = senders.allSatisfy { sender, tally in
+            (self.sender(sender, details).tally + tally).fits(self.bounds.stranger) || self.sender(sender, details).isCounted
+        }
+        return !isExact || now - details.countedAt >= RouterLimits.recountPause.milliseconds
+    }
+
+    /// The mailbox was counted, and nothing has been stored in it since.
+    /// - Parameter senders: what the batch brings from each.
+    package mutating func counted(
+        _ recipient: WhisperID, _ mail: CountedMail, _ senders: [WhisperID: MailTally], at now: Int64
+    ) {
+        guard !(mail.mailbox + senders.sum).fits(self.least) else {
+            return self.set(recipient, Load(mailbox: mail.mailbox))
+        }
+        var known = mail.senders.mapValues { Sender(tally: $0, isCounted: true) }
+        for sender in senders.keys where known[sender] == nil { known[sender] = Sender(tally: .zero, isCounted: true) }
+        self.set(
+            recipient,
+            Load(mailbox: mail.mailbox, details: Details(countedAt: now, strangers: mail.strangers, senders: known)))
+    }
+
+    /// What the mailbox takes, for the statement that stores to judge by; `nil` if it takes all of it, whoever the senders are. To be
+    /// asked when `mustCount` has said no, or right after `counted`.
+    /// - Parameter senders: what the batch brings from each.
+    /// - Returns: for each of `senders`.
+    package func room(of recipient: WhisperID, _ senders: [WhisperID: MailTally]) -> [WhisperID: MailRoom]? {
+        guard let load = self.loads[recipient], let details = load.details, !self.takes(senders, for: recipient)
+        else { return nil }
+        return Dictionary(
+            uniqueKeysWithValues: senders.keys.map { sender in
+                let room = MailRoom(
+                    mailbox: self.bounds.mailbox - load.mailbox,
+                    stranger: self.bounds.stranger - self.sender(sender, details).tally,
+                    strangers: self.bounds.strangers - details.strangers)
+                return (sender, room)
+            })
+    }
+
+    /// Whether all of this fits, even if no sender is a peer.
+    private func takes(_ senders: [WhisperID: MailTally], for recipient: WhisperID) -> Bool {
+        guard let load = self.loads[recipient], let details = load.details else { return false }
+        let all = senders.sum
+        return (load.mailbox + all).fits(self.bounds.mailbox) && (details.strangers + all).fits(self.bounds.strangers)
+            && senders.allSatisfy { (self.sender($0.key, details).tally + $0.value).fits(self.bounds.stranger) }
+    }
+
+    private func sender(_ sender: WhisperID, _ details: Details) -> Sender {
+        details.senders[sender] ?? self.unlisted
+    }
+
+    private var unlisted: Sender { Sender(tally: self.bounds.unlisted, isCounted: false) }
+
+    // MARK: After a batch
+
+    /// A message was committed.
+    package mutating func stored(for recipient: WhisperID, from sender: WhisperID, bytes: Int) {
+        guard self.loads[recipient] != nil else { return }
+        let tally = MailTally(messages: 1, bytes: bytes)
+        self.loads[recipient]!.mailbox += tally
+        guard self.loads[recipient]!.details != nil else { return }
+        if self.loads[recipient]!.details!.senders[sender] == nil { self.senders += 1 }
+        let unlisted = self.unlisted
+        self.loads[recipient]!.details!.strangers += tally
+        self.loads[recipient]!.details!.senders[sender, default: unlisted].tally += tally
+        if self.senders > self.sendersMax { self.forgetAll() }
+    }
+
+    /// The most that any one mailbox holds, in messages and in bytes, at most and as far as is known.
+    /// - Parameter mayHold: false for a mailbox that is known to be empty.
+    package func largest(mayHold: (WhisperID) -> Bool) -> MailTally {
+        self.loads.reduce(into: MailTally.zero) { largest, load in
+            guard !load.value.mailbox.fits(largest), mayHold(load.key) else { return }
+            largest.messages = max(largest.messages, load.value.mailbox.messages)
+            largest.bytes = max(largest.bytes, load.value.mailbox.bytes)
+        }
+    }
+
+    private mutating func set(_ recipient: WhisperID, _ load: Load) {
+        let old = self.loads.updateValue(load, forKey: recipient)
+        self.senders += (load.details?.senders.count ?? 0) - (old?.details?.senders.count ?? 0)
+        guard self.loads.count > self.recipientsMax || self.senders > self.sendersMax else { return }
+        self.forgetAll()
+        // What is asked about next was not counted for nothing.
+        self.loads[recipient] = load
+        self.senders = load.details?.senders.count ?? 0
+    }
+
+    private mutating func forgetAll() {
+        self.loads = [:]
+        self.senders = 0
+    }
+}
+
+extension [WhisperID: MailTally] {
+    fileprivate var sum: MailTally { self.values.reduce(.zero, +) }
+}

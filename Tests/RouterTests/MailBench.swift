@@ -1,0 +1,148 @@
+import Bus
+import Contract
+import LocalStack
+import Logging
+import Store
+import Synchronization
+import TestKit
+
+@testable import RouterCore
+
+/// Routers on a bus in memory and a real Postgres, with the rights that the migrations granted and no more.
+struct MailBench: Sendable {
+    let postgres: PostgresServer
+    let bus = MemoryBus()
+    let node = NodeID(value: 9)
+    private let answers = Answers()
+
+    /// Keys are made of numbers, so that everybody who has one is registered.
+    static func keys(_ number: Int) -> Keys { Keys(signSeed: [UInt8](repeating: UInt8(number), count: 32)) }
+
+    /// `person(1)` to `person(40)` exist, in epoch 1, with their keys.
+    static func run(_ body: (MailBench) async throws -> Void) async throws {
+        let postgres = try await PostgresServer.temporary()
+        do {
+            let people = (1...40).map { number in
+                let key = Hexadecimal.text(Self.keys(number).signPublicKey)
+                return "(\(person(number).bits), 1, false, decode('\(key)', 'hex'))"
+            }
+            try await postgres.run(
+                """
+                CREATE SCHEMA auth;
+                CREATE TABLE auth.identities (whisper_id bigint PRIMARY KEY, epoch bigint NOT NULL, is_banned boolean NOT NULL,
+                    sign_key bytea NOT NULL);
+                CREATE VIEW auth.mail_identities AS SELECT * FROM auth.identities;
+                INSERT INTO auth.identities VALUES \(people.joined(separator: ", "));
+                """)
+            try await routerMigrator.run(
+                PostgresConfiguration(url: postgres.url(), applicationName: "migrate"), logger: quiet)
+            try await postgres.run(
+                """
+                ALTER ROLE whisper_router LOGIN; GRANT USAGE ON SCHEMA auth TO whisper_router;
+                GRANT SELECT ON auth.mail_identities TO whisper_router;
+                """)
+            try await body(MailBench(postgres: postgres))
+        } catch {
+            await postgres.stop()
+            throw error
+        }
+        await postgres.stop()
+    }
+
+    var store: PostgresConfiguration {
+        PostgresConfiguration(
+            url: self.postgres.url(user: "whisper_router"), applicationName: "router", sessionSettings: Router.sessionSettings)
+    }
+
+    func connection() async throws -> PostgresConnection {
+        let connection = PostgresConnection(self.store, logger: quiet)
+        try await connection.connect()
+        return connection
+    }
+
+    func sql(_ sql: String) async throws -> String { try await self.postgres.run(sql) }
+
+    // MARK: Statements
+
+    func envelope(
+        from sender: Int, to recipient: Int, id: UUIDText = .random(), bytes: Int = 10, key: Int? = nil, question: UInt64 = 0
+    ) -> AcceptEnvelope {
+        let keys = Self.keys(key ?? sender)
+        let digest = [UInt8](repeating: 7, count: 32)
+        return AcceptEnvelope(
+            answer: AnswerAddress(node: self.node, question: question),
+            sender: Caller(identity: person(sender), epoch: Epoch(value: 1)), senderKey: Bytes32(keys.signPublicKey)!,
+            messageID: id, to: person(recipient), timestamp: .now, signature: Bytes64(keys.sign(digest))!,
+            digest: Bytes32(digest)!, payload: [UInt8](repeating: 65, count: bytes), receivedAt: .now)
+    }
+
+    func receipt(of envelope: AcceptEnvelope) -> ReceiptReport {
+        ReceiptReport(
+            recipient: Caller(identity: envelope.to, epoch: Epoch(value: 1)), sender: envelope.sender.identity,
+            messageID: envelope.messageID, status: .delivered, timestamp: .now)
+    }
+
+    // MARK: Routers
+
+    /// Runs a router, with its sweeps, while `body` runs.
+    func withRouter(_ configuration: RouterConfiguration, _ body: (Router, PostgresPool) async throws -> Void) async throws {
+        let router = Router(
+            configuration: configuration, bus: self.bus, store: PostgresConnection(self.store, logger: quiet), logger: quiet)
+        let pool = PostgresPool(self.store, connections: 1, logger: quiet)
+        let (bus, node, answers) = (self.bus, self.node, self.answers)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await router.run() }
+            group.addTask {
+                try await bus.subscribe(to: [Keyspace.node(node).name]) { event in
+                    if case .notice(_, let bytes) = event { answers.heard(bytes) }
+                }
+            }
+            try await waitUntil("the router owns everything", within: .seconds(30)) {
+                await router.owned.count == Partition.count
+            }
+            try await body(router, pool)
+            await router.drain()
+            group.cancelAll()
+        }
+        pool.close()
+    }
+
+    /// Sends these, and waits for all answers.
+    func send(_ envelopes: [AcceptEnvelope]) async throws -> [Answer] {
+        let questions = envelopes.map { _ in UInt64.random(in: 1...(.max)) }
+        for (envelope, question) in zip(envelopes, questions) {
+            var envelope = envelope
+            envelope.answer = AnswerAddress(node: self.node, question: question)
+            try await self.bus.append(MailboxJob.accept(envelope), to: Keyspace.mailbox(Partition(of: envelope.to)))
+        }
+        try await waitUntil("all are answered", within: .seconds(60)) {
+            questions.allSatisfy { self.answers[$0] != nil }
+        }
+        return questions.map { self.answers[$0]! }
+    }
+
+    func acknowledge(_ envelopes: [AcceptEnvelope]) async throws {
+        for envelope in envelopes {
+            try await self.bus.append(
+                MailboxJob.receipt(self.receipt(of: envelope)), to: Keyspace.mailbox(Partition(of: envelope.to)))
+        }
+    }
+
+    private final class Answers: Sendable {
+        private let answers = Mutex<[UInt64: Answer]>([:])
+
+        func heard(_ bytes: [UInt8]) {
+            guard let notice = try? NodeNotice(decoding: bytes) else { return }
+            for case .answer(let question, let answer) in notice.events {
+                self.answers.withLock { $0[question] = answer }
+            }
+        }
+
+        subscript(question: UInt64) -> Answer? { self.answers.withLock { $0[question] } }
+    }
+}
+
+extension Answer {
+    var isAccepted: Bool { if case .accepted = self { true } else { false } }
+    var wait: Int64? { if case .refused(let refusal) = self { refusal.retryAfterMilliseconds } else { nil } }
+}
