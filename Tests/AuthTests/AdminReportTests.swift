@@ -12,9 +12,11 @@ import Testing
 
     @Test func aReportIsStoredAndShown() async throws {
         try await AuthBench.run { bench in
+            try await bench.addRouter()
             let http = try HTTPBench(admin: bench)
             let reporter = try await bench.login(self.alice)
             _ = try await bench.login(self.mallory)
+            try await self.accept(bench, from: self.mallory, to: self.alice)
             let plain = try await self.report(bench, reporter, #""reason":"abuse","note":"since \"Monday\"""#).reply("report_ack")
             bench.wait(.seconds(1))
             let proven = try await self.report(
@@ -56,6 +58,128 @@ import Testing
             }
             #expect(try await bench.sql("SELECT count(*) FROM auth.reports") == "0")
             _ = try await self.report(bench, reporter, #""reason":"spam","evidence":\#(genuine)"#).reply("report_ack")
+        }
+    }
+
+    /// What counts is what the ledger knows: this message, from the target, to the reporter, in this group or in none.
+    @Test func evidenceIsVerifiedByTheLedger() async throws {
+        try await AuthBench.run { bench in
+            try await bench.addRouter()
+            let reporter = try await bench.login(self.alice)
+            for identity in [self.mallory, self.carol] { _ = try await bench.login(identity) }
+            let direct = self.letter(by: self.mallory, to: self.alice)
+            let inGroup = self.letter(by: self.mallory, to: self.alice, in: Self.group)
+            func verified() async throws -> [String] {
+                try await bench.sql("DELETE FROM auth.reports")
+                for evidence in [direct, inGroup] {
+                    _ = try await self.report(bench, reporter, #""reason":"spam","evidence":\#(evidence)"#).reply("report_ack")
+                }
+                return try await bench.sql("SELECT evidence_verified FROM auth.reports ORDER BY number").split(separator: "\n").map { String($0) }
+            }
+            #expect(try await verified() == ["f", "f"], "signed, and never accepted or forgotten since")
+            try await self.accept(bench, from: self.mallory, to: self.carol)
+            try await self.accept(bench, from: self.carol, to: self.alice)
+            #expect(try await verified() == ["f", "f"], "others' messages with the same id")
+            try await self.accept(bench, from: self.mallory, to: self.alice)
+            #expect(try await verified() == ["t", "f"])
+            try await bench.sql("UPDATE router.ledger SET group_id = '\(Self.group.dropFirst(4))'")
+            #expect(try await verified() == ["f", "t"])
+            try await bench.sql("UPDATE router.ledger SET group_id = gen_random_uuid()")
+            #expect(try await verified() == ["f", "f"])
+        }
+    }
+
+    /// Nobody has signed the type, the reactions, what it answers or the attachment: whoever reports may write there what they like.
+    @Test func onlySignedFieldsAreKept() async throws {
+        try await AuthBench.run { bench in
+            let reporter = try await bench.login(self.alice)
+            _ = try await bench.login(self.mallory)
+            for (group, keys) in [(nil, Self.signedKeys), (Self.group, Self.signedKeys.union(["groupId"]))] {
+                let evidence = self.letter(by: self.mallory, to: self.alice, in: group)
+                    .replacing(#""msgType":"text""#, with: #""msgType":"image","replyTo":"\#(UUIDText.random())","more":{"x":1}"#)
+                    .replacing(#""reactions":{}"#, with: #""reactions":{"x":["\#(self.mallory.id())"]}"#)
+                _ = try await self.report(bench, reporter, #""reason":"spam","evidence":\#(evidence)"#).reply("report_ack")
+                let stored = try await bench.sql(
+                    "SELECT convert_from(evidence, 'UTF8') FROM auth.reports ORDER BY number DESC LIMIT 1")
+                let fields = try JSONSerialization.jsonObject(with: Data(stored.utf8)) as! [String: Any]
+                #expect(Set(fields.keys) == keys)
+                #expect(fields["to"] as? String == "\(self.alice.id())")
+            }
+        }
+    }
+
+    @Test func twentyReportsOfOneReporterMayBeOpen() async throws {
+        try await AuthBench.run { bench in
+            let reporter = try await bench.login(self.alice)
+            let other = try await bench.login(self.carol)
+            _ = try await bench.login(self.mallory)
+            let answers = await withTaskGroup(of: Answer.self) { group in
+                for _ in 0..<60 { group.addTask { await self.report(bench, reporter, #""reason":"spam""#) } }
+                return await group.reduce(into: []) { $0.append($1) }
+            }
+            #expect(try await bench.sql("SELECT count(*) FROM auth.reports") == "20")
+            let refused = answers.compactMap { answer in if case .refused(let refusal) = answer { refusal } else { nil } }
+            #expect(refused.count == 40)
+            #expect(refused.allSatisfy { $0.code == .rateLimited && ($0.retryAfterMilliseconds ?? 0) > 0 })
+            _ = try await self.report(bench, other, #""reason":"spam""#).reply("report_ack")
+            // One is reviewed: one more may come.
+            let id = try await bench.sql("SELECT id FROM auth.reports LIMIT 1")
+            let http = try HTTPBench(admin: bench)
+            #expect(try await http.post("/admin/reports/\(id)/review", #"{"decision":"dismiss"}"#).status == 200)
+            _ = try await self.report(bench, reporter, #""reason":"spam""#).reply("report_ack")
+            #expect(await self.report(bench, reporter, #""reason":"spam""#).refusal == .rateLimited)
+        }
+    }
+
+    /// A Job whose answer got lost comes again when the bound has been reached.
+    @Test func aRepeatedReportIsAcknowledgedAtTheBound() async throws {
+        try await AuthBench.run { bench in
+            let reporter = try await bench.login(self.alice)
+            _ = try await bench.login(self.mallory)
+            let reporting = Reporting(pool: bench.pool, clock: bench.clock)
+            let report = try frame(
+                Report.definition, #"{"protocolVersion":1,"cryptoVersion":1,"targetId":"\#(self.mallory.id())","reason":"spam"}"#,
+                Report.init)
+            func file(_ question: UInt64) async throws -> Answer {
+                try await reporting.file(
+                    report, of: reporter.session, question: AnswerAddress(node: bench.near, question: question))
+            }
+            for question in UInt64(1)...20 { _ = try await file(question).reply("report_ack") }
+            #expect(try await file(21).refusal == .rateLimited)
+            let first = try await file(1).reply("report_ack")["reportId"] as? String
+            #expect(first == "\(Evidence.reportID(for: AnswerAddress(node: bench.near, question: 1)))")
+            #expect(try await bench.sql("SELECT count(*) FROM auth.reports") == "20")
+        }
+    }
+
+    @Test func evidenceGoesThirtyDaysAfterTheReviewAndTheReportAfter400() async throws {
+        try await AuthBench.run { bench in
+            let http = try HTTPBench(admin: bench)
+            let reporter = try await bench.login(self.alice)
+            _ = try await bench.login(self.mallory)
+            let evidence = self.letter(by: self.mallory, to: self.alice)
+            for _ in 0..<7 {
+                _ = try await self.report(bench, reporter, #""reason":"spam","evidence":\#(evidence)"#).reply("report_ack")
+            }
+            let ids = try await bench.sql("SELECT id FROM auth.reports ORDER BY number").split(separator: "\n")
+            for id in ids.dropFirst() {
+                #expect(try await http.post("/admin/reports/\(id)/review", #"{"decision":"warn"}"#).status == 200)
+            }
+            let sweep = ReportSweep(
+                ReportTable(bench.pool), configuration: AuthConfiguration(), clock: bench.clock, logger: quiet)
+            // All reports, and those with evidence; the one that is open keeps its own.
+            func left() async throws -> String {
+                try await sweep.sweep(batch: 2)
+                return try await bench.sql("SELECT count(*), count(evidence) FROM auth.reports")
+            }
+            bench.wait(.seconds(30 * 86_400 - 1))
+            #expect(try await left() == "7|7")
+            bench.wait(.seconds(1))
+            #expect(try await left() == "7|1")
+            bench.wait(.seconds(370 * 86_400 - 1))
+            #expect(try await left() == "7|1")
+            bench.wait(.seconds(1))
+            #expect(try await left() == "1|1")
         }
     }
 
@@ -147,13 +271,28 @@ import Testing
             session: login.session)
     }
 
+    private static let messageID = "9b2a1f64-0f7c-4e51-9d0c-3c7d1d2b7a10"
+    private static let group = "grp-3d6f1f0e-8a55-4c7e-9d55-0c4b7d1f2a61"
+    private static let signedKeys: Set = ["messageId", "from", "to", "timestamp", "nonce", "ciphertext", "sig"]
+
+    /// The router has accepted it.
+    private func accept(_ bench: AuthBench, from sender: TestIdentity, to recipient: TestIdentity) async throws {
+        try await bench.sql(
+            """
+            INSERT INTO router.ledger (message_id, sender, recipient, number, accepted_at, id_case)
+            VALUES ('\(Self.messageID)', \(sender.id().bits), \(recipient.id().bits), 1, now(), 0)
+            """)
+    }
+
     /// The payload of a `message_received`.
-    private func letter(by sender: TestIdentity, to recipient: TestIdentity, signedBy other: TestIdentity? = nil) -> String {
+    private func letter(
+        by sender: TestIdentity, to recipient: TestIdentity, in group: String? = nil, signedBy other: TestIdentity? = nil
+    ) -> String {
         let message = CanonicalMessage(
-            type: "send_message", messageID: "9b2a1f64-0f7c-4e51-9d0c-3c7d1d2b7a10", from: "\(sender.id())",
-            toOrGroupID: "\(recipient.id())", timestamp: 1_730_000_000_000, nonce: "AAECAwQFBgcICQoLDA0ODxAREhMUFRYX",
+            type: group == nil ? "send_message" : "group_send_message", messageID: Self.messageID, from: "\(sender.id())",
+            toOrGroupID: group ?? "\(recipient.id())", timestamp: 1_730_000_000_000, nonce: "AAECAwQFBgcICQoLDA0ODxAREhMUFRYX",
             ciphertext: "Y2lwaGVydGV4dA==")
         let signature = (other ?? sender).sign(SHA256.hash(message.bytes).bytes)
-        return #"{"messageId":"\#(message.messageID)","from":"\#(message.from)","to":"\#(recipient.id())","msgType":"text","timestamp":\#(message.timestamp),"nonce":"\#(message.nonce)","ciphertext":"\#(message.ciphertext)","sig":"\#(base64(signature))","reactions":{},"attachment":null}"#
+        return #"{"messageId":"\#(message.messageID)","from":"\#(message.from)","to":"\#(recipient.id())",\#(group.map { #""groupId":"\#($0)","# } ?? "")"msgType":"text","timestamp":\#(message.timestamp),"nonce":"\#(message.nonce)","ciphertext":"\#(message.ciphertext)","sig":"\#(base64(signature))","reactions":{},"attachment":null}"#
     }
 }

@@ -45,7 +45,7 @@ import Testing
                 number: 1, at: now, recipient: id, wakeID: UUIDText(high: 1, low: 2), kind: word, provider: word, reason: word,
                 tries: 3)
             let report = ReportTable.Entry(
-                number: 1, id: UUIDText(high: 1, low: 2), reporter: id, target: id, reason: word, note: word, hasEvidence: true,
+                number: 1, id: UUIDText(high: 1, low: 2), reporter: id, target: id, reason: word, note: word, evidence: .verified,
                 status: word, createdAt: now, reviewedAt: now)
             let ban = BanTable.Entry(number: 1, identity: id, reason: word, createdAt: now, expiresAt: now)
             let standing = AdminDesk.Standing(
@@ -58,7 +58,7 @@ import Testing
             let next = Cursor(after: 1)
             return [
                 .overview(
-                    AdminDesk.Figures(statistics: ClusterViews.Statistics(), online: 0), changes: [event], deadLetters: [letter],
+                    AdminDesk.Figures(statistics: ClusterViews.Statistics(), online: 0, databaseBytesMax: 1_000_000), changes: [event], deadLetters: [letter],
                     shown: 5, at: now),
                 .reports([report], try ReportFilter("all"), next: next, done: .banned, of: session, at: now),
                 .bans([ban], next: next, done: .lifted, of: session, at: now),

@@ -122,10 +122,55 @@ import Testing
             ] {
                 #expect(try await http.put(body, token: token).is(400, .invalidPayload))
             }
+            try await bench.addRouter()
+            try await self.makePeers(bench)
             #expect(try await http.put(Self.backup(1, bytes: 1_048_576), token: token).status == 200)
             #expect(try await http.put(Self.backup(1, bytes: 1_048_577), token: token).is(413, .invalidPayload))
             #expect(try await http.put(Self.backup(1, bytes: 2_000_000), token: token).is(413, .invalidPayload))
             #expect(try await http.put(Self.backup(1), token: "x").is(401, .notRegistered))
+        }
+    }
+
+    /// What is judged is the newest month: two who have written to each other.
+    private func makePeers(_ bench: AuthBench, daysAgo: Int = 0) async throws {
+        let (alice, bob) = (self.alice.id().bits, self.bob.id().bits)
+        try await bench.sql(
+            """
+            DELETE FROM router.peers;
+            INSERT INTO router.peers SELECT identity, peer, now() - interval '\(daysAgo) days'
+            FROM (VALUES (\(alice), \(bob)), (\(bob), \(alice))) AS p (identity, peer)
+            """)
+    }
+
+    /// Whoever makes many identities cannot store much.
+    @Test func anIdentityWithoutPeersKeepsASmallBackup() async throws {
+        try await AuthBench.run { bench in
+            try await bench.addRouter()
+            let http = HTTPBench(bench)
+            let token = try await bench.login(self.alice).token
+            #expect(try await http.put(Self.backup(1, bytes: 65_537), token: token).is(413, .invalidPayload))
+            #expect(try await http.get("/backup/contacts", token: token).is(404, .notFound))
+            #expect(try await http.put(Self.backup(1, bytes: 65_536), token: token).status == 200)
+            // Who writes to others and is not answered has no peer.
+            try await bench.sql("INSERT INTO router.peers VALUES (\(self.alice.id().bits), \(self.bob.id().bits), now())")
+            #expect(try await http.put(Self.backup(2, bytes: 65_537), token: token).is(413, .invalidPayload))
+            try await self.makePeers(bench)
+            let etag = try #require(try await http.put(Self.backup(2, bytes: 200_000), token: token).headers[.eTag])
+            #expect(try await http.put(Self.backup(3, bytes: 200_000), token: token, ifMatch: "\"1\"").is(412, .invalidPayload))
+            // What was stored while there were peers can be read, and replaced by something small.
+            try await self.makePeers(bench, daysAgo: 31)
+            #expect(try await http.put(Self.backup(3, bytes: 200_000), token: token, ifMatch: etag).is(413, .invalidPayload))
+            let kept = try await http.get("/backup/contacts", token: token)
+            #expect(kept.json["ciphertext"] as? String == base64([UInt8](repeating: 2, count: 200_000)))
+            #expect(try await http.put(Self.backup(3), token: token, ifMatch: etag).status == 200)
+        }
+    }
+
+    /// Nothing is known about its peers then: neither allowed nor refused for good.
+    @Test func aLargeBackupWaitsForTheRoutersTables() async throws {
+        try await AuthBench.run { bench in
+            let token = try await bench.login(self.alice).token
+            #expect(try await HTTPBench(bench).put(Self.backup(1, bytes: 65_537), token: token).is(500, .internalError))
         }
     }
 

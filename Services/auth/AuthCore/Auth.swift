@@ -10,6 +10,8 @@ package import Telemetry
 package struct Auth: Sendable {
     private let consumer: RequestConsumer
     private let sweep: SessionSweep
+    private let reportSweep: ReportSweep
+    private let database: DatabaseWatch
     private let bans: Bans
     private let rejectedTokens: RejectedTokens
     private let routes: PublicRoutes
@@ -21,30 +23,39 @@ package struct Auth: Sendable {
     ///   - instance: the number of this process among those of its service, from 1.
     ///   - adminTokens: of those who may use `/admin`.
     ///   - rates: of HTTP.
+    ///   - trustedProxies: whose `X-Forwarded-For` is believed.
+    ///   - databaseBytesMax: room that the database has.
     package init(
         pool: PostgresPool, bus: any Bus, instance: Int, adminTokens: AdminTokens = .none, rates: RateTable = RateTable(),
-        clock: @escaping WallClock = { .now }, logger: Logger
+        trustedProxies: Set<NetworkAddress> = [], configuration: AuthConfiguration = AuthConfiguration(),
+        databaseBytesMax: Int64 = AuthLimits.databaseBytesMax, clock: ServiceClock = .real, logger: Logger
     ) {
         let sessions = SessionTable(pool)
         let directory = SessionDirectory(sessions, keys: bus, clock: clock, logger: logger)
         let handler = RequestHandler(
             registration: Registration(pool: pool, directory: directory, bus: bus, clock: clock, logger: logger),
             sessions: SessionService(pool: pool, directory: directory, clock: clock),
-            reporting: Reporting(pool: pool, clock: clock), directory: directory, logger: logger)
+            reporting: Reporting(pool: pool, configuration: configuration, clock: clock), directory: directory, logger: logger)
         let metrics = AuthMetrics()
         self.consumer = RequestConsumer(bus: bus, handler: handler, instance: instance, metrics: metrics, logger: logger)
         self.sweep = SessionSweep(sessions, clock: clock, metrics: metrics, logger: logger)
+        self.reportSweep = ReportSweep(
+            ReportTable(pool), configuration: configuration, clock: clock, logger: logger)
+        self.database = DatabaseWatch(pool, bytesMax: databaseBytesMax, metrics: metrics, logger: logger)
         self.bans = Bans(pool: pool, directory: directory, bus: bus, clock: clock, logger: logger)
         self.rejectedTokens = RejectedTokens(
             bus: bus, devices: DeviceTable(), pool: pool, instance: instance, logger: logger)
         let desk = AdminDesk(
-            pool: pool, banning: self.bans, keys: bus, rates: rates, clock: clock, logger: logger)
+            pool: pool, banning: self.bans, keys: bus, rates: rates, databaseBytesMax: databaseBytesMax, clock: clock,
+            logger: logger)
         self.adminRoutes = AdminRoutes(desk: desk, tokens: adminTokens)
         self.console = ConsoleRoutes(
             desk: desk, sessions: ConsoleSessions(table: ConsoleSessionTable(pool), tokens: adminTokens))
         self.routes = PublicRoutes(
             directory: directory, identities: IdentityTable(pool), backups: ContactBackupTable(pool),
-            limiter: RateLimiter(bus: bus, rates: rates), clock: clock, logger: logger)
+            limiter: RateLimiter(bus: bus, rates: rates),
+            unknownTokens: UnknownTokens(bus: bus, rates: rates, trustedProxies: trustedProxies),
+            strangerBackupBytesMax: configuration.strangerBackupBytesMax, clock: clock, logger: logger)
         self.pool = pool
     }
 
@@ -52,6 +63,8 @@ package struct Auth: Sendable {
     package func run() async {
         await withTaskGroup { group in
             group.addTask { await self.sweep.run() }
+            group.addTask { await self.reportSweep.run() }
+            group.addTask { await self.database.run() }
             group.addTask { await self.bans.run() }
             group.addTask { await self.rejectedTokens.run() }
             await self.consumer.run()
@@ -63,7 +76,7 @@ package struct Auth: Sendable {
     package func drain() async { await self.consumer.drain() }
 
     /// The public HTTP of this service.
-    package func addRoutes(to router: Router<BasicRequestContext>) { self.routes.add(to: router) }
+    package func addRoutes(to router: Router<ClientContext>) { self.routes.add(to: router) }
 
     /// The operators' HTTP, for the ops listener alone.
     package func addAdminRoutes(to router: Router<BasicRequestContext>) {
@@ -95,5 +108,7 @@ package struct Auth: Sendable {
             Migration(version: 3, name: "access", sql: PackageResources._03_access_sql),
             Migration(version: 4, name: "calls", sql: PackageResources._04_calls_sql),
             Migration(version: 5, name: "console", sql: PackageResources._05_console_sql),
+            Migration(version: 6, name: "mail keys", sql: PackageResources._06_mail_keys_sql),
+            Migration(version: 7, name: "bounds", sql: PackageResources._07_bounds_sql),
         ])
 }

@@ -26,6 +26,22 @@ package enum AuthLimits {
     package static let sweepEvery = Duration.seconds(60)
     package static let sweepBatch = 1_000
 
+    /// How long evidence stays after its report was reviewed, and a report after its review (contract §13a).
+    package static let evidenceLife = Duration.seconds(30 * 86_400)
+    package static let reportLife = Duration.seconds(400 * 86_400)
+    /// Time between two sweeps of reports, and batches (`sweepBatch`) of one sweep: what is left waits for the next.
+    package static let reportSweepEvery = Duration.seconds(600)
+    package static let reportSweepRounds = 100
+    /// When somebody with too many open reports may try again: operators review some in an hour.
+    package static let reportRetryAfter = Duration.seconds(3_600)
+
+    /// Room that the database is taken to have, in bytes, if no operator says how much it is; and the share of it, in percent, from which
+    /// the console asks for care. The alert has the same.
+    package static let databaseBytesMax: Int64 = 50_000_000_000
+    package static let databaseCarePercent: Int64 = 80
+    /// Time between two looks at its size.
+    package static let databaseLookEvery = Duration.seconds(60)
+
     /// Rejected push tokens cleared by one statement.
     package static let rejectedTokensMax = 256
 

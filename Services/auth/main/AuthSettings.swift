@@ -1,3 +1,4 @@
+import AuthCore
 import ServiceRuntime
 
 /// Everything auth is told from outside.
@@ -7,5 +8,31 @@ struct AuthSettings: ServiceSettings {
     let redis = RedisSettings()
     let postgres = PostgresSettings()
     let rates = RateSettings()
+    let proxies = ProxySettings()
     let admin = AdminSettings()
+    let openReportsMax = Setting(
+        "reports.open.max", .integer(in: 1...10_000), default: "20", "Reports of one reporter that wait for a review.")
+    let evidenceLife = Setting(
+        "reports.evidence.seconds", .seconds(in: 1...315_360_000), default: "2592000",
+        "How long the evidence of a report stays after its review.")
+    let reportLife = Setting(
+        "reports.life.seconds", .seconds(in: 1...315_360_000), default: "34560000",
+        "How long a report stays after its review.")
+    let strangerBackupBytesMax = Setting(
+        "backup.stranger.bytes", .integer(in: 0...1_048_576), default: "65536",
+        "Ciphertext of the contact backup of an identity without any peer, in bytes.")
+    let databaseBytesMax = Setting(
+        "database.bytes.max", .integer(in: 1_000_000...1_000_000_000_000_000), default: "\(AuthLimits.databaseBytesMax)",
+        "Room that Postgres has for the database, in bytes. Refuses nothing: it is for the alert and the console.")
+}
+
+extension Settings<AuthSettings> {
+    func configuration() throws(SettingsError) -> AuthConfiguration {
+        var configuration = AuthConfiguration()
+        configuration.openReportsMax = try self.openReportsMax
+        configuration.evidenceLife = try self.evidenceLife
+        configuration.reportLife = try self.reportLife
+        configuration.strangerBackupBytesMax = try self.strangerBackupBytesMax
+        return configuration
+    }
 }

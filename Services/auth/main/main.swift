@@ -21,7 +21,9 @@ await runService("auth", AuthSettings()) { context in
         adminTokens: try AdminTokens(
             operator: context.settings.admin.operatorToken,
             viewer: context.settings.admin.viewerToken),
-        rates: try context.settings.rates.table(), logger: context.logger)
+        rates: try context.settings.rates.table(), trustedProxies: try context.settings.proxies.addresses(),
+        configuration: try context.settings.configuration(),
+        databaseBytesMax: Int64(try context.settings.databaseBytesMax), logger: context.logger)
     for gauge in auth.gauges { context.observe(gauge) }
     return Composition(
         parts: [

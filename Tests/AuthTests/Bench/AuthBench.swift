@@ -23,7 +23,7 @@ final class AuthBench: Sendable {
 
     var now: Timestamp { self.time.withLock { $0 } }
     func wait(_ duration: Duration) { self.time.withLock { $0 = $0 + duration } }
-    var clock: WallClock { { self.now } }
+    var clock: ServiceClock { ServiceClock { self.now } }
 
     private init(_ postgres: PostgresServer, pool: PostgresPool) {
         self.postgres = postgres
@@ -68,6 +68,14 @@ final class AuthBench: Sendable {
 
     var bans: Bans {
         Bans(pool: self.pool, directory: self.directory, bus: self.bus, clock: self.clock, logger: quiet)
+    }
+
+    /// Makes the router's tables, which auth is shown a part of.
+    func addRouter() async throws {
+        try await Command(
+            "\(StackConfiguration.programsBesideThisOne)/whisper-router", ["migrate"],
+            environment: ["POSTGRES_URL": self.postgres.url()]
+        ).run(name: "router migrate")
     }
 
     // MARK: Asking

@@ -13,13 +13,19 @@ struct HTTPBench {
 
     static let operatorToken = "token-of-the-operators"
     static let viewerToken = "token-of-the-viewers"
+    /// Every request comes from here; it is trusted to name the client.
+    static let balancer = "10.0.0.1"
 
     /// The operators' routes and pages.
     init(admin bench: AuthBench, operatorToken: String = Self.operatorToken) throws {
-        let router = Router(context: Context.self)
-        let tokens = try AdminTokens(operator: Secret(operatorToken), viewer: Secret(Self.viewerToken))
         let desk = AdminDesk(
             pool: bench.pool, banning: bench.bans, keys: bench.bus, rates: RateTable(), clock: bench.clock, logger: quiet)
+        try self.init(desk: desk, bench, operatorToken: operatorToken)
+    }
+
+    init(desk: AdminDesk, _ bench: AuthBench, operatorToken: String = Self.operatorToken) throws {
+        let router = Router(context: Context.self)
+        let tokens = try AdminTokens(operator: Secret(operatorToken), viewer: Secret(Self.viewerToken))
         AdminRoutes(desk: desk, tokens: tokens).add(to: router)
         ConsoleRoutes(desk: desk, sessions: ConsoleSessions(table: ConsoleSessionTable(bench.pool), tokens: tokens))
             .add(to: router)
@@ -31,7 +37,10 @@ struct HTTPBench {
         let router = Router(context: Context.self)
         PublicRoutes(
             directory: bench.directory, identities: IdentityTable(bench.pool), backups: ContactBackupTable(bench.pool),
-            limiter: RateLimiter(bus: bench.bus, rates: RateTable()), clock: bench.clock, logger: quiet
+            limiter: RateLimiter(bus: bench.bus, rates: RateTable()),
+            unknownTokens: UnknownTokens(
+                bus: bench.bus, rates: RateTable(), trustedProxies: [NetworkAddress(Self.balancer)!]),
+            clock: bench.clock, logger: quiet
         ).add(to: router)
         self.responder = router.buildResponder()
     }
@@ -89,9 +98,10 @@ struct HTTPBench {
         let logger = quiet
     }
 
-    struct Context: RequestContext {
+    struct Context: PeerContext {
         typealias Source = HTTPBench.Source
         var coreContext: CoreRequestContextStorage
+        let peer = NetworkAddress(HTTPBench.balancer)
         init(source: Source) { self.coreContext = CoreRequestContextStorage(source: source) }
     }
 

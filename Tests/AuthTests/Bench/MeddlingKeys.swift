@@ -28,5 +28,8 @@ struct MeddlingKeys: KeyBus {
     func admit(_ key: KeyName, _ allowance: Allowance) async throws(BusError) -> Int64? {
         try await self.bus.admit(key, allowance)
     }
+    func lease(_ key: KeyName, _ request: RateRequest) async throws(BusError) -> RateGrant {
+        try await self.bus.lease(key, request)
+    }
     func touchSoon(_ keys: [KeyName], for timeToLive: Duration) { self.bus.touchSoon(keys, for: timeToLive) }
 }

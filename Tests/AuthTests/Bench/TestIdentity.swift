@@ -56,6 +56,6 @@ struct TestIdentity {
 
 func base64(_ bytes: [UInt8]) -> String { String(decoding: Base64.encode(bytes), as: UTF8.self) }
 
-func frame<T>(_ definition: FrameDefinition, _ json: String, _ make: (Payload) -> T) throws -> T {
-    make(try FrameDecoder.payload(bare: Array(json.utf8), schema: definition.schema))
+func frame<T>(_ definition: FrameDefinition, _ json: String, _ make: (Payload) throws -> T) throws -> T {
+    try make(FrameDecoder.payload(bare: Array(json.utf8), schema: definition.schema))
 }

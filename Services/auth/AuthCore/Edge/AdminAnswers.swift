@@ -33,8 +33,7 @@ package enum AdminAnswers {
             json.add("targetId", entry.target)
             json.add("reason", entry.reason)
             json.add("note", entry.note)
-            // Forged evidence is never stored.
-            json.add("evidenceVerified", entry.hasEvidence)
+            json.add("evidenceVerified", entry.evidence == .verified)
             json.add("status", entry.status)
             json.add("createdAt", entry.createdAt)
             if let reviewedAt = entry.reviewedAt { json.add("reviewedAt", reviewedAt) }

@@ -12,7 +12,7 @@ extension AdminDesk {
         let end: Timestamp? = body.has(place) ? body.timestamp(place) : nil
         call.event.target = "\(identity)"
         call.event.note = reason
-        if let end, end <= self.clock() { throw .invalid(PayloadViolation("expiresAt", "must be in the future")) }
+        if let end, end <= (try await self.now()) { throw .invalid(PayloadViolation("expiresAt", "must be in the future")) }
         let event = call.event
         let isKnown = try await self.stored { () async throws(StoreError) in
             try await self.banning.ban(identity, reason: reason, until: end, recording: event)

@@ -9,17 +9,21 @@ extension AdminDesk {
     package struct Figures: Equatable, Sendable {
         package var statistics: ClusterViews.Statistics
         package var online: Int64
+        /// Room that the database has, in bytes.
+        package var databaseBytesMax: Int64
     }
 
     func figures() async throws(HTTPRefusal) -> Figures {
-        let now = self.clock()
+        let now = self.clock.store
         let statistics = try await self.stored { () async throws(StoreError) in try await self.views.statistics(at: now) }
-        return Figures(statistics: statistics, online: try await self.online(of: statistics.sessions, at: now))
+        return Figures(
+            statistics: statistics, online: try await self.online(of: statistics.sessions, at: now),
+            databaseBytesMax: self.databaseBytesMax)
     }
 
     /// How many have a connection: those of the identities with a session whose presence key is there. Exact up to
     /// `AuthLimits.onlineSampleMax` of them; beyond, projected from that many.
-    private func online(of sessions: Int64, at now: Timestamp) async throws(HTTPRefusal) -> Int64 {
+    private func online(of sessions: Int64, at now: StoreTime) async throws(HTTPRefusal) -> Int64 {
         let sample = try await self.stored { () async throws(StoreError) in
             try await self.views.sample(limit: AuthLimits.onlineSampleMax, at: now)
         }
@@ -46,7 +50,7 @@ extension AdminDesk {
     }
 
     func bans(_ page: AdminPage) async throws(HTTPRefusal) -> [BanTable.Entry] {
-        let now = self.clock()
+        let now = self.clock.store
         return try await self.stored { () async throws(StoreError) in
             try await self.bans.list(before: page.cursor, limit: page.lookup, at: now)
         }

@@ -15,13 +15,15 @@ package struct AdminDesk: Sendable {
     let banning: Bans
     let audit: AuditTable
     let keys: any KeyBus
-    let clock: WallClock
+    let clock: ServiceClock
+    let databaseBytesMax: Int64
+    private let pool: PostgresPool
     private let rates: RateTable
     private let logger: Logger
 
     package init(
-        pool: PostgresPool, banning: Bans, keys: any KeyBus, rates: RateTable, clock: @escaping WallClock,
-        logger: Logger
+        pool: PostgresPool, banning: Bans, keys: any KeyBus, rates: RateTable,
+        databaseBytesMax: Int64 = AuthLimits.databaseBytesMax, clock: ServiceClock, logger: Logger
     ) {
         self.views = ClusterViews(pool)
         self.push = PushViews(pool)
@@ -32,6 +34,8 @@ package struct AdminDesk: Sendable {
         self.keys = keys
         self.rates = rates
         self.clock = clock
+        self.pool = pool
+        self.databaseBytesMax = databaseBytesMax
         self.logger = logger
     }
 
@@ -87,8 +91,14 @@ package struct AdminDesk: Sendable {
     }
 
     private func record(_ call: Call) async throws(HTTPRefusal) {
-        let now = self.clock()
-        try await self.stored { () async throws(StoreError) in try await self.audit.add(call.event, at: now) }
+        try await self.stored { () async throws(StoreError) in
+            try await self.audit.add(call.event, at: self.clock.store)
+        }
+    }
+
+    /// By the clock that bans end by.
+    func now() async throws(HTTPRefusal) -> Timestamp {
+        try await self.stored { () async throws(StoreError) in try await self.pool.time(self.clock.store) }
     }
 
     func stored<T>(_ body: () async throws(StoreError) -> T) async throws(HTTPRefusal) -> T {

@@ -16,11 +16,11 @@ package struct Bans: Sendable {
     private let audit: AuditTable
     private let directory: SessionDirectory
     private let bus: any NoticeBus
-    private let clock: WallClock
+    private let clock: ServiceClock
     private let logger: Logger
 
     package init(
-        pool: PostgresPool, directory: SessionDirectory, bus: any NoticeBus, clock: @escaping WallClock, logger: Logger
+        pool: PostgresPool, directory: SessionDirectory, bus: any NoticeBus, clock: ServiceClock, logger: Logger
     ) {
         self.pool = pool
         self.bans = BanTable(pool)
@@ -38,7 +38,7 @@ package struct Bans: Sendable {
     package func ban(
         _ identity: WhisperID, reason: String, until end: Timestamp?, recording event: AuditEvent
     ) async throws(StoreError) -> Bool {
-        let now = self.clock()
+        let now = self.clock.store
         let ban = try await self.pool.persistently { transaction throws(StoreError) in
             try await self.ban(identity, reason: reason, until: end, recording: event, at: now, in: transaction)
         }
@@ -50,7 +50,7 @@ package struct Bans: Sendable {
     /// - Parameter event: recorded if the identity exists.
     /// - Returns: whether it does.
     package func unban(_ identity: WhisperID, recording event: AuditEvent) async throws(StoreError) -> Bool {
-        let now = self.clock()
+        let now = self.clock.store
         let known = try await self.pool.persistently { transaction throws(StoreError) -> [Bytes32]? in
             guard try await self.bans.remove(identity, in: transaction) else { return nil }
             try await self.audit.add(event, at: now, in: transaction)
@@ -70,7 +70,7 @@ package struct Bans: Sendable {
         _ report: UUIDText, _ decision: AdminOperations.Decision, note: String?, banUntil end: Timestamp? = nil,
         recording event: AuditEvent
     ) async throws(StoreError) -> Bool {
-        let now = self.clock()
+        let now = self.clock.store
         let status: AdminOperations.ReportStatus =
             switch decision {
             case .dismiss: .dismissed
@@ -104,7 +104,7 @@ package struct Bans: Sendable {
     }
 
     private func ban(
-        _ identity: WhisperID, reason: String, until end: Timestamp?, recording event: AuditEvent, at now: Timestamp,
+        _ identity: WhisperID, reason: String, until end: Timestamp?, recording event: AuditEvent, at now: StoreTime,
         in transaction: borrowing Transaction
     ) async throws(StoreError) -> Ban? {
         guard let epoch = try await self.bans.add(identity, reason: reason, until: end, at: now, in: transaction) else {
@@ -147,7 +147,7 @@ package struct Bans: Sendable {
     /// Ends bans whose time has come, and repeats what young ones have done: a Notice may have been lost, a process may have
     /// died before it was said, a gateway may have opened a connection from a cache that was just being cleared.
     package func look() async throws(StoreError) {
-        let now = self.clock()
+        let now = self.clock.store
         let over = try await self.pool.persistently { transaction throws(StoreError) -> [Bytes32] in
             let identities = try await self.bans.expired(at: now, in: transaction)
             guard !identities.isEmpty else { return [] }

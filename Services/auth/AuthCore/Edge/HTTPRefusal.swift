@@ -11,6 +11,10 @@ extension HTTPRefusal {
     package static let backupTooLarge = HTTPRefusal(
         .invalidPayload, status: .contentTooLarge, "the backup is too large")
 
+    package static let backupTooLargeForStranger = HTTPRefusal(
+        .invalidPayload, status: .contentTooLarge,
+        "the backup is too large for an identity that nobody has exchanged messages with")
+
     // The ops listener's.
 
     package static let unknownReport = HTTPRefusal(.notFound, "there is no such report")

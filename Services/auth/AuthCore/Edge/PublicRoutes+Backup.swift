@@ -5,8 +5,8 @@ import Store
 
 // The contact backup: one encrypted blob for each identity, which the server cannot read (spec §14).
 extension PublicRoutes {
-    func readBackup(_ request: Request) async throws(HTTPRefusal) -> Response {
-        let session = try await self.session(of: request, within: Rates.backup)
+    func readBackup(_ request: Request, _ peer: NetworkAddress?) async throws(HTTPRefusal) -> Response {
+        let session = try await self.session(of: request, from: peer, within: Rates.backup)
         let reading = try await self.stored { () async throws(StoreError) in
             try await self.backups.read(for: session.caller)
         }
@@ -22,8 +22,8 @@ extension PublicRoutes {
         }
     }
 
-    func writeBackup(_ request: Request) async throws(HTTPRefusal) -> Response {
-        let session = try await self.session(of: request, within: Rates.backup)
+    func writeBackup(_ request: Request, _ peer: NetworkAddress?) async throws(HTTPRefusal) -> Response {
+        let session = try await self.session(of: request, from: peer, within: Rates.backup)
         let expected = request.headers[.ifMatch]
         if let expected, !Limits.ifMatchCharacters.contains(expected.unicodeScalars.count) {
             throw .invalid(PayloadViolation("If-Match", "names too many versions, or none"))
@@ -38,11 +38,13 @@ extension PublicRoutes {
         let now = self.clock()
         let writing = try await self.stored { () async throws(StoreError) in
             try await self.backups.write(
-                nonce: frame.nonce, ciphertext: frame.ciphertext, if: condition, for: session.caller, at: now)
+                nonce: frame.nonce, ciphertext: frame.ciphertext, if: condition, for: session.caller,
+                strangerBytesMax: self.strangerBackupBytesMax, at: now)
         }
         switch writing {
         case .refused(let standing): throw HTTPRefusal(standing) ?? .internalError
         case .lostRace: throw .lostRace
+        case .tooLarge: throw .backupTooLargeForStranger
         case .written(let revision):
             var json = JSONWriter()
             json.add("success", true)
@@ -51,8 +53,8 @@ extension PublicRoutes {
         }
     }
 
-    func removeBackup(_ request: Request) async throws(HTTPRefusal) -> Response {
-        let session = try await self.session(of: request, within: Rates.backup)
+    func removeBackup(_ request: Request, _ peer: NetworkAddress?) async throws(HTTPRefusal) -> Response {
+        let session = try await self.session(of: request, from: peer, within: Rates.backup)
         let standing = try await self.stored { () async throws(StoreError) in
             try await self.backups.remove(for: session.caller)
         }

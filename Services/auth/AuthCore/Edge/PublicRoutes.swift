@@ -1,9 +1,9 @@
 package import Bus
 import Contract
-import HTTPAccess
+package import HTTPAccess
 package import Hummingbird
 package import Logging
-import Store
+package import Store
 import Telemetry
 
 /// What auth serves to clients over HTTP: keys of other identities, and the contact backup (contract §8).
@@ -11,14 +11,17 @@ package struct PublicRoutes: Sendable {
     let directory: SessionDirectory
     let identities: IdentityTable
     let backups: ContactBackupTable
-    let clock: WallClock
+    let strangerBackupBytesMax: Int
+    let clock: ServiceClock
     private let logger: Logger
     private let errors = ErrorMetrics()
     private let limiter: RateLimiter
+    private let unknownTokens: UnknownTokens
 
     package init(
         directory: SessionDirectory, identities: IdentityTable, backups: ContactBackupTable, limiter: RateLimiter,
-        clock: @escaping WallClock, logger: Logger
+        unknownTokens: UnknownTokens, strangerBackupBytesMax: Int = Limits.strangerBackupBytesMax, clock: ServiceClock,
+        logger: Logger
     ) {
         self.directory = directory
         self.identities = identities
@@ -26,22 +29,24 @@ package struct PublicRoutes: Sendable {
         self.clock = clock
         self.logger = logger
         self.limiter = limiter
+        self.unknownTokens = unknownTokens
+        self.strangerBackupBytesMax = strangerBackupBytesMax
     }
 
-    package func add(to router: Router<some RequestContext>) {
+    package func add(to router: Router<some PeerContext>) {
         router.get("users/{whisperId}/keys") { request, context in
             try await self.counted { () async throws(HTTPRefusal) in
-                try await self.keys(of: context.parameters.get("whisperId"), request)
+                try await self.keys(of: context.parameters.get("whisperId"), request, context.peer)
             }
         }
-        router.get("backup/contacts") { request, _ in
-            try await self.counted { () async throws(HTTPRefusal) in try await self.readBackup(request) }
+        router.get("backup/contacts") { request, context in
+            try await self.counted { () async throws(HTTPRefusal) in try await self.readBackup(request, context.peer) }
         }
-        router.put("backup/contacts") { request, _ in
-            try await self.counted { () async throws(HTTPRefusal) in try await self.writeBackup(request) }
+        router.put("backup/contacts") { request, context in
+            try await self.counted { () async throws(HTTPRefusal) in try await self.writeBackup(request, context.peer) }
         }
-        router.delete("backup/contacts") { request, _ in
-            try await self.counted { () async throws(HTTPRefusal) in try await self.removeBackup(request) }
+        router.delete("backup/contacts") { request, context in
+            try await self.counted { () async throws(HTTPRefusal) in try await self.removeBackup(request, context.peer) }
         }
     }
 
@@ -55,8 +60,10 @@ package struct PublicRoutes: Sendable {
     }
 
     /// `GET /users/{whisperId}/keys` (spec §3.6).
-    private func keys(of id: String?, _ request: Request) async throws(HTTPRefusal) -> Response {
-        let session = try await self.session(of: request, within: Rates.keys)
+    private func keys(
+        of id: String?, _ request: Request, _ peer: NetworkAddress?
+    ) async throws(HTTPRefusal) -> Response {
+        let session = try await self.session(of: request, from: peer, within: Rates.keys)
         guard let id, let identity = WhisperID(id) else { throw .notAnID }
         let lookup = try await self.stored { () async throws(StoreError) in
             try await self.identities.keys(of: identity, for: session.caller)
@@ -75,12 +82,15 @@ package struct PublicRoutes: Sendable {
     }
 
     /// The caller's session. What it may do is checked against the database by whoever does it.
-    func session(of request: Request, within rate: Rate) async throws(HTTPRefusal) -> Session {
+    /// - Parameter peer: where the request's connection comes from.
+    func session(
+        of request: Request, from peer: NetworkAddress?, within rate: Rate
+    ) async throws(HTTPRefusal) -> Session {
         guard let token = Self.token(in: request.headers) else { throw .notRegistered }
-        let session = try await self.stored { () async throws(StoreError) in
-            try await self.directory.session(token.hash)
+        let session = try await self.unknownTokens.session(of: token.hash, request, from: peer) {
+            () async throws(HTTPRefusal) in
+            try await self.stored { () async throws(StoreError) in try await self.directory.session(token.hash) }
         }
-        guard let session else { throw .notRegistered }
         guard !session.isBanned else { throw .banned }
         if let wait = await self.limiter.admit(rate, "\(session.caller.identity)") {
             throw .tooMany(retryAfterMilliseconds: wait)

@@ -14,11 +14,11 @@ package struct Registration: Sendable {
     private let audit: AuditTable
     private let directory: SessionDirectory
     private let bus: any KeyBus
-    private let clock: WallClock
+    private let clock: ServiceClock
     private let logger: Logger
 
     package init(
-        pool: PostgresPool, directory: SessionDirectory, bus: any KeyBus, clock: @escaping WallClock,
+        pool: PostgresPool, directory: SessionDirectory, bus: any KeyBus, clock: ServiceClock,
         logger: Logger
     ) {
         self.pool = pool
@@ -52,7 +52,6 @@ package struct Registration: Sendable {
     package func prove(
         _ proof: RegisterProof, node: NodeID, connection: ConnectionID, until end: ContinuousClock.Instant
     ) async throws(HandlingError) -> Reaction {
-        let now = self.clock()
         let stored = try await atBus { () async throws(BusError) in
             try await self.bus.take(Keyspace.challenge(proof.challengeID))
         }
@@ -60,14 +59,14 @@ package struct Registration: Sendable {
             return .answer(self.refused("unknown challenge"), then: nil)
         }
         do {
-            try challenge.check(proof, node: node, connection: connection, at: now)
+            try challenge.check(proof, node: node, connection: connection)
         } catch {
             return .answer(self.refused(error.rawValue), then: nil)
         }
         let token = SessionToken(random: Bytes32(randomBytes(SessionToken.randomBytes))!)
         let login = try await atStore { () async throws(StoreError) in
             try await self.pool.persistently { transaction throws(StoreError) in
-                try await self.login(proof, token: token, at: now, until: end, in: transaction)
+                try await self.login(proof, token: token, until: end, in: transaction)
             }
         }
         switch login {
@@ -76,10 +75,10 @@ package struct Registration: Sendable {
         case .banned(let identity): return .answer(await self.refused(banned: identity), then: nil)
         case .done(let session, let ended):
             await self.directory.forget(ended)
-            await self.directory.cache(session)
+            await self.directory.cache(SessionTable.Living(session: session, left: Limits.sessionTTL))
             // The other way round a connection that logs in again would hear that it was replaced, by itself.
             return .answer(
-                Replies.registerAck(session, token: token, at: now),
+                Replies.registerAck(session, token: token, at: self.clock()),
                 then: .sessionsEnded(session.caller.identity, before: session.caller.epoch, why: .replaced))
         }
     }
@@ -88,7 +87,7 @@ package struct Registration: Sendable {
     private func refused(banned identity: WhisperID) async -> Answer {
         do throws(StoreError) {
             try await self.audit.addAtTimes(
-                AuditEvent(.system, AuditEvent.loginRefused, target: "\(identity)"), at: self.clock())
+                AuditEvent(.system, AuditEvent.loginRefused, target: "\(identity)"), at: self.clock.store)
         } catch {
             self.logger.warning("refused login not recorded", [.error: "\(error)"])
         }
@@ -110,7 +109,7 @@ package struct Registration: Sendable {
 
     /// Everything that a login changes. Locks the identity first, so that two logins of one are done one after the other.
     private func login(
-        _ proof: RegisterProof, token: SessionToken, at now: Timestamp, until end: ContinuousClock.Instant,
+        _ proof: RegisterProof, token: SessionToken, until end: ContinuousClock.Instant,
         in transaction: borrowing Transaction
     ) async throws(StoreError) -> Login {
         let claim = IdentityClaim(
@@ -126,17 +125,18 @@ package struct Registration: Sendable {
         // This process may have stood still since it took the Job.
         guard ContinuousClock.now < end else { return .tooLate }
         guard let epoch = try await self.identities.beginEpoch(of: identity, in: transaction) else { return .banned(identity) }
-        let session = Session(
+        let now = self.clock.store
+        var session = Session(
             caller: Caller(identity: identity, epoch: epoch), device: proof.deviceID, platform: proof.platform,
-            tokenHash: token.hash, expiresAt: SessionLife.end(ofNew: now), signPublicKey: proof.signPublicKey,
-            isBanned: false)
+            tokenHash: token.hash, expiresAt: Timestamp(milliseconds: 0),
+            signPublicKey: proof.signPublicKey, isBanned: false)
         let ended = try await self.sessions.removeAll(of: identity, in: transaction)
         let device = DeviceTable.Device(of: session)
         try await self.devices.makeOnly(device, in: transaction)
         try await self.devices.setTokens(
             of: device, push: proof.pushToken.map { .set($0) } ?? .keep,
             voip: proof.voipToken.map { .set($0) } ?? .keep, at: now, in: transaction)
-        try await self.sessions.add(session, in: transaction)
+        session.expiresAt = try await self.sessions.add(session, until: now + Limits.sessionTTL, in: transaction)
         return .done(session, ended: ended)
     }
 

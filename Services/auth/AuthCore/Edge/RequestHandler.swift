@@ -95,7 +95,14 @@ package struct RequestHandler: Sendable {
         case UpdateTokens.definition.type:
             return .answer(try await self.sessions.update(UpdateTokens(payload), of: session), then: nil)
         case Report.definition.type:
-            let report = Report(payload)
+            let report: Report
+            do throws(Payload.Corrupted) {
+                report = try Report(payload)
+            } catch {
+                assertionFailure("payload of \(type) is corrupted")
+                self.logger.error("payload is corrupted", [.frame: "\(type)"])
+                return .answer(Replies.internalError, then: nil)
+            }
             return .answer(try await self.reporting.file(report, of: session, question: request.answer), then: nil)
         default:
             self.logger.error("frame without a handler", [.frame: "\(type)"])

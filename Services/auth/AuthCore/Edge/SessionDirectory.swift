@@ -8,10 +8,10 @@ import Telemetry
 package struct SessionDirectory: Sendable {
     private let sessions: SessionTable
     private let keys: any KeyBus
-    private let clock: WallClock
+    private let clock: ServiceClock
     private let logger: Logger
 
-    package init(_ sessions: SessionTable, keys: any KeyBus, clock: @escaping WallClock, logger: Logger) {
+    package init(_ sessions: SessionTable, keys: any KeyBus, clock: ServiceClock, logger: Logger) {
         self.sessions = sessions
         self.keys = keys
         self.clock = clock
@@ -27,12 +27,12 @@ package struct SessionDirectory: Sendable {
     /// The session of a token as Postgres has it now. Puts it into the cache. Whoever asks has the token and uses it: the one
     /// that it was refreshed from ends.
     package func read(_ tokenHash: Bytes32) async throws(StoreError) -> Session? {
-        guard let session = try await self.sessions.live(tokenHash, at: self.clock()) else {
+        guard let found = try await self.sessions.live(tokenHash, at: self.clock.store) else {
             await self.forget([tokenHash])
             return nil
         }
         try await self.endPredecessor(of: tokenHash)
-        return try await self.settle(session)
+        return try await self.settle(found)
     }
 
     /// This token has been used. Doing it twice changes nothing.
@@ -41,37 +41,38 @@ package struct SessionDirectory: Sendable {
     }
 
     /// Puts a session that has just been written into the cache. Costs nothing but the cache if it fails.
-    package func cache(_ session: Session) async {
+    package func cache(_ written: SessionTable.Living) async {
         do {
-            _ = try await self.settle(session)
+            _ = try await self.settle(written)
         } catch {
             self.logger.warning("session not cached", [.error: "\(error)"])
-            await self.forget([session.tokenHash])
+            await self.forget([written.session.tokenHash])
         }
     }
 
     /// Caches what was read from Postgres, and reads it again: it may have ended in between, and whoever ends it clears the
     /// cache once. So either this sees the end, or the end clears what this has cached.
-    private func settle(_ session: Session) async throws(StoreError) -> Session? {
-        var session = session
+    private func settle(_ found: SessionTable.Living) async throws(StoreError) -> Session? {
+        var found = found
         for _ in 0..<AuthLimits.cacheFillsMax {
-            guard await self.set(session) else { return session }
-            guard let again = try await self.sessions.live(session.tokenHash, at: self.clock()) else {
-                await self.forget([session.tokenHash])
+            guard await self.set(found) else { return found.session }
+            guard let again = try await self.sessions.live(found.session.tokenHash, at: self.clock.store) else {
+                await self.forget([found.session.tokenHash])
                 return nil
             }
-            if again == session { return session }
-            session = again
+            if again.session == found.session { return found.session }
+            found = again
         }
-        await self.forget([session.tokenHash])
-        return session
+        await self.forget([found.session.tokenHash])
+        return found.session
     }
 
     /// - Returns: whether the cache has it now.
-    private func set(_ session: Session) async -> Bool {
-        guard let life = SessionLife.cacheLife(of: session, at: self.clock()) else { return false }
+    private func set(_ found: SessionTable.Living) async -> Bool {
+        guard let life = SessionLife.cacheLife(left: found.left) else { return false }
         do {
-            try await self.keys.set(Keyspace.session(session.tokenHash), to: session.encoded(), for: life)
+            try await self.keys.set(
+                Keyspace.session(found.session.tokenHash), to: found.session.encoded(), for: life)
             return true
         } catch {
             self.logger.warning("session not cached", [.error: "\(error)"])
@@ -89,6 +90,7 @@ package struct SessionDirectory: Sendable {
         }
     }
 
+    /// The key ends with the session. A process whose clock is ahead takes its end for past, and reads Postgres.
     private func cached(_ tokenHash: Bytes32) async -> Session? {
         guard let bytes = try? await self.keys.get(Keyspace.session(tokenHash)),
             let session = try? Session(decoding: bytes), session.tokenHash == tokenHash, session.expiresAt > self.clock()

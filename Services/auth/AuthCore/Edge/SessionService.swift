@@ -9,9 +9,9 @@ package struct SessionService: Sendable {
     private let devices = DeviceTable()
     private let sessions: SessionTable
     private let directory: SessionDirectory
-    private let clock: WallClock
+    private let clock: ServiceClock
 
-    package init(pool: PostgresPool, directory: SessionDirectory, clock: @escaping WallClock) {
+    package init(pool: PostgresPool, directory: SessionDirectory, clock: ServiceClock) {
         self.pool = pool
         self.identities = IdentityTable(pool)
         self.sessions = SessionTable(pool)
@@ -21,29 +21,29 @@ package struct SessionService: Sendable {
 
     /// - Parameter presented: the token that is to be replaced.
     package func refresh(_ presented: SessionToken) async throws(HandlingError) -> Answer {
-        let now = self.clock()
+        let now = self.clock.store
         let nonce = Bytes32(randomBytes(32))!
         let refreshed = try await atStore { () async throws(StoreError) in
             try await self.pool.persistently { transaction throws(StoreError) -> Refreshed? in
                 guard let (old, nonce) = try await self.sessions.retire(presented.hash, nonce: nonce, at: now, in: transaction)
                 else { return nil }
                 let token = presented.successor(nonce: nonce)
-                var new = old
+                var new = old.session
                 new.tokenHash = token.hash
                 new.expiresAt = try await self.sessions.addSuccessor(
-                    token.hash, of: old, expiresAt: SessionLife.end(ofNew: now), in: transaction)
+                    token.hash, of: old.session, until: now + Limits.sessionTTL, in: transaction)
                 return Refreshed(old: old, new: new, token: token)
             }
         }
         guard let refreshed else { return Replies.notRegistered }
-        guard !refreshed.old.isBanned else { return Replies.banned }
+        guard !refreshed.old.session.isBanned else { return Replies.banned }
         await self.directory.cache(refreshed.old)
         // The new one is not cached before somebody asks for it: that is its first use, which ends the old one.
-        return Replies.sessionRefreshAck(refreshed.new, token: refreshed.token, at: now)
+        return Replies.sessionRefreshAck(refreshed.new, token: refreshed.token, at: self.clock())
     }
 
     private struct Refreshed: Sendable {
-        var old: Session
+        var old: SessionTable.Living
         var new: Session
         var token: SessionToken
     }
@@ -68,7 +68,7 @@ package struct SessionService: Sendable {
     }
 
     package func update(_ tokens: UpdateTokens, of session: Session) async throws(HandlingError) -> Answer {
-        let now = self.clock()
+        let now = self.clock.store
         let standing = try await atStore { () async throws(StoreError) in
             try await self.pool.persistently { transaction throws(StoreError) in
                 let standing = try await self.identities.hold(session.caller, in: transaction)

@@ -6,12 +6,12 @@ package import Telemetry
 /// Removes ended sessions now and then, and counts the others. Nothing depends on it but the size of the table.
 package struct SessionSweep: Sendable {
     private let sessions: SessionTable
-    private let clock: WallClock
+    private let clock: ServiceClock
     private let metrics: AuthMetrics
     private let logger: Logger
 
     package init(
-        _ sessions: SessionTable, clock: @escaping WallClock, metrics: AuthMetrics = AuthMetrics(), logger: Logger
+        _ sessions: SessionTable, clock: ServiceClock, metrics: AuthMetrics = AuthMetrics(), logger: Logger
     ) {
         self.sessions = sessions
         self.clock = clock
@@ -24,7 +24,7 @@ package struct SessionSweep: Sendable {
         while !Task.isCancelled {
             do throws(StoreError) {
                 try await self.sweep()
-                self.metrics.sessionsLive.set(try await self.sessions.count(at: self.clock()))
+                self.metrics.sessionsLive.set(try await self.sessions.count(at: self.clock.store))
             } catch {
                 self.logger.warning("sessions not swept", [.error: "\(error)"])
             }
@@ -36,7 +36,7 @@ package struct SessionSweep: Sendable {
     /// - Returns: how many.
     @discardableResult
     package func sweep(batch: Int = AuthLimits.sweepBatch) async throws(StoreError) -> Int {
-        let now = self.clock()
+        let now = self.clock.store
         var removed = 0
         var last = 0
         repeat {

@@ -3,6 +3,20 @@ import ServerCrypto
 
 /// What makes a report believable.
 package enum Evidence {
+    /// What operators are told of a report's evidence.
+    package enum Standing: Equatable, Sendable {
+        case none
+        /// The target has signed it. Whether it was ever sent is not known: the router's ledger forgets, and a client can sign
+        /// what it never sends.
+        case signed
+        /// The target has signed it, and the router has accepted it from the target for the reporter. It may be removed by now.
+        case verified
+
+        package init(isThere: Bool, isVerified: Bool) {
+            self = isVerified ? .verified : isThere ? .signed : .none
+        }
+    }
+
     /// Whether this message is one that `target` wrote to `reporter`.
     /// - Parameter key: the target's Ed25519 key.
     package static func isGenuine(

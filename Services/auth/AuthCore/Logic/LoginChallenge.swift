@@ -16,6 +16,8 @@ package struct LoginChallenge: Equatable, Sendable {
     package let platform: Platform
     /// The identity that the client said it is.
     package let whisperID: WhisperID?
+    /// What the client is told. What ends the challenge is the end of its key: the process that checks a proof may have
+    /// another clock than the one that gave the challenge out.
     package let expiresAt: Timestamp
 
     /// - Parameter random: `randomBytes` bytes from a cryptographic generator.
@@ -34,24 +36,23 @@ package struct LoginChallenge: Equatable, Sendable {
 
     /// Why a proof is not one. Clients hear AUTH_FAILED whichever it is.
     package enum Fault: String, Error, CaseIterable, Sendable {
-        /// Came too late.
-        case expired
         /// The challenge was given to another connection.
         case foreignConnection
         case otherDevice
         case otherPlatform
         /// Begun for one identity, proved for another.
         case otherIdentity
-        /// A key of small order, or no key at all.
+        /// A key of small order, in another than its canonical form, or no key at all. Known identities are refused
+        /// as well: nobody registered with such a key unless by intent, because clients derive keys in canonical
+        /// form.
         case unusableKey
         case badSignature
     }
 
     /// Whether `proof` answers this challenge. Whose keys they are is another question (`IdentityClaim`).
     package func check(
-        _ proof: RegisterProof, node: NodeID, connection: ConnectionID, at now: Timestamp
+        _ proof: RegisterProof, node: NodeID, connection: ConnectionID
     ) throws(Fault) {
-        guard now < self.expiresAt else { throw .expired }
         guard node == self.node, connection == self.connection else { throw .foreignConnection }
         guard proof.deviceID == self.device else { throw .otherDevice }
         guard proof.platform == self.platform else { throw .otherPlatform }

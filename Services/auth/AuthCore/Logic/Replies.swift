@@ -42,6 +42,10 @@ package enum Replies {
     package static let unknownIdentity = Answer.refused(Refusal(.notFound, "there is no such identity"))
     package static let forgedEvidence = Answer.refused(
         Refusal(.invalidPayload, "evidence: not a message that the target has signed for you"))
+    package static let tooManyReports = Answer.refused(
+        Refusal(
+            .rateLimited, "too many of your reports are open: wait until some are reviewed",
+            retryAfterMilliseconds: AuthLimits.reportRetryAfter.milliseconds))
     package static let notRegistered = Answer.refused(Refusal(.notRegistered, "the session is not known"))
     package static let internalError = Answer.refused(
         Refusal(.internalError, "something went wrong on our side; safe to retry"))

@@ -42,18 +42,18 @@ package struct AuditTable: Sendable {
 
     package init(_ pool: PostgresPool) { self.pool = pool }
 
-    package func add(_ event: AuditEvent, at now: Timestamp) async throws(StoreError) {
+    package func add(_ event: AuditEvent, at now: StoreTime) async throws(StoreError) {
         _ = try await self.pool.execute(Self.insertion(of: event, at: now))
     }
 
     package func add(
-        _ event: AuditEvent, at now: Timestamp, in transaction: borrowing Transaction
+        _ event: AuditEvent, at now: StoreTime, in transaction: borrowing Transaction
     ) async throws(StoreError) {
         try await transaction.execute(Self.insertion(of: event, at: now))
     }
 
     /// Adds an event that somebody outside can bring about at will: at most one for its target and action in a minute.
-    package func addAtTimes(_ event: AuditEvent, at now: Timestamp) async throws(StoreError) {
+    package func addAtTimes(_ event: AuditEvent, at now: StoreTime) async throws(StoreError) {
         _ = try await self.pool.execute(
             """
             INSERT INTO auth.audit_events (at, actor, action, target, result, note)
@@ -65,7 +65,7 @@ package struct AuditTable: Sendable {
             """)
     }
 
-    private static func insertion(of event: AuditEvent, at now: Timestamp) -> SQL {
+    private static func insertion(of event: AuditEvent, at now: StoreTime) -> SQL {
         """
         INSERT INTO auth.audit_events (at, actor, action, target, result, note)
         VALUES (\(now), \(event.actor.rawValue), \(event.action), \(event.target), \(event.result), \(event.note))

@@ -18,7 +18,7 @@ package struct BanTable: Sendable {
     /// Bans, or changes the ban there is. Locks the identity, so that no login is under way at the commit.
     /// - Returns: the identity's epoch; nil if there is no such identity.
     package func add(
-        _ identity: WhisperID, reason: String, until end: Timestamp?, at now: Timestamp,
+        _ identity: WhisperID, reason: String, until end: Timestamp?, at now: StoreTime,
         in transaction: borrowing Transaction
     ) async throws(StoreError) -> Epoch? {
         let rows = try await transaction.query(
@@ -44,7 +44,7 @@ package struct BanTable: Sendable {
     }
 
     /// Bans that are over by now, a bounded number. Locked until the commit; those that another process is at are left to it.
-    package func expired(at now: Timestamp, in transaction: borrowing Transaction) async throws(StoreError) -> [WhisperID] {
+    package func expired(at now: StoreTime, in transaction: borrowing Transaction) async throws(StoreError) -> [WhisperID] {
         let rows = try await transaction.query(
             """
             SELECT whisper_id FROM auth.bans WHERE expires_at <= \(now)
@@ -54,7 +54,7 @@ package struct BanTable: Sendable {
     }
 
     /// Who has been banned since, with the epoch that was the last.
-    package func recent(since: Timestamp) async throws(StoreError) -> [(identity: WhisperID, epoch: Epoch)] {
+    package func recent(since: StoreTime) async throws(StoreError) -> [(identity: WhisperID, epoch: Epoch)] {
         let rows = try await self.pool.query(
             """
             SELECT b.whisper_id, i.epoch FROM auth.bans b JOIN auth.identities i ON i.whisper_id = b.whisper_id
@@ -64,7 +64,7 @@ package struct BanTable: Sendable {
     }
 
     /// Those that hold, newest first.
-    package func list(before cursor: Cursor?, limit: Int, at now: Timestamp) async throws(StoreError) -> [Entry] {
+    package func list(before cursor: Cursor?, limit: Int, at now: StoreTime) async throws(StoreError) -> [Entry] {
         let rows = try await self.pool.query(
             """
             SELECT number, whisper_id, reason, created_at, expires_at FROM auth.bans

@@ -10,6 +10,7 @@ package struct ClusterViews: Sendable {
         package var sessions: Int64 = 0
         package var reportsOpen: Int64 = 0
         package var bansActive: Int64 = 0
+        package var databaseBytes: Int64 = 0
         package var pendingMessages: Int64 = 0
         package var groups: Int64 = 0
         package var attachments: Int64 = 0
@@ -33,13 +34,14 @@ package struct ClusterViews: Sendable {
     package init(_ pool: PostgresPool) { self.pool = pool }
 
     /// Costs one reading of each table's index: it is for people, not for a poll each second.
-    package func statistics(at now: Timestamp) async throws(StoreError) -> Statistics {
+    package func statistics(at now: StoreTime) async throws(StoreError) -> Statistics {
         let rows = try await self.pool.query(
             """
             SELECT (SELECT count(*) FROM auth.identities), (SELECT count(*) FROM auth.devices),
                 (SELECT count(*) FROM auth.sessions WHERE LEAST(expires_at, dies_at) > \(now)),
                 (SELECT count(*) FROM auth.reports WHERE status = 'open'),
-                (SELECT count(*) FROM auth.bans WHERE expires_at IS NULL OR expires_at > \(now))
+                (SELECT count(*) FROM auth.bans WHERE expires_at IS NULL OR expires_at > \(now)),
+                pg_database_size(current_database())
             """)
         var statistics = Statistics()
         var own = rows[0]
@@ -48,6 +50,7 @@ package struct ClusterViews: Sendable {
         statistics.sessions = try own.next()
         statistics.reportsOpen = try own.next()
         statistics.bansActive = try own.next()
+        statistics.databaseBytes = try own.next()
         if try await self.pool.canRead("router", "statistics") {
             var row = try await self.pool.query("SELECT pending_messages, groups FROM router.statistics")[0]
             statistics.pendingMessages = try row.next()
@@ -91,8 +94,23 @@ package struct ClusterViews: Sendable {
         return deliveries
     }
 
+    /// Whether the router has accepted this very message: from this sender, for this recipient, in this group or in none. It
+    /// forgets after 14 days.
+    package func knows(_ message: SignedEnvelope) async throws(StoreError) -> Bool {
+        guard try await self.pool.canRead("router", "message_standing") else { return false }
+        let rows = try await self.pool.query(
+            """
+            SELECT EXISTS (
+                SELECT FROM router.message_standing
+                WHERE message_id = \(PostgresUUID(message.messageID)) AND sender = \(message.from)
+                    AND recipient = \(message.to)
+                    AND group_id IS NOT DISTINCT FROM \(message.groupID.map { PostgresUUID($0) }))
+            """)
+        return try rows[0].decode(0)
+    }
+
     /// Identities with a session that lives, no more than `limit`. Ids are digests: any stretch of them is a fair sample.
-    package func sample(limit: Int, at now: Timestamp) async throws(StoreError) -> [WhisperID] {
+    package func sample(limit: Int, at now: StoreTime) async throws(StoreError) -> [WhisperID] {
         let rows = try await self.pool.query(
             """
             SELECT DISTINCT whisper_id FROM auth.sessions WHERE LEAST(expires_at, dies_at) > \(now)

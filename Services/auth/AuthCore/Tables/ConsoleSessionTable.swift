@@ -8,21 +8,26 @@ package struct ConsoleSessionTable: Sendable {
     package init(_ pool: PostgresPool) { self.pool = pool }
 
     /// Adds a session, and removes those that have ended.
-    package func add(_ idHash: Bytes32, mark: Bytes32, until end: Timestamp, at now: Timestamp) async throws(StoreError) {
-        _ = try await self.pool.pipeline([
+    /// - Returns: when it ends.
+    package func add(_ idHash: Bytes32, mark: Bytes32, for life: Duration, at now: StoreTime) async throws(StoreError) -> Timestamp {
+        let rows = try await self.pool.pipeline([
             "DELETE FROM auth.console_sessions WHERE ends_at <= \(now)",
-            "INSERT INTO auth.console_sessions (id_hash, role_mark, ends_at) VALUES (\(idHash), \(mark), \(end))",
+            "INSERT INTO auth.console_sessions (id_hash, role_mark, ends_at) VALUES (\(idHash), \(mark), \(now + life)) RETURNING ends_at",
         ])
+        return try rows[1][0].decode(0)
     }
 
-    /// The session, if it has not ended.
+    /// The session, if it has not ended, and the time.
     package func session(
-        _ idHash: Bytes32, at now: Timestamp
-    ) async throws(StoreError) -> (mark: Bytes32, endsAt: Timestamp)? {
+        _ idHash: Bytes32, at now: StoreTime
+    ) async throws(StoreError) -> (mark: Bytes32, endsAt: Timestamp, now: Timestamp)? {
         let rows = try await self.pool.query(
-            "SELECT role_mark, ends_at FROM auth.console_sessions WHERE id_hash = \(idHash) AND ends_at > \(now)")
+            """
+            SELECT role_mark, ends_at, \(now) FROM auth.console_sessions
+            WHERE id_hash = \(idHash) AND ends_at > \(now)
+            """)
         guard var row = rows.first else { return nil }
-        return (try row.next(), try row.next())
+        return (try row.next(), try row.next(), try row.next())
     }
 
     package func remove(_ idHash: Bytes32) async throws(StoreError) {

@@ -21,6 +21,8 @@ package struct ContactBackupTable: Sendable {
         case refused(CallerStanding)
         /// The backup is not the one that the caller thought it was.
         case lostRace
+        /// So much may only be kept by whoever has a peer.
+        case tooLarge
         case written(revision: Int64)
     }
 
@@ -55,10 +57,15 @@ package struct ContactBackupTable: Sendable {
             Backup(nonce: nonce, ciphertext: ciphertext, revision: try row.next(), updatedAt: try row.next()))
     }
 
+    /// - Parameter strangerBytesMax: ciphertext of an identity without any peer, in bytes.
     package func write(
-        nonce: [UInt8], ciphertext: [UInt8], if condition: Condition, for caller: Caller, at now: Timestamp
+        nonce: [UInt8], ciphertext: [UInt8], if condition: Condition, for caller: Caller, strangerBytesMax: Int,
+        at now: Timestamp
     ) async throws(StoreError) -> Writing {
-        try await self.pool.withTransaction { transaction throws(StoreError) in
+        // The router may not have made its function yet, and small ones need it not: they are asked without it.
+        let question: StaticString =
+            ciphertext.count <= strangerBytesMax ? "SELECT true AS may" : "SELECT router.has_peer(me.id) AS may"
+        return try await self.pool.withTransaction { transaction throws(StoreError) in
             let standing = try await self.identities.hold(caller, in: transaction)
             guard standing == .live else { return .refused(standing) }
             let rows: Rows
@@ -66,24 +73,34 @@ package struct ContactBackupTable: Sendable {
             case .anything:
                 rows = try await transaction.query(
                     """
-                    INSERT INTO auth.contact_backups (whisper_id, nonce, ciphertext, revision, updated_at)
-                    VALUES (\(caller.identity), \(nonce), \(ciphertext), nextval('auth.backup_revisions'), \(now))
-                    ON CONFLICT (whisper_id) DO UPDATE SET nonce = excluded.nonce, ciphertext = excluded.ciphertext,
-                        revision = excluded.revision, updated_at = excluded.updated_at
-                    RETURNING revision
+                    WITH allowed AS MATERIALIZED (\(unsafeText: question) FROM (SELECT \(caller.identity)::int8) me (id)),
+                    written AS (
+                        INSERT INTO auth.contact_backups (whisper_id, nonce, ciphertext, revision, updated_at)
+                        SELECT \(caller.identity), \(nonce), \(ciphertext), nextval('auth.backup_revisions'), \(now)
+                        FROM allowed WHERE may
+                        ON CONFLICT (whisper_id) DO UPDATE SET nonce = excluded.nonce, ciphertext = excluded.ciphertext,
+                            revision = excluded.revision, updated_at = excluded.updated_at
+                        RETURNING revision)
+                    SELECT may, (SELECT revision FROM written) FROM allowed
                     """)
             case .exists, .revision:
                 let revisions: [Int64] = if case .revision(let wanted) = condition { wanted } else { [] }
                 rows = try await transaction.query(
                     """
-                    UPDATE auth.contact_backups SET nonce = \(nonce), ciphertext = \(ciphertext),
-                        revision = nextval('auth.backup_revisions'), updated_at = \(now)
-                    WHERE whisper_id = \(caller.identity) AND (\(condition == .exists) OR revision = ANY (\(revisions)))
-                    RETURNING revision
+                    WITH allowed AS MATERIALIZED (\(unsafeText: question) FROM (SELECT \(caller.identity)::int8) me (id)),
+                    written AS (
+                        UPDATE auth.contact_backups SET nonce = \(nonce), ciphertext = \(ciphertext),
+                            revision = nextval('auth.backup_revisions'), updated_at = \(now)
+                        FROM allowed
+                        WHERE may AND whisper_id = \(caller.identity)
+                            AND (\(condition == .exists) OR revision = ANY (\(revisions)))
+                        RETURNING revision)
+                    SELECT may, (SELECT revision FROM written) FROM allowed
                     """)
             }
-            guard let row = rows.first else { return .lostRace }
-            return .written(revision: try row.decode(0))
+            var row = rows[0]
+            guard try row.next(Bool.self) else { return .tooLarge }
+            return try row.next(Int64?.self).map { .written(revision: $0) } ?? .lostRace
         }
     }
 

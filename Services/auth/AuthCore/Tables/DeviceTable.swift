@@ -31,7 +31,7 @@ package struct DeviceTable: Sendable {
     /// Changes push tokens. A token that is set is taken from whoever had it. Those who show the same token at once wait
     /// for each other: if they only tried again, the last of many would find its tries used up.
     package func setTokens(
-        of device: Device, push: UpdateTokens.Change, voip: UpdateTokens.Change, at now: Timestamp,
+        of device: Device, push: UpdateTokens.Change, voip: UpdateTokens.Change, at now: StoreTime,
         in transaction: borrowing Transaction
     ) async throws(StoreError) {
         let (push, voip) = (StoredChange(push), StoredChange(voip))

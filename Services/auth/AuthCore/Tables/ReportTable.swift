@@ -10,7 +10,8 @@ package struct ReportTable: Sendable {
         package var target: WhisperID
         package var reason: String
         package var note: String?
-        package var hasEvidence: Bool
+        /// The evidence may be gone by now (`sweep`).
+        package var evidence: Evidence.Standing
         package var status: String
         package var createdAt: Timestamp
         package var reviewedAt: Timestamp?
@@ -20,25 +21,54 @@ package struct ReportTable: Sendable {
 
     package init(_ pool: PostgresPool) { self.pool = pool }
 
+    /// Adds a report, if its reporter has fewer open ones than `openMax`. Two at once of the same reporter wait for each other.
     /// Doing it twice with the same id changes nothing.
-    /// - Parameter evidence: checked.
+    /// - Parameters:
+    ///   - evidence: with a signature that was checked.
+    ///   - isVerified: the ledger knows the message, too.
+    /// - Returns: whether it is there now.
     package func add(
-        _ id: UUIDText, by reporter: WhisperID, _ report: Report, evidence: [UInt8]?, at now: Timestamp,
-        in transaction: borrowing Transaction
-    ) async throws(StoreError) {
-        try await transaction.execute(
+        _ id: UUIDText, by reporter: WhisperID, _ report: Report, evidence: [UInt8]?, isVerified: Bool, openMax: Int,
+        at now: StoreTime, in transaction: borrowing Transaction
+    ) async throws(StoreError) -> Bool {
+        let rows = try await transaction.pipeline([
+            "SELECT pg_advisory_xact_lock(hashtextextended('reports of', \(reporter)))",
             """
-            INSERT INTO auth.reports (id, reporter, target, reason, note, evidence, created_at)
-            VALUES (\(PostgresUUID(id)), \(reporter), \(report.targetID), \(report.reason.rawValue), \(report.note),
-                \(evidence), \(now))
+            INSERT INTO auth.reports (id, reporter, target, reason, note, evidence, evidence_verified, created_at)
+            SELECT \(PostgresUUID(id)), \(reporter), \(report.targetID), \(report.reason.rawValue), \(report.note),
+                \(evidence), \(isVerified), \(now)
+            WHERE \(Int64(openMax)) > (SELECT count(*) FROM auth.reports WHERE reporter = \(reporter) AND status = 'open')
             ON CONFLICT (id) DO NOTHING
-            """)
+            """,
+            "SELECT EXISTS (SELECT FROM auth.reports WHERE id = \(PostgresUUID(id)))",
+        ])
+        return try rows[2][0].decode(0)
+    }
+
+    /// Removes evidence and reports that were reviewed before then, up to a bound each; those that another sweep is at are left
+    /// to it. Open ones stay.
+    /// - Returns: how many of the more numerous kind.
+    package func sweep(
+        evidenceReviewedBefore evidenceEnd: StoreTime, reviewedBefore end: StoreTime, limit: Int
+    ) async throws(StoreError) -> Int {
+        let changed = try await self.pool.pipeline([
+            """
+            DELETE FROM auth.reports WHERE id IN (
+                SELECT id FROM auth.reports WHERE reviewed_at <= \(end) LIMIT \(Int64(limit)) FOR UPDATE SKIP LOCKED)
+            """,
+            """
+            UPDATE auth.reports SET evidence = NULL WHERE id IN (
+                SELECT id FROM auth.reports WHERE evidence IS NOT NULL AND reviewed_at <= \(evidenceEnd)
+                LIMIT \(Int64(limit)) FOR UPDATE SKIP LOCKED)
+            """,
+        ])
+        return max(changed[0].affected, changed[1].affected)
     }
 
     /// The latest review counts.
     /// - Returns: whom and what it is about; nil if there is no such report.
     package func review(
-        _ id: UUIDText, as status: AdminOperations.ReportStatus, note: String?, at now: Timestamp,
+        _ id: UUIDText, as status: AdminOperations.ReportStatus, note: String?, at now: StoreTime,
         in transaction: borrowing Transaction
     ) async throws(StoreError) -> (target: WhisperID, reason: String)? {
         let rows = try await transaction.query(
@@ -57,7 +87,8 @@ package struct ReportTable: Sendable {
     ) async throws(StoreError) -> [Entry] {
         let rows = try await self.pool.query(
             """
-            SELECT number, id, reporter, target, reason, note, evidence IS NOT NULL, status, created_at, reviewed_at
+            SELECT number, id, reporter, target, reason, note, evidence IS NOT NULL, evidence_verified, status, created_at,
+                reviewed_at
             FROM auth.reports
             WHERE number < \(cursor?.after ?? .max) AND (\(status?.rawValue)::text IS NULL OR status = \(status?.rawValue))
             ORDER BY number DESC LIMIT \(Int64(limit))
@@ -69,8 +100,8 @@ package struct ReportTable: Sendable {
             entries.append(
                 Entry(
                     number: number, id: UUIDText(high: id.high, low: id.low), reporter: try row.next(),
-                    target: try row.next(), reason: try row.next(), note: try row.next(), hasEvidence: try row.next(),
-                    status: try row.next(), createdAt: try row.next(), reviewedAt: try row.next()))
+                    target: try row.next(), reason: try row.next(), note: try row.next(),
+                    evidence: Evidence.Standing(isThere: try row.next(), isVerified: try row.next()), status: try row.next(), createdAt: try row.next(), reviewedAt: try row.next()))
         }
         return entries
     }

@@ -12,33 +12,50 @@ package struct SessionTable: Sendable {
         s.token_hash, s.whisper_id, s.epoch, s.device_id, s.platform, LEAST(s.expires_at, s.dies_at), i.sign_key, i.is_banned
         """
 
+    /// A session that lives, and for how long by the clock of the statement that has found it.
+    package struct Living: Equatable, Sendable {
+        package var session: Session
+        package var left: Duration
+    }
+
     /// The session of this token, if it lives. Its end is that of the overlap if it was refreshed.
-    package func live(_ tokenHash: Bytes32, at now: Timestamp) async throws(StoreError) -> Session? {
+    package func live(_ tokenHash: Bytes32, at now: StoreTime) async throws(StoreError) -> Living? {
         let rows = try await self.pool.query(
             """
-            SELECT \(unsafeText: Self.columns)
+            SELECT \(unsafeText: Self.columns), \(now)
             FROM auth.sessions s JOIN auth.identities i ON i.whisper_id = s.whisper_id AND i.epoch = s.epoch
             WHERE s.token_hash = \(tokenHash) AND LEAST(s.expires_at, s.dies_at) > \(now)
             """)
         guard var row = rows.first else { return nil }
-        return try Self.session(&row)
+        let session = try Self.session(&row)
+        return Living(session: session, left: try Self.left(of: session, at: row.next()))
+    }
+
+    private static func left(of session: Session, at now: Timestamp) -> Duration {
+        .milliseconds(session.expiresAt.milliseconds - now.milliseconds)
     }
 
     /// How many live. Reads the whole table.
-    package func count(at now: Timestamp) async throws(StoreError) -> Int64 {
+    package func count(at now: StoreTime) async throws(StoreError) -> Int64 {
         let rows = try await self.pool.query(
             "SELECT count(*) FROM auth.sessions WHERE LEAST(expires_at, dies_at) > \(now)")
         return try rows[0].decode(0)
     }
 
     /// Adds the first session of an epoch.
-    package func add(_ session: Session, in transaction: borrowing Transaction) async throws(StoreError) {
-        try await transaction.execute(
+    /// - Parameter end: when it expires, instead of what stands in `session`.
+    /// - Returns: the same as a time.
+    package func add(
+        _ session: Session, until end: StoreTime, in transaction: borrowing Transaction
+    ) async throws(StoreError) -> Timestamp {
+        let rows = try await transaction.query(
             """
             INSERT INTO auth.sessions (token_hash, whisper_id, device_id, platform, epoch, expires_at)
             VALUES (\(session.tokenHash), \(session.caller.identity), \(Self.stored(session.device)),
-                \(session.platform.rawValue), \(session.caller.epoch.value), \(session.expiresAt))
+                \(session.platform.rawValue), \(session.caller.epoch.value), \(end))
+            RETURNING expires_at
             """)
+        return try rows[0].decode(0)
     }
 
     /// - Returns: the hashes of the tokens that are worth nothing from the commit on.
@@ -63,32 +80,34 @@ package struct SessionTable: Sendable {
     /// - Parameter nonce: used if the session has none yet.
     /// - Returns: the session with its new end, and its nonce; nil if it does not live.
     package func retire(
-        _ tokenHash: Bytes32, nonce: Bytes32, at now: Timestamp, in transaction: borrowing Transaction
-    ) async throws(StoreError) -> (session: Session, nonce: Bytes32)? {
+        _ tokenHash: Bytes32, nonce: Bytes32, at now: StoreTime, in transaction: borrowing Transaction
+    ) async throws(StoreError) -> (old: Living, nonce: Bytes32)? {
         let rows = try await transaction.query(
             """
             UPDATE auth.sessions s
             SET refresh_nonce = COALESCE(s.refresh_nonce, \(nonce)),
-                dies_at = COALESCE(s.dies_at, LEAST(s.expires_at, \(SessionLife.overlapEnd(at: now))))
+                dies_at = COALESCE(s.dies_at, LEAST(s.expires_at, \(now + Limits.refreshOverlap)))
             FROM auth.identities i
             WHERE s.token_hash = \(tokenHash) AND LEAST(s.expires_at, s.dies_at) > \(now)
                 AND i.whisper_id = s.whisper_id AND i.epoch = s.epoch
-            RETURNING \(unsafeText: Self.columns), s.refresh_nonce
+            RETURNING \(unsafeText: Self.columns), s.refresh_nonce, \(now)
             """)
         guard var row = rows.first else { return nil }
-        return (try Self.session(&row), try row.next())
+        let session = try Self.session(&row)
+        let nonce: Bytes32 = try row.next()
+        return (Living(session: session, left: Self.left(of: session, at: try row.next())), nonce)
     }
 
     /// Adds the session that `old` is refreshed to, unless that has been done before.
     /// - Returns: when the new session expires.
     package func addSuccessor(
-        _ new: Bytes32, of old: Session, expiresAt: Timestamp, in transaction: borrowing Transaction
+        _ new: Bytes32, of old: Session, until end: StoreTime, in transaction: borrowing Transaction
     ) async throws(StoreError) -> Timestamp {
         let rows = try await transaction.pipeline([
             """
             INSERT INTO auth.sessions (token_hash, whisper_id, device_id, platform, epoch, expires_at, predecessor)
             VALUES (\(new), \(old.caller.identity), \(Self.stored(old.device)), \(old.platform.rawValue),
-                \(old.caller.epoch.value), \(expiresAt), \(old.tokenHash))
+                \(old.caller.epoch.value), \(end), \(old.tokenHash))
             ON CONFLICT (token_hash) DO NOTHING
             """,
             "SELECT LEAST(expires_at, dies_at) FROM auth.sessions WHERE token_hash = \(new)",
@@ -111,7 +130,7 @@ package struct SessionTable: Sendable {
 
     /// Removes sessions that have ended, up to a bound; those that another sweep is at are left to it.
     /// - Returns: how many.
-    package func sweep(at now: Timestamp, limit: Int) async throws(StoreError) -> Int {
+    package func sweep(at now: StoreTime, limit: Int) async throws(StoreError) -> Int {
         try await self.pool.execute(
             """
             DELETE FROM auth.sessions WHERE token_hash IN (

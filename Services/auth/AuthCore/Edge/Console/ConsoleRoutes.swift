@@ -19,6 +19,7 @@ package struct ConsoleRoutes: Sendable {
         let request: Request
         let parameters: Parameters
         let session: ConsoleSession
+        /// By the database's clock.
         let now: Timestamp
 
         /// What stands behind the `?`.
@@ -81,20 +82,24 @@ package struct ConsoleRoutes: Sendable {
     private func visit(
         _ request: Request, _ parameters: Parameters, _ body: (Visit) async throws(HTTPRefusal) -> Response
     ) async -> Response {
-        let now = self.desk.clock()
         var session: ConsoleSession?
         do throws(HTTPRefusal) {
-            session = try await self.session(of: request, at: now)
-            guard let session else { return .redirect("/console/login") }
-            return try await body(Visit(request: request, parameters: parameters, session: session, now: now))
+            guard let found = try await self.session(of: request) else { return .redirect("/console/login") }
+            session = found.session
+            return try await body(
+                Visit(request: request, parameters: parameters, session: found.session, now: found.now))
         } catch {
             return .page(.refusal(error), of: session, retryAfter: error.retryAfter)
         }
     }
 
-    private func session(of request: Request, at now: Timestamp) async throws(HTTPRefusal) -> ConsoleSession? {
+    private func session(
+        of request: Request
+    ) async throws(HTTPRefusal) -> (session: ConsoleSession, now: Timestamp)? {
         guard let cookie = request.cookies[ConsoleCookie.name]?.value, !cookie.isEmpty else { return nil }
-        return try await self.desk.stored { () async throws(StoreError) in try await self.sessions.session(cookie, at: now) }
+        return try await self.desk.stored { () async throws(StoreError) in 
+            try await self.sessions.session(cookie, at: self.desk.clock.store)
+        }
     }
 
     // MARK: Forms
@@ -121,19 +126,18 @@ package struct ConsoleRoutes: Sendable {
     // MARK: Coming and going
 
     private func showLogin(_ request: Request) async -> Response {
-        if (try? await self.session(of: request, at: self.desk.clock())) != nil { return .redirect("/console") }
+        if (try? await self.session(of: request)) != nil { return .redirect("/console") }
         return .page(.login(problem: nil), of: nil)
     }
 
     private func logIn(_ request: Request) async -> Response {
-        let now = self.desk.clock()
         let role = await Self.form(of: request)?.filled("token").flatMap { self.sessions.role(of: $0) }
         do throws(HTTPRefusal) {
             let session = try await self.desk.serve("consoleLogin", .viewer, as: role) { call async throws(HTTPRefusal) in
                 guard Self.isOwn(request) else { throw .foreignForm }
                 // Roles are told by their tokens: this one has a role.
                 let session = try await self.desk.stored { () async throws(StoreError) in
-                    try await self.sessions.begin(as: role!, at: now)
+                    try await self.sessions.begin(as: role!, at: self.desk.clock.store)
                 }
                 guard let session else { throw .noAdminToken }
                 return session

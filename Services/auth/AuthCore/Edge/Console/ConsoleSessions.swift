@@ -45,22 +45,24 @@ package struct ConsoleSessions: Sendable {
     /// The role of an admin token.
     func role(of token: String) -> AdminRole? { self.tokens.role(of: token.utf8) }
 
-    func begin(as role: AdminRole, at now: Timestamp) async throws(StoreError) -> ConsoleSession? {
-        let session = ConsoleSession(
-            id: randomBytes(Self.idBytes), role: role, endsAt: now + AuthLimits.consoleSessionLife)
-        guard let mark = self.tokens.mark(of: role, under: session.id) else { return nil }
-        try await self.table.add(SHA256.hash(session.id), mark: mark, until: session.endsAt, at: now)
-        return session
+    func begin(as role: AdminRole, at now: StoreTime) async throws(StoreError) -> ConsoleSession? {
+        let id = randomBytes(Self.idBytes)
+        guard let mark = self.tokens.mark(of: role, under: id) else { return nil }
+        let end = try await self.table.add(SHA256.hash(id), mark: mark, for: AuthLimits.consoleSessionLife, at: now)
+        return ConsoleSession(id: id, role: role, endsAt: end)
     }
 
     /// - Parameter cookie: the cookie's value.
-    /// - Returns: nil if no such session is under way, or its role has another token by now.
-    func session(_ cookie: String, at now: Timestamp) async throws(StoreError) -> ConsoleSession? {
+    /// - Returns: the session, and the time by the clock that it ends by; nil if no such session is under way, or its role has
+    ///   another token by now.
+    func session(
+        _ cookie: String, at now: StoreTime
+    ) async throws(StoreError) -> (session: ConsoleSession, now: Timestamp)? {
         guard let id = Base64.decode(cookie), id.count == Self.idBytes,
             let found = try await self.table.session(SHA256.hash(id), at: now),
             let role = self.tokens.role(marked: found.mark, under: id)
         else { return nil }
-        return ConsoleSession(id: id, role: role, endsAt: found.endsAt)
+        return (ConsoleSession(id: id, role: role, endsAt: found.endsAt), found.now)
     }
 
     func end(_ session: ConsoleSession) async throws(StoreError) {

@@ -9,6 +9,7 @@ extension ConsolePage {
         at now: Timestamp
     ) -> ConsolePage {
         let statistics = figures.statistics
+        let isNearlyFull = statistics.databaseBytes > figures.databaseBytesMax / 100 * AuthLimits.databaseCarePercent
         return ConsolePage(
             .overview, title: "Overview", refresh: AuthLimits.consoleRefreshEvery,
             body: """
@@ -23,6 +24,7 @@ extension ConsolePage {
                 \(self.figure("groups", "Groups", statistics.groups))
                 \(self.figure("attachments", "Attachments", statistics.attachments, "\(Wording.bytes(statistics.attachmentBytes))"))
                 \(self.figure("bansActive", "Bans", statistics.bansActive, "<a href=\"/console/bans\">List</a>"))
+                \(self.figure("databaseBytes", "Database", Wording.bytes(statistics.databaseBytes), "of \(Wording.bytes(figures.databaseBytesMax))", needsCare: isNearlyFull))
                 </section>
                 <div class="halves">
                 <section class="card"><header><h2>Latest changes</h2><a href="/console/audit">All</a></header>
@@ -38,9 +40,15 @@ extension ConsolePage {
     private static func figure(
         _ id: HTML, _ title: HTML, _ value: Int64, _ about: HTML = "", isLarge: Bool = false, needsCare: Bool = false
     ) -> HTML {
+        self.figure(id, title, Wording.count(value), about, isLarge: isLarge, needsCare: needsCare)
+    }
+
+    private static func figure(
+        _ id: HTML, _ title: HTML, _ value: String, _ about: HTML = "", isLarge: Bool = false, needsCare: Bool = false
+    ) -> HTML {
         """
         <div class="card figure\(isLarge ? " large" : "" as HTML)\(needsCare ? " care" : "" as HTML)">
-        <h2>\(title)</h2><p class="value" id="\(id)">\(Wording.count(value))</p><p class="about">\(about)</p>
+        <h2>\(title)</h2><p class="value" id="\(id)">\(value)</p><p class="about">\(about)</p>
         </div>
         """
     }

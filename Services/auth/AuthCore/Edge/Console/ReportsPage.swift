@@ -42,7 +42,7 @@ extension ConsolePage {
         return """
             <article class="card report" data-report="\(entry.id)">
             <header>
-            <p><span class="tag">\(entry.reason)</span> \(self.verdict(entry.hasEvidence)) \(isOpen ? nil : "<span class=\"tag calm\">\(entry.status)</span>" as HTML?)</p>
+            <p><span class="tag">\(entry.reason)</span> \(self.verdict(entry.evidence)) \(isOpen ? nil : "<span class=\"tag calm\">\(entry.status)</span>" as HTML?)</p>
             <p class="when">\(self.distance(of: entry.createdAt, at: now))</p>
             </header>
             <p class="parties">\(self.subject(entry.target)) <span>reported by</span> \(self.subject(entry.reporter))</p>
@@ -53,11 +53,15 @@ extension ConsolePage {
             """
     }
 
-    private static func verdict(_ hasEvidence: Bool) -> HTML {
+    private static func verdict(_ evidence: Evidence.Standing) -> HTML {
         // Forged evidence is never stored.
-        hasEvidence
-            ? "<span class=\"verdict good\">Evidence verified: signed by the accused</span>"
-            : "<span class=\"verdict\">No evidence</span>"
+        switch evidence {
+        case .none: "<span class=\"verdict\">No evidence</span>"
+        case .signed:
+            "<span class=\"verdict\">Evidence signed by the accused, but the server does not know the message</span>"
+        case .verified:
+            "<span class=\"verdict good\">Evidence verified: signed by the accused, and sent to the reporter</span>"
+        }
     }
 
     private static func decision(on entry: ReportTable.Entry, of session: ConsoleSession) -> HTML {
