@@ -27,13 +27,13 @@ import Testing
             let store = MemoryStore()
             let key = try await bench.upload(store, at: self.start)
             #expect(try await bench.link(key, from: bench.bob, to: bench.alice, at: self.start) == .foreign)
-            #expect(try await bench.links.fetch(key, by: bench.bob, at: self.start) == .forbidden)
+            #expect(try await bench.links.fetch(key, by: bench.bob, at: .at(self.start)) == .forbidden)
             #expect(try await bench.link(key, from: bench.alice, to: bench.bob, at: self.start) == .linked)
-            #expect(try await bench.links.fetch(key, by: bench.bob, at: self.start) == .granted)
-            #expect(try await bench.links.fetch(key, by: bench.alice, at: self.start) == .granted)
+            #expect(try await bench.links.fetch(key, by: bench.bob, at: .at(self.start)) == .granted)
+            #expect(try await bench.links.fetch(key, by: bench.alice, at: .at(self.start)) == .granted)
             let nobody = ObjectKey(.random(), at: self.start)
             #expect(try await bench.link(nobody, from: bench.alice, to: bench.bob, at: self.start) == .unknown)
-            #expect(try await bench.links.fetch(nobody, by: bench.alice, at: self.start) == .unknown)
+            #expect(try await bench.links.fetch(nobody, by: bench.alice, at: .at(self.start)) == .unknown)
             #expect(try await bench.count("SELECT state FROM attachments.attachments") == "2")
             // The router can do this and nothing else.
             await #expect(throws: StoreError.self) { try await bench.router.query("SELECT * FROM attachments.links") }
@@ -114,8 +114,8 @@ import Testing
             let key = try await bench.upload(store, at: self.start)
             let now = self.start + .seconds(86_400)
             let number = try await bench.removals.numbers(after: 0, limit: 10)
-            try await bench.removals.mark(number) { _ in true }
-            #expect(try await bench.removals.take(until: now + .seconds(60), limit: 10, at: now).map(\.key) == [key])
+            try await bench.removals.mark(number, at: .at(now)) { _ in true }
+            #expect(try await bench.removals.take(until: .at(now + .seconds(60)), limit: 10, at: .at(now)).map(\.key) == [key])
             store.lose(key)
             #expect(try await bench.collector(store, at: now + .seconds(61)).collect(sparingURLs: true).deleted == 1)
             #expect(try await bench.count("SELECT count(*) FROM attachments.attachments") == "0")
@@ -127,7 +127,7 @@ import Testing
             let store = MemoryStore()
             let key = try await bench.upload(store, at: self.start)
             #expect(try await bench.link(key, from: bench.alice, to: bench.bob, at: self.start) == .linked)
-            #expect(try await bench.links.fetch(key, by: bench.bob, at: self.start) == .granted)
+            #expect(try await bench.links.fetch(key, by: bench.bob, at: .at(self.start)) == .granted)
             let now = self.start + .seconds(86_400)
             let collector = bench.collector(store, at: now)
             #expect(try await collector.collect(sparingURLs: false).deleted == 0)
@@ -146,8 +146,8 @@ import Testing
             let store = MemoryStore()
             let key = ObjectKey(.random(), at: self.start)
             let new = AttachmentTable.New(
-                key: key, uploader: bench.alice, sizeBytes: 5, contentType: "x", expiresAt: self.start + .seconds(900), upload: nil)
-            #expect(try await bench.attachments.add(new, quota: 5, at: self.start))
+                key: key, uploader: bench.alice, sizeBytes: 5, contentType: "x", urlLife: .seconds(900), upload: nil)
+            #expect(try await bench.attachments.add(new, quota: 5, at: .at(self.start)))
             store.put(key, sizeBytes: 5, at: self.start)
             _ = try await bench.collector(store, at: self.start + .seconds(900)).collect(sparingURLs: true)
             #expect(try await bench.attachments.find(key)?.uploadedAt == nil)
@@ -166,7 +166,7 @@ import Testing
                 try await bench.attachments.add(
                     AttachmentTable.New(
                         key: ObjectKey(.random(), at: time), uploader: uploader, sizeBytes: size, contentType: "x",
-                        expiresAt: time + .seconds(900), upload: nil), quota: 100, at: time)
+                        urlLife: .seconds(900), upload: nil), quota: 100, at: .at(time))
             }
             let admitted = try await withThrowingTaskGroup(of: Bool.self) { group in
                 for _ in 0..<40 { group.addTask { try await add(10, by: bench.alice, at: now) } }
@@ -190,7 +190,7 @@ import Testing
                 try await bench.attachments.add(
                     AttachmentTable.New(
                         key: ObjectKey(.random(), at: time), uploader: bench.alice, sizeBytes: size, contentType: "x",
-                        expiresAt: time + .seconds(900), upload: nil), quota: 100, at: time)
+                        urlLife: .seconds(900), upload: nil), quota: 100, at: .at(time))
             }
             #expect(try await !add(41, at: late))
             #expect(try await add(40, at: late))
@@ -205,12 +205,12 @@ import Testing
             func add(_ size: Int64, at time: Timestamp) async throws -> (ObjectKey, Bool) {
                 let key = ObjectKey(.random(), at: time)
                 let new = AttachmentTable.New(
-                    key: key, uploader: bench.alice, sizeBytes: size, contentType: "x", expiresAt: time + .seconds(900), upload: "")
-                return (key, try await bench.attachments.add(new, quota: 100, at: time))
+                    key: key, uploader: bench.alice, sizeBytes: size, contentType: "x", urlLife: .seconds(900), upload: "")
+                return (key, try await bench.attachments.add(new, quota: 100, at: .at(time)))
             }
             let (first, _) = try await add(60, at: self.start)
             func renew(at time: Timestamp) async throws -> Bool {
-                try await bench.attachments.renew(first, of: bench.alice, until: time + .seconds(900), quota: 100, at: time)
+                try await bench.attachments.renew(first, of: bench.alice, for: .seconds(900), quota: 100, at: .at(time))
             }
             #expect(try await renew(at: self.start + .seconds(899)))
             let (_, fits) = try await add(60, at: self.start + .seconds(1_000))

@@ -177,8 +177,11 @@ private func at(_ seconds: Int64) -> Timestamp { Timestamp(milliseconds: 1_800_0
 @Suite struct BlobTicketTests {
     let key = ObjectKey("att/2026/01/0f8fad5b-d9cb-469f-a165-70867728950e.bin")!
     let secret = Secret("a secret of at least thirty-two characters")
+    static let owner = TransferOwner(WhisperID("WSP-JBPU-D452-TLT4")!, secret: Secret("another"))
 
-    @Test(arguments: [.upload(sizeBytes: 5), .uploadPart(number: 2, sizeBytes: 5), .download] as [BlobTicket.Action])
+    @Test(
+        arguments: [.upload(sizeBytes: 5), .uploadPart(number: 2, sizeBytes: 5), .download(by: owner)]
+            as [BlobTicket.Action])
     func ticketsAreReadBack(action: BlobTicket.Action) throws {
         let ticket = BlobTicket(key: self.key, action: action, expiresAt: at(10))
         let query = ticket.query(signedWith: self.secret)
@@ -195,10 +198,23 @@ private func at(_ seconds: Int64) -> Timestamp { Timestamp(milliseconds: 1_800_0
         }
     }
 
+    /// It travels in URLs: it says whose downloads belong together, and only to who has the secret whose they are.
+    @Test func anOwnerIsNotNamed() throws {
+        let (alice, bob) = (WhisperID("WSP-JBPU-D452-TLT4")!, WhisperID("WSP-7NUF-DNEU-IGIL")!)
+        let owner = TransferOwner(alice, secret: self.secret)
+        #expect(owner == TransferOwner(alice, secret: self.secret))
+        #expect(owner != TransferOwner(bob, secret: self.secret))
+        #expect(owner != TransferOwner(alice, secret: Secret("another")))
+        #expect(TransferOwner("\(owner)") == owner)
+        for text in ["", "0", "\(owner)0", "g" + "\(owner)".dropFirst()] { #expect(TransferOwner(text) == nil) }
+        let query = BlobTicket(key: self.key, action: .download(by: owner), expiresAt: at(10)).query(signedWith: self.secret)
+        #expect(query.contains("by=\(owner)") && !query.contains("\(alice)"))
+    }
+
     /// Whichever character is changed, the ticket is worth nothing.
-    @Test func noCharacterCanBeChanged() {
-        let query = BlobTicket(key: self.key, action: .uploadPart(number: 1, sizeBytes: 42), expiresAt: at(10))
-            .query(signedWith: self.secret)
+    @Test(arguments: [.uploadPart(number: 1, sizeBytes: 42), .download(by: owner)] as [BlobTicket.Action])
+    func noCharacterCanBeChanged(action: BlobTicket.Action) {
+        let query = BlobTicket(key: self.key, action: action, expiresAt: at(10)).query(signedWith: self.secret)
         for index in query.indices {
             for replacement in ["0", "9", "a", "&", "=", ""] where String(query[index]) != replacement {
                 let changed = query.replacingCharacters(at: index, with: replacement)
@@ -239,6 +255,19 @@ extension String {
         #expect(!pace.isTooSlow(at: 60))
         pace.moved(1, at: 61)
         #expect(pace.isTooSlow(at: 61))
+    }
+
+    @Test func whatIsSlowForACrowdIsKnown() {
+        var slow = TransferPace(at: 0)
+        var fast = TransferPace(at: 0)
+        for second in 1...61 {
+            slow.moved(10_000, at: Double(second))
+            fast.moved(100_000, at: Double(second))
+        }
+        #expect(slow.isSlowForACrowd(at: 60) == nil)
+        #expect(slow.isSlowForACrowd(at: 61) == 10_000)
+        #expect(fast.isSlowForACrowd(at: 61) == nil)
+        #expect(!slow.isTooSlow(at: 61))
     }
 
     @Test func theLargestFilePassesASlowNetwork() {

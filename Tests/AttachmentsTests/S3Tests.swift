@@ -30,7 +30,7 @@ import Testing
             #expect(upload.contains("X-Amz-SignedHeaders=content-length%3Bcontent-type%3Bhost"))
             #expect(try await HTTPCall("PUT", upload, headers: self.octets, body: body).answer().status == 200)
             #expect(try await store.size(of: key) == 100_000)
-            let download = store.downloadURL(of: key, at: .now, life: .seconds(300))
+            let download = store.downloadURL(of: key, for: WhisperID("WSP-AAAA-AAAA-AAAA")!, at: .now, life: .seconds(300))
             #expect(try await HTTPCall("GET", download).answer().body == body)
             // Who has no URL has nothing.
             let bare = String(download.prefix { $0 != "?" })
@@ -97,7 +97,7 @@ import Testing
             #expect(arrived.count == 3)
             try await store.join(arrived, of: key, upload: upload)
             #expect(try await store.size(of: key) == Int64(body.count))
-            let url = store.downloadURL(of: key, at: .now, life: .seconds(60))
+            let url = store.downloadURL(of: key, for: WhisperID("WSP-AAAA-AAAA-AAAA")!, at: .now, life: .seconds(60))
             #expect(try await HTTPCall("GET", url).answer().body == body)
             // Gone by now; joining again tells so.
             #expect(try await store.parts(of: key, upload: upload) == [])

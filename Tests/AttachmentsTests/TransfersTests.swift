@@ -5,23 +5,25 @@ import NIOCore
 import NIOPosix
 import Testing
 
-/// What one file may take of a process.
+/// What one file, one identity and one direction may take of a process.
 @Suite struct TransfersTests {
     private let transfers = Transfers()
+
+    private static func owner(_ number: Int) -> TransferOwner { TransferOwner(String(repeating: "0", count: 13) + String(number + 100))! }
 
     /// One that only can be closed.
     private func channel() async throws -> any Channel {
         try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton).bind(host: "127.0.0.1", port: 0).get()
     }
 
-    private func begins(_ direction: Transfers.Direction, _ place: String) -> Bool {
-        self.transfers.begin(direction, of: place, on: nil) != nil
+    private func begins(_ direction: Transfers.Direction, _ place: String, by owner: Int = 0) -> Bool {
+        self.transfers.begin(direction, of: place, by: Self.owner(owner), on: nil) != nil
     }
 
     @Test func aNewerUploadOfAFileEndsTheOlder() async throws {
         let (broken, again) = (try await self.channel(), try await self.channel())
-        let older = self.transfers.begin(.upload, of: "a", on: broken)
-        let newer = self.transfers.begin(.upload, of: "a", on: again)
+        let older = self.transfers.begin(.upload, of: "a", by: Self.owner(0), on: broken)
+        let newer = self.transfers.begin(.upload, of: "a", by: Self.owner(0), on: again)
         try await waitUntil("the older one's connection is closed", within: .seconds(5)) { !broken.isActive }
         #expect(again.isActive && self.transfers.count == 1)
         // Its own end comes late, and is not the newer one's.
@@ -36,37 +38,69 @@ import Testing
         for _ in 1...(2 * AttachmentsLimits.transfersMax) { #expect(self.begins(.upload, "a")) }
         #expect(self.transfers.count == 1)
         // The parts of an object go up side by side, like other files.
-        for number in 2...AttachmentsLimits.transfersMax {
-            #expect(self.begins(.upload, "parts/b/\(number)"))
-        }
-        #expect(self.transfers.count == AttachmentsLimits.transfersMax)
+        for number in 2...AttachmentsLimits.uploadsOfOneIdentityMax { #expect(self.begins(.upload, "parts/b/\(number)")) }
+        #expect(self.transfers.count == AttachmentsLimits.uploadsOfOneIdentityMax)
         #expect(!self.begins(.upload, "c"))
         // Who tries again needs no other place than the one it has.
         #expect(self.begins(.upload, "a"))
+        #expect(self.begins(.upload, "c", by: 1))
     }
 
-    @Test func anUploaderLeavesRoomForOthers() throws {
-        let greedy = try #require(WhisperID("WSP-AAAA-AAAA-AAAA"))
-        let other = try #require(WhisperID("WSP-7777-7777-7777"))
-        func begins(_ place: String, by uploader: WhisperID) -> Bool {
-            self.transfers.begin(.upload, of: place, by: uploader, on: nil) != nil
-        }
-        for number in 1...AttachmentsLimits.uploadsOfOneUploaderMax { #expect(begins("parts/a/\(number)", by: greedy)) }
-        #expect(!begins("b", by: greedy))
-        #expect(begins("c", by: other))
-        // What it tries again needs no other place.
-        #expect(begins("parts/a/1", by: greedy))
+    @Test(arguments: [Transfers.Direction.upload, .download]) func anIdentityLeavesRoomForOthers(direction: Transfers.Direction) {
+        let most =
+            direction == .upload ? AttachmentsLimits.uploadsOfOneIdentityMax : AttachmentsLimits.downloadsOfOneIdentityMax
+        for number in 1...most { #expect(self.begins(direction, "a/\(number)")) }
+        #expect(!self.begins(direction, "b"))
+        #expect(self.begins(direction, "b", by: 1))
+        // The other direction is counted apart.
+        #expect(self.begins(direction == .upload ? .download : .upload, "b"))
+    }
+
+    /// Whoever fills one direction, with as many identities as it takes.
+    @Test(arguments: [Transfers.Direction.upload, .download]) func aDirectionLeavesAShareToTheOther(direction: Transfers.Direction) {
+        let limits = TransferLimits()
+        let other = direction == .upload ? Transfers.Direction.download : .upload
+        for number in 0..<limits.oneDirectionMax { #expect(self.begins(direction, "a/\(number)", by: number / 16)) }
+        #expect(!self.begins(direction, "b", by: 500))
+        for number in limits.oneDirectionMax..<limits.transfersMax { #expect(self.begins(other, "c/\(number)", by: number / 16)) }
+        #expect(!self.begins(other, "d", by: 501))
+        #expect(self.transfers.count == limits.transfersMax)
     }
 
     @Test func downloadsOfOneFileLeaveRoomForOthers() {
-        let first = self.transfers.begin(.download, of: "a", on: nil)
-        for _ in 2...AttachmentsLimits.downloadsOfOneMax { #expect(self.begins(.download, "a")) }
-        #expect(!self.begins(.download, "a"))
-        #expect(self.begins(.download, "b"))
+        let most = TransferLimits().downloadsOfOneFileMax
+        let first = self.transfers.begin(.download, of: "a", by: Self.owner(0), on: nil)
+        for number in 1..<most { #expect(self.begins(.download, "a", by: number)) }
+        #expect(!self.begins(.download, "a", by: 500))
+        #expect(self.begins(.download, "b", by: 500))
         // An upload is not one of them, and ends none.
         #expect(self.begins(.upload, "a"))
-        #expect(self.transfers.count == AttachmentsLimits.downloadsOfOneMax + 2)
+        #expect(self.transfers.count == most + 2)
         first?.end()
-        #expect(self.begins(.download, "a"))
+        #expect(self.begins(.download, "a", by: 500))
+    }
+
+    /// Where no place is left, and only there, who is slow gives way.
+    @Test func theSlowestGivesWayToANewTransfer() async throws {
+        var limits = TransferLimits()
+        limits.transfersMax = 4
+        limits.paceGraceSeconds = -1
+        limits.crowdedBytesPerSecondMin = 1_000_000
+        let transfers = Transfers(limits)
+        let (slow, fast) = (try await self.channel(), try await self.channel())
+        func begins(_ number: Int, on channel: (any Channel)? = nil) -> Transfer? {
+            transfers.begin(.download, of: "\(number)", by: Self.owner(number), on: channel)
+        }
+        let first = begins(0, on: slow)
+        begins(1, on: fast)?.moved(1_000_000_000)
+        begins(2)?.moved(1_000_000_000)
+        #expect(first != nil && slow.isActive)
+        begins(3)?.moved(1_000_000_000)
+        try await waitUntil("its connection is closed", within: .seconds(5)) { !slow.isActive }
+        #expect(transfers.count == limits.oneDirectionMax)
+        // Nobody is slow now, and nobody gives way.
+        #expect(begins(4) == nil)
+        #expect(fast.isActive)
+        try await fast.close()
     }
 }

@@ -9,7 +9,7 @@ package import Telemetry
 /// The owner of encrypted files: who may upload and download what, for how long, and when it goes.
 package struct Attachments: Sendable {
     private let collector: Collector
-    private let transfers = Transfers()
+    private let transfers: Transfers
     private let routes: PublicRoutes
     private let operators: OperatorRoutes
     private let pool: PostgresPool
@@ -18,12 +18,13 @@ package struct Attachments: Sendable {
     /// - Parameter store: if it is a `DiskStore`, this service serves its URLs itself.
     package init(
         pool: PostgresPool, bus: any Bus, store: any ObjectStore, configuration: AttachmentsConfiguration,
-        adminTokens: AdminTokens = .none, clock: @escaping @Sendable () -> Timestamp = { .now },
+        adminTokens: AdminTokens = .none, clock: ServiceClock = .real,
         metrics: AttachmentMetrics = AttachmentMetrics(), logger: Logger
     ) {
         let (attachments, removals) = (AttachmentTable(pool), RemovalTable(pool))
+        self.transfers = Transfers(configuration.transfers)
         self.collector = Collector(
-            attachments: attachments, removals: removals, store: store, configuration: configuration, clock: clock,
+            attachments: attachments, removals: removals, store: store, pool: pool, configuration: configuration, clock: clock,
             metrics: metrics, logger: logger)
         let blobs = (store as? DiskStore).map { [transfers] in
             BlobRoutes(
@@ -31,14 +32,16 @@ package struct Attachments: Sendable {
         }
         self.routes = PublicRoutes(
             sessions: HTTPSessions(
-                pool: pool, bus: bus, rates: configuration.rates, clock: clock, logger: logger),
+                pool: pool, bus: bus, rates: configuration.rates, trustedProxies: configuration.trustedProxies,
+                clock: clock, logger: logger),
             attachments: attachments, links: LinkTable(pool), store: store, blobs: blobs, configuration: configuration,
             clock: clock, metrics: metrics, logger: logger)
         self.operators = OperatorRoutes(
             gate: AdminGate(
                 tokens: adminTokens, pool: pool, keys: bus, rates: configuration.rates, logger: logger),
             collector: self.collector,
-            auditor: Auditor(attachments: attachments, removals: removals, store: store, clock: clock), logger: logger)
+            auditor: Auditor(attachments: attachments, removals: removals, store: store, pool: pool, clock: clock),
+            logger: logger)
         self.pool = pool
         self.hasBlobs = blobs != nil
     }
@@ -79,5 +82,6 @@ package struct Attachments: Sendable {
         migrations: [
             Migration(version: 1, name: "attachments", sql: PackageResources._01_attachments_sql),
             Migration(version: 2, name: "statistics", sql: PackageResources._02_statistics_sql),
+            Migration(version: 3, name: "clock", sql: PackageResources._03_clock_sql),
         ])
 }

@@ -24,19 +24,24 @@ package enum AttachmentsLimits {
     package static let leakAge = Duration.seconds(3_600)
 
     // The store on disk.
-    /// Uploads and downloads of one process at once.
+    /// Uploads and downloads of one process at once: each holds a chunk, a file and a connection.
     package static let transfersMax = 256
-    /// Of those, downloads of one file: a whole group may want it at once, and yet it must not take all.
-    package static let downloadsOfOneMax = transfersMax / 2
-    /// Uploads of one identity: several files, or one in parts.
-    package static let uploadsOfOneUploaderMax = 32
+    /// Of those, uploads and downloads of one identity: several files, or one in parts. Settings; so is the number above.
+    package static let uploadsOfOneIdentityMax = 32
+    package static let downloadsOfOneIdentityMax = 16
+    /// Shares of all places, in quarters. Uploads and downloads each leave one quarter to the other; and of one file there are downloads
+    /// in half of the places at most: a whole group may want it at once, and yet it must not take all.
+    package static let quartersOfOneDirection = 3
+    package static let quartersOfOneFile = 2
     /// Bytes read from or written to a file at a time; all that one transfer holds.
     package static let chunkBytes = 128 * 1_024
-    /// Time without a byte, after which a transfer is ended.
+    /// Time without a byte, after which a transfer is ended. A setting.
     package static let stallSecondsMax = 30.0
-    /// After this long a transfer must have moved so many bytes a second on average.
+    /// After this long a transfer must have moved so many bytes a second on average. The rate is a setting.
     package static let paceGraceSeconds = 60.0
     package static let bytesPerSecondMin = 1_024.0
+    /// And so many where no place is left: the slowest below that gives way to a new transfer. A setting.
+    package static let crowdedBytesPerSecondMin = 32_768.0
     /// After this long a transfer is ended, however fast it is. Enough for the largest file at 5 kB a second.
     package static let transferSecondsMax = 3 * 3_600.0
     /// Between two looks at the pace of transfers.

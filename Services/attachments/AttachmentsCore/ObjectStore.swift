@@ -6,7 +6,8 @@ package import Contract
 package protocol ObjectStore: Sendable {
     /// For an upload of exactly that many bytes as `AttachmentsLimits.storedContentType`.
     func uploadURL(of key: ObjectKey, sizeBytes: Int64, at now: Timestamp, life: Duration) -> String
-    func downloadURL(of key: ObjectKey, at now: Timestamp, life: Duration) -> String
+    /// - Parameter identity: whose download it will be. Its name does not stand in the URL.
+    func downloadURL(of key: ObjectKey, for identity: WhisperID, at now: Timestamp, life: Duration) -> String
     /// For one part of an upload in parts.
     func partURL(of key: ObjectKey, upload: String, _ part: UploadPlan.Part, at now: Timestamp, life: Duration) -> String
 
@@ -27,6 +28,7 @@ package protocol ObjectStore: Sendable {
     /// Reads all objects, in the order of the bytes of their names.
     func lister() -> any ObjectLister
     /// Removes what interrupted uploads have left. Called now and then.
+    /// - Parameter now: by the database's clock.
     func tidy(at now: Timestamp) async throws(ObjectStoreError)
 }
 

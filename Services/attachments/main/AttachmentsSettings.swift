@@ -8,6 +8,7 @@ struct AttachmentsSettings: ServiceSettings {
     let redis = RedisSettings()
     let postgres = PostgresSettings()
     let rates = RateSettings()
+    let proxies = ProxySettings()
     let admin = AdminSettings()
     let objects = ObjectStoreSettings()
     let quota = Setting(
@@ -43,6 +44,8 @@ extension Settings<AttachmentsSettings> {
         configuration.retention.downloadURLLife = configuration.downloadURLLife
         configuration.claimLife = try self.claim
         configuration.rates = try self.rates.table()
+        configuration.trustedProxies = try self.proxies.addresses()
+        configuration.transfers = try self.objects.disk.transfers()
         return configuration
     }
 }

@@ -21,6 +21,38 @@ struct DiskSettings: SettingGroup {
         "Scheme and host at which clients reach the public origin.")
     let signingSecret = Setting(
         "signing.secret", .secret(charactersMin: 32), needed: withDisk, "Signs URLs; the same for all instances.")
+    let transfersMax = Setting(
+        "disk.transfers.max", .integer(in: 4...10_000), default: "\(AttachmentsLimits.transfersMax)",
+        "Uploads and downloads of one process at once. Neither takes more than three quarters.")
+    let uploadsOfOneIdentity = Setting(
+        "disk.uploads.per.identity", .integer(in: 1...10_000), default: "\(AttachmentsLimits.uploadsOfOneIdentityMax)",
+        "Of those, uploads of one identity.")
+    let downloadsOfOneIdentity = Setting(
+        "disk.downloads.per.identity", .integer(in: 1...10_000), default: "\(AttachmentsLimits.downloadsOfOneIdentityMax)",
+        "Of those, downloads of one identity.")
+    let stall = Setting(
+        "disk.stall.seconds", .integer(in: 1...3_600), default: "\(Int(AttachmentsLimits.stallSecondsMax))",
+        "Time without a byte after which a transfer is ended.")
+    let pace = Setting(
+        "disk.bytes.per.second.min", .integer(in: 0...1_000_000_000), default: "\(Int(AttachmentsLimits.bytesPerSecondMin))",
+        "What a transfer moves on average after its first minute; a slower one is ended.")
+    let crowdedPace = Setting(
+        "disk.crowded.bytes.per.second.min", .integer(in: 0...1_000_000_000),
+        default: "\(Int(AttachmentsLimits.crowdedBytesPerSecondMin))",
+        "The same where no place is left: the slowest below that gives way.")
+}
+
+extension Settings<DiskSettings> {
+    func transfers() throws(SettingsError) -> TransferLimits {
+        var limits = TransferLimits()
+        limits.transfersMax = try self.transfersMax
+        limits.uploadsOfOneIdentityMax = try self.uploadsOfOneIdentity
+        limits.downloadsOfOneIdentityMax = try self.downloadsOfOneIdentity
+        limits.stallSecondsMax = Double(try self.stall)
+        limits.bytesPerSecondMin = Double(try self.pace)
+        limits.crowdedBytesPerSecondMin = Double(try self.crowdedPace)
+        return limits
+    }
 }
 
 struct S3Settings: SettingGroup {

@@ -54,23 +54,24 @@ struct AttachmentsBench: Sendable {
         var configuration = AttachmentsConfiguration()
         configuration.claimLife = .seconds(60)
         return Collector(
-            attachments: self.attachments, removals: self.removals, store: store, configuration: configuration,
-            clock: { now }, metrics: AttachmentMetrics(), logger: quiet)
+            attachments: self.attachments, removals: self.removals, store: store, pool: self.pool,
+            configuration: configuration, clock: ServiceClock { now }, metrics: AttachmentMetrics(), logger: quiet)
     }
 
     func auditor(_ store: any ObjectStore, at now: Timestamp) -> Auditor {
-        Auditor(attachments: self.attachments, removals: self.removals, store: store, clock: { now })
+        Auditor(attachments: self.attachments, removals: self.removals, store: store, pool: self.pool,
+            clock: ServiceClock { now })
     }
 
     /// An upload of alice's that is in the store.
     func upload(_ store: MemoryStore, sizeBytes: Int64 = 10, at now: Timestamp) async throws -> ObjectKey {
         let key = ObjectKey(.random(), at: now)
         let new = AttachmentTable.New(
-            key: key, uploader: self.alice, sizeBytes: sizeBytes, contentType: "image/png", expiresAt: now + .seconds(900),
+            key: key, uploader: self.alice, sizeBytes: sizeBytes, contentType: "image/png", urlLife: .seconds(900),
             upload: nil)
-        #expect(try await self.attachments.add(new, quota: .max / 2, at: now))
+        #expect(try await self.attachments.add(new, quota: .max / 2, at: .at(now)))
         store.put(key, sizeBytes: sizeBytes, at: now)
-        #expect(try await self.attachments.markUploaded(key, at: now))
+        #expect(try await self.attachments.markUploaded(key, at: .at(now)))
         return key
     }
 
@@ -81,6 +82,13 @@ struct AttachmentsBench: Sendable {
         let rows = try await self.router.query(
             """
             SELECT attachments.link(\(key.description), \(sender), \(recipient), \(PostgresUUID(UUIDText.random())), \(now))
+            """)
+        // The database has written down when that was. Here it was at another time.
+        try await self.postgres.run(
+            """
+            UPDATE attachments.links SET linked_at = to_timestamp(\(now.milliseconds) / 1000.0)
+            WHERE recipient = \(recipient.bits)
+                AND attachment = (SELECT number FROM attachments.attachments WHERE object_key = '\(key)')
             """)
         return Linking(rawValue: try rows[0].decode(0))!
     }
@@ -128,7 +136,7 @@ final class MemoryStore: ObjectStore {
     }
 
     func uploadURL(of key: ObjectKey, sizeBytes: Int64, at now: Timestamp, life: Duration) -> String { "put" }
-    func downloadURL(of key: ObjectKey, at now: Timestamp, life: Duration) -> String { "get" }
+    func downloadURL(of key: ObjectKey, for identity: WhisperID, at now: Timestamp, life: Duration) -> String { "get" }
     func partURL(of key: ObjectKey, upload: String, _ part: UploadPlan.Part, at now: Timestamp, life: Duration) -> String { "part" }
     func beginParts(of key: ObjectKey) async throws(ObjectStoreError) -> String { "" }
     func parts(of key: ObjectKey, upload: String) async throws(ObjectStoreError) -> [StoredPart] { [] }

@@ -28,15 +28,17 @@ package struct Auditor: Sendable {
     private let attachments: AttachmentTable
     private let removals: RemovalTable
     private let store: any ObjectStore
-    private let clock: @Sendable () -> Timestamp
+    private let pool: PostgresPool
+    private let clock: ServiceClock
 
     package init(
-        attachments: AttachmentTable, removals: RemovalTable, store: any ObjectStore,
-        clock: @escaping @Sendable () -> Timestamp
+        attachments: AttachmentTable, removals: RemovalTable, store: any ObjectStore, pool: PostgresPool,
+        clock: ServiceClock
     ) {
         self.attachments = attachments
         self.removals = removals
         self.store = store
+        self.pool = pool
         self.clock = clock
     }
 
@@ -48,7 +50,8 @@ package struct Auditor: Sendable {
         var lastRow = ""
         var leaked: [StoredObject] = []
         var dangling: [String] = []
-        let oldest = self.clock() - AttachmentsLimits.leakAge
+        let now = try await self.tabled { () async throws(StoreError) in try await self.pool.time(self.clock.store) }
+        let oldest = now - AttachmentsLimits.leakAge
         walking: while true {
             switch walk.next() {
             case .needsObjects:

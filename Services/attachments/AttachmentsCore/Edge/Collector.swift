@@ -24,19 +24,20 @@ package struct Collector: Sendable {
     private let removals: RemovalTable
     private let store: any ObjectStore
     private let configuration: AttachmentsConfiguration
-    private let clock: @Sendable () -> Timestamp
+    private let pool: PostgresPool
+    private let clock: ServiceClock
     private let metrics: AttachmentMetrics
     private let logger: Logger
 
     package init(
-        attachments: AttachmentTable, removals: RemovalTable, store: any ObjectStore,
-        configuration: AttachmentsConfiguration, clock: @escaping @Sendable () -> Timestamp, metrics: AttachmentMetrics,
-        logger: Logger
+        attachments: AttachmentTable, removals: RemovalTable, store: any ObjectStore, pool: PostgresPool,
+        configuration: AttachmentsConfiguration, clock: ServiceClock, metrics: AttachmentMetrics, logger: Logger
     ) {
         self.attachments = attachments
         self.removals = removals
         self.store = store
         self.configuration = configuration
+        self.pool = pool
         self.clock = clock
         self.metrics = metrics
         self.logger = logger
@@ -60,11 +61,17 @@ package struct Collector: Sendable {
                 self.metrics.collectorFailures.increment()
                 self.logger.warning("collection interrupted", [.error: "\(error)"])
             }
-            do throws(ObjectStoreError) {
-                try await self.store.tidy(at: self.clock())
-            } catch {
-                self.failed("store not tidied", error)
-            }
+            await self.tidy()
+        }
+    }
+
+    private func tidy() async {
+        // Without the database's clock nothing is old.
+        guard let now = try? await self.pool.time(self.clock.store) else { return }
+        do throws(ObjectStoreError) {
+            try await self.store.tidy(at: now)
+        } catch {
+            self.failed("store not tidied", error)
         }
     }
 
@@ -90,17 +97,17 @@ package struct Collector: Sendable {
     }
 
     private func mark(_ numbers: [Int64], sparingURLs: Bool) async throws(StoreError) {
-        let (retention, now) = (self.configuration.retention, self.clock())
-        let isToBeRemoved: @Sendable (Retention.Standing) -> Bool = {
-            retention.reason(toRemove: $0, at: now, sparingURLs: sparingURLs) != nil
+        let (retention, now) = (self.configuration.retention, self.clock.store)
+        let isToBeRemoved: @Sendable (RemovalTable.Examined) -> Bool = {
+            retention.reason(toRemove: $0.standing, at: $0.at, sparingURLs: sparingURLs) != nil
         }
-        let candidates = try await self.removals.examine(numbers).filter { isToBeRemoved($0.standing) }.map(\.number)
-        if !candidates.isEmpty { try await self.removals.mark(candidates, if: isToBeRemoved) }
+        let candidates = try await self.removals.examine(numbers, at: now).filter(isToBeRemoved).map(\.number)
+        if !candidates.isEmpty { try await self.removals.mark(candidates, at: now, if: isToBeRemoved) }
     }
 
     private func removeMarked(until end: ContinuousClock.Instant, _ tally: inout Tally) async throws(StoreError) {
         while ContinuousClock.now < end, !Task.isCancelled {
-            let now = self.clock()
+            let now = self.clock.store
             let marked = try await self.removals.take(
                 until: now + self.configuration.claimLife, limit: AttachmentsLimits.removalsPerRound, at: now)
             guard !marked.isEmpty else { return }
@@ -128,7 +135,7 @@ package struct Collector: Sendable {
     /// Uploads whose URL has ended are looked for in the store: nobody says so when they are done.
     private func checkUploads(until end: ContinuousClock.Instant) async throws(StoreError) {
         while ContinuousClock.now < end, !Task.isCancelled {
-            let now = self.clock()
+            let now = self.clock.store
             let due = try await self.attachments.takeDueChecks(at: now, limit: AttachmentsLimits.checksPerRound)
             let found = await self.each(of: due) { key -> ObjectKey? in
                 do throws(ObjectStoreError) {

@@ -14,8 +14,10 @@ extension PublicRoutes {
             missing: parts.map { ($0, self.store.partURL(of: key, upload: upload, $0, at: now, life: life)) })
     }
 
-    func listParts(_ text: Substring, _ request: Request) async throws(HTTPRefusal) -> Response {
-        let (key, found) = try await self.own(text, request)
+    func listParts(
+        _ text: Substring, _ request: Request, _ peer: NetworkAddress?
+    ) async throws(HTTPRefusal) -> Response {
+        let (key, found) = try await self.own(text, request, peer)
         guard let upload = found.upload, found.uploadedAt == nil else {
             throw HTTPRefusal(.invalidPayload, "it was not presigned in parts, or is complete")
         }
@@ -26,7 +28,8 @@ extension PublicRoutes {
         }
         let mayGoOn = try await self.stored { () async throws(StoreError) in
             try await self.attachments.renew(
-                key, of: found.uploader, until: until, quota: self.configuration.quotaBytes, at: now)
+                key, of: found.uploader, for: self.configuration.uploadURLLife, quota: self.configuration.quotaBytes,
+                at: self.clock.store)
         }
         guard mayGoOn else { throw self.overQuota() }
         let plan = UploadPlan(sizeBytes: found.sizeBytes)
@@ -36,16 +39,17 @@ extension PublicRoutes {
                 received: plan.arrived(of: stored).map(\.number), until: until))
     }
 
-    func complete(_ text: Substring, _ request: Request) async throws(HTTPRefusal) -> Response {
-        let (key, found) = try await self.own(text, request)
+    func complete(
+        _ text: Substring, _ request: Request, _ peer: NetworkAddress?
+    ) async throws(HTTPRefusal) -> Response {
+        let (key, found) = try await self.own(text, request, peer)
         if found.uploadedAt == nil {
             if let upload = found.upload { try await self.join(key, found.sizeBytes, upload) }
             // Also what an answer that got lost has joined before, or came in one piece after all.
             let size = try await self.kept { () async throws(ObjectStoreError) in try await self.store.size(of: key) }
             guard size == found.sizeBytes else { throw HTTPRefusal(.invalidPayload, "something has not arrived yet") }
-            let now = self.clock()
             let isWanted = try await self.stored { () async throws(StoreError) in
-                try await self.attachments.markUploaded(key, at: now)
+                try await self.attachments.markUploaded(key, at: self.clock.store)
             }
             guard isWanted else { throw .unknownObject }
         }
@@ -68,9 +72,9 @@ extension PublicRoutes {
 
     /// The caller's own upload.
     private func own(
-        _ text: Substring, _ request: Request
+        _ text: Substring, _ request: Request, _ peer: NetworkAddress?
     ) async throws(HTTPRefusal) -> (key: ObjectKey, found: AttachmentTable.Found) {
-        let session = try await self.sessions.session(of: request, within: Rates.presign)
+        let session = try await self.sessions.session(of: request, from: peer, within: Rates.presign)
         guard let key = ObjectKey(text) else { throw .unknownObject }
         let found = try await self.stored { () async throws(StoreError) in try await self.attachments.find(key) }
         guard let found else { throw .unknownObject }

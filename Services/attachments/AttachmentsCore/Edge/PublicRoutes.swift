@@ -3,7 +3,7 @@ package import HTTPAccess
 package import Hummingbird
 package import Logging
 import ServerCrypto
-import Store
+package import Store
 package import Telemetry
 
 /// What attachments serves to clients (contract §9): URLs, for those who may have them.
@@ -13,7 +13,7 @@ package struct PublicRoutes: Sendable {
     let links: LinkTable
     let store: any ObjectStore
     let configuration: AttachmentsConfiguration
-    let clock: @Sendable () -> Timestamp
+    let clock: ServiceClock
     let metrics: AttachmentMetrics
     private let blobs: BlobRoutes?
     private let logger: Logger
@@ -22,7 +22,7 @@ package struct PublicRoutes: Sendable {
     /// - Parameter blobs: of the store on disk, if that is the store.
     package init(
         sessions: HTTPSessions, attachments: AttachmentTable, links: LinkTable, store: any ObjectStore, blobs: BlobRoutes?,
-        configuration: AttachmentsConfiguration, clock: @escaping @Sendable () -> Timestamp, metrics: AttachmentMetrics,
+        configuration: AttachmentsConfiguration, clock: ServiceClock, metrics: AttachmentMetrics,
         logger: Logger
     ) {
         self.sessions = sessions
@@ -64,22 +64,22 @@ package struct PublicRoutes: Sendable {
         }
         guard path != "presign" else {
             guard request.method == .post else { throw Self.notFound }
-            return try await self.presignUpload(request)
+            return try await self.presignUpload(request, context.peer)
         }
         let mark = path.lastIndex(of: "/") ?? path.startIndex
         let (key, word) = (path[..<mark], path[mark...])
         switch (request.method, word) {
-        case (.get, "/download"): return try await self.presignDownload(key, request)
-        case (.post, "/parts"): return try await self.listParts(key, request)
-        case (.post, "/complete"): return try await self.complete(key, request)
+        case (.get, "/download"): return try await self.presignDownload(key, request, context.peer)
+        case (.post, "/parts"): return try await self.listParts(key, request, context.peer)
+        case (.post, "/complete"): return try await self.complete(key, request, context.peer)
         default: throw Self.notFound
         }
     }
 
     // MARK: Uploads
 
-    private func presignUpload(_ request: Request) async throws(HTTPRefusal) -> Response {
-        let session = try await self.sessions.session(of: request, within: Rates.presign)
+    private func presignUpload(_ request: Request, _ peer: NetworkAddress?) async throws(HTTPRefusal) -> Response {
+        let session = try await self.sessions.session(of: request, from: peer, within: Rates.presign)
         let body = try await JSONBody.payload(
             of: request, AttachmentOperations.presign, bytesMax: AttachmentsLimits.bodyBytesMax)
         let contentType = body.text(body.schema.index(of: "contentType")!)
@@ -93,10 +93,10 @@ package struct PublicRoutes: Sendable {
         let upload = isInParts ? try await self.kept { () async throws(ObjectStoreError) in try await self.store.beginParts(of: key) } : nil
         let until = now + self.configuration.uploadURLLife
         let new = AttachmentTable.New(
-            key: key, uploader: session.caller.identity, sizeBytes: size, contentType: contentType, expiresAt: until,
-            upload: upload)
+            key: key, uploader: session.caller.identity, sizeBytes: size, contentType: contentType,
+            urlLife: self.configuration.uploadURLLife, upload: upload)
         let isWithinQuota = try await self.stored { () async throws(StoreError) in
-            try await self.attachments.add(new, quota: self.configuration.quotaBytes, at: now)
+            try await self.attachments.add(new, quota: self.configuration.quotaBytes, at: self.clock.store)
         }
         guard isWithinQuota else {
             if let upload {
@@ -118,12 +118,14 @@ package struct PublicRoutes: Sendable {
 
     // MARK: Downloads
 
-    private func presignDownload(_ text: Substring, _ request: Request) async throws(HTTPRefusal) -> Response {
-        let session = try await self.sessions.session(of: request, within: nil)
+    private func presignDownload(
+        _ text: Substring, _ request: Request, _ peer: NetworkAddress?
+    ) async throws(HTTPRefusal) -> Response {
+        let session = try await self.sessions.session(of: request, from: peer, within: nil)
         guard let key = ObjectKey(text) else { throw .unknownObject }
         let now = self.clock()
         let fetching = try await self.stored { () async throws(StoreError) in
-            try await self.links.fetch(key, by: session.caller.identity, at: now)
+            try await self.links.fetch(key, by: session.caller.identity, at: self.clock.store)
         }
         switch fetching {
         case .unknown: throw .unknownObject
@@ -132,8 +134,8 @@ package struct PublicRoutes: Sendable {
         }
         self.metrics.presigns[.download].increment()
         let life = self.configuration.downloadURLLife
-        return .answer(
-            AttachmentAnswers.download(url: self.store.downloadURL(of: key, at: now, life: life), until: now + life))
+        let url = self.store.downloadURL(of: key, for: session.caller.identity, at: now, life: life)
+        return .answer(AttachmentAnswers.download(url: url, until: now + life))
     }
 
     // MARK: Boundaries

@@ -8,7 +8,8 @@ package struct BlobTicket: Equatable, Sendable {
         /// Of exactly that many bytes.
         case upload(sizeBytes: Int64)
         case uploadPart(number: Int, sizeBytes: Int64)
-        case download
+        /// For whom the URL was made: that one's downloads are counted.
+        case download(by: TransferOwner)
     }
 
     package var key: ObjectKey
@@ -34,7 +35,7 @@ package struct BlobTicket: Equatable, Sendable {
         switch self.action {
         case .upload(let size): words = ["op=put", "size=\(size)"]
         case .uploadPart(let number, let size): words = ["op=part", "part=\(number)", "size=\(size)"]
-        case .download: words = ["op=get"]
+        case .download(let owner): words = ["op=get", "by=\(owner)"]
         }
         words.append("expires=\(self.expiresAt.milliseconds)")
         return (words + ["signature=\(Hexadecimal.text(self.signature(with: secret).bytes))"]).joined(separator: "&")
@@ -52,11 +53,12 @@ package struct BlobTicket: Equatable, Sendable {
         else { throw .forged }
         let size = fields["size"].flatMap { Int64($0) }
         let part = fields["part"].flatMap { Int($0) }
+        let owner = fields["by"].flatMap { TransferOwner($0) }
         let action: Action
-        switch (fields["op"], part, size) {
-        case ("put", nil, let size?): action = .upload(sizeBytes: size)
-        case ("part", let part?, let size?): action = .uploadPart(number: part, sizeBytes: size)
-        case ("get", nil, nil): action = .download
+        switch (fields["op"], part, size, owner) {
+        case ("put", nil, let size?, nil): action = .upload(sizeBytes: size)
+        case ("part", let part?, let size?, nil): action = .uploadPart(number: part, sizeBytes: size)
+        case ("get", nil, nil, let owner?): action = .download(by: owner)
         default: throw .forged
         }
         self.init(key: key, action: action, expiresAt: Timestamp(milliseconds: expires))
@@ -69,7 +71,7 @@ package struct BlobTicket: Equatable, Sendable {
             switch self.action {
             case .upload(let size): "put\n0\n\(size)"
             case .uploadPart(let number, let size): "part\n\(number)\n\(size)"
-            case .download: "get\n0\n0"
+            case .download(let owner): "get\n\(owner)\n0"
             }
         let text = "whisper-blob\n\(self.key)\n\(action)\n\(self.expiresAt.milliseconds)"
         return hmacSHA256(key: Array(secret.revealed.utf8), Array(text.utf8))

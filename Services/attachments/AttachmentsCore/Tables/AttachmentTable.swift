@@ -12,18 +12,19 @@ package struct AttachmentTable: Sendable {
         package var uploader: WhisperID
         package var sizeBytes: Int64
         package var contentType: String
-        package var expiresAt: Timestamp
+        /// How long its URL is good for.
+        package var urlLife: Duration
         /// The store's name for its upload in parts, if it was asked for.
         package var upload: String?
 
         package init(
-            key: ObjectKey, uploader: WhisperID, sizeBytes: Int64, contentType: String, expiresAt: Timestamp, upload: String?
+            key: ObjectKey, uploader: WhisperID, sizeBytes: Int64, contentType: String, urlLife: Duration, upload: String?
         ) {
             self.key = key
             self.uploader = uploader
             self.sizeBytes = sizeBytes
             self.contentType = contentType
-            self.expiresAt = expiresAt
+            self.urlLife = urlLife
             self.upload = upload
         }
     }
@@ -40,15 +41,15 @@ package struct AttachmentTable: Sendable {
     /// Adds a presigned upload, if its uploader's live uploads stay within `quota`, in bytes. Two at once for the same uploader wait
     /// for each other.
     /// - Returns: whether it was added.
-    package func add(_ new: New, quota: Int64, at now: Timestamp) async throws(StoreError) -> Bool {
+    package func add(_ new: New, quota: Int64, at now: StoreTime) async throws(StoreError) -> Bool {
         try await self.pool.pipeline([
             Self.lockQuota(of: new.uploader),
             """
             INSERT INTO attachments.attachments
                 (object_key, uploader, size_bytes, content_type, class, upload_id, created_at, expires_at, check_at)
             SELECT \(new.key.description), \(new.uploader), \(new.sizeBytes), \(new.contentType),
-                \(AttachmentClass(contentType: new.contentType).rawValue), \(new.upload), \(now), \(new.expiresAt),
-                \(new.expiresAt + AttachmentsLimits.checkDelay)
+                \(AttachmentClass(contentType: new.contentType).rawValue), \(new.upload), \(now), \(now + new.urlLife),
+                \(now + new.urlLife + AttachmentsLimits.checkDelay)
             WHERE \(new.sizeBytes) + (
                 SELECT COALESCE(sum(size_bytes), 0)::int8 FROM attachments.attachments
                 WHERE uploader = \(new.uploader) AND (state IN (1, 2) OR (state = 0 AND expires_at > \(now)))) <= \(quota)
@@ -62,16 +63,16 @@ package struct AttachmentTable: Sendable {
         return (try row.next(), try row.next())
     }
 
-    /// Lets an upload in parts go on until then. What had stopped counting against the quota has to fit into it again.
+    /// Lets an upload in parts go on for the life of a further URL. What had stopped counting against the quota has to fit into it again.
     /// - Returns: whether it may.
     package func renew(
-        _ key: ObjectKey, of uploader: WhisperID, until expiresAt: Timestamp, quota: Int64, at now: Timestamp
+        _ key: ObjectKey, of uploader: WhisperID, for urlLife: Duration, quota: Int64, at now: StoreTime
     ) async throws(StoreError) -> Bool {
         try await self.pool.pipeline([
             Self.lockQuota(of: uploader),
             """
             UPDATE attachments.attachments a
-            SET expires_at = \(expiresAt), check_at = \(expiresAt + AttachmentsLimits.checkDelay)
+            SET expires_at = \(now + urlLife), check_at = \(now + urlLife + AttachmentsLimits.checkDelay)
             WHERE object_key = \(key.description) AND state < 3 AND uploaded_at IS NULL
                 AND (state = 2 OR expires_at > \(now) OR size_bytes + (
                     SELECT COALESCE(sum(size_bytes), 0)::int8 FROM attachments.attachments
@@ -99,7 +100,7 @@ package struct AttachmentTable: Sendable {
 
     /// The whole object has been seen in the store.
     /// - Returns: whether the store is to keep it: false if it is being removed, or nobody knows it.
-    package func markUploaded(_ key: ObjectKey, at now: Timestamp) async throws(StoreError) -> Bool {
+    package func markUploaded(_ key: ObjectKey, at now: StoreTime) async throws(StoreError) -> Bool {
         try await self.pool.execute(
             """
             UPDATE attachments.attachments
@@ -110,7 +111,7 @@ package struct AttachmentTable: Sendable {
 
     /// Uploads that may have ended meanwhile. They are this process's to ask the store about; if it does not come back, they come
     /// up again later.
-    package func takeDueChecks(at now: Timestamp, limit: Int) async throws(StoreError) -> [ObjectKey] {
+    package func takeDueChecks(at now: StoreTime, limit: Int) async throws(StoreError) -> [ObjectKey] {
         let rows = try await self.pool.query(
             """
             UPDATE attachments.attachments SET check_at = \(now + AttachmentsLimits.checkAgainAfter)

@@ -16,7 +16,7 @@ package struct LinkTable: Sendable {
 
     /// May the caller have a URL to download from? If so it is noted down, unless the caller uploaded it. The lock keeps the
     /// collector from removing it at the same moment.
-    package func fetch(_ key: ObjectKey, by caller: WhisperID, at now: Timestamp) async throws(StoreError) -> Fetching {
+    package func fetch(_ key: ObjectKey, by caller: WhisperID, at now: StoreTime) async throws(StoreError) -> Fetching {
         let rows = try await self.pool.query(
             """
             WITH object AS MATERIALIZED (

@@ -13,6 +13,8 @@ package struct RemovalTable: Sendable {
     package struct Examined: Sendable {
         package var number: Int64
         package var standing: Retention.Standing
+        /// When it stood so, by the clock that its times were written by.
+        package var at: Timestamp
     }
 
     /// What is to leave the store.
@@ -35,15 +37,15 @@ package struct RemovalTable: Sendable {
     }
 
     /// Where these stand, with what the router knows by now.
-    package func examine(_ numbers: [Int64]) async throws(StoreError) -> [Examined] {
-        let results = try await self.pool.pipeline([LinkTable.acknowledge(numbers), Self.standings(numbers)])
+    package func examine(_ numbers: [Int64], at now: StoreTime) async throws(StoreError) -> [Examined] {
+        let results = try await self.pool.pipeline([LinkTable.acknowledge(numbers), Self.standings(numbers, at: now)])
         return try Self.examined(results[1])
     }
 
     /// Marks those of these that are still to be removed when nobody can link or fetch them any more. Those that somebody is
     /// just busy with stay for the next run.
     package func mark(
-        _ numbers: [Int64], if isToBeRemoved: @Sendable (Retention.Standing) -> Bool
+        _ numbers: [Int64], at now: StoreTime, if isToBeRemoved: @Sendable (Examined) -> Bool
     ) async throws(StoreError) {
         try await self.pool.withTransaction { transaction throws(StoreError) in
             // First the locks, then a look: a statement does not see what was committed while it ran.
@@ -53,8 +55,8 @@ package struct RemovalTable: Sendable {
                 ORDER BY number FOR UPDATE SKIP LOCKED
                 """)
             let mine = try locked.map { row throws(StoreError) in try row.decode(0, as: Int64.self) }
-            let doomed = try Self.examined(try await transaction.query(Self.standings(mine)))
-                .filter { isToBeRemoved($0.standing) }.map(\.number)
+            let doomed = try Self.examined(try await transaction.query(Self.standings(mine, at: now)))
+                .filter(isToBeRemoved).map(\.number)
             try await transaction.execute(Self.marking(doomed))
         }
     }
@@ -69,7 +71,7 @@ package struct RemovalTable: Sendable {
     }
 
     /// Marked ones, for this process to remove until then. Nobody else gets them before.
-    package func take(until: Timestamp, limit: Int, at now: Timestamp) async throws(StoreError) -> [Marked] {
+    package func take(until: StoreTime, limit: Int, at now: StoreTime) async throws(StoreError) -> [Marked] {
         let rows = try await self.pool.query(
             """
             UPDATE attachments.attachments SET claimed_until = \(until)
@@ -103,12 +105,12 @@ package struct RemovalTable: Sendable {
         "UPDATE attachments.attachments SET state = 3, check_at = NULL WHERE number = ANY (\(numbers)::int8[])"
     }
 
-    private static func standings(_ numbers: [Int64]) -> SQL {
+    private static func standings(_ numbers: [Int64], at now: StoreTime) -> SQL {
         """
         SELECT a.number, a.created_at, a.uploaded_at, a.expires_at, count(l.attachment),
             count(l.attachment) FILTER (WHERE l.acknowledged_at IS NULL),
             count(l.attachment) FILTER (WHERE l.fetched_at IS NULL),
-            max(l.linked_at), max(l.acknowledged_at), max(l.fetched_at)
+            max(l.linked_at), max(l.acknowledged_at), max(l.fetched_at), \(now)
         FROM attachments.attachments a LEFT JOIN attachments.links l ON l.attachment = a.number
         WHERE a.number = ANY (\(numbers)::int8[])
         GROUP BY a.number
@@ -127,7 +129,7 @@ package struct RemovalTable: Sendable {
             standing.lastLinkedAt = try row.next()
             standing.lastAcknowledgedAt = try row.next()
             standing.lastFetchedAt = try row.next()
-            examined.append(Examined(number: number, standing: standing))
+            examined.append(Examined(number: number, standing: standing, at: try row.next()))
         }
         return examined
     }

@@ -1,18 +1,20 @@
 package import Contract
-import HTTPAccess
+package import HTTPAccess
 package import Hummingbird
 package import Logging
 import NIOCore
-import Store
+package import Store
 package import Telemetry
 
 /// A request with the connection that it came on.
-package struct BlobContext: RequestContext {
+package struct BlobContext: PeerContext {
     package var coreContext: CoreRequestContextStorage
+    package let peer: NetworkAddress?
     let channel: (any Channel)?
 
     package init(source: ApplicationRequestContextSource) {
         self.coreContext = CoreRequestContextStorage(source: source)
+        self.peer = NetworkAddress(of: source)
         self.channel = source.channel
     }
 }
@@ -26,12 +28,12 @@ package struct BlobRoutes: Sendable {
     private let store: DiskStore
     private let attachments: AttachmentTable
     private let transfers: Transfers
-    private let clock: @Sendable () -> Timestamp
+    private let clock: ServiceClock
     private let metrics: AttachmentMetrics
     private let logger: Logger
 
     package init(
-        store: DiskStore, attachments: AttachmentTable, transfers: Transfers, clock: @escaping @Sendable () -> Timestamp,
+        store: DiskStore, attachments: AttachmentTable, transfers: Transfers, clock: ServiceClock,
         metrics: AttachmentMetrics, logger: Logger
     ) {
         self.store = store
@@ -58,8 +60,9 @@ package struct BlobRoutes: Sendable {
         case (.put, .uploadPart(let number, let size)):
             let place = self.store.path(ofPart: number, of: key)
             return try await self.upload(key, size, as: place, isWhole: false, request, context)
-        case (.get, .download): return try await self.download(key, request, context)
-        case (.head, .download): return try await self.download(key, request, context).createHeadResponse()
+        case (.get, .download(let owner)): return try await self.download(key, by: owner, request, context)
+        case (.head, .download(let owner)):
+            return try await self.download(key, by: owner, request, context).createHeadResponse()
         default: throw HTTPRefusal(.forbidden, "this URL does not allow that")
         }
     }
@@ -79,7 +82,8 @@ package struct BlobRoutes: Sendable {
         // The collector may have been here since the presign.
         let found = try await self.stored { () async throws(StoreError) in try await self.attachments.find(key) }
         guard let found else { throw .unknownObject }
-        guard let transfer = self.transfers.begin(.upload, of: place, by: found.uploader, on: context.channel) else { throw .tooBusy }
+        let owner = self.store.owner(found.uploader)
+        guard let transfer = self.transfers.begin(.upload, of: place, by: owner, on: context.channel) else { throw .tooBusy }
         defer { transfer.end() }
         let received: Int64
         do {
@@ -127,7 +131,7 @@ package struct BlobRoutes: Sendable {
     private func keep(_ key: ObjectKey) async throws(HTTPRefusal) {
         let isWanted: Bool
         do throws(StoreError) {
-            isWanted = try await self.attachments.markUploaded(key, at: self.clock())
+            isWanted = try await self.attachments.markUploaded(key, at: self.clock.store)
         } catch {
             self.logger.warning("upload not noted", [.error: "\(error)"])
             return
@@ -144,7 +148,7 @@ package struct BlobRoutes: Sendable {
     // MARK: Downloads
 
     private func download(
-        _ key: ObjectKey, _ request: Request, _ context: BlobContext
+        _ key: ObjectKey, by owner: TransferOwner, _ request: Request, _ context: BlobContext
     ) async throws(HTTPRefusal) -> Response {
         let file: StoredFile
         do {
@@ -166,10 +170,10 @@ package struct BlobRoutes: Sendable {
         switch range {
         case .whole:
             guard file.size > 0 else { return Response(status: .ok, headers: headers) }
-            return try self.response(.ok, headers, file, 0...(file.size - 1), request, context)
+            return try self.response(.ok, headers, file, 0...(file.size - 1), by: owner, request, context)
         case .part(let bytes):
             headers[.contentRange] = "bytes \(bytes.lowerBound)-\(bytes.upperBound)/\(file.size)"
-            return try self.response(.partialContent, headers, file, bytes, request, context)
+            return try self.response(.partialContent, headers, file, bytes, by: owner, request, context)
         case .unsatisfiable:
             headers[.contentRange] = "bytes */\(file.size)"
             return Response(status: .rangeNotSatisfiable, headers: headers)
@@ -178,12 +182,12 @@ package struct BlobRoutes: Sendable {
 
     private func response(
         _ status: HTTPResponse.Status, _ headers: HTTPFields, _ file: StoredFile, _ bytes: ClosedRange<Int64>,
-        _ request: Request, _ context: BlobContext
+        by owner: TransferOwner, _ request: Request, _ context: BlobContext
     ) throws(HTTPRefusal) -> Response {
         if request.method == .head {
             return Response(status: status, headers: headers, body: ResponseBody(contentLength: bytes.count) { _ in })
         }
-        guard let transfer = self.transfers.begin(.download, of: file.path, on: context.channel) else { throw .tooBusy }
+        guard let transfer = self.transfers.begin(.download, of: file.path, by: owner, on: context.channel) else { throw .tooBusy }
         let metrics = self.metrics
         let body = ResponseBody(contentLength: bytes.count) { writer in
             defer { transfer.end() }

@@ -34,12 +34,14 @@ package struct DiskStore: ObjectStore {
 
     // MARK: URLs
 
+    func owner(_ identity: WhisperID) -> TransferOwner { TransferOwner(identity, secret: self.secret) }
+
     package func uploadURL(of key: ObjectKey, sizeBytes: Int64, at now: Timestamp, life: Duration) -> String {
         self.url(BlobTicket(key: key, action: .upload(sizeBytes: sizeBytes), expiresAt: now + life))
     }
 
-    package func downloadURL(of key: ObjectKey, at now: Timestamp, life: Duration) -> String {
-        self.url(BlobTicket(key: key, action: .download, expiresAt: now + life))
+    package func downloadURL(of key: ObjectKey, for identity: WhisperID, at now: Timestamp, life: Duration) -> String {
+        self.url(BlobTicket(key: key, action: .download(by: self.owner(identity)), expiresAt: now + life))
     }
 
     package func partURL(
@@ -108,7 +110,8 @@ package struct DiskStore: ObjectStore {
     package func lister() -> any ObjectLister { DiskLister(folder: self.folder) }
 
     package func tidy(at now: Timestamp) async throws(ObjectStoreError) {
-        let oldest = now - AttachmentsLimits.unfinishedAge
+        // Files carry the time of this machine. Only what is old by its clock and by the caller's is removed: either may be off.
+        let oldest = min(now, .now) - AttachmentsLimits.unfinishedAge
         try await BlockingCalls.stored { () throws(FileError) in
             for name in try names(in: self.unfinished) {
                 let path = "\(self.unfinished)/\(name)"

@@ -2,7 +2,8 @@ package import Contract
 package import NIOCore
 import Synchronization
 
-/// The uploads and downloads that this process serves now: a bounded number, also of each file, and none that stands still.
+/// The uploads and downloads that this process serves now: a bounded number, also of each identity and of each file, and none that
+/// stands still. Neither uploads nor downloads can take all places.
 package final class Transfers: Sendable {
     package enum Direction: Sendable { case upload, download }
 
@@ -11,37 +12,61 @@ package final class Transfers: Sendable {
         var last: UInt64 = 0
     }
 
+    private let limits: TransferLimits
     private let state = Mutex(State())
 
-    package init() {}
+    package init(_ limits: TransferLimits = TransferLimits()) { self.limits = limits }
 
     package var count: Int { self.state.withLock { $0.transfers.count } }
 
-    /// A file has one upload at a time, the newest: a client whose connection broke tries again before it is noticed here.
+    /// A file has one upload at a time, the newest: a client whose connection broke tries again before it is noticed here. Where no place
+    /// is left, the slowest transfer gives way if it is slow for a crowd.
     /// - Parameters:
     ///   - place: the file's path. Each part of an object has its own.
-    ///   - uploader: who presigned an upload; nil for a download, whose link does not say for whom it was made.
+    ///   - owner: who presigned the upload, or for whom the URL of the download was made.
     ///   - channel: closed if the transfer is too slow, or is an upload and a newer one of the same file begins.
-    /// - Returns: nil if there are too many, of all or of this file.
+    /// - Returns: nil if there are too many: of all, of this direction, identity or file.
     package func begin(
-        _ direction: Direction, of place: String, by uploader: WhisperID? = nil, on channel: (any Channel)?
+        _ direction: Direction, of place: String, by owner: TransferOwner, on channel: (any Channel)?
     ) -> Transfer? {
-        let (transfer, replaced) = self.state.withLock { state -> (Transfer?, [Transfer]) in
+        let (transfer, ended) = self.state.withLock { state -> (Transfer?, [Transfer]) in
             let same = state.transfers.values.filter { $0.direction == direction && $0.place == place }
-            let replaced = direction == .upload ? same : []
-            for older in replaced { state.transfers[older.number] = nil }
-            guard state.transfers.count < AttachmentsLimits.transfersMax,
-                direction == .upload || same.count < AttachmentsLimits.downloadsOfOneMax,
-                uploader == nil
-                    || state.transfers.values.count(where: { $0.uploader == uploader }) < AttachmentsLimits.uploadsOfOneUploaderMax
-            else { return (nil, replaced) }
+            var ended = direction == .upload ? same : []
+            for older in ended { state.transfers[older.number] = nil }
+            let alike = state.transfers.values.filter { $0.direction == direction }
+            let ownersMax =
+                direction == .upload ? self.limits.uploadsOfOneIdentityMax : self.limits.downloadsOfOneIdentityMax
+            guard direction == .upload || same.count < self.limits.downloadsOfOneFileMax,
+                alike.count(where: { $0.owner == owner }) < ownersMax
+            else { return (nil, ended) }
+            let crowd: [Transfer] =
+                if alike.count >= self.limits.oneDirectionMax {
+                    alike
+                } else if state.transfers.count >= self.limits.transfersMax {
+                    Array(state.transfers.values)
+                } else {
+                    []
+                }
+            if !crowd.isEmpty {
+                guard let slowest = self.slowest(of: crowd) else { return (nil, ended) }
+                state.transfers[slowest.number] = nil
+                ended.append(slowest)
+            }
             state.last += 1
-            let transfer = Transfer(number: state.last, direction, of: place, by: uploader, channel: channel, owner: self)
+            let transfer = Transfer(
+                number: state.last, direction, of: place, by: owner, channel: channel, limits: self.limits, list: self)
             state.transfers[transfer.number] = transfer
-            return (transfer, replaced)
+            return (transfer, ended)
         }
-        for older in replaced { older.channel?.close(promise: nil) }
+        for older in ended { older.channel?.close(promise: nil) }
         return transfer
+    }
+
+    /// Of those that are slow for a crowd; nil if none is.
+    private func slowest(of crowd: [Transfer]) -> Transfer? {
+        let now = Transfer.now
+        let slow = crowd.compactMap { transfer in transfer.isSlowForACrowd(at: now).map { (transfer, $0) } }
+        return slow.min { $0.1 < $1.1 }?.0
     }
 
     fileprivate func end(_ number: UInt64) { self.state.withLock { _ = $0.transfers.removeValue(forKey: number) } }
@@ -64,27 +89,28 @@ package final class Transfer: Sendable {
     let number: UInt64
     let direction: Transfers.Direction
     let place: String
-    let uploader: WhisperID?
+    let owner: TransferOwner
     let channel: (any Channel)?
-    private let owner: Transfers
+    private let list: Transfers
     private let pace: Mutex<TransferPace>
 
     fileprivate init(
-        number: UInt64, _ direction: Transfers.Direction, of place: String, by uploader: WhisperID?, channel: (any Channel)?,
-        owner: Transfers
+        number: UInt64, _ direction: Transfers.Direction, of place: String, by owner: TransferOwner,
+        channel: (any Channel)?, limits: TransferLimits, list: Transfers
     ) {
         self.number = number
         self.direction = direction
         self.place = place
-        self.uploader = uploader
-        self.channel = channel
         self.owner = owner
-        self.pace = Mutex(TransferPace(at: Self.now))
+        self.channel = channel
+        self.list = list
+        self.pace = Mutex(TransferPace(at: Self.now, limits: limits))
     }
 
-    func moved(_ bytes: Int) { self.pace.withLock { $0.moved(bytes, at: Self.now) } }
-    package func end() { self.owner.end(self.number) }
+    package func moved(_ bytes: Int) { self.pace.withLock { $0.moved(bytes, at: Self.now) } }
+    package func end() { self.list.end(self.number) }
     fileprivate func isTooSlow(at now: Double) -> Bool { self.pace.withLock { $0.isTooSlow(at: now) } }
+    fileprivate func isSlowForACrowd(at now: Double) -> Double? { self.pace.withLock { $0.isSlowForACrowd(at: now) } }
 
     /// Seconds of the steady clock.
     static var now: Double { Double(NIODeadline.now().uptimeNanoseconds) / 1_000_000_000 }

@@ -49,7 +49,7 @@ package struct S3Store: ObjectStore {
         return self.signer.presignedURL(self.upload(key, part.sizeBytes, query), at: now, life: life)
     }
 
-    package func downloadURL(of key: ObjectKey, at now: Timestamp, life: Duration) -> String {
+    package func downloadURL(of key: ObjectKey, for identity: WhisperID, at now: Timestamp, life: Duration) -> String {
         let address = self.publicAddress
         return self.signer.presignedURL(
             SigV4.Request(
