@@ -4,8 +4,9 @@ import Testing
 import TestKit
 
 private let start = Timestamp(milliseconds: 1_730_000_000_000)
-private let people = ["WSP-JBPU-D452-TLT4", "WSP-7NUF-DNEU-IGIL", "WSP-AAAA-AAAA-AAAA"].map { WhisperID($0)! }
-private let (alice, bob, carol) = (people[0], people[1], people[2])
+private let people = ["WSP-JBPU-D452-TLT4", "WSP-7NUF-DNEU-IGIL", "WSP-AAAA-AAAA-AAAA", "WSP-7777-7777-7777"]
+    .map { WhisperID($0)! }
+private let (alice, bob, carol, dave) = (people[0], people[1], people[2], people[3])
 private let standings = Dictionary(
     uniqueKeysWithValues: people.map { ($0, CallStanding(epoch: Epoch(value: 1), isBanned: false)) })
 
@@ -104,7 +105,9 @@ extension CallRules {
         #expect(rules.phase(ids[0], alice, bob) == "ringing")
         #expect(rules.phase(ids[1], alice, bob) == "busy")
         let live = rules.book.call(UUIDText(ids[0])!, between: alice, and: bob)!.wakeID
-        #expect(rules.lines.after.mapValues(\.call) == [alice: live, bob: live])
+        let (caller, callee) = isLowerFirst ? (alice, bob) : (bob, alice)
+        #expect(rules.lines.after.mapValues(\.call) == [caller: live])
+        #expect(rules.lines.rings == [callee: live])
     }
 
     @Test func anIDIsOneWithoutRegardToCase() throws {
@@ -122,7 +125,7 @@ extension CallRules {
         #expect(rules.phase(ids[1], carol, alice) == "busy")
         #expect(rules.hear(try frame(CallEnd.definition, ids[0], bob, alice)) == "done")
         #expect(rules.phase(ids[0], alice, bob) == "declined")
-        #expect(rules.lines.after.isEmpty)
+        #expect(rules.lines.after.isEmpty && rules.lines.rings.isEmpty)
         let third = "00000000-0000-4000-8000-000000000003"
         #expect(rules.hear(try frame(CallInitiate.definition, third, carol, alice)) == "done")
         #expect(rules.phase(third, carol, alice) == "ringing")
@@ -167,8 +170,6 @@ extension CallRules {
         var rules = rules()
         #expect(rules.hear(try frame(CallInitiate.definition, ids[0], alice, bob)) == "done")
         let wakeID = rules.book.call(UUIDText(ids[0])!, between: alice, and: bob)!.wakeID
-        rules.lineLost(wakeID)
-        #expect(rules.phase(ids[0], alice, bob) == "ringing")
         #expect(rules.hear(try frame(CallAnswer.definition, ids[0], bob, alice)) == "done")
         rules.lineLost(wakeID)
         rules.lineLost(wakeID)
@@ -178,6 +179,75 @@ extension CallRules {
         #expect(ends.map(\.side) == [.caller, .callee])
         #expect(rules.lines.after.isEmpty)
         #expect(rules.hear(try frame(CallICECandidate.definition, ids[0], alice, bob)) == "NOT_FOUND")
+    }
+
+    /// Contract §13a: otherwise whoever rings somebody keeps that person from calling.
+    @Test func whoIsRungCallsOutAndTheRingingCallGoesOn() throws {
+        var rules = rules()
+        #expect(rules.hear(try frame(CallInitiate.definition, ids[0], alice, bob)) == "done")
+        #expect(rules.hear(try frame(CallInitiate.definition, ids[1], bob, carol)) == "done")
+        #expect(rules.phase(ids[0], alice, bob) == "ringing")
+        #expect(rules.phase(ids[1], bob, carol) == "ringing")
+        // For third callers bob is busy as before, also when his own call is over.
+        let third = "00000000-0000-4000-8000-000000000003"
+        let fourth = "00000000-0000-4000-8000-000000000004"
+        #expect(rules.hear(try frame(CallInitiate.definition, third, dave, bob)) == "done")
+        #expect(rules.phase(third, dave, bob) == "busy")
+        #expect(rules.hear(try frame(CallEnd.definition, ids[1], bob, carol)) == "done")
+        #expect(rules.hear(try frame(CallInitiate.definition, fourth, dave, bob)) == "done")
+        #expect(rules.phase(fourth, dave, bob) == "busy")
+        #expect(rules.hear(try frame(CallAnswer.definition, ids[0], bob, alice)) == "done")
+        #expect(rules.phase(ids[0], alice, bob) == "answered")
+        #expect(Set(rules.lines.after.keys) == [alice, bob] && rules.lines.rings.isEmpty)
+    }
+
+    /// One device: who takes a call has left the one it began or talked in.
+    @Test(arguments: [false, true]) func whoAnswersLeavesTheCallItBegan(isAnswered: Bool) throws {
+        var rules = rules()
+        #expect(rules.hear(try frame(CallInitiate.definition, ids[0], alice, bob)) == "done")
+        #expect(rules.hear(try frame(CallInitiate.definition, ids[1], bob, carol)) == "done")
+        if isAnswered { #expect(rules.hear(try frame(CallAnswer.definition, ids[1], carol, bob)) == "done") }
+        #expect(rules.phase(ids[0], alice, bob) == "ringing")
+        #expect(rules.hear(try frame(CallAnswer.definition, ids[0], bob, alice)) == "done")
+        #expect(rules.phase(ids[0], alice, bob) == "answered")
+        #expect(rules.phase(ids[1], bob, carol) == (isAnswered ? "ended" : "cancelled"))
+        let left = try #require(rules.book.call(UUIDText(ids[1])!, between: bob, and: carol))
+        #expect(Set(left.parcels.filter { $0.kind == .end }.map(\.side)) == [.caller, .callee])
+        #expect(Set(rules.lines.after.keys) == [alice, bob] && rules.lines.rings.isEmpty)
+    }
+
+    /// What rings for a caller goes on also when the caller's own call is answered.
+    @Test func anAnswerEndsNothingThatRingsForTheCaller() throws {
+        var rules = rules()
+        #expect(rules.hear(try frame(CallInitiate.definition, ids[0], alice, bob)) == "done")
+        try rules.talk(ids[1], bob, carol)
+        #expect(rules.phase(ids[0], alice, bob) == "ringing")
+    }
+
+    /// Of two calls that cross the lower lives, also when its callee is rung by somebody else.
+    @Test func theLowerOfTwoCallsLivesBesideOneThatRings() throws {
+        var rules = rules()
+        let ring = "00000000-0000-4000-8000-000000000003"
+        #expect(rules.hear(try frame(CallInitiate.definition, ring, alice, bob)) == "done")
+        #expect(rules.hear(try frame(CallInitiate.definition, ids[1], bob, carol)) == "done")
+        #expect(rules.hear(try frame(CallInitiate.definition, ids[0], carol, bob)) == "done")
+        #expect(rules.phase(ids[1], bob, carol) == "busy")
+        #expect(rules.phase(ids[0], carol, bob) == "ringing")
+        #expect(rules.phase(ring, alice, bob) == "ringing")
+        #expect(rules.hear(try frame(CallAnswer.definition, ids[0], bob, carol)) == "done")
+        #expect(rules.phase(ids[0], carol, bob) == "answered")
+    }
+
+    /// Who cannot begin a call ends none by trying.
+    @Test func aCallThatCannotBeginEndsNoneThatItCrosses() throws {
+        var rules = rules()
+        #expect(rules.hear(try frame(CallInitiate.definition, ids[1], alice, bob)) == "done")
+        let own = "00000000-0000-4000-8000-000000000003"
+        #expect(rules.hear(try frame(CallInitiate.definition, own, bob, carol)) == "done")
+        #expect(rules.hear(try frame(CallInitiate.definition, ids[0], bob, alice)) == "done")
+        #expect(rules.phase(ids[0], alice, bob) == "busy")
+        #expect(rules.phase(ids[1], alice, bob) == "ringing")
+        #expect(rules.phase(own, bob, carol) == "ringing")
     }
 
     @Test func aBatchCanBeTakenBack() throws {
@@ -192,7 +262,8 @@ extension CallRules {
         #expect(book.call(UUIDText(ids[0])!, between: alice, and: bob) == nil)
     }
 
-    /// Everybody calls everybody, in whatever order: nobody is in two calls, and lines belong to calls that live, which hold both.
+    /// Everybody calls everybody, in whatever order: nobody is in two calls beside one that rings, and each call that lives holds
+    /// a line or a ring of both.
     @Test(arguments: UInt64(0)..<200) func nobodyIsInTwoCalls(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         let calls = (0..<6).map { index in
@@ -213,18 +284,18 @@ extension CallRules {
                 .randomElement(using: &random)!
             _ = rules.hear(try frame(kind, call.id, from, to, timestamp: now, receivedAt: now))
             book = rules.book
-            lines = Lines(rules.lines.after)
+            lines = Lines(rules.lines.after, rings: rules.lines.rings)
             book.commit()
             for identity in people {
                 let live = book.calls(of: identity).filter { !$0.isOver }
-                #expect(live.count <= 1)
-                for call in live { #expect(lines.after[identity]?.call == call.wakeID) }
+                let rung = live.filter { $0.isRinging && $0.callee == identity }
+                #expect(live.count - rung.count <= 1 && live.count <= 2)
             }
-            for (identity, line) in lines.after {
-                let call = try #require(book[line.call])
-                #expect(!call.isOver)
-                #expect(call.side(of: identity) != nil)
-            }
+            var held: [UUIDText: Set<WhisperID>] = [:]
+            for (identity, line) in lines.after { held[line.call, default: []].insert(identity) }
+            for (identity, call) in lines.rings { held[call, default: []].insert(identity) }
+            let live = book.all.filter { !$0.isOver }
+            #expect(held == Dictionary(uniqueKeysWithValues: live.map { ($0.wakeID, [$0.caller, $0.callee]) }))
         }
     }
 }
@@ -242,14 +313,28 @@ extension CallRules {
         lines.release(self.one)
         #expect(lines.take(self.other, caller: carol, callee: bob, at: start) == true)
         #expect(lines.changes.removed.isEmpty)
-        #expect(Set(lines.changes.added.map(\.identity)) == [bob, carol])
+        #expect(lines.changes.added.map(\.identity) == [carol])
+        #expect(lines.ringChanges.added.map(\.identity) == [bob])
+    }
+
+    @Test func aRingKeepsOthersAwayAndItsOwnerFree() {
+        var lines = Lines()
+        let third = UUIDText.random()
+        #expect(lines.take(self.one, caller: alice, callee: bob, at: start) == true)
+        #expect(lines.take(self.other, caller: bob, callee: carol, at: start) == true)
+        #expect(lines.take(third, caller: dave, callee: bob, at: start) == false)
+        #expect(lines.take(third, caller: bob, callee: dave, at: start) == false)
+        // Who answers takes the line from the call that had it.
+        #expect(lines.answer(self.one, caller: alice, callee: bob, at: start) == self.other)
+        #expect(lines.after.mapValues(\.call) == [alice: self.one, bob: self.one])
+        #expect(lines.rings == [carol: self.other])
     }
 
     /// Whose phone died in a call can be called again: at once by starting anew, or when it has been away for long.
     @Test func anAnsweredCallDoesNotHoldALineForever() {
         var lines = Lines()
         #expect(lines.take(self.one, caller: alice, callee: bob, at: start) == true)
-        lines.answer(self.one, at: start)
+        #expect(lines.answer(self.one, caller: alice, callee: bob, at: start) == nil)
         lines = Lines(lines.after)
         let later = start + CallLimits.lineLostAfter
         #expect(lines.take(self.other, caller: carol, callee: bob, at: later) == false)

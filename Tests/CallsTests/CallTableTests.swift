@@ -38,6 +38,43 @@ import Testing
         }
     }
 
+    @Test func aRingIsTakenOnceAndGoesWithItsCall() async throws {
+        let (one, other) = (Self.call(.ringing(reachedAt: nil)), Self.call(.ringing(reachedAt: nil)))
+        let calls = [one.wakeID, other.wakeID]
+        try await Self.run { connection in
+            let rows = try await connection.pipeline([
+                LineTable.addRings([(Self.bob, one.wakeID)]), LineTable.addRings([(Self.bob, other.wakeID)]),
+                LineTable.add([(Self.alice, Self.line(one))]), LineTable.whole(among: calls),
+                LineTable.lock([Self.alice, Self.bob]), LineTable.lockRings([Self.alice, Self.bob]),
+            ])
+            #expect(rows[0].affected == 1 && rows[1].affected == 0)
+            #expect(try LineTable.whole(rows[3]) == [one.wakeID])
+            let lines = try LineTable.lines(rows[4], rings: rows[5], notedSince: Self.now)
+            #expect(lines.after == [Self.alice: Self.line(one)] && lines.rings == [Self.bob: one.wakeID])
+            let gone = try await connection.pipeline(LineTable.release(calls) + [LineTable.whole(among: calls)])
+            #expect(gone.map(\.affected) == [1, 1, 0])
+        }
+    }
+
+    /// Whichever process asks first; and the database's clock says when a key goes.
+    @Test func allProcessesHaveOneKeyOfAPeriod() async throws {
+        let life = Duration.seconds(43_200)
+        let period = RelayPeriod(at: .now, life: life)
+        let past = RelayPeriod(at: .now + .seconds(-3 * 3_600), life: life)
+        try await Self.run { connection in
+            var keys: [[UInt8]] = []
+            for _ in 1...2 {
+                _ = try await connection.query(RelayKeyTable.make(for: period.startsAt))
+                keys += try await connection.query(RelayKeyTable.key(for: period.startsAt)).map { row throws(StoreError) in try row.decode(0) }
+            }
+            #expect(keys.count == 2 && keys[0] == keys[1] && keys[0].count == RelayKeyTable.keyBytes)
+            _ = try await connection.query(RelayKeyTable.make(for: past.startsAt))
+            #expect(try await connection.query(RelayKeyTable.sweep).affected == 1)
+            #expect(try await connection.query(RelayKeyTable.key(for: past.startsAt)).isEmpty)
+            #expect(try await connection.query(RelayKeyTable.key(for: period.startsAt)).count == 1)
+        }
+    }
+
     /// With a candidate and an end that its callee has not got.
     private static func call(_ phase: CallMachine.Phase) -> CallMachine {
         CallMachine(

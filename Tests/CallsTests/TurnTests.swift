@@ -26,6 +26,53 @@ import Testing
     }
 }
 
+@Suite struct RelayPeriodTests {
+    private let alice = WhisperID("WSP-JBPU-D452-TLT4")!
+    private let bob = WhisperID("WSP-7NUF-DNEU-IGIL")!
+    private let noon = Timestamp(milliseconds: 1_730_030_400_000)
+    private let life = Duration.seconds(43_200)
+
+    private func username(_ identity: WhisperID, at now: Timestamp, key: UInt8 = 1) -> String {
+        let period = RelayPeriod(at: now, life: self.life)
+        let pseudonym = period.pseudonym(of: identity, key: Array(repeating: key, count: 32))
+        return TurnCredentials(secret: Secret("north"), pseudonym: pseudonym, expiresAt: period.expiresAt).username
+    }
+
+    @Test func anIdentityHasOneUserNameInAnHour() {
+        let last = self.noon + .milliseconds(3_599_999)
+        #expect(self.username(self.alice, at: self.noon) == self.username(self.alice, at: last))
+        #expect(self.username(self.alice, at: self.noon) != self.username(self.bob, at: self.noon))
+    }
+
+    /// Neither by the next hour's name, nor by who knows what relays know.
+    @Test func userNamesAreNotLinked() throws {
+        let names = [
+            self.username(self.alice, at: self.noon), self.username(self.alice, at: self.noon + .seconds(3_600)),
+            self.username(self.alice, at: self.noon, key: 2),
+        ]
+        let pseudonyms = Set(names.compactMap { $0.split(separator: ":").last })
+        #expect(pseudonyms.count == 3)
+        #expect(pseudonyms.allSatisfy { $0.count == 2 * TurnCredentials.pseudonymBytes })
+    }
+
+    @Test func credentialsLastForElevenToTwelveHours() {
+        for (seconds, left) in [(0, 43_200), (1, 43_199), (3_599, 39_601), (3_600, 43_200)] as [(Int64, Int64)] {
+            let now = self.noon + .seconds(seconds)
+            #expect(RelayPeriod(at: now, life: self.life).remaining(at: now) == .seconds(left))
+        }
+    }
+
+    @Test(arguments: [1, 5, 12, 60, 86_400] as [Int64]) func shorterLivesHaveShorterPeriods(seconds: Int64) {
+        for offset in [0, 1, 499, 3_599_999] as [Int64] {
+            let now = self.noon + .milliseconds(offset)
+            let period = RelayPeriod(at: now, life: .seconds(seconds))
+            let left = period.remaining(at: now)
+            #expect(period.startsAt <= now && now < period.expiresAt)
+            #expect(.seconds(max(1, seconds * 11 / 12)) <= left && left <= .seconds(seconds))
+        }
+    }
+}
+
 /// The deployment's configuration on a real coturn. What differs is its address, its ports and its secret; and, where a
 /// test says so, that it may relay to this machine.
 @Suite(.serialized) struct CoturnTests {
@@ -48,14 +95,17 @@ import Testing
     }
 
     /// Coturn's own client: allocates, binds a channel to a peer, and sends five packets through the relay to itself.
+    /// - Parameter clients: at once, each with an allocation of its own, and one for its peer.
     /// - Returns: what it says.
     private func use(
         _ relay: CoturnServer, lastingFor life: Duration = .seconds(60), secret: String = Self.secret, peer: [String] = ["-y"],
-        patience: Int = 20
+        patience: Int = 20, pseudonym: [UInt8] = [1, 2, 3], clients: Int = 1
     ) async throws -> String {
         let credentials = TurnCredentials(
-            secret: Secret(secret), pseudonym: [1, 2, 3], expiresAt: .now + life)
-        let arguments = ["-u", credentials.username, "-w", credentials.credential, "-p", "\(relay.port)", "-c", "-n", "5", "-m", "1"]
+            secret: Secret(secret), pseudonym: pseudonym, expiresAt: .now + life)
+        let arguments = [
+            "-u", credentials.username, "-w", credentials.credential, "-p", "\(relay.port)", "-c", "-n", "5", "-m", "\(clients)",
+        ]
         // When it is refused it tries again for long.
         return try await Command(
             "/bin/sh", ["-c", "timeout \(patience) /usr/bin/turnutils_uclient \"$@\" 2>&1; true", "sh"] + arguments + peer + ["127.0.0.1"]
@@ -73,6 +123,16 @@ import Testing
                 #expect(refused.contains("Cannot complete Allocation"), "\(refused)")
                 #expect(!refused.contains("tot_recv_msgs"))
             }
+        }
+    }
+
+    /// By the pseudonym in the user name: so it has to be the same in each answer of an hour.
+    @Test func anIdentitysAllocationsAreCounted() async throws {
+        try await self.withRelay(allowsLoopback: true) { relay in
+            let greedy = try await self.use(relay, patience: 5, pseudonym: [1], clients: 20)
+            #expect(greedy.contains("486 (Allocation Quota Reached)"), "\(greedy)")
+            let other = try await self.use(relay, pseudonym: [2])
+            #expect(other.contains("tot_send_msgs=10, tot_recv_msgs=10"), "\(other)")
         }
     }
 

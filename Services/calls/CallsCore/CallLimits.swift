@@ -41,6 +41,10 @@ package enum CallLimits {
     package static let lineSeenInterval = Duration.seconds(20)
     /// An answered call in which nobody has said anything for this long keeps no candidates: who changes networks is back by then.
     package static let quietAfter = Duration.seconds(60)
+    /// How long an identity gets the same credentials for relays at most (contract §13a: an hour).
+    package static let relayPeriodMax = Duration.seconds(3_600)
+    /// How long after its period began the key of the period's pseudonyms goes. Longer than a period, for clocks that differ.
+    package static let relayKeyLife = Duration.seconds(2 * 3_600)
     /// How long keys of a refused call linger in Redis.
     package static let engagedMin = Duration.seconds(60)
     /// Calls named in one answer to "is it still ringing?".

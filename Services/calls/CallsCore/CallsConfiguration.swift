@@ -8,11 +8,17 @@ package struct CallsConfiguration: Sendable {
     package var turn: TurnConfiguration
     /// Of HTTP.
     package var rates: RateTable
+    /// Whose `X-Forwarded-For` is believed.
+    package var trustedProxies: Set<NetworkAddress>
 
-    package init(ringTime: Duration = Limits.callRingTime, turn: TurnConfiguration, rates: RateTable = RateTable()) {
+    package init(
+        ringTime: Duration = Limits.callRingTime, turn: TurnConfiguration, rates: RateTable = RateTable(),
+        trustedProxies: Set<NetworkAddress> = []
+    ) {
         self.ringTime = ringTime
         self.turn = turn
         self.rates = rates
+        self.trustedProxies = trustedProxies
     }
 }
 

@@ -2,4 +2,9 @@ package import Store
 
 /// The tables of calls. Needs auth's to exist.
 package let callsMigrator = Migrator(
-    schema: "calls", migrations: [Migration(version: 1, name: "calls", sql: PackageResources._01_calls_sql)])
+    schema: "calls",
+    migrations: [
+        Migration(version: 1, name: "calls", sql: PackageResources._01_calls_sql),
+        Migration(version: 2, name: "rings", sql: PackageResources._02_rings_sql),
+        Migration(version: 3, name: "relay keys", sql: PackageResources._03_relay_keys_sql),
+    ])

@@ -8,6 +8,7 @@ struct CallsSettings: ServiceSettings {
     let redis = RedisSettings()
     let postgres = PostgresSettings()
     let rates = RateSettings()
+    let proxies = ProxySettings()
     let ringTime = Setting("call.ring.seconds", .seconds(in: 1...120), default: "45", "How long a call rings.")
     let turnURLs = Setting(
         "turn.urls",
@@ -25,6 +26,6 @@ extension Settings<CallsSettings> {
         CallsConfiguration(
             ringTime: try self.ringTime,
             turn: TurnConfiguration(urls: try self.turnURLs, secret: try self.turnSecret, ttl: try self.turnTTL),
-            rates: try self.rates.table())
+            rates: try self.rates.table(), trustedProxies: try self.proxies.addresses())
     }
 }

@@ -22,7 +22,8 @@ await runService("calls", CallsSettings()) { context in
         configuration: configuration, bus: bus, store: PostgresConnection(store, logger: context.logger),
         logger: context.logger)
     let routes = RingingRoutes(
-        pool: pool, bus: bus, rates: configuration.rates, logger: context.logger)
+        pool: pool, bus: bus, rates: configuration.rates, trustedProxies: configuration.trustedProxies,
+        logger: context.logger)
     return Composition(
         parts: [
             Part("bus", close: bus.close), Part("store", close: pool.close),

@@ -58,6 +58,16 @@ struct CallBatch {
         self.frames.map(\.call).filter { $0.type == CallInitiate.definition.type }
     }
 
+    var asksForRelays: Bool {
+        self.steps.contains { if case .turn = $0 { true } else { false } }
+    }
+
+    /// Whose lines may change: of those who begin a call or answer one, and of the others in it.
+    var partiesOfNewCalls: [WhisperID] {
+        let types = [CallInitiate.definition.type, CallAnswer.definition.type]
+        return Set(self.frames.map(\.call).filter { types.contains($0.type) }.flatMap { [$0.from, $0.to] }).sorted()
+    }
+
     /// Everybody whose standing matters.
     var identities: [WhisperID] {
         var identities = Set(self.frames.map(\.caller.identity))

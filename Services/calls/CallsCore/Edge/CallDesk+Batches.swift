@@ -9,6 +9,7 @@ extension CallDesk {
     func handle(_ batch: CallBatch) async throws {
         let looked = try await self.lookForSides(batch)
         self.silentNodes.subtract(looked.silent)
+        if batch.asksForRelays { try await self.renewRelayKey() }
         let start = ContinuousClock.now
         var outcome = try await self.transacted(batch, looked)
         let changes = self.book.changes
@@ -85,19 +86,20 @@ extension CallDesk {
             if !writes.statements.isEmpty { _ = try await self.store.pipeline(writes.statements) }
             return outcome
         }
-        let beginners = Set(batch.beginnings.flatMap { [$0.from, $0.to] }).sorted()
+        let parties = batch.partiesOfNewCalls
         return try await self.store.transaction { transaction throws(StoreError) in
             var questions = [IdentityView.standings(of: identities)]
-            if !beginners.isEmpty { questions.append(LineTable.lock(beginners)) }
+            if !parties.isEmpty { questions += [LineTable.lock(parties), LineTable.lockRings(parties)] }
             let rows = try await transaction.pipeline(questions)
-            let lines = beginners.isEmpty ? Lines() : try LineTable.lines(rows[1], notedSince: self.notedSince)
+            let lines =
+                parties.isEmpty ? Lines() : try LineTable.lines(rows[1], rings: rows[2], notedSince: self.notedSince)
             let (outcome, after) = self.apply(
                 batch, looked, lines: lines, standings: try IdentityView.standings(rows[0]))
             let writes = self.writes(after)
             if !writes.statements.isEmpty {
                 let results = try await transaction.pipeline(writes.statements)
-                // Somebody else has taken one of the lines since they were read: everything is decided anew.
-                if let place = writes.taking, results[place].affected < writes.taken { throw .conflict }
+                // Somebody else has taken a line or a ring since they were read: everything is decided anew.
+                for (place, count) in writes.taking where results[place].affected < count { throw .conflict }
             }
             return outcome
         }
@@ -122,7 +124,7 @@ extension CallDesk {
                 self.silentSince[frame.leg.node] = nil
                 if let answer = rules.received(frame, wakeID: .random()) { outcome.answers.append((address, answer)) }
             case .turn(let caller, let address):
-                outcome.answers.append((address, rules.judge(caller) ?? self.turnCredentials()))
+                outcome.answers.append((address, rules.judge(caller) ?? self.turnCredentials(for: caller.identity)))
             case .bound(let connection):
                 rules.bound(
                     connection.identity, on: CallLeg(node: connection.node, connection: connection.connection))
@@ -136,34 +138,52 @@ extension CallDesk {
 
     private struct Writes {
         var statements: [SQL] = []
-        /// Where among them lines are taken, and how many.
-        var taking: Int?
-        var taken = 0
+        /// Where among them lines and rings are taken, and how many.
+        var taking: [(place: Int, count: Int)] = []
     }
 
     private func writes(_ lines: Lines) -> Writes {
         let changes = self.book.changes
         var writes = Writes()
         let over = changes.filter { $0.after?.isOver ?? true && $0.before?.isOver == false }.map(\.wakeID)
-        if !over.isEmpty { writes.statements.append(LineTable.release(over)) }
-        let answered = changes.filter { $0.before?.isRinging == true && $0.after?.isAnswered == true }.map(\.wakeID)
-        if !answered.isEmpty { writes.statements.append(LineTable.answer(answered, at: self.now)) }
+        if !over.isEmpty { writes.statements += LineTable.release(over) }
         let (removed, added) = lines.changes
         if !removed.isEmpty { writes.statements.append(LineTable.remove(removed)) }
         if !added.isEmpty {
-            writes.taking = writes.statements.count
-            writes.taken = added.count
+            writes.taking.append((writes.statements.count, added.count))
             writes.statements.append(LineTable.add(added))
+        }
+        let (silenced, rung) = lines.ringChanges
+        if !silenced.isEmpty { writes.statements.append(LineTable.removeRings(silenced)) }
+        if !rung.isEmpty {
+            writes.taking.append((writes.statements.count, rung.count))
+            writes.statements.append(LineTable.addRings(rung))
         }
         writes.statements += CallTable.write(changes)
         return writes
     }
 
-    private func turnCredentials() -> Answer {
+    /// Reads the key of the present period's pseudonyms, or makes it. Once in a period.
+    private func renewRelayKey() async throws(StoreError) {
+        let period = RelayPeriod(at: self.now, life: self.configuration.turn.ttl)
+        guard self.relayKey?.period != period else { return }
+        // One after the other: who has not made the key sees it only in a later snapshot.
+        _ = try await self.store.query(RelayKeyTable.sweep)
+        _ = try await self.store.query(RelayKeyTable.make(for: period.startsAt))
+        guard var row = try await self.store.query(RelayKeyTable.key(for: period.startsAt)).first else { return }
+        self.relayKey = (period, try row.next())
+    }
+
+    private func turnCredentials(for identity: WhisperID) -> Answer {
+        guard let (period, key) = self.relayKey else {
+            return .refused(Refusal(.internalError, "no relay can be named now; safe to retry"))
+        }
         let turn = self.configuration.turn
         let credentials = TurnCredentials(
-            secret: turn.secret, pseudonym: randomBytes(TurnCredentials.pseudonymBytes), expiresAt: self.now + turn.ttl)
-        return .reply(type: "turn_credentials", payload: credentials.payload(urls: turn.urls, ttl: turn.ttl))
+            secret: turn.secret, pseudonym: period.pseudonym(of: identity, key: key), expiresAt: period.expiresAt)
+        return .reply(
+            type: "turn_credentials",
+            payload: credentials.payload(urls: turn.urls, ttl: period.remaining(at: self.now)))
     }
 
     // MARK: After the commit
@@ -231,14 +251,16 @@ extension CallDesk {
     func showInRedis(_ call: CallMachine) {
         var life = CallLimits.engagedMin
         for side in CallSide.allCases {
-            let isRingingHere = call.isRinging && side == .callee
             let identity = call.identity(of: side)
+            // Who is rung may have begun a call in the same share.
+            var ringing: UUIDText?
             // As long as the longest of the identity's calls in this share.
             for other in self.book.calls(of: identity) where other.share == call.share {
                 life = max(life, .milliseconds(other.forgetAt.milliseconds - self.now.milliseconds))
+                if other.isRinging, other.callee == identity { ringing = other.callID }
             }
             self.bus.setSoon(
-                Keyspace.engaged(identity, in: call.share), to: isRingingHere ? call.callID.encoded() : [1], for: life)
+                Keyspace.engaged(identity, in: call.share), to: ringing.map { $0.encoded() } ?? [1], for: life)
         }
         guard call.isRinging else { return }
         let ringing = RingingCall(
@@ -265,10 +287,6 @@ extension CallDesk {
 }
 
 extension CallMachine {
-    var isAnswered: Bool {
-        if case .answered = self.phase { true } else { false }
-    }
-
     var reachedAt: Timestamp? {
         if case .ringing(let reachedAt) = self.phase { reachedAt } else { nil }
     }

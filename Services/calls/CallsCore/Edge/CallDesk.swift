@@ -23,8 +23,10 @@ package actor CallDesk {
     var book = CallBook()
     /// Nodes that did not hear a Notice since the last batch.
     var silentNodes: Set<NodeID> = []
-    /// Answered calls that had lost a line when somebody last looked.
+    /// Calls that had lost a line when somebody last looked.
     var lineless: Set<UUIDText> = []
+    /// Of the latest period in which somebody asked for relays.
+    var relayKey: (period: RelayPeriod, key: [UInt8])?
     /// Wake-ups that the bus did not take.
     var owedWakes: [Wake] = []
     /// When nodes did not hear a Notice: for a while their connections count as gone, whatever presence says.
@@ -36,6 +38,9 @@ package actor CallDesk {
     private var seenAt: Int64 = 0
     /// Since then Redis and Postgres have been there, to note who is connected.
     var notedSince: Timestamp = .now
+    /// By the database's clock, asked at each look: calls end and are forgotten by it (contract §13a, Time). One that is taken
+    /// over must not look old because the clock of the process that has it now is another.
+    private var time = ToldTime(.now)
     private let canary: Canary
     /// Above 0: Jobs are taken one at a time.
     private var carefulReadsLeft = 0
@@ -52,7 +57,7 @@ package actor CallDesk {
         self.canary = Canary(self.process)
     }
 
-    nonisolated var now: Timestamp { .now }
+    var now: Timestamp { self.time.now }
 
     // MARK: Life
 
@@ -90,7 +95,8 @@ package actor CallDesk {
 
     private func join() async throws(StoreError) {
         try await self.store.connect()
-        _ = try await self.store.query(self.leases.join)
+        let answers = try await self.store.pipeline([self.leases.join, Self.timeQuestion])
+        self.time = ToldTime(try answers[1][0].decode(0))
         self.notedSince = self.now
         self.lookedAt = 0
     }
@@ -169,6 +175,8 @@ package actor CallDesk {
         guard now - self.lookedAt >= CallLimits.leaseInterval.milliseconds else { return }
         self.lookedAt = now
         try await self.lookAtLeases()
+        // The database's clock may have been set.
+        self.lookedAt = self.now.milliseconds
         try await self.lookAtCanary()
         await self.measureStreams()
         self.shouldLocate = true
@@ -179,13 +187,17 @@ package actor CallDesk {
     }
 
     private func lookAtLeases() async throws {
-        let standing = try self.leases.standing(try await self.store.query(self.leases.all))
+        let answers = try await self.store.pipeline([self.leases.all, Self.timeQuestion])
+        self.time = ToldTime(try answers[1][0].decode(0))
+        let standing = try self.leases.standing(answers[0])
         if standing.members > 1 { _ = try await self.store.query(self.leases.endFrozen) }
         let decision = self.leases.decide(standing)
         if !decision.giveUp.isEmpty { try await self.giveUp(decision.giveUp.compactMap { CallShare($0) }) }
         if !decision.take.isEmpty { try await self.take(decision.take) }
         self.metrics.sharesLeased.set(self.owned.count)
     }
+
+    private static let timeQuestion: SQL = "SELECT clock_timestamp()"
 
     private func take(_ indices: [Int]) async throws {
         var shares: [CallShare] = []
@@ -237,15 +249,15 @@ package actor CallDesk {
         self.metrics.busDepth.set(depths.reduce(0, +))
     }
 
-    /// Notes who of those in answered calls is connected: a line whose owner is away for long becomes free. And which of these calls have
+    /// Notes who of those in answered calls is connected: a line whose owner is away for long becomes free. And which calls have
     /// lost a line, to a call that may be another process's: the next batch ends them.
     private func noteWhoIsSeen() async throws {
-        let calls = self.book.all.filter { $0.isAnswered }
         self.lineless = []
-        guard !calls.isEmpty else { return }
-        let wakeIDs = calls.map(\.wakeID)
+        let wakeIDs = self.book.all.filter { !$0.isOver }.map(\.wakeID)
+        guard !wakeIDs.isEmpty else { return }
         let whole = try LineTable.whole(try await self.store.query(LineTable.whole(among: wakeIDs)))
         self.lineless = Set(wakeIDs).subtracting(whole)
+        let calls = self.book.all.filter { $0.isAnswered }
         let identities = calls.flatMap { [$0.caller, $0.callee] }
         let present = try await self.legs(of: identities)
         let seen = identities.filter { present[$0] != nil }

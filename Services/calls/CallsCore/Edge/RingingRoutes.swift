@@ -1,6 +1,6 @@
 package import Bus
 package import Contract
-import HTTPAccess
+package import HTTPAccess
 package import Hummingbird
 package import Logging
 package import Store
@@ -14,17 +14,18 @@ package struct RingingRoutes: Sendable {
     private let logger: Logger
     private let errors = ErrorMetrics()
 
-    package init(pool: PostgresPool, bus: any Bus, rates: RateTable, logger: Logger) {
-        self.sessions = HTTPSessions(pool: pool, bus: bus, rates: rates, logger: logger)
+    package init(pool: PostgresPool, bus: any Bus, rates: RateTable, trustedProxies: Set<NetworkAddress>, logger: Logger) {
+        self.sessions = HTTPSessions(
+            pool: pool, bus: bus, rates: rates, trustedProxies: trustedProxies, logger: logger)
         self.pool = pool
         self.keys = bus
         self.logger = logger
     }
 
-    package func add(to router: Router<BasicRequestContext>) {
-        router.get("calls/ringing") { request, _ in
+    package func add(to router: Router<ClientContext>) {
+        router.get("calls/ringing") { request, context in
             do throws(HTTPRefusal) {
-                return try await self.ringing(request)
+                return try await self.ringing(request, context.peer)
             } catch {
                 self.errors.answered(error.code)
                 throw error
@@ -32,8 +33,8 @@ package struct RingingRoutes: Sendable {
         }
     }
 
-    private func ringing(_ request: Request) async throws(HTTPRefusal) -> Response {
-        let identity = try await self.sessions.session(of: request, within: Rates.ringing).caller.identity
+    private func ringing(_ request: Request, _ peer: NetworkAddress?) async throws(HTTPRefusal) -> Response {
+        let identity = try await self.sessions.session(of: request, from: peer, within: Rates.ringing).caller.identity
         do throws(StoreError) {
             return self.response(try await self.calls(for: identity))
         } catch {
@@ -44,10 +45,9 @@ package struct RingingRoutes: Sendable {
 
     /// What Redis shows, or else Postgres: nothing there proves nothing.
     private func calls(for identity: WhisperID) async throws(StoreError) -> [RingingCall] {
-        let now = Timestamp.now
-        if let call = await self.shown(to: identity), call.ringsUntil > now { return [call] }
+        if let call = await self.shown(to: identity), call.ringsUntil > .now { return [call] }
         return try CallTable.ringing(
-            try await self.pool.query(CallTable.ringing(for: identity, at: now)), for: identity)
+            try await self.pool.query(CallTable.ringing(for: identity, at: .now)), for: identity)
     }
 
     private func shown(to identity: WhisperID) async -> RingingCall? {

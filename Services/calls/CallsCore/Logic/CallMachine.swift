@@ -102,6 +102,10 @@ package struct CallMachine: Equatable, Sendable {
         if case .ringing = self.phase { true } else { false }
     }
 
+    package var isAnswered: Bool {
+        if case .answered = self.phase { true } else { false }
+    }
+
     package var isOver: Bool {
         if case .ended = self.phase { true } else { false }
     }
@@ -237,10 +241,14 @@ package struct CallMachine: Equatable, Sendable {
     }
 
     /// It has lost a line: one of the two is in another call, or was away for long and has been called since. Nobody else would end
-    /// it, and who has left many such calls would fill memory and tables.
+    /// it, and who has left many such calls would fill memory and tables. A call that rings loses its caller's line when the
+    /// caller answers another call.
     package mutating func lineLost(at now: Timestamp) {
-        guard case .answered = self.phase else { return }
-        self.endByServer(.ended, tellingCallee: true, at: now)
+        switch self.phase {
+        case .ringing: self.endByServer(.cancelled, tellingCallee: true, at: now)
+        case .answered: self.endByServer(.ended, tellingCallee: true, at: now)
+        case .ended: break
+        }
     }
 
     /// Time passes.

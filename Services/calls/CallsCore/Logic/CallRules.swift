@@ -93,11 +93,23 @@ package struct CallRules: Sendable {
             callID: frame.call.callID, wakeID: wakeID, caller: frame.call.from, callee: frame.call.to,
             isVideo: frame.call.isVideo, payload: frame.call.relayed(), ringTime: self.ringTime, at: self.time)
         call.asked(frame.requestID, on: frame.leg, at: self.time)
-        self.yield(to: call)
-        if self.lines.take(wakeID, caller: call.caller, callee: call.callee, at: self.time) {
+        let crossed = self.crossed(by: call)
+        var lines = self.lines
+        for other in crossed { lines.release(other.wakeID) }
+        if lines.take(
+            wakeID, caller: call.caller, callee: call.callee, crosses: !crossed.isEmpty, at: self.time)
+        {
+            self.lines = lines
             call.located(.callee, on: self.legs[call.callee])
-            // Both lines are the new call's. An older one that belongs to another process ends when that looks for its lines.
-            for other in self.book.calls(of: call.caller) + self.book.calls(of: call.callee) { self.lineLost(other.wakeID) }
+            for var other in crossed {
+                other.busy(tellingCallee: true, at: self.time)
+                self.put(other)
+            }
+            // Neither has the line of an answered call any more. One that belongs to another process ends when that looks for its
+            // lines. What rings for the caller goes on (contract §13a).
+            for other in self.book.calls(of: call.caller) + self.book.calls(of: call.callee) where other.isAnswered {
+                self.lineLost(other.wakeID)
+            }
         } else {
             call.busy(tellingCallee: false, at: self.time)
         }
@@ -105,18 +117,16 @@ package struct CallRules: Sendable {
         return .done
     }
 
-    /// Two calls cross: the lower id lives (contract §7). Ends the other one if that is the one that rings already.
-    private mutating func yield(to call: CallMachine) {
-        for var other in self.book.calls(of: call.callee)
-        where other.caller == call.callee && other.callee == call.caller && other.isRinging
-            && (call.callID.high, call.callID.low) < (other.callID.high, other.callID.low)
-        {
-            other.busy(tellingCallee: true, at: self.time)
-            self.put(other)
+    /// Two calls cross: the lower id lives (contract §7).
+    /// - Returns: the other call, if it rings already and has to give way.
+    private func crossed(by call: CallMachine) -> [CallMachine] {
+        self.book.calls(of: call.callee).filter { other in
+            other.caller == call.callee && other.callee == call.caller && other.isRinging
+                && (call.callID.high, call.callID.low) < (other.callID.high, other.callID.low)
         }
     }
 
-    /// One of the two is in another call now. Without news for a call that is not answered.
+    /// One of the two is in another call now.
     package mutating func lineLost(_ wakeID: UUIDText) {
         guard var call = self.book[wakeID] else { return }
         call.lineLost(at: self.time)
@@ -177,8 +187,19 @@ package struct CallRules: Sendable {
         let old = self.book[call.wakeID]
         guard old != call else { return }
         if call.isOver, old?.isOver != true { self.lines.release(call.wakeID) }
-        if case .answered = call.phase, old?.isRinging == true { self.lines.answer(call.wakeID, at: self.time) }
         self.book.put(call, at: call.wakeID)
+        if call.isAnswered, old?.isRinging == true { self.answered(call) }
+    }
+
+    /// Who answers has left every other call that it began or talked in; what rings for the caller goes on.
+    private mutating func answered(_ call: CallMachine) {
+        if let lost = self.lines.answer(call.wakeID, caller: call.caller, callee: call.callee, at: self.time) {
+            self.lineLost(lost)
+        }
+        for other in self.book.calls(of: call.callee)
+        where other.wakeID != call.wakeID && (other.isAnswered || other.isRinging && other.caller == call.callee) {
+            self.lineLost(other.wakeID)
+        }
     }
 }
 

@@ -5,7 +5,7 @@ import ServerCrypto
 /// Credentials that a TURN server believes because it knows the same secret (draft-uberti-behave-turn-rest; coturn's
 /// `use-auth-secret`): the user name says when they end, the password is its HMAC.
 package struct TurnCredentials: Equatable, Sendable {
-    /// Bytes of randomness in a pseudonym.
+    /// Bytes of a pseudonym.
     package static let pseudonymBytes = 12
 
     /// `{unix expiry}:{pseudonym}`. Names nobody: the relay's operator learns times and sizes, not who.
@@ -13,7 +13,7 @@ package struct TurnCredentials: Equatable, Sendable {
     /// base64.
     package let credential: String
 
-    /// - Parameter pseudonym: random, new for each answer.
+    /// - Parameter pseudonym: of one identity in one period. Coturn counts by it and leaves the expiry out.
     package init(secret: Secret, pseudonym: [UInt8], expiresAt: Timestamp) {
         self.username = "\(expiresAt.milliseconds / 1_000):\(Hexadecimal.text(pseudonym))"
         let code = hmacSHA1(key: Array(secret.revealed.utf8), Array(self.username.utf8))

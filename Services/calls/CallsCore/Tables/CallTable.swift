@@ -143,7 +143,7 @@ package enum CallTable {
     }
 
     /// Calls that ring for somebody, for "is it still ringing?".
-    package static func ringing(for callee: WhisperID, at now: Timestamp) -> SQL {
+    package static func ringing(for callee: WhisperID, at now: StoreTime) -> SQL {
         """
         SELECT call_id, id_case, caller, is_video, wake_id, rings_until FROM calls.calls
         WHERE callee = \(callee) AND answered_at IS NULL AND ended_at IS NULL AND rings_until > \(now)

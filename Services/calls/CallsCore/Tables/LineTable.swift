@@ -1,7 +1,7 @@
 import Contract
 import Store
 
-/// The only code that reads or writes `calls.lines`.
+/// The only code that reads or writes `calls.lines` and `calls.rings`.
 enum LineTable {
     /// The lines of these people, held until the end of the transaction.
     static func lock(_ identities: [WhisperID]) -> SQL {
@@ -11,22 +11,35 @@ enum LineTable {
         """
     }
 
-    static func lines(_ rows: Rows, notedSince: Timestamp) throws(StoreError) -> Lines {
+    /// What rings for these people, held until the end of the transaction. Asked behind `lock`, always.
+    static func lockRings(_ identities: [WhisperID]) -> SQL {
+        """
+        SELECT identity, wake_id FROM calls.rings
+        WHERE identity = ANY (\(identities)::int8[]) ORDER BY identity FOR UPDATE
+        """
+    }
+
+    static func lines(_ rows: Rows, rings ringRows: Rows, notedSince: Timestamp) throws(StoreError) -> Lines {
         var lines: [WhisperID: Lines.Line] = [:]
         for var row in rows {
             let identity: WhisperID = try row.next()
             lines[identity] = Lines.Line(
                 call: try UUIDText(row.next(PostgresUUID.self)), isAnswered: try row.next(), seenAt: try row.next())
         }
-        return Lines(lines, notedSince: notedSince)
+        var rings: [WhisperID: UUIDText] = [:]
+        for var row in ringRows { rings[try row.next()] = try UUIDText(row.next(PostgresUUID.self)) }
+        return Lines(lines, rings: rings, notedSince: notedSince)
     }
 
-    /// Which of these calls hold the lines of both sides.
+    /// Which of these calls hold a line or a ring of both sides.
     static func whole(among calls: [UUIDText]) -> SQL {
-        """
-        SELECT wake_id FROM calls.lines WHERE wake_id = ANY (\(calls.map { PostgresUUID($0) })::uuid[])
-        GROUP BY wake_id HAVING count(*) = 2
-        """
+        let calls = calls.map { PostgresUUID($0) }
+        return """
+            SELECT wake_id FROM (
+                SELECT wake_id FROM calls.lines WHERE wake_id = ANY (\(calls)::uuid[])
+                UNION ALL SELECT wake_id FROM calls.rings WHERE wake_id = ANY (\(calls)::uuid[])) AS held
+            GROUP BY wake_id HAVING count(*) = 2
+            """
     }
 
     static func whole(_ rows: Rows) throws(StoreError) -> Set<UUIDText> {
@@ -36,15 +49,12 @@ enum LineTable {
     }
 
     /// Everything of calls that are over goes.
-    static func release(_ calls: [UUIDText]) -> SQL {
-        "DELETE FROM calls.lines WHERE wake_id = ANY (\(calls.map { PostgresUUID($0) })::uuid[])"
-    }
-
-    static func answer(_ calls: [UUIDText], at now: Timestamp) -> SQL {
-        """
-        UPDATE calls.lines SET is_answered = true, seen_at = \(now)
-        WHERE wake_id = ANY (\(calls.map { PostgresUUID($0) })::uuid[])
-        """
+    static func release(_ calls: [UUIDText]) -> [SQL] {
+        let calls = calls.map { PostgresUUID($0) }
+        return [
+            "DELETE FROM calls.lines WHERE wake_id = ANY (\(calls)::uuid[])",
+            "DELETE FROM calls.rings WHERE wake_id = ANY (\(calls)::uuid[])",
+        ]
     }
 
     static func remove(_ identities: [WhisperID]) -> SQL {
@@ -59,6 +69,20 @@ enum LineTable {
             \(lines.map(\.identity))::int8[], \(lines.map { PostgresUUID($0.line.call) })::uuid[],
             \(lines.map(\.line.isAnswered))::bool[], \(lines.map(\.line.seenAt))::timestamptz[])
             AS g (identity, wake_id, is_answered, seen_at)
+        ORDER BY g.identity ON CONFLICT (identity) DO NOTHING
+        """
+    }
+
+    static func removeRings(_ identities: [WhisperID]) -> SQL {
+        "DELETE FROM calls.rings WHERE identity = ANY (\(identities)::int8[])"
+    }
+
+    /// Fewer rows than given are affected if somebody else was faster.
+    static func addRings(_ rings: [(identity: WhisperID, call: UUIDText)]) -> SQL {
+        """
+        INSERT INTO calls.rings (identity, wake_id)
+        SELECT g.* FROM unnest(
+            \(rings.map(\.identity))::int8[], \(rings.map { PostgresUUID($0.call) })::uuid[]) AS g (identity, wake_id)
         ORDER BY g.identity ON CONFLICT (identity) DO NOTHING
         """
     }

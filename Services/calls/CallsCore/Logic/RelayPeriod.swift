@@ -1,0 +1,30 @@
+package import Contract
+import ServerCrypto
+
+/// The time during which an identity gets the same credentials for relays, so that a relay's quota for each user counts
+/// (contract §13a): an hour, and no more than a twelfth of the credentials' life.
+package struct RelayPeriod: Equatable, Sendable {
+    package let startsAt: Timestamp
+    /// Of all credentials given out in this period.
+    package let expiresAt: Timestamp
+
+    /// - Parameter life: of credentials at the beginning of the period, in whole seconds.
+    package init(at now: Timestamp, life: Duration) {
+        let seconds = life.components.seconds
+        let length = 1_000 * max(1, min(CallLimits.relayPeriodMax.components.seconds, seconds / 12))
+        self.startsAt = Timestamp(milliseconds: now.milliseconds / length * length)
+        self.expiresAt = self.startsAt + life
+    }
+
+    /// What is left of it for credentials given out now; at least a second.
+    package func remaining(at now: Timestamp) -> Duration {
+        .seconds(max(1, (self.expiresAt.milliseconds - now.milliseconds) / 1_000))
+    }
+
+    /// Names nobody. Whoever does not have the key cannot tell whose it is, nor link it with another period's.
+    /// - Parameter key: of this period. Relays do not have it.
+    package func pseudonym(of identity: WhisperID, key: [UInt8]) -> [UInt8] {
+        let code = hmacSHA256(key: key, Array("whisper-relay\n\(identity)\n\(self.startsAt.milliseconds)".utf8))
+        return Array(code.bytes.prefix(TurnCredentials.pseudonymBytes))
+    }
+}
