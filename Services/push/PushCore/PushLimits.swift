@@ -38,6 +38,8 @@ package enum PushLimits {
     /// Time that one taking of a call's Job is tried for; then it is put on the stream again, as long as it rings. With one
     /// more request shorter than `callClaimIdle`.
     package static let callHeldMax = Duration.seconds(8)
+    /// From here on this process's clock counts as another than the database's.
+    package static let clockOffMin = Duration.seconds(1)
     /// How long a call's mark outlives its ring.
     package static let callMarkSpare = Duration.seconds(120)
 

@@ -12,14 +12,15 @@ package struct PushParts: Sendable {
     /// - Parameters:
     ///   - instance: number of this process among those of push.
     ///   - schedule: see `PushSchedule`.
+    ///   - clock: whose database's side says when something is due or old.
     package init(
         instance: Int, bus: any JobBus & KeyBus, pool: PostgresPool, providers: PushProviders,
-        schedule: PushSchedule = PushSchedule(), logger: Logger
+        schedule: PushSchedule = PushSchedule(), clock: ServiceClock = .real, logger: Logger
     ) {
         // A consumer's name is never used again: what a dead one held is claimed, not found.
         let random = String(UInt64.random(in: .min ... .max), radix: 36)
         let consumer = "push-\(instance)-\(random)"
-        let table = RecipientTable(pool)
+        let table = RecipientTable(pool, clock: clock)
         let desk = PushDesk(providers: providers, bus: bus, logger: logger)
         let watcher = Watcher()
         let round = PushRound(desk: desk, table: table, watcher: watcher, schedule: schedule, logger: logger)

@@ -101,8 +101,8 @@ package final class CallPusher: Sendable {
                 try await self.bus.append(wake, to: Keyspace.wakes)
                 self.acknowledge(entry)
             case .call(let isVideo, let until):
-                let push = Push(kind: .call(isVideo: isVideo), wakeID: wake.wakeID, expires: until)
-                try await self.ring(push, wake, entry)
+                let push = Push(kind: .call(isVideo: isVideo), wakeID: wake.wakeID, expires: await self.own(until))
+                try await self.ring(push, until, wake, entry)
             case .callOver: try await self.over(wake, entry)
             }
         } catch {
@@ -111,12 +111,23 @@ package final class CallPusher: Sendable {
         }
     }
 
-    private func ring(_ push: Push, _ wake: Wake, _ entry: EntryID) async throws(BusError) {
+    /// The calls service counts by the database's clock. The same time by this process's own, which may be another.
+    private func own(_ time: Timestamp) async -> Timestamp {
+        // Without the database: the clocks may well agree.
+        guard let now = try? await self.table.time() else { return time }
+        let ahead = Timestamp.now.milliseconds - now.milliseconds
+        // Clocks that agree, and a question that took its time.
+        guard abs(ahead) > PushLimits.clockOffMin.milliseconds else { return time }
+        return time + .milliseconds(ahead)
+    }
+
+    /// - Parameter until: when the ring ends, by the database's clock.
+    private func ring(_ push: Push, _ until: Timestamp, _ wake: Wake, _ entry: EntryID) async throws(BusError) {
         guard push.expires > .now else { return self.drop(wake, entry) }
         if try await self.mark(of: wake) == .over { return self.acknowledge(entry) }
         // Before the push: a crash in between leaves a ring that perhaps was heard.
         try await self.bus.set(
-            Keyspace.callWake(wake.wakeID), to: CallMark.sent(until: push.expires).bytes,
+            Keyspace.callWake(wake.wakeID), to: CallMark.sent(until: until).bytes,
             for: .milliseconds(push.expires.milliseconds - Timestamp.now.milliseconds) + PushLimits.callMarkSpare)
         try await self.tryFor(push, wake, entry, while: push.expires)
     }
@@ -127,9 +138,9 @@ package final class CallPusher: Sendable {
         try await self.bus.set(
             Keyspace.callWake(wake.wakeID), to: CallMark.over.bytes, for: PushLimits.callMarkSpare)
         guard case .sent(let until) = mark else { return self.acknowledge(entry) }
-        let push = Push(kind: .callOver, wakeID: wake.wakeID, expires: until)
+        let push = Push(kind: .callOver, wakeID: wake.wakeID, expires: await self.own(until))
         // A ring that is past may still be shown; for that one more try is worth it.
-        try await self.tryFor(push, wake, entry, while: until)
+        try await self.tryFor(push, wake, entry, while: push.expires)
     }
 
     /// Tries until a provider takes it, its time is over, or the Job has been held too long: then it goes round once more.
@@ -191,7 +202,7 @@ package final class CallPusher: Sendable {
         self.desk.metrics.deadLetters.increment()
         let letter = RecipientTable.DeadLetter(
             recipient: wake.recipient, wakeID: wake.wakeID, kind: push.kind.name, provider: attempt.provider,
-            reason: attempt.result, tries: tries, at: .now)
+            reason: attempt.result, tries: tries)
         do throws(StoreError) {
             try await self.table.write([], [letter])
         } catch {

@@ -63,9 +63,9 @@ struct PushRound: Sendable {
         var answered: [WhisperID] = []
         var held: [(id: WhisperID, until: Timestamp)] = []
         var ready: [Ready] = []
-        let now = Timestamp.now
         for item in items {
             guard var recipient = known[item.recipient] else { continue }
+            let now = recipient.time.now
             guard item.isDue || recipient.hasMail else {
                 // Everything has been read since: a phone must not light up for nothing.
                 self.logger.debug("wake not needed", [.wakeId: "\(item.wakeID)"])
@@ -138,7 +138,7 @@ struct PushRound: Sendable {
         if recipient.history.failures > 0 { self.desk.metrics.retries.increment() }
         if item.isReminder { self.desk.metrics.reminders.increment() }
         let attempt = await self.desk.attempt(push, for: item.recipient, on: recipient.device, queuedAt: item.queuedAt)
-        let now = Timestamp.now
+        let now = recipient.time.now
         var step = WakePlan.Step(history: recipient.history)
         if let answer = attempt.answer {
             step = WakePlan.after(answer, recipient.history, at: now, chance: .random(in: 0..<1))
@@ -155,7 +155,7 @@ struct PushRound: Sendable {
             item, record,
             RecipientTable.DeadLetter(
                 recipient: item.recipient, wakeID: item.wakeID, kind: push.kind.name, provider: attempt.provider,
-                reason: attempt.result, tries: recipient.history.failures + 1, at: now)
+                reason: attempt.result, tries: recipient.history.failures + 1)
         )
     }
 

@@ -25,7 +25,7 @@ package struct WakeLook: Sendable {
                     while !Task.isCancelled, try await self.lookAtDue(in: &group) == PushLimits.takeMax {}
                     if .now >= nextSweep {
                         nextSweep = .now + PushLimits.sweepEvery
-                        try await self.table.sweep(at: .now, limit: PushLimits.sweepRowsMax)
+                        try await self.table.sweep(limit: PushLimits.sweepRowsMax)
                     }
                 } catch {
                     self.logger.warning("recipients not looked after", [.error: "\(error)"])
@@ -41,7 +41,7 @@ package struct WakeLook: Sendable {
         guard !watched.isEmpty, let present = await self.present(watched), !present.isEmpty else { return }
         let now = ContinuousClock.now
         let metrics = self.round.desk.metrics
-        for recipient in try await self.table.woke(Array(present), at: .now) {
+        for recipient in try await self.table.woke(Array(present)) {
             metrics.woke.increment()
             self.logger.debug("pushed recipient is back", [.whisperId: "\(recipient)"])
             if let after = self.watcher.watch.withLock({ $0.came(recipient, at: now) }) {
@@ -56,13 +56,13 @@ package struct WakeLook: Sendable {
     private func lookAtDue(in group: inout DiscardingTaskGroup) async throws(StoreError) -> Int {
         let room = min(self.round.underWay.room, PushLimits.takeMax)
         guard room > 0 else { return 0 }
-        let due = try await self.table.takeDue(at: .now, lease: PushLimits.lookLease, limit: room)
+        let due = try await self.table.takeDue(lease: PushLimits.lookLease, limit: room)
         guard !due.isEmpty else { return 0 }
         // Without the bus nobody can tell who is there: they come again when their lease ends.
         guard let present = await self.present(due.filter(\.hasMail).map(\.id)) else { return 0 }
         // Who is there and has mail is looked at again when the lease ends: the presence key of a gateway that died outlives it.
         let back = due.filter { !$0.hasMail }.map(\.id)
-        if !back.isEmpty { self.round.desk.metrics.woke.increment(by: try await self.table.woke(back, at: .now).count) }
+        if !back.isEmpty { self.round.desk.metrics.woke.increment(by: try await self.table.woke(back).count) }
         let items = due.filter { $0.hasMail && !present.contains($0.id) }.map { recipient in
             PushRound.Item(
                 recipient: recipient.id, wakeID: .random(), isReminder: recipient.history.unanswered > 0, isDue: true)

@@ -26,6 +26,8 @@ package struct RecipientTable: Sendable {
         /// Nothing that waited at the last push waits now: it was answered.
         package var hasAnswered: Bool
         package var hasMail: Bool
+        /// When this was so, by the database's clock: what follows is reckoned from it.
+        package var time: ToldTime
     }
 
     /// What a try has come to.
@@ -46,7 +48,6 @@ package struct RecipientTable: Sendable {
         package var provider: PushProviderName
         package var reason: PushResult
         package var tries: Int
-        package var at: Timestamp
     }
 
     /// A recipient whose time to look again has come.
@@ -57,18 +58,26 @@ package struct RecipientTable: Sendable {
     }
 
     private let pool: PostgresPool
+    private let clock: ServiceClock
 
-    package init(_ pool: PostgresPool) { self.pool = pool }
+    package init(_ pool: PostgresPool, clock: ServiceClock = .real) {
+        self.pool = pool
+        self.clock = clock
+    }
+
+    /// The time that all others in these tables are written by.
+    package func time() async throws(StoreError) -> Timestamp { try await self.pool.time(self.clock.store) }
 
     /// What is known of recipients with a wake-up.
     package func read(_ recipients: [WhisperID]) async throws(StoreError) -> [WhisperID: Recipient] {
+        let now = self.clock.store
         let rows = try await self.pool.query(
             """
             SELECT asked.id, t.platform, t.push_token, t.voip_token, r.sent_at, COALESCE(r.unanswered, 0::int2),
                 COALESCE(r.failures, 0::int2), r.due_at,
                 COALESCE(r.unanswered > 0 AND NOT EXISTS (
                     SELECT FROM router.waiting w WHERE w.recipient = asked.id AND w.accepted_at <= r.sent_at), false),
-                EXISTS (SELECT FROM router.waiting w WHERE w.recipient = asked.id)
+                EXISTS (SELECT FROM router.waiting w WHERE w.recipient = asked.id), \(now)
             FROM unnest(\(recipients)) AS asked (id)
             LEFT JOIN auth.push_tokens t ON t.whisper_id = asked.id
             LEFT JOIN push.recipients r ON r.recipient = asked.id
@@ -81,7 +90,8 @@ package struct RecipientTable: Sendable {
                 sentAt: try row.next(), unanswered: Int(try row.next(Int16.self)), failures: Int(try row.next(Int16.self)),
                 dueAt: try row.next())
             found[id] = Recipient(
-                id: id, device: device, history: history, hasAnswered: try row.next(), hasMail: try row.next())
+                id: id, device: device, history: history, hasAnswered: try row.next(), hasMail: try row.next(),
+                time: ToldTime(try row.next()))
         }
         return found
     }
@@ -135,10 +145,10 @@ package struct RecipientTable: Sendable {
             statements.append(
                 """
                 INSERT INTO push.dead_letters (recipient, wake_id, kind, provider, reason, tries, at)
-                SELECT * FROM unnest(
+                SELECT letters.*, \(self.clock.store) FROM unnest(
                     \(dead.map(\.recipient)), \(dead.map { PostgresUUID(high: $0.wakeID.high, low: $0.wakeID.low) }),
                     \(dead.map(\.kind)), \(dead.map(\.provider.rawValue)), \(dead.map(\.reason.rawValue)),
-                    \(dead.map { Int32(clamping: $0.tries) }), \(dead.map(\.at)))
+                    \(dead.map { Int32(clamping: $0.tries) })) AS letters
                 """)
         }
         guard !statements.isEmpty else { return }
@@ -159,7 +169,8 @@ package struct RecipientTable: Sendable {
     }
 
     /// Takes recipients whose time has come, for `lease`: if nothing is written about them until then, they come again.
-    package func takeDue(at now: Timestamp, lease: Duration, limit: Int) async throws(StoreError) -> [Due] {
+    package func takeDue(lease: Duration, limit: Int) async throws(StoreError) -> [Due] {
+        let now = self.clock.store
         let rows = try await self.pool.query(
             """
             UPDATE push.recipients SET due_at = \(now + lease)
@@ -182,7 +193,8 @@ package struct RecipientTable: Sendable {
     /// Remembers that devices came back, or that nothing waits for them any more. While mail waits, its time to be looked at
     /// stays: the presence key of a gateway that died outlives it, and says of everybody that they are there.
     /// - Returns: those whose last push nobody had seen answered before.
-    package func woke(_ recipients: [WhisperID], at now: Timestamp) async throws(StoreError) -> [WhisperID] {
+    package func woke(_ recipients: [WhisperID]) async throws(StoreError) -> [WhisperID] {
+        let now = self.clock.store
         let rows = try await self.pool.query(
             """
             WITH old AS (
@@ -197,8 +209,9 @@ package struct RecipientTable: Sendable {
         return try rows.map { row throws(StoreError) in try row.decode(0) }
     }
 
-    /// Forgets what is old.
-    package func sweep(at now: Timestamp, limit: Int) async throws(StoreError) {
+    /// Forgets what is old by the database's clock.
+    package func sweep(limit: Int) async throws(StoreError) {
+        let now = self.clock.store
         _ = try await self.pool.pipeline([
             """
             DELETE FROM push.dead_letters WHERE number IN (
