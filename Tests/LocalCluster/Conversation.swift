@@ -5,19 +5,42 @@ import Logging
 import WhisperClient
 
 /// Proves the cluster: two new people talk through the public endpoint, online and offline.
-/// - Parameter say: gets one line for each step that was seen to happen.
+/// - Parameters:
+///   - folder: of the two profiles. It is gone afterwards, also when a step failed or the task was cancelled.
+///   - say: gets one line for each step that was seen to happen.
 /// - Throws: at the first step that did not.
-func proveConversation(endpoint: String, say: @escaping @Sendable (String) -> Void) async throws {
-    let folder = try TemporaryFolder(named: "conversation")
-    defer { folder.remove() }
-    let alice = try Person("alice", in: folder.path, endpoint: endpoint)
+func proveConversation(endpoint: String, in folder: String, say: @escaping @Sendable (String) -> Void) async throws {
+    // What a process left that was killed.
+    removeFolder(folder)
+    do {
+        try await converse(endpoint: endpoint, in: folder, say: say)
+    } catch {
+        removeFolder(folder)
+        throw error
+    }
+    removeFolder(folder)
+}
+
+/// A client's store may still be closing and delete files of its own. A removal that meets such a file gives up, and
+/// the next succeeds.
+private func removeFolder(_ path: String) {
+    for _ in 0..<removalsMax where FileManager.default.fileExists(atPath: path) {
+        try? FileManager.default.removeItem(atPath: path)
+    }
+}
+
+/// Two stores with two files each that vanish, and one more.
+private let removalsMax = 5
+
+private func converse(endpoint: String, in folder: String, say: @escaping @Sendable (String) -> Void) async throws {
+    let alice = try Person("alice", in: folder, endpoint: endpoint)
     try await alice.online {
-        let bobID = try await talk(alice, with: Person("bob", in: folder.path, endpoint: endpoint), say: say)
+        let bobID = try await talk(alice, with: Person("bob", in: folder, endpoint: endpoint), say: say)
         say("bob goes offline")
         let later = try await alice.client.send("Read this when you are back.", to: bobID)
         try await alice.waits(for: "the server's word") { $0.isChange(of: later.id, to: .sent) }
         say("alice → server ✓ stored for bob: Read this when you are back.")
-        let bob = try Person("bob", in: folder.path, endpoint: endpoint, isReturning: true)
+        let bob = try Person("bob", in: folder, endpoint: endpoint, isReturning: true)
         try await bob.online {
             try await bob.waits(for: "the waiting message") { $0.isText("Read this when you are back.") }
             say("bob is back, and reads it")
@@ -134,7 +157,12 @@ private actor Journal {
             self.giveUp(number)
         }
         defer { timer.cancel() }
-        return await withCheckedContinuation { self.waiters[number] = (isIt, $0) }
+        return await withTaskCancellationHandler {
+            await withCheckedContinuation { self.waiters[number] = (isIt, $0) }
+        } onCancel: {
+            // Bare: a handler cannot wait for the actor.
+            Task { await self.giveUp(number) }
+        }
     }
 
     private func giveUp(_ number: Int) {

@@ -39,7 +39,7 @@ func runLocalCluster(_ settings: Settings) async -> Int32 {
 private func serve(_ stack: LocalStack, _ settings: Settings) async -> Int32 {
     do {
         say("· proving it with a conversation between two clients\n")
-        try await proveConversation(endpoint: stack.endpoint) { say("  \($0)") }
+        try await proveConversation(endpoint: stack.endpoint, in: stack.folder + "/conversation") { say("  \($0)") }
         say("")
     } catch where Task.isCancelled {
         return settings.statusWhenInterrupted

@@ -6,6 +6,8 @@ import LocalStack
 /// - TURN_PORT (int, default 3478 or, if that is taken, any, 1...65535): the relay for calls, UDP and TCP.
 /// - ADMIN_TOKEN, VIEWER_TOKEN (strings, default random and printed): tokens of the two admin roles.
 /// - RATE_LIMIT_SCALE (double, default 1, above 0): multiplies every limit.
+/// - ADDRESS_CONNECTIONS_MAX (int, default 600 or more, by RATE_LIMIT_SCALE): TCP connections of one address at a time.
+/// - ADDRESS_CONNECTIONS_PER_MINUTE (int, default 1200 or more, by RATE_LIMIT_SCALE): new ones of one address in a minute.
 /// - GATEWAYS, ROUTERS (int, default 2, 1...16): instances.
 /// - DATA_DIR (path, default ./data): kept between runs.
 /// - LOG_LEVEL (default notice): level of the services' logs.
@@ -20,6 +22,9 @@ struct Settings {
     var adminToken: String?
     var viewerToken: String?
     var rateLimitScale: Double
+    /// Nil: the contract's, scaled.
+    var addressConnectionsMax: Int?
+    var addressConnectionsPerMinute: Int?
     var gateways: Int
     var routers: Int
     var folder: String
@@ -39,12 +44,15 @@ struct Settings {
     init(environment: [String: String]) throws(Unusable) {
         // Empty is as good as not set: that is what a Makefile hands down.
         let environment = environment.filter { !$0.value.isEmpty }
-        func integer(_ name: String, _ standard: Int, in range: ClosedRange<Int>) throws(Unusable) -> Int {
-            guard let text = environment[name] else { return standard }
+        func integer(_ name: String, in range: ClosedRange<Int>) throws(Unusable) -> Int? {
+            guard let text = environment[name] else { return nil }
             guard let value = Int(text), range.contains(value) else {
                 throw Unusable(name: name, value: text, expected: "a number from \(range.lowerBound) to \(range.upperBound)")
             }
             return value
+        }
+        func integer(_ name: String, _ standard: Int, in range: ClosedRange<Int>) throws(Unusable) -> Int {
+            try integer(name, in: range) ?? standard
         }
         self.port = try integer("PORT", 8080, in: 1...65_535)
         self.opsPort = try integer("OPS_PORT", 8081, in: 1...65_535)
@@ -65,6 +73,8 @@ struct Settings {
             throw Unusable(name: "RATE_LIMIT_SCALE", value: scale, expected: "a number above 0")
         }
         self.rateLimitScale = factor
+        self.addressConnectionsMax = try integer("ADDRESS_CONNECTIONS_MAX", in: 1...1_000_000_000)
+        self.addressConnectionsPerMinute = try integer("ADDRESS_CONNECTIONS_PER_MINUTE", in: 1...1_000_000_000)
         self.folder = environment["DATA_DIR"] ?? "./data"
         self.logLevel = environment["LOG_LEVEL"] ?? "notice"
         self.objectStore = environment.filter { $0.key == "STORE" || $0.key.hasPrefix("S3_") }
@@ -85,6 +95,10 @@ struct Settings {
         stack.instances[.gateway] = self.gateways
         stack.instances[.router] = self.routers
         stack.rateLimitScale = self.rateLimitScale
+        var limits = AddressLimits.standard.scaled(by: self.rateLimitScale)
+        if let most = self.addressConnectionsMax { limits.connectionsMax = most }
+        if let most = self.addressConnectionsPerMinute { limits.connectionsPerMinute = most }
+        stack.addressLimits = limits
         stack.logLevel = self.logLevel
         stack.environment[.attachments] = self.objectStore
         if let token = self.adminToken { stack.adminToken = token }

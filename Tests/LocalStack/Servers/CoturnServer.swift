@@ -11,8 +11,8 @@ package actor CoturnServer {
     private nonisolated let allowsLoopback: Bool
     private var process: ChildProcess?
 
-    /// Relayed ports: few, and apart from those that `LoopbackPort` gives out.
-    private static let relayed = 49_152...50_175
+    /// Relayed ports: those of compose.yaml, apart from what `LoopbackPort` gives out.
+    private static let relayed = 49_152...57_343
 
     /// - Parameters:
     ///   - folder: made if it is not there.
@@ -70,6 +70,7 @@ package actor CoturnServer {
         var lines = [
             "static-auth-secret=\(self.secret)", "listening-ip=127.0.0.1", "relay-ip=127.0.0.1",
             "listening-port=\(self.port)", "min-port=\(Self.relayed.lowerBound)", "max-port=\(Self.relayed.upperBound)",
+            "total-quota=\(Self.relayed.count / 2)",
             "pidfile=\(self.folder)/turnserver.pid", "log-file=stdout", "simple-log", "verbose",
             "userdb=\(self.folder)/turndb",
             // Without a certificate; and 5349 is the same for all.

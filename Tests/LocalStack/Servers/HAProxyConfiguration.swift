@@ -7,16 +7,21 @@ struct HAProxyConfiguration {
     let ports: StackPorts
     /// Clients at once on the public origin. Each takes two descriptors.
     let connectionsMax: Int
+    let limits: AddressLimits
+
+    /// Connections that the ops origin has beside those of the public one, so that clients cannot shut operators out.
+    static let opsConnections = 128
 
     var text: String {
-        ([self.process, self.defaults, self.publicOrigin, self.opsOrigin] + self.publicBackends + self.opsBackends)
+        ([self.process, self.defaults, Self.addresses, self.publicOrigin, self.opsOrigin] + self.publicBackends + self.opsBackends)
             .joined(separator: "\n\n") + "\n"
     }
 
     private var process: String {
         """
         global
-            maxconn \(self.connectionsMax)
+            # The public origin's, and places that it cannot take.
+            maxconn \(self.connectionsMax + Self.opsConnections)
             # A connection that has become a tunnel holds no buffer while it is idle.
             nbthread 1
             # Spread health checks so that they do not come in bursts.
@@ -68,10 +73,23 @@ struct HAProxyConfiguration {
     private static let notFound =
         "http-request return status 404 content-type application/json string '\(json("NOT_FOUND", "Unknown path."))'"
 
+    /// As deploy/haproxy/haproxy.cfg has it.
+    private static let addresses = """
+        # Connections of each address; of IPv6 its /64, which is what one subscriber has. 100,000 entries take 16 MB at most. An entry is
+        # kept while its address is connected, and two minutes longer, which is more than the minute it counts.
+        backend addresses
+            stick-table type ipv6 size 100k expire 2m store conn_cur,conn_rate(60s)
+        """
+
     private var publicOrigin: String {
         """
         frontend public
             bind 127.0.0.1:\(self.ports.public) backlog 4096
+            maxconn \(self.connectionsMax)
+            # Contract §13a, Transport: also of those that never say anything. What is refused is closed at once and not counted.
+            tcp-request connection reject if { src,ipmask(32,64),table_conn_cur(addresses) ge \(self.limits.connectionsMax) }
+            tcp-request connection reject if { src,ipmask(32,64),table_conn_rate(addresses) ge \(self.limits.connectionsPerMinute) }
+            tcp-request connection track-sc0 src,ipmask(32,64) table addresses
             # Whom the services believe: the address seen here, and nothing that a client claims.
             http-request del-header X-Forwarded-For
             # What a dying server may have done already is not done twice.

@@ -5,13 +5,22 @@ package actor HAProxyServer {
     private let folder: String
     private let log: String
     private let ports: StackPorts
+    private let limits: AddressLimits
     private var process: ChildProcess?
 
-    /// - Parameter folder: gets the generated `haproxy.cfg`.
-    package init(folder: String, ports: StackPorts, log: String) {
+    /// - Parameters:
+    ///   - folder: gets the generated `haproxy.cfg`.
+    ///   - limits: of each client's address.
+    package init(folder: String, ports: StackPorts, limits: AddressLimits = .standard, log: String) {
         self.folder = folder
         self.ports = ports
+        self.limits = limits
         self.log = log
+    }
+
+    /// The text of `haproxy.cfg`.
+    package nonisolated var configuration: String {
+        HAProxyConfiguration(ports: self.ports, connectionsMax: Self.connectionsMax, limits: self.limits).text
     }
 
     package var child: ChildProcess? { self.process }
@@ -23,10 +32,9 @@ package actor HAProxyServer {
             throw LaunchError.portTaken(port)
         }
         let file = self.folder + "/haproxy.cfg"
-        let configuration = HAProxyConfiguration(ports: self.ports, connectionsMax: Self.connectionsMax)
         do {
             try makeFolder(self.folder)
-            try configuration.text.write(toFile: file, atomically: true, encoding: .utf8)
+            try self.configuration.write(toFile: file, atomically: true, encoding: .utf8)
         } catch {
             throw LaunchError.file(file, reason: error.localizedDescription)
         }
@@ -57,7 +65,7 @@ package actor HAProxyServer {
 
     /// What the descriptors that we may open allow, up to 20,000.
     private static var connectionsMax: Int {
-        let spare = 512
+        let spare = 512 + 2 * HAProxyConfiguration.opsConnections
         return max(100, min(20_000, (descriptorsMax() - spare) / 2))
     }
 }

@@ -48,7 +48,10 @@ package actor LocalStack {
         self.redis = RedisServer(
             folder: self.folder + "/redis", port: self.ports.redis, log: log + "/redis.log",
             arguments: ["--aclfile", self.folder + "/redis-users.acl"])
-        self.balancer = HAProxyServer(folder: self.folder, ports: self.ports, log: log + "/haproxy.log")
+        self.balancer = HAProxyServer(
+            folder: self.folder, ports: self.ports,
+            limits: configuration.addressLimits ?? .standard.scaled(by: configuration.rateLimitScale),
+            log: log + "/haproxy.log")
     }
 
     /// A running stack.
@@ -340,6 +343,10 @@ package actor LocalStack {
         if service.keepsTables { environment["POSTGRES_URL"] = self.databaseURL(for: service) }
         if self.configuration.hasOwnClocks, let number {
             environment.merge(OwnClock(of: .service(service, number), in: self.folder).environment) { $1 }
+        }
+        // A day's worth is no rate: a crowd's owner would use it up at once.
+        if service == .router, self.configuration.rateLimitScale > 1 {
+            environment["GROUP_STRANGERS_PER_DAY"] = "10000"
         }
         if service == .attachments {
             environment["DISK_FOLDER"] = self.attachmentsFolder

@@ -26,6 +26,9 @@ package struct StackConfiguration: Sendable {
     package var signingSecret = randomToken()
     /// Multiplies every limit of the cluster.
     package var rateLimitScale = 1.0
+    /// What the balancer admits of one address. Nil: the contract's, times `rateLimitScale` if that is above 1: everybody here comes
+    /// from one address.
+    package var addressLimits: AddressLimits?
     /// Level of the services' logs (swift-log's names).
     package var logLevel = "notice"
     /// More settings of Postgres, `name=value`.
@@ -56,6 +59,29 @@ package struct StackConfiguration: Sendable {
             let byte = UInt8.random(in: .min ... .max, using: &generator)
             return String(byte >> 4, radix: 16) + String(byte & 15, radix: 16)
         }.joined()
+    }
+}
+
+/// TCP connections that the balancer admits of one address (contract §13a, Transport).
+package struct AddressLimits: Equatable, Sendable {
+    /// At a time.
+    package var connectionsMax: Int
+    /// New ones.
+    package var connectionsPerMinute: Int
+
+    package init(connectionsMax: Int, connectionsPerMinute: Int) {
+        self.connectionsMax = connectionsMax
+        self.connectionsPerMinute = connectionsPerMinute
+    }
+
+    package static let standard = AddressLimits(connectionsMax: 600, connectionsPerMinute: 1_200)
+
+    /// Never below the contract's.
+    package func scaled(by factor: Double) -> AddressLimits {
+        // More than any machine has.
+        func scaled(_ value: Int) -> Int { Int(min(1_000_000_000, Double(value) * max(1, factor))) }
+        return AddressLimits(
+            connectionsMax: scaled(self.connectionsMax), connectionsPerMinute: scaled(self.connectionsPerMinute))
     }
 }
 
