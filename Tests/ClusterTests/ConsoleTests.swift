@@ -75,6 +75,7 @@ struct ConsoleCluster {
             #expect(try await browser.text(of: "#\(name)") == "\(try #require(figures[name]?.integer))", "\(name)")
         }
         #expect(try await browser.text(of: "#reportsOpen") == "2")
+        #expect(try await browser.text(of: "#databaseBytes").hasSuffix("iB"))
         try await browser.click(".figure a[href='/console/reports']")
         let article = "article[data-report='\(try #require(report))']"
         let plain = "article[data-report='\(try #require(other))']"

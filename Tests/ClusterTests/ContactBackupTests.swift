@@ -68,6 +68,13 @@ extension CalmCluster {
         @Test func aBackupHoldsOneMebibyteAndNoMore() async throws {
             let alice = try await Cluster.phone()
             let largest = Self.backup(bytes: 1_048_576)
+            // Whoever has not exchanged messages with anybody may keep less.
+            let bob = try await Cluster.phone()
+            #expect(try await alice.writes(Self.backup(bytes: 65_537)).is(413, "INVALID_PAYLOAD"))
+            #expect(try await alice.writes(Self.backup(bytes: 65_536)).status == 200)
+            try await alice.text(bob)
+            #expect(try await alice.writes(largest).is(413, "INVALID_PAYLOAD"))
+            try await bob.text(alice)
             let written = try await alice.writes(largest)
             #expect(written.status == 200)
             #expect(try await alice.writes(Self.backup(bytes: 1_048_577)).is(413, "INVALID_PAYLOAD"))

@@ -14,6 +14,8 @@ import Testing
         init() throws { self.folder = try TemporaryFolder(named: "run") }
 
         var data: String { self.folder.path + "/data" }
+        /// Where the two clients live that prove it.
+        var conversation: String { self.data + "/conversation" }
         var log: String { self.folder.path + "/output" }
         var output: String { (try? String(contentsOfFile: self.log, encoding: .utf8)) ?? "" }
 
@@ -55,8 +57,27 @@ import Testing
         #expect(await LoopbackRequest.get("/ops/router/2/health", port: run.opsPort)?.status == 200)
         // Postgres with its children, Redis, eight services, HAProxy.
         #expect(run.processes.count > 10)
+        // The two who proved it are gone.
+        #expect(!FileManager.default.fileExists(atPath: run.conversation))
         #expect(await process.stop(with: .interrupt, patience: .seconds(60)) == .exited(0))
         #expect(run.processes.isEmpty)
+        run.folder.remove()
+    }
+
+    @Test func anInterruptedConversationLeavesNoFolder() async throws {
+        let run = try Run()
+        let process = try await run.start()
+        try await waitUntil("the two have met", within: .seconds(120)) {
+            !process.isRunning || run.output.contains("alice registered as")
+        }
+        #expect(await process.stop(with: .interrupt, patience: .seconds(60)) == .exited(0), "\(run.output)")
+        #expect(run.output.contains("alice registered as"))
+        #expect(!FileManager.default.fileExists(atPath: run.conversation))
+        // Nor does a process that was killed, once the next one has run.
+        try FileManager.default.createDirectory(atPath: run.conversation + "/alice", withIntermediateDirectories: true)
+        let next = try await run.start(["CHECK": "1"])
+        #expect(await next.end() == .exited(0), "\(run.output)")
+        #expect(!FileManager.default.fileExists(atPath: run.conversation))
         run.folder.remove()
     }
 

@@ -30,6 +30,32 @@ extension CalmCluster {
             #expect(try await bob.pending().isEmpty)
         }
 
+        /// The owner of a key can give R a part of small order. A check with the cofactor takes such a signature,
+        /// libsodium does not: recipients could never verify what the server had accepted.
+        @Test func signaturesThatRecipientsRefuseAreRefusedInAnyCompany() async throws {
+            let (alice, bob) = (try await Cluster.phone(), try await Cluster.phone())
+            let messages = (0..<40).map { index in
+                let message = alice.message(to: bob.id)
+                guard index % 2 == 1 else { return message }
+                let (signature, _) = alice.person.keys.sign(
+                    Phone.digest(of: message), torsionOfR: Torsion.points[1 + index / 2 % 7])
+                return message.with(["sig": signature.base64])
+            }
+            // In one write, so that routers check many of them together.
+            alice.client.send(texts: messages.enumerated().map { index, message in
+                TestClient.text("send_message", alice.privileges.with(message), requestID: "\(index)")
+            })
+            for index in messages.indices {
+                let answer = try await alice.client.frame("answer \(index)") { $0.requestID == "\(index)" }
+                if index % 2 == 0 {
+                    try answer.expecting("message_accepted")
+                } else {
+                    #expect(answer.errorCode == "AUTH_FAILED", "message \(index)")
+                }
+            }
+            #expect(try await bob.pending().count == 20)
+        }
+
         @Test func whatTheContractDoesNotNameIsNotRelayed() async throws {
             let (alice, bob) = (try await Cluster.phone(), try await Cluster.phone())
             let message = alice.message(to: bob.id).with(["secret": "x", "nested": ["deep": [1, 2]], "replyTo": JSON.null])

@@ -87,7 +87,7 @@ extension CalmCluster {
         enum Misuse: CaseIterable {
             case unknownChallenge, otherDevice, otherPlatform, signatureOfOtherBytes, signatureOfTheDigest
             case signatureOfOtherKeys, malleatedSignature, idOfSomebodyElse, unknownId, smallOrderSignKey
-            case lowOrderEncKey, zeroEncKey
+            case lowOrderEncKey, zeroEncKey, encKeyWithBit255, encKeyBeyondThePrime
 
             func spoil(_ proof: Fields, of person: Person, challenge: JSON) async throws -> Fields {
                 let bytes = challenge["challenge"]!.string!.bytesOfBase64!
@@ -109,6 +109,14 @@ extension CalmCluster {
                         "signature": (identity + [UInt8](repeating: 0, count: 32)).base64,
                     ])
                 case .lowOrderEncKey: return proof.with(["encPublicKey": ([1] + [UInt8](repeating: 0, count: 31)).base64])
+                case .encKeyWithBit255:
+                    // The same key in another spelling: it agrees on the same secrets with everybody.
+                    let key = person.keys.encPublicKey
+                    return proof.with(["encPublicKey": (key.dropLast() + [key[31] | 0x80]).base64])
+                case .encKeyBeyondThePrime:
+                    // 2^255 - 10: another spelling of 9.
+                    let key = [0xF6] + [UInt8](repeating: 0xFF, count: 30) + [0x7F]
+                    return proof.with(["encPublicKey": key.base64])
                 case .zeroEncKey: return proof.with(["encPublicKey": [UInt8](repeating: 0, count: 32).base64])
                 }
             }

@@ -33,6 +33,18 @@ extension CalmCluster {
             #expect(try await again.types("inbox").contains("Still you?"))
         }
 
+        /// The password database names another folder.
+        @Test func profilesAreInHomeUnlessToldOtherwise() async throws {
+            let folder = try TemporaryFolder(named: "terminal")
+            defer { folder.remove() }
+            let dora = Typist(folder, "dora", environment: ["HOME": folder.path + "/dora"])
+            _ = try await dora.types("init", "--server", Typist.server)
+            #expect(FileManager.default.fileExists(atPath: folder.path + "/dora/.whisper/dora/phrase"))
+            let both = ["HOME": folder.path + "/nowhere", "WHISPER_HOME": folder.path + "/dora/.whisper"]
+            #expect(try await Typist(folder, "dora", environment: both).types("id").contains("WSP-"))
+            #expect(!FileManager.default.fileExists(atPath: folder.path + "/nowhere"))
+        }
+
         @Test func wordsThatAreNoneAreNamed() async throws {
             let folder = try TemporaryFolder(named: "terminal")
             defer { folder.remove() }
@@ -63,10 +75,13 @@ private struct Typist {
 
     private let folder: TemporaryFolder
     private let profile: String
+    private let environment: [String: String]
 
-    init(_ folder: TemporaryFolder, _ profile: String) {
+    /// - Parameter environment: where profiles are; a folder of the test if not given.
+    init(_ folder: TemporaryFolder, _ profile: String, environment: [String: String]? = nil) {
         self.folder = folder
         self.profile = profile
+        self.environment = environment ?? ["WHISPER_HOME": folder.path + "/home"]
     }
 
     /// - Parameters:
@@ -80,7 +95,7 @@ private struct Typist {
         let status = fails ? "! \"$0\" \"$@\"" : "\"$0\" \"$@\""
         return try await Command(
             "/bin/sh", ["-c", status + " < '\(words)'", program, command, "--profile", self.profile] + arguments,
-            environment: ["WHISPER_HOME": self.folder.path + "/home"]
+            environment: self.environment
         ).output(name: "whisper \(command)")
     }
 }

@@ -111,7 +111,7 @@ final class ClientHandler: ChannelInboundHandler {
         case .close:
             let code = payload.count >= 2 ? Int(payload[0]) << 8 | Int(payload[1]) : 1005
             self.inbox.end(.closed(code: code, reason: String(decoding: payload.dropFirst(2), as: UTF8.self)))
-            guard !self.hasSaidGoodbye else { return }
+            guard !self.hasSaidGoodbye, self.inbox.answersClose else { return }
             self.hasSaidGoodbye = true
             self.write(.close, Array(payload.prefix(2)), context)
         case .binary, .continuation: throw ServerFrameParser.Malformed()

@@ -28,6 +28,8 @@ package struct HTTPCall: Sendable {
     package var breakingAfter: Int?
     /// Seconds that the peer may be silent.
     package var patience = 20
+    /// The client's own address, of 127.0.0.0/8; limits count by it.
+    package var from: String?
 
     /// - Parameter url: `http://` and a port; whatever host it names is taken for this machine.
     package init(_ method: String, _ url: String, headers: [String: String] = [:], body: [UInt8] = []) {
@@ -54,11 +56,13 @@ package struct HTTPCall: Sendable {
     }
 
     /// Opens a connection, sends the head and so many bytes of the body, and leaves it at that.
-    package func stalled(after bytes: Int) throws -> OpenConnection {
-        let socket = try self.connected()
-        try Self.send(self.head, on: socket)
-        try Self.send(Array(self.body.prefix(bytes)), on: socket)
-        return OpenConnection(socket: socket)
+    /// - Parameter receiveBuffer: bytes that the kernel takes for a client that does not read.
+    package func stalled(after bytes: Int, receiveBuffer: Int? = nil) throws -> OpenConnection {
+        let connection = try OpenConnection(
+            to: self.port, from: self.from, receiveBuffer: receiveBuffer, patience: self.patience)
+        try connection.send(self.head)
+        try connection.send(Array(self.body.prefix(bytes)))
+        return connection
     }
 
     private var head: [UInt8] {
@@ -71,50 +75,18 @@ package struct HTTPCall: Sendable {
         return Array((text + "\r\n").utf8)
     }
 
-    private func connected() throws -> Int32 {
-        let socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = UInt16(self.port).bigEndian
-        address.sin_addr.s_addr = inet_addr("127.0.0.1")
-        var time = timeval(tv_sec: self.patience, tv_usec: 0)
-        for option in [SO_RCVTIMEO, SO_SNDTIMEO] {
-            setsockopt(socket, SOL_SOCKET, option, &time, socklen_t(MemoryLayout<timeval>.size))
-        }
-        let result = withUnsafePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                connect(socket, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
-            }
-        }
-        guard result == 0 else {
-            close(socket)
-            throw Failed(description: "nobody listens at port \(self.port)")
-        }
-        return socket
-    }
-
-    private static func send(_ bytes: [UInt8], on socket: Int32) throws {
-        var rest = bytes[...]
-        while !rest.isEmpty {
-            let count = rest.withUnsafeBytes { Glibc.send(socket, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
-            guard count > 0 else { throw Failed(description: "the peer stopped taking the request") }
-            rest = rest.dropFirst(count)
-        }
-    }
-
     private func blockingAnswer() throws -> Answer {
-        let socket = try self.connected()
-        defer { close(socket) }
-        try Self.send(self.head, on: socket)
+        let connection = try OpenConnection(to: self.port, from: self.from, patience: self.patience)
+        try connection.send(self.head)
         // A peer that refuses need not read the body; what it said still counts.
-        try? Self.send(Array(self.body.prefix(self.breakingAfter ?? self.body.count)), on: socket)
+        try? connection.send(Array(self.body.prefix(self.breakingAfter ?? self.body.count)))
         if self.breakingAfter != nil { throw Failed(description: "broken off, as asked") }
         var received: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 65_536)
         // Not every server closes a connection that it was asked to close.
         var whole: Int?
         while received.count < whole ?? .max {
-            let count = recv(socket, &buffer, buffer.count, 0)
+            let count = recv(connection.socket, &buffer, buffer.count, 0)
             if count <= 0 { break }
             received += buffer[..<count]
             if whole == nil, self.method != "HEAD" { whole = Self.count(ofAnswer: received) }
@@ -156,30 +128,6 @@ package struct HTTPCall: Sendable {
                 throw Failed(description: "the answer broke off after \(rest.count) of \(length ?? 0) bytes")
             }
             return Answer(status: status, headers: headers, body: Array(rest))
-        }
-    }
-}
-
-/// A connection that a test keeps open.
-package final class OpenConnection: Sendable {
-    private let socket: Int32
-
-    fileprivate init(socket: Int32) { self.socket = socket }
-
-    deinit { close(self.socket) }
-
-    /// Returns when the peer has closed it.
-    /// - Returns: false if it does not within the patience of the call.
-    package func isClosedByPeer() async -> Bool {
-        await withCheckedContinuation { continuation in
-            DispatchQueue.global().async {
-                var buffer = [UInt8](repeating: 0, count: 65_536)
-                while true {
-                    let count = recv(self.socket, &buffer, buffer.count, 0)
-                    if count == 0 || (count < 0 && errno == ECONNRESET) { return continuation.resume(returning: true) }
-                    if count < 0 { return continuation.resume(returning: false) }
-                }
-            }
         }
     }
 }

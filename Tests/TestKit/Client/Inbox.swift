@@ -59,6 +59,7 @@ final class Inbox: Sendable {
         var waiters: [Waiter] = []
         var next = 0
         var answersPings = true
+        var answersClose = true
     }
 
     private let state = Mutex(State())
@@ -94,6 +95,10 @@ final class Inbox: Sendable {
     var answersPings: Bool {
         get { self.state.withLock { $0.answersPings } }
         set { self.state.withLock { $0.answersPings = newValue } }
+    }
+    var answersClose: Bool {
+        get { self.state.withLock { $0.answersClose } }
+        set { self.state.withLock { $0.answersClose = newValue } }
     }
     var frames: [ServerFrame] { self.state.withLock { $0.frames } }
     var pongs: [[UInt8]] { self.state.withLock { $0.pongs } }

@@ -24,6 +24,13 @@ package struct Keys: Sendable {
         return signature
     }
 
+    /// The private scalar, as RFC 8032 §5.1.5 makes it from the seed.
+    var signScalar: [UInt8] {
+        var scalar = [UInt8](repeating: 0, count: 32)
+        precondition(crypto_sign_ed25519_sk_to_curve25519(&scalar, self.signSecretKey) == 0)
+        return scalar
+    }
+
     /// The Whisper ID of these keys with collision counter 0 (contract §4).
     package var whisperID: String {
         let digest = Keys.sha256(Array("whisper-id\n".utf8) + self.signPublicKey + self.encPublicKey + [0])

@@ -61,10 +61,14 @@ package struct Phone: Sendable {
 
     /// With the signature that belongs to the fields (spec §3.5).
     package func signed(_ fields: Fields, as type: String = "send_message") -> Fields {
+        fields.with(["sig": self.person.keys.sign(Self.digest(of: fields, as: type)).base64])
+    }
+
+    /// What a message's signature is over (spec §3.5).
+    package static func digest(of fields: Fields, as type: String = "send_message") -> [UInt8] {
         let names = ["messageId", "from", "to", "timestamp", "nonce", "ciphertext"]
         let lines = ["v1", type] + names.map { fields[$0]?.json.string ?? fields[$0]?.json.text ?? "" }
-        let text = lines.map { $0 + "\n" }.joined()
-        return fields.with(["sig": self.person.keys.sign(Keys.sha256(Array(text.utf8))).base64])
+        return Keys.sha256(Array(lines.map { $0 + "\n" }.joined().utf8))
     }
 
     /// Sends a message; returns the answer, whatever it is.

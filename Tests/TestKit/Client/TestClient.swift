@@ -164,6 +164,15 @@ package final class TestClient: Sendable {
         set { self.inbox.answersPings = newValue }
     }
 
+    /// Whether it answers the server's close frame. It does until told otherwise.
+    package var answersClose: Bool {
+        get { self.inbox.answersClose }
+        set { self.inbox.answersClose = newValue }
+    }
+
+    /// Whether TCP's connection stands. The server may have said its goodbye long before.
+    package var isConnected: Bool { self.channel.isActive }
+
     /// Cuts the TCP connection without a word.
     package func cut() { self.channel.close(promise: nil) }
 

@@ -1,0 +1,224 @@
+import Foundation
+import LocalStack
+import Testing
+
+/// Contract §13a, Transport, with the balancer alone: what it admits of one address, also of connections that never say anything.
+/// In the launcher's configuration and in the deployment's.
+@Suite(.serialized) struct AddressLimitTests {
+    enum Source: CaseIterable {
+        case launcher, deployment
+    }
+
+    private static let atOnceMax = AddressLimits.standard.connectionsMax
+    private static let perMinuteMax = AddressLimits.standard.connectionsPerMinute
+
+    @Test(arguments: Source.allCases) func silentConnectionsOfOneAddressLeaveRoomForOthers(source: Source) async throws {
+        try await Balancer.run(source) { balancer in
+            let refused = 100
+            let silent = SilentConnections(Self.atOnceMax + refused, to: balancer.port)
+            defer { silent.close() }
+            try await waitUntil("the others are refused", within: .seconds(8)) { silent.closed >= refused }
+            // Accepted behind all of them, from another address; and at the port of operators, which has places of its own.
+            #expect(balancer.answers("/health", from: "127.0.0.2"))
+            #expect(await LoopbackRequest.get("/ready", port: balancer.opsPort)?.status == 503)
+            #expect(silent.closed == refused)
+            #expect(!balancer.answers("/health", from: "127.0.0.1"))
+        }
+    }
+
+    @Test(arguments: Source.allCases) func newConnectionsOfAMinuteAreCounted(source: Source) async throws {
+        try await Balancer.run(source) { balancer in
+            for _ in 0..<(Self.perMinuteMax / Self.atOnceMax) {
+                let silent = SilentConnections(Self.atOnceMax, to: balancer.port)
+                #expect(balancer.answers("/health", from: "127.0.0.2"))
+                #expect(silent.closed == 0)
+                silent.close()
+                try await waitUntil("they are gone", within: .seconds(8)) { await balancer.connections() == 0 }
+            }
+            #expect(!balancer.answers("/health", from: "127.0.0.1"))
+            #expect(balancer.answers("/health", from: "127.0.0.3"))
+        }
+    }
+
+    /// With places for fewer clients than there are silent ones, of as many addresses as it takes.
+    @Test(arguments: Source.allCases) func theOperatorsPortHasPlacesOfItsOwn(source: Source) async throws {
+        let few = source == .launcher ? ["maxconn \(LaunchedLimits.all)": "maxconn 160", "maxconn \(LaunchedLimits.clients)": "maxconn 100"] : [:]
+        let environment = ["CONNECTIONS_MAX": "160", "PUBLIC_CONNECTIONS_MAX": "100"]
+        try await Balancer.run(source, environment: environment, replacing: few) { balancer in
+            let silent = SilentConnections(200, to: balancer.port)
+            defer { silent.close() }
+            try await waitUntil("the public port is full", within: .seconds(8)) { await balancer.connections() == 100 }
+            #expect(await LoopbackRequest.get("/ready", port: balancer.opsPort)?.status == 503)
+        }
+    }
+
+    @Test func operatorsSetTheLimitsOfADeployment() async throws {
+        let environment = ["ADDRESS_CONNECTIONS_MAX": "5", "ADDRESS_CONNECTIONS_PER_MINUTE": "7"]
+        try await Balancer.run(.deployment, environment: environment) { balancer in
+            let silent = SilentConnections(8, to: balancer.port)
+            try await waitUntil("three are refused", within: .seconds(8)) { silent.closed == 3 }
+            silent.close()
+            try await waitUntil("they are gone", within: .seconds(8)) { await balancer.connections() == 0 }
+            let answers = (0..<4).map { _ in balancer.answers("/health", from: "127.0.0.1") }
+            #expect(answers == [true, true, false, false])
+        }
+    }
+
+    /// This machine has one IPv6 address on loopback. So the same rules are told addresses in PROXY headers, as a balancer in front
+    /// would, and run when those have been read.
+    @Test(arguments: Source.allCases) func ofIPv6The64BitsOfTheNetworkCount(source: Source) async throws {
+        let told = ["tcp-request connection": "tcp-request session", " backlog 4096": " backlog 4096 accept-proxy"]
+        let environment = ["ADDRESS_CONNECTIONS_MAX": "3"]
+        let few = source == .launcher ? ["ge \(Self.atOnceMax) }": "ge 3 }"] : [:]
+        try await Balancer.run(source, environment: environment, replacing: told.merging(few) { $1 }) { balancer in
+            let neighbours = (1...3).map { SilentConnections(from: "2001:db8:1:2::\($0)", to: balancer.port) }
+            defer { for one in neighbours { one.close() } }
+            try await waitUntil("they are counted", within: .seconds(8)) { await balancer.connections() == 3 }
+            #expect(!balancer.answers("/health", claiming: "2001:db8:1:2:ffff:ffff:ffff:ffff"))
+            #expect(balancer.answers("/health", claiming: "2001:db8:1:3::1"))
+            // Of IPv4 each address.
+            #expect(balancer.answers("/health", claiming: "192.0.2.1"))
+            #expect(neighbours.allSatisfy { $0.closed == 0 })
+        }
+    }
+
+    @Test func theLauncherScalesThemAndNeverBelowTheContracts() {
+        #expect(AddressLimits.standard.scaled(by: 0.1) == .standard)
+        #expect(
+            AddressLimits.standard.scaled(by: 100)
+                == AddressLimits(connectionsMax: 60_000, connectionsPerMinute: 120_000))
+        #expect(AddressLimits.standard.scaled(by: 1e300).connectionsMax == 1_000_000_000)
+    }
+}
+
+/// What the launcher's configuration says in numbers on this machine.
+private enum LaunchedLimits {
+    private static let numbers = HAProxyServer(folder: "", ports: StackPorts(StackConfiguration()), log: "").configuration
+        .matches(of: #/maxconn ([0-9]+)/#).compactMap { Int($0.1) }
+    static var all: Int { self.numbers.max() ?? 0 }
+    static var clients: Int { self.numbers.min() ?? 0 }
+}
+
+/// HAProxy with one of the two configurations, in front of nothing.
+private struct Balancer {
+    let port: Int
+    let opsPort: Int
+
+    static func run(
+        _ source: AddressLimitTests.Source, environment: [String: String] = [:], replacing changes: [String: String] = [:],
+        _ body: (Balancer) async throws -> Void
+    ) async throws {
+        let folder = try TemporaryFolder(named: "balancer")
+        defer { folder.remove() }
+        let ports = StackPorts(StackConfiguration())
+        // Also raises this process' limit of open files.
+        let launched = HAProxyServer(folder: folder.path, ports: ports, log: "").configuration
+        var text = source == .launcher ? launched : try Self.deployed(at: ports)
+        for (old, new) in changes {
+            try #require(text.contains(old), "\(old)")
+            text = text.replacing(old, with: new)
+        }
+        let file = folder.path + "/haproxy.cfg"
+        try text.write(toFile: file, atomically: true, encoding: .utf8)
+        var command = Command("/usr/sbin/haproxy", ["-db", "-f", file], folder: folder.path, log: folder.path + "/log")
+        // A machine of tests may allow fewer open files than a deployment needs.
+        command.environment = ["CONNECTIONS_MAX": "2000", "PUBLIC_CONNECTIONS_MAX": "1500"].merging(environment) { $1 }
+        let process = try await ChildProcess.start(command, name: "haproxy")
+        do {
+            // It answers, and has looked: servers count as up until the first check has failed.
+            try await waitUntil("the balancer has looked", within: .seconds(20)) {
+                await LoopbackRequest.get("/ready", port: ports.ops)?.status == 503
+            }
+            try await body(Balancer(port: ports.public, opsPort: ports.ops))
+        } catch {
+            await process.kill()
+            throw error
+        }
+        await process.kill()
+    }
+
+    /// deploy/haproxy/haproxy.cfg, listening here and without TLS.
+    private static func deployed(at ports: StackPorts) throws -> String {
+        let file = URL(filePath: #filePath).deletingLastPathComponent()
+            .appending(path: "../../deploy/haproxy/haproxy.cfg")
+        var text = try String(contentsOf: file, encoding: .utf8)
+        for (old, new) in [
+            ("bind :8443 ssl crt /run/secrets/public.pem alpn h2,http/1.1", "bind 127.0.0.1:\(ports.public)"),
+            ("bind :8081", "bind 127.0.0.1:\(ports.ops)"),
+        ] {
+            try #require(text.contains(old))
+            text = text.replacing(old, with: new)
+        }
+        return text
+    }
+
+    /// Open connections of clients.
+    func connections() async -> Int? {
+        let metrics = await LoopbackRequest.get("/metrics", port: self.opsPort)?.body ?? ""
+        let line = metrics.split(separator: "\n").first { $0.hasPrefix(#"haproxy_frontend_current_sessions{proxy="public"}"#) }
+        return line?.split(separator: " ").last.flatMap { Int($0) }
+    }
+
+    /// Whether a request is answered, with whatever; else its connection is closed without a byte.
+    func answers(_ path: String, from address: String = "127.0.0.1", claiming source: String? = nil) -> Bool {
+        guard let socket = connectedSocket(from: address, to: self.port) else { return false }
+        defer { close(socket) }
+        let text = (source.map(proxyHeader) ?? "") + "GET \(path) HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
+        _ = send(socket, text, text.utf8.count, Int32(MSG_NOSIGNAL))
+        var byte: UInt8 = 0
+        return recv(socket, &byte, 1, 0) == 1
+    }
+}
+
+/// Clients that connect and say nothing.
+private final class SilentConnections: Sendable {
+    private let sockets: [Int32]
+
+    init(_ count: Int, to port: Int) {
+        self.sockets = (0..<count).compactMap { _ in connectedSocket(from: "127.0.0.1", to: port) }
+    }
+
+    /// One that says only whose it is.
+    init(from source: String, to port: Int) {
+        self.sockets = [connectedSocket(from: "127.0.0.1", to: port)].compactMap { $0 }
+        let header = proxyHeader(source)
+        for socket in self.sockets { _ = send(socket, header, header.utf8.count, Int32(MSG_NOSIGNAL)) }
+    }
+
+    /// How many the other side has closed.
+    var closed: Int {
+        self.sockets.count { socket in
+            var byte: UInt8 = 0
+            return recv(socket, &byte, 1, Int32(MSG_DONTWAIT) | Int32(MSG_PEEK)) >= 0 || errno != EAGAIN
+        }
+    }
+
+    func close() { for socket in self.sockets { Glibc.close(socket) } }
+}
+
+/// HAProxy's PROXY protocol, version 1.
+private func proxyHeader(_ source: String) -> String {
+    source.contains(":")
+        ? "PROXY TCP6 \(source) 2001:db8::1 40000 443\r\n" : "PROXY TCP4 \(source) 192.0.2.200 40000 443\r\n"
+}
+
+/// From an address of loopback; nil if it is refused already.
+private func connectedSocket(from address: String, to port: Int) -> Int32? {
+    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    func place(_ host: String, _ port: Int, _ call: (Int32, UnsafePointer<sockaddr>, socklen_t) -> Int32) -> Bool {
+        var place = sockaddr_in()
+        place.sin_family = sa_family_t(AF_INET)
+        place.sin_port = UInt16(port).bigEndian
+        inet_pton(AF_INET, host, &place.sin_addr)
+        return withUnsafePointer(to: &place) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                call(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
+            }
+        }
+    }
+    guard place(address, 0, bind), place("127.0.0.1", port, connect) else {
+        close(descriptor)
+        return nil
+    }
+    return descriptor
+}
