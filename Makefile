@@ -7,7 +7,7 @@ SWIFT ?= swift
 FLAGS := -c release -Xswiftc -enable-testing
 BUILD := $(SWIFT) build $(FLAGS)
 PROGRAMS := .build/release
-SETTINGS := PORT OPS_PORT TURN_PORT ADMIN_TOKEN VIEWER_TOKEN RATE_LIMIT_SCALE GATEWAYS ROUTERS DATA_DIR LOG_LEVEL CHECK
+SETTINGS := PORT OPS_PORT TURN_PORT ADMIN_TOKEN VIEWER_TOKEN RATE_LIMIT_SCALE ADDRESS_CONNECTIONS_MAX ADDRESS_CONNECTIONS_PER_MINUTE GATEWAYS ROUTERS DATA_DIR LOG_LEVEL CHECK
 
 # Hundreds of tests at once would starve each other of the processor, and of their patience.
 TESTS_AT_ONCE ?= 6
@@ -30,6 +30,7 @@ help:
 	@echo 'make bench    measure: CPU per message, latency, offline mail, memory per connection, groups, presence'
 	@echo '              ARGUMENTS="storm" and others measure more (docs/benchmarks.md)'
 	@echo 'make chaos    mistreat a cluster under traffic and judge it; SEED=42 FAULTS=100 CLIENTS=200 RUNS=1'
+	@echo '              make chaos PLAN=clocks starts some processes ten years ahead or behind'
 	@echo '              make chaos PLAN=rolling restarts every service in order and measures what clients notice'
 	@echo 'make simulate SEEDS=100000   play a cluster in one thread, from seeds, through every kind of failure'
 	@echo 'make admin ARGS="stats"   ask a running cluster as an operator; ARGS="help" says what'

@@ -9,6 +9,8 @@ package struct ChaosReport: Sendable, Codable {
     package var messages: Ledger.Count
     package var reconnects: Int
     package var attachments: Int
+    /// What strangers did meanwhile.
+    package var strangeActs: Int
     package var seconds: Double
     /// From sending to a `message_received`, both being there.
     package var live: Spread
@@ -18,7 +20,7 @@ package struct ChaosReport: Sendable, Codable {
 
     init(
         seed: UInt64, clients: Int, command: String, plan: FaultPlan, messages: Ledger.Count, reconnects: Int, attachments: Int,
-        seconds: Double, live: Spread, slowestLive: String?, violations: [String]
+        strangeActs: Int, seconds: Double, live: Spread, slowestLive: String?, violations: [String]
     ) {
         self.seed = seed
         self.clients = clients
@@ -27,6 +29,7 @@ package struct ChaosReport: Sendable, Codable {
         self.messages = messages
         self.reconnects = reconnects
         self.attachments = attachments
+        self.strangeActs = strangeActs
         self.seconds = seconds
         self.live = live
         self.slowestLive = slowestLive
@@ -40,7 +43,7 @@ package struct ChaosReport: Sendable, Codable {
         let count = self.messages
         let verdict = self.violations.isEmpty
             ? "every promise was kept"
-            : "\(self.violations.count) broken promises:\n  " + self.violations.prefix(Self.violationsShown).joined(separator: "\n  ")
+            : "\(self.violations.count) broken promises (\(self.kindsOfViolations)):\n  " + self.violations.prefix(Self.violationsShown).joined(separator: "\n  ")
                 + "\n  again: \(self.command)"
         return """
             seed \(self.seed): \(self.faultCount) faults in \(Int(self.seconds)) s, \(self.clients) clients
@@ -49,6 +52,7 @@ package struct ChaosReport: Sendable, Codable {
             \(count.expired) expired; \(count.repeated) seen again before their receipt was honoured
               \(self.reconnects) reconnects, \(count.wakeUps) came because of a push, \(self.attachments) attachments, \
             \(count.refusedByClocks) refusals while a clock was off
+              \(self.strangeActs) acts of strangers, of whose mail \(count.mailOfStrangers) arrived
               sent to received live, both being there, s: \(self.live.text)
               the slowest of them: \(self.slowestLive ?? "none")
             \(verdict)
@@ -56,4 +60,10 @@ package struct ChaosReport: Sendable, Codable {
     }
 
     private static let violationsShown = 30
+
+    /// How many of each, by the words in front of the colon.
+    private var kindsOfViolations: String {
+        let kinds = Dictionary(self.violations.map { ($0.prefix { $0 != ":" }.prefix(60), 1) }, uniquingKeysWith: +)
+        return kinds.sorted { $0.value > $1.value }.prefix(12).map { "\($0.value) × \($0.key)" }.joined(separator: ", ")
+    }
 }

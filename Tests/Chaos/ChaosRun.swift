@@ -11,6 +11,7 @@ package struct ChaosRun: Sendable {
         package var routers = 2
         /// Of auth, push, attachments and calls each.
         package var others = 2
+        package var faultsOf = Faults.random
         /// Between two messages of one client, on average.
         package var pace = Duration.seconds(2)
         /// Folder of the server executables.
@@ -19,6 +20,13 @@ package struct ChaosRun: Sendable {
         package var keepsFolder = false
         /// Of all services: at `debug` a message can be followed by its id.
         package var logLevel: String?
+
+        package enum Faults: Sendable {
+            /// By the seed.
+            case random
+            /// One process of each service is years ahead, another years behind.
+            case clocks
+        }
 
         package init(seed: UInt64, faults: Int) {
             self.seed = seed
@@ -29,6 +37,7 @@ package struct ChaosRun: Sendable {
         var command: String {
             // The plan has other faults in it where clocks cannot be moved.
             let condition = OwnClock.isAvailable ? "" : "  # without libfaketime"
+            if self.faultsOf == .clocks { return "make chaos SEED=\(self.seed) CLIENTS=\(self.clients) PLAN=clocks" }
             return "make chaos SEED=\(self.seed) FAULTS=\(self.faults) CLIENTS=\(self.clients) "
                 + "ARGUMENTS='--gateways \(self.gateways) --routers \(self.routers)'" + condition
         }
@@ -49,6 +58,8 @@ package struct ChaosRun: Sendable {
     /// How long a fault may keep a message from its acknowledgement, or an acknowledged one from its recipient and the
     /// receipt from its sender, once everything runs again. Wake-ups and what is sent again have their pauses in it.
     private static let healingMax = Duration.seconds(90)
+    /// One stranger for so many clients, and one more.
+    private static let clientsPerStranger = 10
     /// What a frozen process or a held link had in its hands comes when it thaws.
     private static let onTheWay = Duration.seconds(20)
 
@@ -58,7 +69,8 @@ package struct ChaosRun: Sendable {
     }
 
     package static func plan(of options: Options) -> FaultPlan {
-        FaultPlan(
+        if options.faultsOf == .clocks { return .clocks(of: options.instances) }
+        return FaultPlan(
             seed: options.seed, count: options.faults, instances: options.instances, hasClocks: OwnClock.isAvailable)
     }
 
@@ -87,6 +99,8 @@ package struct ChaosRun: Sendable {
         configuration.environment[.push] = pushes.environment
         // Mail that is not acknowledged comes again after 3 s instead of 15.
         configuration.environment[.router] = ["RESEND_AFTER_SECONDS": "3"]
+        // Whoever removes files looks once while a clock is off, at least.
+        configuration.environment[.attachments] = ["GC_EVERY_SECONDS": "1"]
         if let level = self.options.logLevel { configuration.logLevel = level }
         if self.options.keepsFolder { configuration.folder = try TemporaryFolder(named: "chaos").path }
         let stack = try LocalStack(configuration)
@@ -116,38 +130,50 @@ package struct ChaosRun: Sendable {
         let crowd = try await Crowd.gather(
             self.options.clients, seed: self.options.seed, at: "127.0.0.1:\(links[.clients]!.port)", pace: self.options.pace,
             pushes: pushes)
+        let keepsakes = try await Keepsakes.lay(on: stack, crowd.ledger)
+        let strangers = (0...self.options.clients / Self.clientsPerStranger).map {
+            Stranger(number: $0, seed: self.options.seed, at: stack.ports.public, victims: crowd.ids, crowd.ledger)
+        }
         let injector = Injector(stack: stack, links: links, ledger: crowd.ledger, say: self.say)
         try await withThrowingDiscardingTaskGroup { group in
             group.addTask { await crowd.run() }
             group.addTask { await injector.keepAlive() }
-            try await Task.sleep(for: Self.calmTime)
-            try await injector.run(plan)
-            try await Task.sleep(for: Self.calmTime)
+            try await withThrowingDiscardingTaskGroup { acts in
+                for stranger in strangers { acts.addTask { await stranger.run() } }
+                try await Task.sleep(for: Self.calmTime)
+                try await injector.run(plan)
+                try await Task.sleep(for: Self.calmTime)
+                acts.cancelAll()
+            }
             self.say("· healing")
             await crowd.stopWriting()
-            await self.settle(crowd, stack)
+            await self.settle(crowd, stack, absentAreAway: true)
             await crowd.fetchSleepers()
+            await self.settle(crowd, stack, absentAreAway: true)
+            // To those who were away all the time counts what stands in the database, and not what was kept of it elsewhere.
+            try await stack.flushRedis()
+            await crowd.fetchAbsent()
             await self.settle(crowd, stack)
             group.cancelAll()
         }
         await crowd.lookAround()
-        let clocksMoved = Set(
-            plan.steps.compactMap { step -> StackProcess? in
-                if case .moveClock(let process, _, _) = step.fault { process } else { nil }
-            })
+        await keepsakes.look()
+        let clocksMoved = Set(plan.steps.compactMap(\.fault.clockOwner))
+        var acts = 0
+        for stranger in strangers { acts += await stranger.acts }
         for process in stack.processes where !clocksMoved.contains(process) {
             self.look(into: stack.log(of: process), crowd.ledger)
         }
         return ChaosReport(
             seed: self.options.seed, clients: self.options.clients, command: self.options.command, plan: plan,
             messages: crowd.ledger.count, reconnects: await crowd.reconnects, attachments: await crowd.attachments,
-            seconds: (.now - start).seconds, live: Spread(crowd.ledger.liveTravelTimes), slowestLive: crowd.ledger.slowestLive,
+            strangeActs: acts, seconds: (.now - start).seconds, live: Spread(crowd.ledger.liveTravelTimes), slowestLive: crowd.ledger.slowestLive,
             violations: crowd.ledger.faults(onTheWay: Self.onTheWay))
     }
 
-    private func settle(_ crowd: Crowd, _ stack: LocalStack) async {
+    private func settle(_ crowd: Crowd, _ stack: LocalStack, absentAreAway: Bool = false) async {
         do {
-            try await crowd.settle(within: Self.healingMax)
+            try await crowd.settle(within: Self.healingMax, absentAreAway: absentAreAway)
         } catch {
             crowd.ledger.remark("\(error); \(await self.whereabouts(on: stack))")
         }

@@ -28,6 +28,14 @@ import Testing
         #expect(kinds.contains { $0.hasPrefix("move clock") })
     }
 
+    @Test func everyServiceIsStartedYearsAheadAndYearsBehind() {
+        let faults = FaultPlan.clocks(of: Self.instances).steps.map(\.fault)
+        for service in ServiceName.allCases {
+            for years in [10, -10] { #expect(faults.count { $0.kind == "move clock of \(service.rawValue) by \(years) years" } == 1) }
+        }
+        #expect(faults.count == 2 * ServiceName.allCases.count)
+    }
+
     @Test func withoutTheLibraryNoClockIsMoved() {
         #expect(!self.plan(3, 200, hasClocks: false).contains { $0.fault.kind.hasPrefix("move clock") })
     }

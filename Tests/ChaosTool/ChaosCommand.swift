@@ -21,7 +21,7 @@ struct ChaosCommand: AsyncParsableCommand {
     var routers = 2
     @Option(help: "Runs, one after the other, each with the next seed, 1...100.")
     var runs = 1
-    @Option(help: "random: faults by the seed. rolling: every service is restarted in order, and what clients notice is measured.")
+    @Option(help: "random: faults by the seed. clocks: some processes are ten years ahead, others behind. rolling: every service is restarted in order, and what clients notice is measured.")
     var plan = Plan.random
     @Option(help: "Folder of the server executables; the one beside this program by default.")
     var programs: String?
@@ -34,7 +34,7 @@ struct ChaosCommand: AsyncParsableCommand {
     @Option(help: "Write all figures to this file, as JSON.")
     var json: String?
 
-    enum Plan: String, ExpressibleByArgument, CaseIterable { case random, rolling }
+    enum Plan: String, ExpressibleByArgument, CaseIterable { case random, clocks, rolling }
 
     func validate() throws {
         func check(_ value: Int, _ range: ClosedRange<Int>, _ name: String) throws {
@@ -64,7 +64,7 @@ struct ChaosCommand: AsyncParsableCommand {
     /// - Returns: whether every promise was kept.
     private func work() async throws -> Bool {
         switch self.plan {
-        case .random: try await self.mistreat()
+        case .random, .clocks: try await self.mistreat()
         case .rolling: try await self.roll()
         }
     }
@@ -78,7 +78,7 @@ struct ChaosCommand: AsyncParsableCommand {
                 say(ChaosRun.plan(of: options).steps.map { "+\($0.pause)  \($0.fault)" }.joined(separator: "\n"))
                 continue
             }
-            say("seed \(options.seed), \(options.faults) faults, \(options.clients) clients")
+            say("seed \(options.seed), \(ChaosRun.plan(of: options).steps.count) faults, \(options.clients) clients")
             let report = try await ChaosRun(options, say: say).report()
             say("\n\(report.text)\n")
             reports.append(report)
@@ -106,6 +106,7 @@ struct ChaosCommand: AsyncParsableCommand {
         options.routers = self.routers
         options.programs = self.programs.map { URL(fileURLWithPath: $0).standardizedFileURL.path }
         options.keepsFolder = self.keep
+        if self.plan == .clocks { options.faultsOf = .clocks }
         options.logLevel = self.logLevel
         return options
     }

@@ -1,4 +1,5 @@
 import Chaos
+import LocalStack
 import Testing
 
 /// A short, fixed part of `make chaos`: these plans have to be survived always. More of them, and longer: `make chaos`.
@@ -11,6 +12,19 @@ import Testing
         // A run in which nothing happened would prove nothing.
         #expect(report.faultCount == 15 && report.reconnects > 0)
         #expect(report.messages.accepted > 0 && report.messages.told > 0)
+        #expect(report.strangeActs > 0 && report.messages.mailOfStrangers > 0)
+    }
+
+    /// What is deleted because of its age is compared with the database's clock (contract §13a).
+    @Test(.enabled(if: OwnClock.isAvailable)) func clocksThatAreYearsOffDeleteNothing() async throws {
+        var options = ChaosRun.Options(seed: 1, faults: 0)
+        options.faultsOf = .clocks
+        options.clients = 60
+        options.gateways = 3
+        options.routers = 3
+        let report = try await ChaosRun(options).report()
+        #expect(report.violations.isEmpty, "\(report.text)")
+        #expect(report.faultCount == 12 && report.messages.told > 0 && report.messages.refusedByClocks > 0)
     }
 
     @Test func aRollingRestartLosesAndRepeatsNothing() async throws {

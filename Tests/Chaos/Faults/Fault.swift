@@ -26,6 +26,8 @@ package enum Fault: Hashable, Sendable {
     case close(Link, for: Duration)
     /// The wall clock of a process is off by so many seconds, then right again.
     case moveClock(StackProcess, seconds: Int, for: Duration)
+    /// SIGKILL, and another start with a wall clock that is off by so many years; later it is right again.
+    case startYearsOff(StackProcess, years: Int, for: Duration)
     /// These partitions' streams are filled to their bound while no router reads.
     case fillQueues(partitions: [Int], for: Duration)
 
@@ -42,14 +44,24 @@ package enum Fault: Hashable, Sendable {
         case .hold(let link, _, _): "hold \(link.rawValue)"
         case .close(let link, _): "close \(link.rawValue)"
         case .moveClock(let process, _, _): "move clock of \(process.kind)"
+        case .startYearsOff(let process, let years, _): "move clock of \(process.kind) by \(years) years"
         case .fillQueues: "fill queues"
+        }
+    }
+
+    /// The process whose clock it moves.
+    var clockOwner: StackProcess? {
+        switch self {
+        case .moveClock(let process, _, _), .startYearsOff(let process, _, _): process
+        default: nil
         }
     }
 
     /// What it is done to. Two faults to the same thing do not happen at the same time.
     var victims: Set<String> {
         switch self {
-        case .kill(let process, _), .stop(let process), .freeze(let process, _), .moveClock(let process, _, _):
+        case .kill(let process, _), .stop(let process), .freeze(let process, _), .moveClock(let process, _, _),
+            .startYearsOff(let process, _, _):
             [process.description]
         case .killTogether(let processes, _): Set(processes.map(\.description))
         case .flush: ["redis"]
@@ -74,6 +86,8 @@ extension Fault: CustomStringConvertible {
             "hold \(link.rawValue) \(ways.count == 2 ? "both ways" : ways.contains(.there) ? "one way" : "the other way") for \(time.shown)"
         case .close(let link, let time): "close \(link.rawValue) for \(time.shown)"
         case .moveClock(let process, let seconds, let time): "move the clock of \(process) by \(seconds) s for \(time.shown)"
+        case .startYearsOff(let process, let years, let time):
+            "kill \(process), start it with a clock that is \(years) years off for \(time.shown)"
         case .fillQueues(let partitions, let time): "fill the queues of partitions \(partitions) for \(time.shown)"
         }
     }

@@ -10,7 +10,10 @@ package struct FaultPlan: Sendable {
     }
 
     package let steps: [Step]
+    /// Faults at a time.
+    let together: Int
 
+    private static let together = 3
     /// Between the beginnings of two faults, at most.
     private static let pauseMax = 900
     /// Longer than a router may be silent before another takes its place (5 s).
@@ -20,6 +23,12 @@ package struct FaultPlan: Sendable {
     private static let troubles = 500...3_500
     /// By so many seconds a clock is off. Beyond the ten minutes of contract §3, and less than mail is kept.
     private static let clockOffsets = [-7_200, -700, -30, 30, 700, 3_600, 21_600]
+    /// Longer than anything is kept.
+    private static let yearsOff = 10
+    /// What is kept for long is swept every 30 s at the latest (`RouterLimits.sweepInterval`).
+    private static let sweep = Duration.seconds(36)
+    /// Some things happen in years long past, and are found by a sweep when the clock is right again.
+    private static let past = Duration.seconds(8)
 
     /// - Parameters:
     ///   - instances: of each service.
@@ -27,6 +36,7 @@ package struct FaultPlan: Sendable {
     package init(seed: UInt64, count: Int, instances: [ServiceName: Int], hasClocks: Bool) {
         var random = SeededGenerator(seed: seed)
         var kinds: [Kind] = []
+        self.together = Self.together
         self.steps = (0..<count).map { _ in
             // From a bag that is filled again when it is empty: every kind happens, even in a short run.
             if kinds.isEmpty { kinds = Kind.bag(hasClocks: hasClocks).shuffled(using: &random) }
@@ -35,10 +45,26 @@ package struct FaultPlan: Sendable {
         }
     }
 
+    private init(_ steps: [Step], together: Int) {
+        self.steps = steps
+        self.together = together
+    }
+
+    /// One process of each service starts ten years ahead and stays there until all sweeps have looked, while another of it is ten
+    /// years behind for a while. All at a time.
+    package static func clocks(of instances: [ServiceName: Int]) -> FaultPlan {
+        let faults = ServiceName.allCases.flatMap { service -> [Fault] in
+            let ahead = Fault.startYearsOff(.service(service, 1), years: self.yearsOff, for: self.sweep)
+            guard instances[service] ?? 0 > 1 else { return [ahead] }
+            return [ahead, .startYearsOff(.service(service, 2), years: -self.yearsOff, for: self.past)]
+        }
+        return FaultPlan(faults.map { Step(pause: .milliseconds(50), fault: $0) }, together: faults.count)
+    }
+
     private enum Kind: CaseIterable {
         case killRouter, killGateway, killAuth, killPush, killAttachments, killCalls, killRedis, killPostgres, killBalancer
         case killTogether, stopService, freezeRouter, freezeGateway, freezeOther, freezeRedis, flush
-        case cut, delay, hold, close, moveClock, fillQueues
+        case cut, delay, hold, close, moveClock, startYearsOff, fillQueues
 
         /// How often each is in the bag.
         static func bag(hasClocks: Bool) -> [Kind] {
@@ -47,6 +73,7 @@ package struct FaultPlan: Sendable {
                 case .cut, .killRouter, .killGateway: [kind, kind, kind]
                 case .stopService, .flush, .delay, .hold, .close: [kind, kind]
                 case .moveClock: hasClocks ? [kind, kind] : []
+                case .startYearsOff: hasClocks ? [kind] : []
                 default: [kind]
                 }
             }
@@ -88,6 +115,10 @@ package struct FaultPlan: Sendable {
             case .moveClock:
                 let service = [ServiceName.router, .router, .gateway, .auth, .push].randomElement(using: &random)!
                 return .moveClock(any(service), seconds: clockOffsets.randomElement(using: &random)!, for: time(troubles))
+            case .startYearsOff:
+                let service = ServiceName.allCases.randomElement(using: &random)!
+                let years = Bool.random(using: &random) ? yearsOff : -yearsOff
+                return .startYearsOff(any(service), years: years, for: Bool.random(using: &random) ? sweep : past)
             case .fillQueues:
                 let first = Int.random(in: 0..<32, using: &random)
                 return .fillQueues(partitions: (0..<4).map { (first + 8 * $0) % 32 }, for: time(troubles))

@@ -11,8 +11,7 @@ struct Injector: Sendable {
     let say: @Sendable (String) -> Void
     private let busy = BusyVictims()
 
-    /// Faults at a time.
-    private static let together = 3
+    private static let yearSeconds = 31_557_600
     /// A process that ended while it was starting is started again, as any supervisor does.
     private static let startsMax = 20
 
@@ -32,7 +31,7 @@ struct Injector: Sendable {
                 try await Task.sleep(for: step.pause)
                 let victims = self.withRouters(step.fault.victims)
                 try await waitUntil("room for \(step.fault)", within: .seconds(120), every: .milliseconds(20)) {
-                    self.busy.take(victims, atMost: Self.together)
+                    self.busy.take(victims, atMost: plan.together)
                 }
                 self.say("fault \(number + 1): \(step.fault)")
                 group.addTask {
@@ -94,6 +93,13 @@ struct Injector: Sendable {
             self.ledger.clockMoved(isOff: true)
             defer { self.ledger.clockMoved(isOff: false) }
             try self.stack.setClock(of: process, offBy: seconds)
+            try? await Task.sleep(for: time)
+            try self.stack.setClock(of: process, offBy: 0)
+        case .startYearsOff(let process, let years, let time):
+            self.ledger.clockMoved(isOff: true)
+            defer { self.ledger.clockMoved(isOff: false) }
+            try self.stack.setClock(of: process, offBy: years * Self.yearSeconds)
+            try await self.kill([process], .zero)
             try? await Task.sleep(for: time)
             try self.stack.setClock(of: process, offBy: 0)
         case .fillQueues(let partitions, let time): try await self.fill(partitions, for: time)

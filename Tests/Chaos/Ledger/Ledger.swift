@@ -48,6 +48,10 @@ package final class Ledger: Sendable {
         /// In the order of their first attempts.
         var order: [Letter] = []
         var remarks: [String] = []
+        /// Whose mail is in no record: nothing is promised to them. What they forged must reach nobody.
+        var strangers: Set<String> = []
+        var forgeries: Set<Letter> = []
+        var mailOfStrangers = 0
         /// Times that clients were without a connection that works.
         var gaps: [Duration] = []
         /// When somebody was away because it wanted to; the last one may not have ended.
@@ -106,6 +110,11 @@ package final class Ledger: Sendable {
     package func arrived(_ letter: Letter, from sender: String, _ way: Way, mark: Mark = .delivered) {
         self.state.withLock { state in
             let moment = state.next()
+            guard !state.strangers.contains(sender) else {
+                state.mailOfStrangers += 1
+                if state.forgeries.contains(letter) { state.remarks.append("forged mail was delivered: \(letter)") }
+                return
+            }
             guard let record = state.records[letter], record.sender == sender else {
                 state.remarks.append("nobody sent \(letter)")
                 return
@@ -165,6 +174,11 @@ package final class Ledger: Sendable {
         }
     }
 
+    package func isStranger(_ id: String) { self.state.withLock { _ = $0.strangers.insert(id) } }
+
+    /// Its signature is not its sender's.
+    package func forged(_ letter: Letter) { self.state.withLock { _ = $0.forgeries.insert(letter) } }
+
     /// It ends its own connection, and comes back when it likes to or is woken.
     package func leaves(_ who: String) {
         self.state.withLock { $0.absences[who, default: []].append(Absence(start: .now)) }
@@ -197,6 +211,8 @@ package final class Ledger: Sendable {
         package var refusedByClocks = 0
         /// Seen again, live or in a page, before the receipt was honoured.
         package var repeated = 0
+        /// Arrivals of what strangers wrote.
+        package var mailOfStrangers = 0
     }
 
     package var count: Count {
@@ -204,6 +220,7 @@ package final class Ledger: Sendable {
             var count = Count()
             count.wakeUps = state.wakeUps
             count.refusedByClocks = state.refusedByClocks
+            count.mailOfStrangers = state.mailOfStrangers
             for record in state.records.values {
                 count.sent += 1
                 if record.acceptedAt != nil { count.accepted += 1 }

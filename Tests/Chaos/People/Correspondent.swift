@@ -92,8 +92,13 @@ package actor Correspondent {
     }
 
     /// Whether all it sent is accepted and its recipients' receipts are here. Of somebody who is away nothing is expected.
-    package var isSettled: Bool {
-        self.isAway || (self.underWay.isEmpty && self.untold.isEmpty && self.phone != nil && self.pageAskedAt == nil)
+    package var isSettled: Bool { self.isSettled(whileAway: []) }
+
+    /// - Parameter absent: recipients of whom no receipt is expected.
+    package func isSettled(whileAway absent: Set<String>) -> Bool {
+        if self.isAway { return true }
+        return self.underWay.isEmpty && self.untold.allSatisfy { absent.contains($0.to) }
+            && self.phone != nil && self.pageAskedAt == nil
     }
 
     /// What it still waits for.
@@ -116,10 +121,10 @@ package actor Correspondent {
         }
     }
 
-    var standing: Standing {
+    func standing(whileAway absent: Set<String>) -> Standing {
         Standing(
             isConnected: self.phone != nil, waitsForPage: self.pageAskedAt != nil, underWay: self.underWay.map(\.letter),
-            untold: self.untold)
+            untold: self.untold.filter { !absent.contains($0.to) })
     }
 
     // MARK: Life
@@ -185,7 +190,7 @@ package actor Correspondent {
     private func planLeaving() {
         switch self.habits.presence {
         case .always: self.leavesAt = .distantFuture
-        case .commuting(let time), .sleeping(let time): self.leavesAt = .now + self.about(time)
+        case .commuting(let time), .sleeping(let time), .absent(let time): self.leavesAt = .now + self.about(time)
         }
     }
 
@@ -195,7 +200,7 @@ package actor Correspondent {
 
     private func stayAwayIfAway() async {
         guard self.isAway else { return }
-        if self.isStaying, !self.sleeps { return self.wakeUp() }
+        if self.isStaying, !self.waitsToBeFetched { return self.wakeUp() }
         self.ledger.leaves(self.id)
         if case .commuting(let time) = self.habits.presence {
             let nap = self.about(time)
@@ -221,6 +226,7 @@ package actor Correspondent {
     }
 
     private var sleeps: Bool { if case .sleeping = self.habits.presence { true } else { false } }
+    private var waitsToBeFetched: Bool { self.sleeps || self.habits.isAbsent }
 
     private func wakeUp() {
         self.isAway = false
@@ -239,7 +245,7 @@ package actor Correspondent {
     package func fetched() {
         self.isStaying = true
         guard self.isAway else { return }
-        self.ledger.fetched(self.id)
+        if !self.habits.isAbsent { self.ledger.fetched(self.id) }
         self.wakeUp()
     }
 
@@ -348,6 +354,7 @@ package actor Correspondent {
             let letter = Letter(frame.payload.id, to: frame.payload["to"]?.string ?? "")
             self.untold.remove(letter)
             self.ledger.expired(letter)
+            self.ledger.remark("expired long before its time: \(letter)")
         case "pending_messages": self.takePage(frame, phone)
         case "session_refresh_ack":
             self.isRefreshing = false

@@ -1,14 +1,17 @@
 import LocalStack
 import TestKit
 
-/// Hundreds of correspondents: most stay, some come and go, some sleep until a push wakes them. They write to people they
-/// know and to groups, some with attachments, and some renew their sessions.
+/// Hundreds of correspondents: most stay, some come and go, some sleep until a push wakes them, some are away to the
+/// end. They write to people they know and to groups, some with attachments, and some renew their sessions.
 package struct Crowd: Sendable {
     package let ledger: Ledger
     let people: [Correspondent]
     private let origin: String
 
-    /// One in so many comes and goes, sleeps, sends attachments, renews its session.
+    var ids: [String] { self.people.map(\.id) }
+
+    /// One in so many is away, comes and goes, sleeps, sends attachments, renews its session.
+    private static let absentOneIn = 12
     private static let commutersOneIn = 4
     private static let sleepersOneIn = 6
     private static let sendersOfFilesOneIn = 8
@@ -20,6 +23,7 @@ package struct Crowd: Sendable {
     private static let peoplePerGroup = 10
     private static let commute = Duration.seconds(4)
     private static let wakefulness = Duration.seconds(5)
+    private static let farewell = Duration.seconds(2)
     /// Logins under way at once.
     private static let loginsMax = 10
     private static let look = Duration.milliseconds(60)
@@ -43,6 +47,7 @@ package struct Crowd: Sendable {
             guard pushes != nil else { return habits }
             if number % self.sendersOfFilesOneIn == 1 { habits.attachmentsOneIn = 4 }
             switch number {
+            case _ where number % self.absentOneIn == 5: habits.presence = .absent(after: self.farewell)
             case _ where number % self.sleepersOneIn == 3: habits.presence = .sleeping(self.wakefulness)
             case _ where number % self.commutersOneIn == 2: habits.presence = .commuting(self.commute)
             default: habits.refreshes = number % self.renewersOneIn == 0
@@ -119,19 +124,26 @@ package struct Crowd: Sendable {
     func stopWriting() async { for person in self.people { await person.stopWriting() } }
 
     /// Whoever still sleeps comes without having been woken.
-    func fetchSleepers() async { for person in self.people { await person.fetched() } }
+    func fetchSleepers() async { for person in self.people where !person.habits.isAbsent { await person.fetched() } }
+
+    /// Whoever was to be away until everything is over comes.
+    func fetchAbsent() async { for person in self.people where person.habits.isAbsent { await person.fetched() } }
 
     /// Returns when all that was sent is accepted, delivered and told.
+    /// - Parameter absentAreAway: they have not been fetched, and nobody hears of what was sent to them.
     /// - Throws: `TimeUp`, with who waits for what.
-    func settle(within patience: Duration) async throws {
+    func settle(within patience: Duration, absentAreAway: Bool = false) async throws {
+        let absent = absentAreAway ? Set(self.people.filter(\.habits.isAbsent).map(\.id)) : []
         do {
             try await waitUntil("all is accepted, delivered and told", within: patience, every: .milliseconds(200)) {
-                for person in self.people where await !person.isSettled { return false }
+                for person in self.people where await !person.isSettled(whileAway: absent) { return false }
                 return true
             }
         } catch let timeUp as TimeUp {
             var waiting: [Correspondent.Standing] = []
-            for person in self.people where await !person.isSettled { waiting.append(await person.standing) }
+            for person in self.people where await !person.isSettled(whileAway: absent) {
+                waiting.append(await person.standing(whileAway: absent))
+            }
             throw TimeUp(what: "\(timeUp.what); \(Correspondent.Standing.text(of: waiting))", after: timeUp.after)
         }
     }

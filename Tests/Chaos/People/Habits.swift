@@ -7,6 +7,8 @@ package struct Habits: Sendable {
         case commuting(Duration)
         /// Goes after about this long, and comes back when a push says so.
         case sleeping(Duration)
+        /// Goes after about this long, and comes back when everything is over. Its mail waits.
+        case absent(after: Duration)
     }
 
     package var presence = Presence.always
@@ -26,6 +28,8 @@ package struct Habits: Sendable {
     package var isPolite = true
 
     package init() {}
+
+    var isAbsent: Bool { if case .absent = self.presence { true } else { false } }
 }
 
 /// Bounds of what clients here wait for. They are those of a good client, a little less patient.
