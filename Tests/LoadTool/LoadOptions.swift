@@ -29,6 +29,8 @@ struct LoadOptions: ParsableArguments {
         parsing: .upToNextOption,
         help: "Points of a growth curve (pending, identities), each 100...1000000, in rising order; one that comes again is measured again. Default: four of them.")
     var levels: [Int] = []
+    @Option(parsing: .upToNextOption, help: "Messages per second of part-load's points, each 0...20000. Default: 0 to 10000, six of them.")
+    var rates: [Int] = []
     @Option(help: "Gateways, 1...8.")
     var gateways = 2
     @Option(help: "Routers, 1...8.")
@@ -67,6 +69,7 @@ struct LoadOptions: ParsableArguments {
         if let count { try check(count, 1...(isOneProcess ? 15_000 : 50_000), "--count") }
         try check(self.minutes, 1...240, "--minutes")
         for level in self.levels { try check(level, 100...1_000_000, "--levels") }
+        for rate in self.rates { try check(rate, 0...20_000, "--rates") }
         for setting in self.postgres where !setting.contains("=") {
             throw ValidationError("--postgres takes name=value, not \(setting); workloads go before it")
         }
@@ -93,8 +96,13 @@ struct LoadOptions: ParsableArguments {
         stack.instances[.router] = self.routers
         stack.postgresSettings = self.postgres
         if workload == .storm { stack.postgresSettings += ["shared_preload_libraries=pg_stat_statements"] }
-        // Limits are not what is measured.
+        // Limits are not what is measured: senders here are strangers to their recipients.
         stack.rateLimitScale = 100_000
+        stack.environment[.router] = [
+            "MAILBOX_MESSAGES_MAX": "100000000", "MAILBOX_BYTES_MAX": "1000000000000",
+            "MAILBOX_STRANGER_MESSAGES_MAX": "100000000", "MAILBOX_STRANGER_BYTES_MAX": "1000000000000",
+            "MAILBOX_STRANGERS_MESSAGES_MAX": "100000000", "MAILBOX_STRANGERS_BYTES_MAX": "1000000000000",
+        ]
         return stack
     }
 

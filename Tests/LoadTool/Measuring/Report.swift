@@ -86,6 +86,21 @@ struct Check: Codable, Sendable {
     var text: String { "\(self.isMet ? "  ok  " : "FAILED") \(self.name.padded(to: 37))\(self.count)" }
 }
 
+extension [Check] {
+    /// One check for each name: how often it failed in all of these.
+    var summed: [Check] {
+        var sums: [Check] = []
+        for check in self {
+            if let place = sums.firstIndex(where: { $0.name == check.name }) {
+                sums[place].count += check.count
+            } else {
+                sums.append(check)
+            }
+        }
+        return sums
+    }
+}
+
 /// Rows of numbers under a title.
 struct Table: Codable, Sendable {
     struct Row: Codable, Sendable {

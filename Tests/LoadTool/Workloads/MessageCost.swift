@@ -61,15 +61,6 @@ extension Report {
                     + (more.columns.isEmpty ? [] : more.values[place]))
         }
         let (least, most) = (points.map(\.cost.total).min()!, points.map(\.cost.total).max()!)
-        // A check of one name says how often it failed at any point.
-        var counts: [(name: String, count: Int)] = []
-        for check in points.flatMap(\.cost.checks) + checks {
-            if let place = counts.firstIndex(where: { $0.name == check.name }) {
-                counts[place].count += check.count
-            } else {
-                counts.append((check.name, check.count))
-            }
-        }
         self.init(
             workload,
             figures: [
@@ -83,7 +74,7 @@ extension Report {
                         + "Postgres read and wrote for each",
                     columns: ["all"] + kinds + ["per second", "p50", "p99"] + StoreReading.columns + more.columns, rows: rows)
             ],
-            checks: counts.map { Check($0.name, $0.count) },
+            checks: (points.flatMap(\.cost.checks) + checks).summed,
             charts: [
                 Chart(
                     "growth-\(workload.rawValue)", "CPU for each message, by number of \(what)",

@@ -9,6 +9,7 @@ enum Workload: String, CaseIterable, ExpressibleByArgument, Sendable {
     case idle = "W4"
     case groups = "W5"
     case flapping = "W6"
+    case partLoad = "part-load"
     case endings
     case storm
     case pending
@@ -27,6 +28,7 @@ enum Workload: String, CaseIterable, ExpressibleByArgument, Sendable {
         case .idle: "idle connections: memory and CPU of each"
         case .groups: "groups: CPU per envelope in groups of several sizes, beside the same messages one by one"
         case .flapping: "presence: a thousand clients that come and go, without peers and with them"
+        case .partLoad: "part load: CPU per message and latency from 10 to 10,000 messages a second, and the idle cluster"
         case .endings: "endings: until a session that is banned, or replaced by another device, is closed"
         case .storm: "reconnect storm: all gateways are killed with everybody online"
         case .pending: "growth: CPU per message beside 1,000 to a million messages that wait for somebody"
@@ -45,6 +47,7 @@ enum Workload: String, CaseIterable, ExpressibleByArgument, Sendable {
         case .idle: try await onCluster(options) { _, stack, options in try await measureIdle(stack, options) }
         case .groups: try await onCluster(options, measureGroups)
         case .flapping: try await onCluster(options, measureFlapping)
+        case .partLoad: try await onCluster(options, measurePartLoad)
         case .endings: try await onCluster(options, measureEndings)
         case .storm: try await onCluster(options, measureStorm)
         case .pending: try await onCluster(options, measurePending)
