@@ -155,9 +155,25 @@ package enum SubscriptionEvent: Sendable {
     case notice(channel: String, bytes: [UInt8])
 }
 
+extension KeyBus {
+    package func getSoon(_ keys: [KeyName], heard: @escaping @Sendable (Result<[[UInt8]?], BusError>) -> Void) {
+        // Bare: it lasts no longer than one answer of the bus.
+        Task {
+            do throws(BusError) {
+                heard(.success(try await self.get(keys)))
+            } catch {
+                heard(.failure(error))
+            }
+        }
+    }
+}
+
 package protocol KeyBus: Sendable {
     func get(_ key: KeyName) async throws(BusError) -> [UInt8]?
     func get(_ keys: [KeyName]) async throws(BusError) -> [[UInt8]?]
+    /// As `get`, for somebody who does not wait: the answer may lie a moment until the bus has something else to do.
+    /// - Parameter heard: called once, on the bus's thread.
+    func getSoon(_ keys: [KeyName], heard: @escaping @Sendable (Result<[[UInt8]?], BusError>) -> Void)
     /// Reads and deletes in one step: of several callers only one gets the value.
     func take(_ key: KeyName) async throws(BusError) -> [UInt8]?
     func set(_ key: KeyName, to value: [UInt8], for timeToLive: Duration) async throws(BusError)

@@ -8,11 +8,17 @@ extension RedisBus {
 
     package func get(_ keys: [KeyName]) async throws(BusError) -> [[UInt8]?] {
         guard !keys.isEmpty else { return [] }
-        return try await self.ask(.getAll(keys.map(\.name))) { cursor throws(BusError) in
-            var values: [[UInt8]?] = []
-            for _ in 0..<(try cursor.array() ?? 0) { values.append(try cursor.bytes()) }
-            return values
-        }
+        return try await self.ask(.getAll(keys.map(\.name)), decode: Self.values)
+    }
+
+    package func getSoon(_ keys: [KeyName], heard: @escaping @Sendable (Result<[[UInt8]?], BusError>) -> Void) {
+        self.send(.getAll(keys.map(\.name)), .news { heard($0.decoded(Self.values)) })
+    }
+
+    private static let values: @Sendable (inout ReplyCursor) throws(BusError) -> [[UInt8]?] = { cursor throws(BusError) in
+        var values: [[UInt8]?] = []
+        for _ in 0..<(try cursor.array() ?? 0) { values.append(try cursor.bytes()) }
+        return values
     }
 
     package func take(_ key: KeyName) async throws(BusError) -> [UInt8]? {

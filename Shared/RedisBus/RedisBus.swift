@@ -18,6 +18,9 @@ package enum RedisConnectionEvent: Sendable, Equatable {
 /// It keeps trying to connect from its making until `close()`; commands issued meanwhile fail with `.unavailable`.
 package final class RedisBus: Bus {
     package let eventLoop: any EventLoop
+    /// The event loop's. A task that prefers it issues commands and takes their answers without a change of threads; what blocks, or
+    /// computes for long, does not belong there.
+    package let taskExecutor: any TaskExecutor
     private let core: NIOLoopBoundBox<RedisCore>
     private let status: Status
 
@@ -26,6 +29,7 @@ package final class RedisBus: Bus {
     package init(configuration: RedisConfiguration, eventLoop: any EventLoop, logger: Logger) {
         let dial = RedisDial(configuration: configuration, eventLoop: eventLoop)
         self.eventLoop = eventLoop
+        self.taskExecutor = LoopTaskExecutor(eventLoop)
         let status = Status()
         self.status = status
         self.core = .makeBoxSendingValue(RedisCore(dial: dial, logger: logger), eventLoop: eventLoop)
@@ -45,10 +49,6 @@ package final class RedisBus: Bus {
         let isConnected = Mutex(false)
         let isClosed = Mutex(false)
     }
-
-    /// The event loop's. A task that prefers it issues commands and takes their answers without a change of threads; what blocks, or
-    /// computes for long, does not belong there.
-    package var taskExecutor: any TaskExecutor { LoopTaskExecutor(self.eventLoop) }
 
     /// Whether commands can be sent now. A server that stops answering is found out within
     /// `RedisLimits.answerMax` and one look.

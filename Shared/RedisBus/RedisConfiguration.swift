@@ -30,8 +30,10 @@ package enum RedisLimits {
     /// A command older than this without an answer ends its connection: the server is stopped or gone.
     /// Also how long after its `patience` a blocking read may stay silent.
     package static let answerMax: Duration = .seconds(5)
-    /// Time between two looks at the age of commands. A quiet connection is pinged as often.
+    /// Time between two looks at the age of commands. A quiet connection is pinged at every other look.
     package static let watchEvery: Duration = .seconds(1)
+    /// How long answers that nobody waits for may lie in the socket.
+    package static let unreadMax: Duration = .milliseconds(50)
     /// Wait before the second attempt to connect. Doubles with each failure.
     package static let backoffMin: Duration = .milliseconds(50)
     package static let backoffMax: Duration = .seconds(1)

@@ -29,8 +29,18 @@ final class RedisConnection: ChannelInboundHandler {
     /// Commands without an answer, oldest first.
     private var waiting: Deque<(handler: ReplyHandler, textMax: Int)> = []
 
+    /// Answers for which nobody waits stay in the socket until something else is to be done, or for `RedisLimits.unreadMax`: most
+    /// commands have such answers, and each would wake the thread once more.
+    private var isLazy = false
+    /// Of `waiting`, those for whose answers somebody waits.
+    private var awaited = 0
+    /// Of `waiting`, those that were written in this turn.
+    private var writtenNow = 0
+    private var nextRead: Scheduled<Void>?
+
     private var watch = AnswerWatch()
     private var nextLook: Scheduled<Void>?
+    private var isPingDue = false
 
     /// Told once, when commands can be written.
     var onOpen: (() -> Void)?
@@ -68,6 +78,42 @@ final class RedisConnection: ChannelInboundHandler {
     func expect(_ handler: ReplyHandler, textMax: Int = .max) {
         self.waiting.append((handler, textMax))
         self.watch.issued &+= 1
+        self.writtenNow += 1
+        guard self.isLazy else { return }
+        if handler.isAwaited {
+            self.awaited += 1
+            self.readNow()
+        } else {
+            self.readSoon()
+        }
+    }
+
+    // MARK: Reading
+
+    /// From here on only awaited answers are read as soon as they come. Not for a connection that hears news.
+    func readLazily() {
+        guard case .open(let context) = self.state else { return }
+        self.isLazy = true
+        self.awaited = self.waiting.count { $0.handler.isAwaited }
+        try? context.channel.syncOptions?.setOption(.autoRead, value: false)
+        if self.awaited > 0 { self.readNow() } else if !self.waiting.isEmpty { self.readSoon() }
+    }
+
+    private func readNow() {
+        if case .open(let context) = self.state { context.read() }
+    }
+
+    private func readSoon() {
+        guard self.nextRead == nil else { return }
+        self.nextRead = self.eventLoop.assumeIsolated().scheduleTask(in: TimeAmount(RedisLimits.unreadMax)) {
+            self.nextRead = nil
+            if !self.waiting.isEmpty { self.readNow() }
+        }
+    }
+
+    func channelReadComplete(context: ChannelHandlerContext) {
+        guard self.isLazy else { return }
+        if self.awaited > 0 { context.read() } else if !self.waiting.isEmpty { self.readSoon() }
     }
 
     func close() {
@@ -85,6 +131,9 @@ final class RedisConnection: ChannelInboundHandler {
 
     private func flush() {
         self.flushIsDue = false
+        // The thread is awake anyway: what has been answered since the last turn is read.
+        if self.isLazy, self.waiting.count > self.writtenNow { self.readNow() }
+        self.writtenNow = 0
         // While the socket takes no bytes the outbox collects (`channelWritabilityChanged`).
         // Writing may call back here.
         guard case .open(let context) = self.state, self.outbox.readableBytes > 0,
@@ -113,7 +162,9 @@ final class RedisConnection: ChannelInboundHandler {
         self.nextLook = self.eventLoop.assumeIsolated().scheduleTask(in: every) {
             guard self.isOpen else { return }
             guard self.watch.look(unanswered: self.waiting.count) else { return self.close() }
-            if self.waiting.isEmpty { self.send(.ping, .nobody) }
+            // Every other time: an answer wakes two processes.
+            self.isPingDue.toggle()
+            if self.waiting.isEmpty, self.isPingDue { self.send(.ping, .nobody) }
             self.keepWatch()
         }
     }
@@ -135,6 +186,7 @@ final class RedisConnection: ChannelInboundHandler {
             return self.reader.feed(bytes) { reply in
                 if let onNews = self.onNews, onNews(reply) { return self.isOpen }
                 guard let waiting = self.waiting.popFirst() else { return false }
+                if self.isLazy, waiting.handler.isAwaited { self.awaited -= 1 }
                 self.limitText()
                 waiting.handler.hear(reply)
                 return self.isOpen
@@ -162,6 +214,7 @@ final class RedisConnection: ChannelInboundHandler {
         self.state = .closed
         self.onOpen = nil
         self.nextLook?.cancel()
+        self.nextRead?.cancel()
         let unanswered = self.waiting
         self.waiting = []
         self.outbox.clear()

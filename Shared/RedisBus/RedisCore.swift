@@ -84,7 +84,9 @@ final class RedisCore {
 
     private func heard(_ event: RedisLink.Event) {
         switch event {
-        case .up:
+        case .up(let connection):
+            // What arrives encrypted cannot be left in the socket: the handler in front of us reads as it likes.
+            if self.dial.configuration.tls == nil { connection.readLazily() }
             let isReconnect = self.hasConnected
             self.hasConnected = true
             self.counted = 0

@@ -6,14 +6,19 @@ enum ReplyHandler: Sendable {
     case nobody
     /// Told if the command failed, or perhaps failed.
     case failure(@Sendable (BusError) -> Void)
+    /// As `answer`, by somebody who does not wait for it.
+    case news(@Sendable (Result<Reply, BusError>) -> Void)
     /// Told the answer, or why there is none.
     case answer(@Sendable (Result<Reply, BusError>) -> Void)
+
+    /// Somebody waits for the answer.
+    var isAwaited: Bool { if case .answer = self { true } else { false } }
 
     func fail(_ error: BusError) {
         switch self {
         case .nobody: break
         case .failure(let failed): failed(error)
-        case .answer(let answered): answered(.failure(error))
+        case .news(let answered), .answer(let answered): answered(.failure(error))
         }
     }
 
@@ -22,7 +27,7 @@ enum ReplyHandler: Sendable {
         case .nobody: break
         case .failure(let failed):
             if let failure = reply.failure { failed(failure) }
-        case .answer(let answered):
+        case .news(let answered), .answer(let answered):
             if let failure = reply.failure { answered(.failure(failure)) } else { answered(.success(copy reply)) }
         }
     }

@@ -115,4 +115,16 @@ import Testing
             #expect((9...15).contains(rest.uses))
         }
     }
+
+    @Test(arguments: BusKind.present)
+    func anAnswerThatNobodyWaitsForIsHeard(kind: BusKind) async throws {
+        try await kind.run { test in
+            let (one, none) = (KeyName("one"), KeyName("none"))
+            try await test.bus.set(one, to: bytes("1"), for: .seconds(60))
+            let found = await withCheckedContinuation { continuation in
+                test.bus.getSoon([one, none]) { continuation.resume(returning: $0) }
+            }
+            #expect(try found.get() == [bytes("1"), nil])
+        }
+    }
 }
