@@ -1,18 +1,22 @@
 import Testing
 
-@testable import RouterCore
+@testable import Bus
 
-@Suite struct ReadPacingTests {
+@Suite struct ArrivalPacingTests {
     private let start = ContinuousClock.now
     private let interval = Duration.milliseconds(3)
 
+    private static func make() -> ArrivalPacing {
+        ArrivalPacing(interval: .milliseconds(3), worthWaiting: 2, window: .milliseconds(100))
+    }
+
     /// Reads that each bring `jobs`, so far apart, for half a second.
-    private func pacing(jobs: Int, every gap: Duration) -> (ReadPacing, now: ContinuousClock.Instant) {
-        var pacing = ReadPacing(interval: self.interval)
+    private func pacing(jobs: Int, every gap: Duration) -> (ArrivalPacing, now: ContinuousClock.Instant) {
+        var pacing = Self.make()
         var now = self.start
         while now < self.start + .milliseconds(500) {
             now += gap
-            pacing.hasRead(jobs: jobs, at: now)
+            pacing.looked(jobs, at: now)
         }
         return (pacing, now)
     }
@@ -23,7 +27,7 @@ import Testing
     }
 
     @Test func theFirstReadWaitsForNothing() {
-        #expect(ReadPacing(interval: self.interval).pause(at: self.start) == .zero)
+        #expect(Self.make().pause(at: self.start) == .zero)
     }
 
     @Test func aReadWaitsWhileSeveralJobsComeWithinTheWait() {
@@ -42,7 +46,7 @@ import Testing
         var (pacing, now) = self.pacing(jobs: 50, every: .milliseconds(3))
         for _ in 0..<10 {
             now += .milliseconds(100)
-            pacing.hasRead(jobs: 1, at: now)
+            pacing.looked(1, at: now)
         }
         #expect(pacing.pause(at: now) == .zero)
     }
