@@ -4,6 +4,8 @@ package enum StoreLimits {
     package static let statementsPreparedMax = 512
     /// Callers that wait for one connection while somebody else's transaction is open on it; beyond it `.unavailable`.
     package static let connectionWaitersMax = 1_024
+    /// How long a caller's thread may be blocked for an answer before the connection waits on its own.
+    package static let borrowedMax = Duration.milliseconds(10)
     /// Callers that wait for any connection of a pool; beyond it `.unavailable`.
     package static let poolWaitersMax = 4_096
     /// How much longer than the statement timeout a silent server is waited for before the connection counts as lost.

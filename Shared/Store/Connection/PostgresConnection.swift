@@ -21,6 +21,8 @@ package actor PostgresConnection {
     }
 
     private nonisolated let executor: any SerialExecutor
+    /// `executor`, if it can borrow threads.
+    private nonisolated let queue: QueueExecutor?
     package nonisolated var unownedExecutor: UnownedSerialExecutor { self.executor.asUnownedSerialExecutor() }
 
     private let configuration: PostgresConfiguration
@@ -31,11 +33,20 @@ package actor PostgresConnection {
     /// The first connection is none that was lost.
     private var hasConnected = false
     private var transaction: OpenTransaction?
+    /// Statements have been sent whose answers are waited for on another thread.
+    private var isAnswerOwed = false
     private var waiters: [CheckedContinuation<Void, Never>] = []
 
-    /// - Parameter executor: for this connection alone: whatever runs there waits while the server works.
-    package init(_ configuration: PostgresConfiguration, executor: (any SerialExecutor)? = nil, logger: Logger) {
-        self.executor = executor ?? QueueExecutor(label: "postgres-connection")
+    /// - Parameters:
+    ///   - executor: for this connection alone: whatever runs there waits while the server works.
+    ///   - callers: where the tasks that use this connection prefer to run. Then it can borrow their threads.
+    package init(
+        _ configuration: PostgresConfiguration, executor: (any SerialExecutor)? = nil, callers: (any TaskExecutor)? = nil,
+        logger: Logger
+    ) {
+        let queue = executor == nil ? QueueExecutor(label: "postgres-connection", callers: callers) : nil
+        self.queue = queue
+        self.executor = executor ?? queue!
         self.configuration = configuration
         self.logger = logger
     }
@@ -45,6 +56,12 @@ package actor PostgresConnection {
 
     /// The server's process of this connection; nil without one.
     package var backendPID: Int32? { self.session?.backendPID }
+
+    /// Whether `query`, `execute` and `pipeline` run on the caller's thread, which blocks for up to `StoreLimits.borrowedMax` each time.
+    /// For a caller that has little else to do.
+    package nonisolated func borrowsThread(_ isBorrowing: Bool) {
+        self.queue?.borrowsThreads.store(isBorrowing, ordering: .relaxed)
+    }
 
     /// Connects, again if need be; nothing of an older session is kept.
     /// - Throws: `.unavailable`; it has been logged why.
@@ -88,12 +105,12 @@ package actor PostgresConnection {
         try await self.untilFree()
         switch statements.count {
         case 0: return []
-        case 1: return try self.run(statements, committing: .at(1), retryingStalePlans: true)
+        case 1: return try await self.runAlone(statements, committing: .at(1))
         case let count:
             // The server would take them as one transaction without BEGIN and COMMIT; so it says which of both ended it.
             let framed = [IsolationLevel.readCommitted.begin] + statements + [Self.commitStatement]
             do {
-                let rows = try self.run(framed, committing: .at(count + 1), retryingStalePlans: true)
+                let rows = try await self.runAlone(framed, committing: .at(count + 1))
                 return Array(rows[1...count])
             } catch {
                 self.rollBackOnServer()
@@ -189,14 +206,18 @@ package actor PostgresConnection {
 
     private func endTransaction() {
         self.transaction = nil
+        self.resumeWaiters()
+    }
+
+    private func resumeWaiters() {
         let waiters = self.waiters
         self.waiters = []
         for waiter in waiters { waiter.resume() }
     }
 
-    /// Waits while somebody else's transaction is open.
+    /// Waits while somebody else's transaction is open, or an answer to somebody else is owed.
     private func untilFree() async throws(StoreError) {
-        while self.transaction != nil {
+        while self.transaction != nil || self.isAnswerOwed {
             guard self.waiters.count < StoreLimits.connectionWaitersMax else { throw .unavailable }
             await withCheckedContinuation { self.waiters.append($0) }
         }
@@ -218,6 +239,32 @@ package actor PostgresConnection {
         do {
             return try self.session!.run(statements)
         } catch .refused(let error, _) where error.isStalePlan && retryingStalePlans {
+            self.rollBackOnServer()
+            return try self.run(statements, committing: commit)
+        } catch {
+            throw self.translate(error, committing: commit)
+        }
+    }
+
+    /// Statements that are a transaction of their own. A borrowed thread is given back if the server takes long.
+    private func runAlone(_ statements: [SQL], committing commit: Commit) async throws(StoreError) -> [Rows] {
+        guard let queue = self.queue, queue.borrowsThreads.load(ordering: .relaxed), !self.isLost, self.session != nil else {
+            return try self.run(statements, committing: commit, retryingStalePlans: true)
+        }
+        self.link.withLock { $0.began() }
+        defer { self.link.withLock { $0.ended() } }
+        do throws(Session.Failure) {
+            let started = try self.session!.start(statements)
+            if !self.session!.isAnswered(within: StoreLimits.borrowedMax) {
+                self.isAnswerOwed = true
+                queue.borrowsThreads.store(false, ordering: .relaxed)
+                await Task.yield()
+                self.isAnswerOwed = false
+                self.resumeWaiters()
+            }
+            guard self.session != nil else { throw Session.Failure.lost(reason: "closed meanwhile", untouched: nil) }
+            return try self.session!.finish(started)
+        } catch .refused(let error, _) where error.isStalePlan {
             self.rollBackOnServer()
             return try self.run(statements, committing: commit)
         } catch {

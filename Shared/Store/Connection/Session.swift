@@ -14,10 +14,16 @@ struct Session: ~Copyable {
         case lost(reason: String, untouched: Int?)
     }
 
-    private enum Sent {
+    fileprivate enum Sent {
         case forgetAll
         case preparation(SQL.Statement, name: String)
         case statement(Int)
+    }
+
+    /// Statements that have been sent, and owe their answers.
+    struct Started: ~Copyable {
+        fileprivate let sent: [Sent]
+        fileprivate let statements: Int
     }
 
     private let connection: OpaquePointer
@@ -64,11 +70,29 @@ struct Session: ~Copyable {
 
     /// Runs statements in one round trip. Without a transaction open or opened by one of them, they are one by themselves.
     mutating func run(_ statements: [SQL]) throws(Failure) -> [Rows] {
-        let sent = try self.send(statements)
+        try self.finish(try self.start(statements))
+    }
+
+    /// The first half of `run`: does not wait.
+    mutating func start(_ statements: [SQL]) throws(Failure) -> Started {
+        Started(sent: try self.send(statements), statements: statements.count)
+    }
+
+    /// Waits for the server to begin its answer, no longer than this.
+    func isAnswered(within patience: Duration) -> Bool {
+        let unsent = PQflush(self.connection)
+        var descriptor = pollfd(
+            fd: self.descriptor, events: Int16(POLLIN) | (unsent == 1 ? Int16(POLLOUT) : 0), revents: 0)
+        return poll(&descriptor, 1, Int32(clamping: patience.wholeMilliseconds)) > 0
+            && descriptor.revents & ~Int16(POLLOUT) != 0
+    }
+
+    /// The second half of `run`.
+    mutating func finish(_ started: consuming Started) throws(Failure) -> [Rows] {
         var answers: [Rows] = []
-        answers.reserveCapacity(statements.count)
+        answers.reserveCapacity(started.statements)
         var refusal: (error: ServerError, index: Int)?
-        for command in sent {
+        for command in started.sent {
             guard let result = try self.nextResult() else {
                 throw .lost(reason: "an answer is missing", untouched: nil)
             }
