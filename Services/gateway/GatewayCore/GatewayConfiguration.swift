@@ -79,6 +79,15 @@ package enum GatewayLimits {
     /// are not complete, frames that wait. Whoever keeps most is closed (4010) beyond it.
     package static let heldBytesMax = 128 << 20
     package static let heldBytesUncounted = 16 << 10
+    /// From one turn of the event loop to the next, while several frames and Notices come within it.
+    package static let turnInterval = Duration.microseconds(750)
+    /// Frames and Notices expected within `turnInterval` for which a turn waits.
+    package static let turnEventsWorthWaiting = 1.5
+    /// Over how long their rate is measured.
+    package static let turnRateWindow = Duration.milliseconds(100)
+    /// How long a receipt may wait for others before it is appended, and how many may wait.
+    package static let receiptsHeldFor = Duration.milliseconds(50)
+    package static let receiptsHeldMax = 64
     /// Jobs standing in one partition's stream before the gateway takes no more for it.
     package static let partitionDepthMax = 20_000
     /// Peers of one client of whom it is remembered that it knows them to be online. As many as a router tells it of.

@@ -1,4 +1,5 @@
 import GatewayCore
+import Glibc
 import NIOPosix
 import RedisBus
 import ServiceRuntime
@@ -18,9 +19,9 @@ await runService("gateway", GatewaySettings()) { context in
             host: address.host, port: address.port, rates: try context.settings.rates.table(),
             openConnectionsMax: try context.settings.openConnectionsMax,
             trustedProxies: try context.settings.proxies.addresses()),
-        bus: bus, eventLoop: eventLoop, logger: context.logger)
+        bus: bus, eventLoop: eventLoop, logger: context.logger, rest: { usleep(UInt32($0 / .microseconds(1))) })
     return Composition(
-        parts: [Part("bus", close: bus.close), Part("gateway", run: gateway.run, drain: gateway.drain)],
+        parts: [Part("bus", close: bus.close), Part("gateway", on: bus.taskExecutor, run: gateway.run, drain: gateway.drain)],
         readiness: [
             ReadinessCheck("redis") { bus.isConnected }, ReadinessCheck("gateway") { await gateway.isReady },
         ])

@@ -129,6 +129,7 @@ extension Gateway {
             return .closing
         }
         connection.heardAt = self.now
+        self.countEvent()
         switch event {
         case .text(let message):
             self.metrics.framesIn.increment()

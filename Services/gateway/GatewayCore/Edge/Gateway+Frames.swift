@@ -346,10 +346,7 @@ extension Gateway {
                 timestamp: receipt.timestamp)
             // A receipt that gets lost heals: the message is still pending, comes again, and is acknowledged again. Of what went out
             // in a page the router awaits no receipt until it is told how far the connection is.
-            let id = connection.id
-            self.append(.receipt(report), to: Partition(of: session.caller.identity)) {
-                $0.connections[id]?.mailbox.mayHaveMissed()
-            }
+            self.hold(.init(report: report, connection: connection.id), for: Partition(of: session.caller.identity))
             self.logger.debug(
                 "receipt forwarded",
                 [
@@ -409,12 +406,6 @@ extension Gateway {
             .init(
                 connection: connection.id, requestID: requestID, kind: kind, epoch: connection.session?.caller.epoch),
             at: self.now)
-    }
-
-    private func append(_ job: MailboxJob, to partition: Partition, failed: @escaping @Sendable (isolated Gateway) -> Void) {
-        self.hasAppendedSinceDepth = true
-        // The bus calls back on the loop.
-        self.bus.append(job, to: Keyspace.mailbox(partition)) { _ in self.assumeIsolated { failed($0) } }
     }
 
     /// - Returns: whether there is a question; else the client has been told.

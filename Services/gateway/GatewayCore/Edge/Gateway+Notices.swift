@@ -13,6 +13,7 @@ extension Gateway {
             self.announceAll()
         case .deaf: self.isListening = false
         case .notice(let channel, let bytes):
+            self.countEvent()
             do throws(WireError) {
                 if channel == Keyspace.nodes.name {
                     self.handle(try ClusterNotice(decoding: bytes))
@@ -91,9 +92,9 @@ extension Gateway {
     private func answer(rollCall entries: [RollCallEntry]) {
         let gone = entries.lazy.filter { self.bound[$0.identity]?.id != $0.connection }
         for entry in gone.prefix(GatewayLimits.departuresAtOnceMax) {
-            self.bus.append(
-                MailboxJob.unbound(identity: entry.identity, node: self.node, connection: entry.connection),
-                to: Keyspace.mailbox(Partition(of: entry.identity)), failed: { _ in })
+            self.append(
+                .unbound(identity: entry.identity, node: self.node, connection: entry.connection),
+                to: Partition(of: entry.identity))
         }
     }
 

@@ -14,7 +14,7 @@ extension Gateway {
                     self.isLookingAtBus = true
                     group.addTask { await self.lookAtBus() }
                 }
-                try await Task.sleep(for: .seconds(1))
+                try await self.bus.pause(for: .seconds(1))
                 self.second += 1
                 self.lookAround()
             }
@@ -113,8 +113,7 @@ extension Gateway {
         guard !numbers.isEmpty else { return }
         // Any partition does; the node's own number spreads the nodes. Lost, they are sent and confirmed again.
         let partition = Partition.all[Int(self.node.value % UInt64(Partition.count))]
-        self.bus.append(
-            MailboxJob.outcomesConfirmed(numbers), to: Keyspace.mailbox(partition), failed: { _ in })
+        self.append(.outcomesConfirmed(numbers), to: partition)
     }
 
     private func tellDepartures() {

@@ -43,6 +43,8 @@ package actor Gateway {
     /// Jobs standing in each partition's stream, as last seen.
     var partitionDepth = [Int](repeating: 0, count: Partition.count)
     var hasAppendedSinceDepth = false
+    var heldReceipts = HeldReceipts()
+    var isReceiptTimerSet = false
 
     var confirmed = ConfirmedNumbers()
     /// Of the last ping sent behind outcomes. None has another's number: a pong that comes late must not confirm what was written
@@ -59,6 +61,12 @@ package actor Gateway {
     /// Announcements to send at the end of this turn, by partition.
     private var announcements: [Int: [BoundConnection]] = [:]
     private var isFlushScheduled = false
+    private var turns = ArrivalPacing(
+        interval: GatewayLimits.turnInterval, worthWaiting: GatewayLimits.turnEventsWorthWaiting, window: GatewayLimits.turnRateWindow)
+    /// Frames and Notices of this turn.
+    private var turnEvents = 0
+    /// Blocks the event loop for so long.
+    private nonisolated let rest: (@Sendable (Duration) -> Void)?
     private var listener: (any Channel)?
 
     /// Notices are heard: without them no answer would come back.
@@ -69,9 +77,12 @@ package actor Gateway {
     /// At most one look at the bus is under way.
     var isLookingAtBus = false
 
+    /// - Parameter rest: blocks the event loop, which must be the gateway's alone, for so long. Without it no turn waits for events.
     package init(
-        configuration: GatewayConfiguration, bus: any Bus, eventLoop: any EventLoop, logger: Logger
+        configuration: GatewayConfiguration, bus: any Bus, eventLoop: any EventLoop, logger: Logger,
+        rest: (@Sendable (Duration) -> Void)? = nil
     ) {
+        self.rest = rest
         self.configuration = configuration
         self.bus = bus
         self.eventLoop = eventLoop
@@ -164,7 +175,26 @@ package actor Gateway {
             }
             guard (try? await Task.sleep(for: GatewayLimits.drainPause)) != nil else { break }
         }
+        self.appendHeldReceipts()
         for connection in self.connections.values { connection.channel.close(promise: nil) }
+    }
+
+    // MARK: Turns
+
+    /// A frame or a Notice has come. While many come, the event loop rests a moment after each turn, and the next turn takes all that
+    /// came meanwhile: each wake-up of a thread costs more than a frame.
+    func countEvent() {
+        self.turnEvents += 1
+        guard self.turnEvents == 1, self.rest != nil else { return }
+        // Twice: behind all that this turn is about to write.
+        self.eventLoop.execute { self.eventLoop.execute { self.assumeIsolated { $0.endTurn() } } }
+    }
+
+    private func endTurn() {
+        let pause = self.turns.pause(at: .now)
+        if pause > .zero { self.rest?(pause) }
+        self.turns.looked(self.turnEvents, at: .now)
+        self.turnEvents = 0
     }
 
     // MARK: Time
@@ -196,7 +226,7 @@ package actor Gateway {
         connection.mailbox.announced(at: self.now)
         let partition = Partition(of: session.caller.identity)
         if now {
-            return self.bus.append(MailboxJob.bound([announcement]), to: Keyspace.mailbox(partition), failed: { _ in })
+            return self.append(.bound([announcement]), to: partition)
         }
         self.announcements[partition.index, default: []].append(announcement)
         self.scheduleFlush()
@@ -214,10 +244,9 @@ package actor Gateway {
             for (index, announced) in self.announcements {
                 // One that has ended in this very turn has had its end told already: it would stand there for good.
                 let list = announced.filter { self.connections[$0.connection]?.isOpen == true }
-                let stream = Keyspace.mailbox(Partition(index)!)
                 for start in stride(from: 0, to: list.count, by: GatewayLimits.announcementsPerJobMax) {
                     let part = Array(list[start..<min(start + GatewayLimits.announcementsPerJobMax, list.count)])
-                    self.bus.append(MailboxJob.bound(part), to: stream, failed: { _ in })
+                    self.append(.bound(part), to: Partition(index)!)
                 }
             }
             self.announcements.removeAll(keepingCapacity: true)
@@ -272,14 +301,11 @@ package actor Gateway {
     /// As long as its router has not heard of it, mail for it wakes nobody.
     func tell(_ departure: Departure) {
         self.bus.deleteSoon(Keyspace.presence(departure.identity), ifStill: departure.presence)
-        self.bus.append(
-            MailboxJob.unbound(identity: departure.identity, node: self.node, connection: departure.connection),
-            to: Keyspace.mailbox(Partition(of: departure.identity))
-        ) { [weak self] _ in
-            // The bus calls back on the loop.
-            self?.assumeIsolated { gateway in
-                if gateway.untold.count < GatewayLimits.departuresUntoldMax { gateway.untold.append(departure) }
-            }
+        self.append(
+            .unbound(identity: departure.identity, node: self.node, connection: departure.connection),
+            to: Partition(of: departure.identity)
+        ) { gateway in
+            if gateway.untold.count < GatewayLimits.departuresUntoldMax { gateway.untold.append(departure) }
         }
     }
 
