@@ -16,11 +16,13 @@ package struct Part: Sendable {
     ///   - run: works until its task is cancelled. Ending by itself, or throwing, ends the process with code 1.
     ///   - drain: called at SIGTERM while `run` goes on: stop taking work, finish what was taken, return. Afterwards
     ///     (or after `RuntimeLimits.drainMax`) `run` is cancelled.
+    ///   - executor: where `run` prefers to run; by default on the threads that all parts share.
     package init(
-        _ name: String, run: @escaping @Sendable () async throws -> Void,
+        _ name: String, on executor: (any TaskExecutor)? = nil, run: @escaping @Sendable () async throws -> Void,
         drain: @escaping @Sendable () async -> Void = {}
     ) {
-        self.init(name, service: DrainedLoop(loop: run, drain: drain))
+        let loop = { @Sendable in try await withTaskExecutorPreference(executor) { try await run() } }
+        self.init(name, service: DrainedLoop(loop: loop, drain: drain))
     }
 
     /// A part that works from its making on and needs only to be closed, after everything listed behind it has drained.

@@ -58,11 +58,16 @@ package enum RouterLimits {
     /// How long one look for Jobs waits. Also how late a new partition is first read.
     package static let readPatience = Duration.milliseconds(500)
     /// From one read of Jobs to the next, while several come within it: fewer batches mean fewer wake-ups and commits.
-    package static let readInterval = Duration.milliseconds(3)
+    package static let readInterval = Duration.milliseconds(4)
     /// Jobs expected within `readInterval` for which a read waits.
     package static let readJobsWorthWaiting = 2.0
+    /// Jobs expected within `readInterval` for which a batch is read and verified while the batch before it commits.
+    package static let readJobsWorthOverlapping = 16.0
     /// Over how long the rate of Jobs is measured.
     package static let readRateWindow = Duration.milliseconds(100)
+    /// How long Jobs for which nobody waits (receipts, confirmations) may wait for others, and how many of them.
+    package static let patientJobsHeldFor = Duration.milliseconds(40)
+    package static let patientJobsMax = 64
     /// Between two looks at who owns which partition.
     package static let leaseInterval = Duration.seconds(1)
     /// A router whose database session has said nothing for this long is taken for frozen, and its session ended.
@@ -137,7 +142,10 @@ package enum RouterLimits {
     /// So many times it is told again; later when its sender binds.
     package static let lingeringTurns = 4
     package static let sweepInterval = Duration.seconds(30)
-    /// Between two looks at which segment's turn comes next, and while one is being cleared.
+    /// Between two looks at which segment's turn comes next: while fewer numbers than `quietNumbersMax` are drawn between two looks, while
+    /// more are, and while a segment is being cleared. A segment takes 65,536 numbers.
+    package static let quietClearingInterval = Duration.seconds(2)
+    package static let quietNumbersMax: Int64 = 2_000
     package static let clearingInterval = Duration.milliseconds(500)
     package static let clearingPause = Duration.milliseconds(50)
     /// The first and the longest pause before a segment that could not be emptied is tried again; it doubles.

@@ -20,7 +20,7 @@ await runService("router", RouterSettings()) { context in
     let configuration = try context.settings.configuration()
     let router = Router(
         configuration: configuration, bus: bus,
-        store: PostgresConnection(store, logger: context.logger), logger: context.logger)
+        store: PostgresConnection(store, callers: bus.taskExecutor, logger: context.logger), logger: context.logger)
     let pool = PostgresPool(store, connections: 1, logger: context.logger)
     let presencePool = PostgresPool(store, connections: 1, logger: context.logger)
     let groupPool = PostgresPool(store, connections: RouterLimits.groupConnectionsMax, logger: context.logger)
@@ -32,14 +32,12 @@ await runService("router", RouterSettings()) { context in
         parts: [
             Part("bus", close: bus.close), Part("store", close: pool.close), Part("group-store", close: groupPool.close),
             Part("presence-store", close: presencePool.close),
-            Part("sweep", run: { try await router.sweep(pool) }),
-            Part("segments", run: { try await router.clearSegments(pool) }),
-            Part("presence", run: { try await router.tellPresence(presencePool) }),
-            // On the bus' own thread: a small batch then changes threads for the database alone, and such changes are most of what
-            // a message costs that comes by itself.
-            Part(
-                "router", run: { try await withTaskExecutorPreference(bus.taskExecutor) { try await router.run() } },
-                drain: router.drain),
+            // All on the bus' own thread. A small batch, or a round that finds nothing, then changes threads for the database
+            // alone, and such changes are most of what they cost.
+            Part("sweep", on: bus.taskExecutor, run: { try await router.sweep(pool) }),
+            Part("segments", on: bus.taskExecutor, run: { try await router.clearSegments(pool) }),
+            Part("presence", on: bus.taskExecutor, run: { try await router.tellPresence(presencePool) }),
+            Part("router", on: bus.taskExecutor, run: router.run, drain: router.drain),
             Part("groups", run: groups.run, drain: groups.drain),
         ],
         readiness: [ReadinessCheck("router") { await router.isReady }])

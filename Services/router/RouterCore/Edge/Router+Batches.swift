@@ -71,7 +71,7 @@ extension Router {
             for round in rounds {
                 told += self.received(round, try ReceiptStatement.results(results.removeFirst()))
             }
-            await self.tell(told, &outbox)
+            self.tell(told, &outbox)
             results.removeFirst(removals.count)
             if let first = pages.first {
                 let letters = try MailboxTable.letters(results.removeFirst(), for: Array(questions[first]))
@@ -311,29 +311,30 @@ extension Router {
     }
 
     /// Tells senders what became of their messages, if they are connected. If not, it waits until they are.
-    func tell(_ outcomes: [(sender: WhisperID, outcome: Outcome)], _ outbox: inout Outbox) async {
-        guard !outcomes.isEmpty else { return }
-        var order: [WhisperID] = []
-        var bySender: [WhisperID: [Outcome]] = [:]
+    func tell(_ outcomes: [(sender: WhisperID, outcome: Outcome)], _ outbox: inout Outbox) {
+        var strangers: [WhisperID: [Outcome]] = [:]
         for (sender, outcome) in outcomes {
-            if bySender[sender] == nil { order.append(sender) }
-            bySender[sender, default: []].append(outcome)
-        }
-        // Senders in other routers' partitions are found by their presence.
-        let strangers = order.filter { self.owned[Partition(of: $0)] == nil }
-        var presences: [WhisperID: Presence] = [:]
-        if !strangers.isEmpty, let found = try? await self.bus.get(strangers.map { Keyspace.presence($0) }) {
-            for (sender, bytes) in zip(strangers, found) {
-                presences[sender] = bytes.flatMap { try? Presence(decoding: $0) }
-            }
-        }
-        for sender in order {
-            let outcomes = bySender[sender]!
             if let session = self.sessions[sender] {
-                outbox.add(.outcomes(session.connection, outcomes), for: session.node)
-            } else if let presence = presences[sender] {
-                outbox.add(.outcomes(presence.connection, outcomes), for: presence.node)
+                outbox.add(.outcomes(session.connection, [outcome]), for: session.node)
+            } else if self.owned[Partition(of: sender)] == nil {
+                strangers[sender, default: []].append(outcome)
             }
+        }
+        if !strangers.isEmpty { self.tell(strangers: strangers) }
+    }
+
+    /// Senders in other routers' partitions are found by their presence.
+    private func tell(strangers: [WhisperID: [Outcome]]) {
+        let order = Array(strangers.keys)
+        let outbox = self.makeOutbox()
+        self.bus.getSoon(order.map { Keyspace.presence($0) }) { found in
+            guard case .success(let presences) = found else { return }
+            var outbox = outbox
+            for (sender, bytes) in zip(order, presences) {
+                guard let presence = bytes.flatMap({ try? Presence(decoding: $0) }) else { continue }
+                outbox.add(.outcomes(presence.connection, strangers[sender]!), for: presence.node)
+            }
+            outbox.send()
         }
     }
 

@@ -80,7 +80,7 @@ extension Router {
     /// Tells peers until cancelled.
     package func tellPresence(_ pool: PostgresPool) async throws {
         while true {
-            try await Task.sleep(for: PresenceLimits.roundPause)
+            try await self.bus.pause(for: PresenceLimits.roundPause)
             guard self.isReady else { continue }
             do throws(StoreError) {
                 try await self.presenceRound(pool)

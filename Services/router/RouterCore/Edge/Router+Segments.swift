@@ -8,11 +8,19 @@ extension Router {
     /// Looks which one is next, until cancelled.
     package func clearSegments(_ pool: PostgresPool) async throws {
         var pauses: [SegmentsTable.Parent: (until: ContinuousClock.Instant, length: Duration)] = [:]
+        var last: Int64 = 0
+        var isQuiet = false
         while true {
-            let isBusy = self.clearings.values.contains { $0.segment != nil }
-            try await Task.sleep(for: isBusy ? RouterLimits.clearingPause : RouterLimits.clearingInterval)
+            let isClearing = self.clearings.values.contains { $0.segment != nil }
+            try await self.bus.pause(
+                for: isClearing
+                    ? RouterLimits.clearingPause : isQuiet ? RouterLimits.quietClearingInterval : RouterLimits.clearingInterval)
             do throws(StoreError) {
-                for turn in try SegmentsTable.turns(try await pool.query(SegmentsTable.turns)) {
+                let turns = try SegmentsTable.turns(try await pool.query(SegmentsTable.turns))
+                let drawn = turns.reduce(0) { $0 + $1.last }
+                isQuiet = drawn - last <= RouterLimits.quietNumbersMax
+                last = drawn
+                for turn in turns {
                     let action = self.clearings[turn.parent, default: SegmentClearing()]
                         .sees(turn.next, isUsed: turn.isUsed, owned: self.owned.keys)
                     guard action == .recycle, pauses[turn.parent].map({ .now >= $0.until }) ?? true else { continue }

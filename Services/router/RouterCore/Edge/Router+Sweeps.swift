@@ -11,7 +11,7 @@ extension Router {
         var sweptAt = ContinuousClock.now
         var isBehind = false
         while true {
-            if !isBehind { try await Task.sleep(for: min(RouterLimits.lingeringInterval, self.sweepPause)) }
+            if !isBehind { try await self.bus.pause(for: min(RouterLimits.lingeringInterval, self.sweepPause)) }
             try Task.checkCancellation()
             await self.measureStreams()
             self.measureLoads()
@@ -144,7 +144,7 @@ extension Router {
             self.logger.debug("message expired", [.messageId: "\(outcome.messageID)", .whisperId: "\(outcome.peer)"])
         }
         var outbox = self.makeOutbox()
-        await self.tell(expired, &outbox)
+        self.tell(expired, &outbox)
         outbox.send()
         return true
     }

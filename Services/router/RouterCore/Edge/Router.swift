@@ -39,7 +39,8 @@ package actor Router {
     private var rollCalledAt: Int64 = 0
     private let canary: Canary
     private var pace: IntakePace
-    private var pacing = ReadPacing()
+    private var pacing = ArrivalPacing(
+        interval: RouterLimits.readInterval, worthWaiting: RouterLimits.readJobsWorthWaiting, window: RouterLimits.readRateWindow)
     /// As last seen, of all wake-ups for mail.
     var wakesWaiting = 0
     /// Above 0: Jobs are taken one at a time.
@@ -136,32 +137,56 @@ package actor Router {
             if self.isDraining { return }
             // What has been read from a partition that was given up since is its next owner's.
             batch.keep { self.owned[$0] != nil }
-            async let following = self.intake()
-            do {
-                try await self.handle(batch)
-            } catch StoreError.refused(let state, let message) where batch.isSingle {
-                // One Job that the database will never take must not stop everything behind it. Whoever asked hears nothing and
-                // gets INTERNAL_ERROR.
-                self.logger.error("job given up", [.code: "\(state)", .error: "\(message)"])
-                self.trim(batch)
+            // With little to do, one thing comes after the other on one thread: each change of threads would cost more than it saves.
+            let overlaps = self.pacing.expected >= RouterLimits.readJobsWorthOverlapping
+            self.store.borrowsThread(!overlaps)
+            if overlaps {
+                async let following = self.intake()
+                try await self.settle(batch)
+                batch = try await following
+            } else {
+                try await self.settle(batch)
+                batch = try await self.patientIntake()
             }
-            try await self.keepRest()
-            batch = try await following
         }
+    }
+
+    private func settle(_ batch: Batch) async throws {
+        do {
+            try await self.handle(batch)
+        } catch StoreError.refused(let state, let message) where batch.isSingle {
+            // One Job that the database will never take must not stop everything behind it. Whoever asked hears nothing and
+            // gets INTERNAL_ERROR.
+            self.logger.error("job given up", [.code: "\(state)", .error: "\(message)"])
+            self.trim(batch)
+        }
+        try await self.keepRest()
     }
 
     // MARK: Intake
 
+    /// Reads what has arrived. If nobody waits for any of it, it waits for what somebody waits for, and shares that one's commit.
+    private func patientIntake() async throws(BusError) -> Batch {
+        var batch = try await self.intake()
+        let deadline = ContinuousClock.now + RouterLimits.patientJobsHeldFor
+        while batch.isPatient, !batch.isSingle, !self.isDraining, batch.jobs < RouterLimits.patientJobsMax {
+            let left = ContinuousClock.now.duration(to: deadline)
+            guard left >= .milliseconds(1) else { break }
+            batch.add(try await self.intake(patience: left))
+        }
+        return batch
+    }
+
     /// Reads what has arrived and checks its signatures.
-    private func intake() async throws(BusError) -> Batch {
+    private func intake(patience: Duration = RouterLimits.readPatience) async throws(BusError) -> Batch {
         guard !self.owned.isEmpty else {
             try? await Task.sleep(for: RouterLimits.readPatience)
             return Batch()
         }
         let pause = self.pacing.pause(at: .now)
         if pause > .zero { try? await self.bus.pause(for: pause) }
-        let read = try await self.carefulReadsLeft > 0 ? self.readOne() : self.readAll()
-        self.pacing.hasRead(jobs: read.reduce(0) { $0 + $1.entries.count }, at: .now)
+        let read = try await self.carefulReadsLeft > 0 ? self.readOne() : self.readAll(patience: patience)
+        self.pacing.looked(read.reduce(0) { $0 + $1.entries.count }, at: .now)
         var batch = Batch()
         batch.isSingle = self.carefulReadsLeft > 0
         for part in read {
@@ -184,10 +209,10 @@ package actor Router {
         return batch
     }
 
-    private func readAll() async throws(BusError) -> [StreamBatch] {
+    private func readAll(patience: Duration) async throws(BusError) -> [StreamBatch] {
         let read = try await self.bus.read(
             self.owned.map { (stream: Keyspace.mailbox($0.key).name, after: $0.value) },
-            limit: self.pace.jobs, patience: RouterLimits.readPatience)
+            limit: self.pace.jobs, patience: patience)
         self.pace.hasRead(
             bytes: read.reduce(0) { $0 + $1.entries.reduce(0) { $0 + $1.bytes.count } }, isCut: read.contains(where: \.isCut))
         return read

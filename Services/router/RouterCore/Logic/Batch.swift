@@ -28,6 +28,26 @@ struct Batch {
             + self.confirmed.count + self.presence.count + self.presenceQuestions.count + self.typing.count
     }
 
+    /// Nobody waits for anything in it.
+    var isPatient: Bool { !self.isEmpty && self.jobs == self.receipts.count + self.confirmed.count && self.restless.isEmpty }
+
+    /// What was read after it.
+    mutating func add(_ later: Batch) {
+        self.accepts += later.accepts
+        self.verdicts += later.verdicts
+        self.receipts += later.receipts
+        self.fetches += later.fetches
+        self.bounds += later.bounds
+        self.unbounds += later.unbounds
+        self.confirmed += later.confirmed
+        self.presence += later.presence
+        self.presenceQuestions += later.presenceQuestions
+        self.restless += later.restless
+        self.typing += later.typing
+        self.positions += later.positions
+        self.isSingle = self.isSingle || later.isSingle
+    }
+
     mutating func add(_ job: MailboxJob) {
         switch job {
         case .accept(let envelope): self.accepts.append(envelope)
