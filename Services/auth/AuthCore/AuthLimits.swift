@@ -46,7 +46,7 @@ package enum AuthLimits {
     package static let rejectedTokensMax = 256
 
     /// Time between two looks at bans: how late one ends.
-    package static let banLookEvery = Duration.seconds(1)
+    package static let banLookEvery = Duration.seconds(2)
     /// How long after a ban its consequences are repeated, in case they got lost.
     package static let banRepeatedFor = Duration.seconds(10)
     /// Body of an operator's request, in bytes.

@@ -49,7 +49,7 @@ struct HAProxyConfiguration {
             retry-on conn-failure empty-response
             option httpchk GET /ready
             http-check expect status 200
-            default-server inter 1s fastinter 200ms downinter 200ms fall 2 rise 1 observe layer4 error-limit 1 on-error fastinter
+            default-server inter 2s fastinter 200ms downinter 200ms fall 2 rise 1 observe layer4 error-limit 1 on-error fastinter
         \(Self.errors)
         """
     }
@@ -140,10 +140,10 @@ struct HAProxyConfiguration {
 
     private var opsBackends: [String] {
         let admin = (self.ports.services[.auth] ?? []).enumerated().map { index, instance in
-            "    server auth-\(index + 1) 127.0.0.1:\(instance.ops) check"
+            "    server auth-\(index + 1) 127.0.0.1:\(instance.ops) track auth/auth-\(index + 1)"
         }
         let adminAttachments = (self.ports.services[.attachments] ?? []).enumerated().map { index, instance in
-            "    server attachments-\(index + 1) 127.0.0.1:\(instance.ops) check"
+            "    server attachments-\(index + 1) 127.0.0.1:\(instance.ops) track attachments/attachments-\(index + 1)"
         }
         let processes = self.present.flatMap { service in
             self.ports.services[service]!.enumerated().map { index, instance in
