@@ -34,25 +34,40 @@ import Testing
 
     /// A page must not show what its reader has acknowledged before it asked.
     @Test func aQuestionComesBehindTheReceiptsBeforeIt() async throws {
-        try await GatewayBench.run { bench in
+        try await GatewayBench.run(scale: 1_000) { bench in
             let (client, _) = try await bench.boundClient()
-            let identity = self.alice.caller.identity
-            try await client.send(Frames.receipt(from: identity))
+            try await self.sendReceipts(on: client)
             try await client.send(Frames.fetch())
-            guard case .receipt = try await bench.job(of: Partition(of: identity)) else { return #expect(Bool(false), "no receipt") }
-            guard case .fetch = try await bench.job(of: Partition(of: identity)) else { return #expect(Bool(false), "no question") }
+            try await self.expectReceipts(on: bench)
+            guard case .fetch = try await bench.job(of: Partition(of: self.identity)) else { return #expect(Bool(false), "no question") }
         }
     }
 
     /// Whose mail is acknowledged need not be woken for it.
     @Test func aDepartureComesBehindTheReceiptsBeforeIt() async throws {
-        try await GatewayBench.run { bench in
+        try await GatewayBench.run(scale: 1_000) { bench in
             let (client, _) = try await bench.boundClient()
-            let identity = self.alice.caller.identity
-            try await client.send(Frames.receipt(from: identity))
+            try await self.sendReceipts(on: client)
             await client.close()
-            guard case .receipt = try await bench.job(of: Partition(of: identity)) else { return #expect(Bool(false), "no receipt") }
-            #expect(try await bench.departure(in: Partition(of: identity)) != nil)
+            try await self.expectReceipts(on: bench)
+            #expect(try await bench.departure(in: Partition(of: self.identity)) != nil)
+        }
+    }
+
+    private var identity: WhisperID { self.alice.caller.identity }
+
+    /// So many at once that some are held, and not all.
+    private static let burst = GatewayLimits.receiptsHeldMax * 3 / 2
+
+    private func sendReceipts(on client: TestClient) async throws {
+        for _ in 0..<Self.burst { try await client.send(Frames.receipt(from: self.identity)) }
+    }
+
+    private func expectReceipts(on bench: GatewayBench) async throws {
+        for number in 0..<Self.burst {
+            guard case .receipt = try await bench.job(of: Partition(of: self.identity)) else {
+                return #expect(Bool(false), "no receipt \(number)")
+            }
         }
     }
 }

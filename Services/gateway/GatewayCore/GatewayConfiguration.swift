@@ -88,6 +88,9 @@ package enum GatewayLimits {
     /// How long a receipt may wait for others before it is appended, and how many may wait.
     package static let receiptsHeldFor = Duration.milliseconds(50)
     package static let receiptsHeldMax = 64
+    /// Receipts expected within `receiptsHeldFor` for which one is held, and over how long their rate is measured.
+    package static let receiptsWorthHolding = 2.0
+    package static let receiptRateWindow = Duration.milliseconds(200)
     /// Jobs standing in one partition's stream before the gateway takes no more for it.
     package static let partitionDepthMax = 20_000
     /// Peers of one client of whom it is remembered that it knows them to be online. As many as a router tells it of.

@@ -68,6 +68,9 @@ package enum RouterLimits {
     /// How long Jobs for which nobody waits (receipts, confirmations) may wait for others, and how many of them.
     package static let patientJobsHeldFor = Duration.milliseconds(40)
     package static let patientJobsMax = 64
+    /// Jobs expected within `patientJobsHeldFor` for which they wait, and over how long the rate of Jobs is measured.
+    package static let patientJobsWorthHolding = 2.0
+    package static let patientJobsRateWindow = Duration.milliseconds(500)
     /// Between two looks at who owns which partition.
     package static let leaseInterval = Duration.seconds(1)
     /// A router whose database session has said nothing for this long is taken for frozen, and its session ended.

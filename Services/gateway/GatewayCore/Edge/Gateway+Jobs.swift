@@ -11,10 +11,13 @@ extension Gateway {
         self.send(job, to: partition, failed: failed)
     }
 
-    /// Appends a receipt together with others, soon.
+    /// Appends a receipt: at once, or together with others while several come anyway.
     func hold(_ receipt: HeldReceipts.Receipt, for partition: Partition) {
         self.heldReceipts.add(receipt, to: partition)
-        if self.heldReceipts.isFull { return self.appendHeldReceipts() }
+        self.receipts.looked(1, at: .now)
+        if self.heldReceipts.isFull || self.receipts.expected < GatewayLimits.receiptsWorthHolding {
+            return self.appendHeldReceipts()
+        }
         guard !self.isReceiptTimerSet else { return }
         self.isReceiptTimerSet = true
         // Bare: it lasts for this pause alone.

@@ -45,6 +45,9 @@ package actor Gateway {
     var hasAppendedSinceDepth = false
     var heldReceipts = HeldReceipts()
     var isReceiptTimerSet = false
+    /// How many of them come.
+    var receipts = ArrivalPacing(
+        interval: GatewayLimits.receiptsHeldFor, worthWaiting: GatewayLimits.receiptsWorthHolding, window: GatewayLimits.receiptRateWindow)
 
     var confirmed = ConfirmedNumbers()
     /// Of the last ping sent behind outcomes. None has another's number: a pong that comes late must not confirm what was written

@@ -2,8 +2,8 @@ package import Contract
 
 /// Receipts that have not been appended to their partitions' streams yet.
 ///
-/// Nobody waits for a receipt, and each append may wake a router. So receipts gather for `GatewayLimits.receiptsHeldFor`, or until there
-/// are `GatewayLimits.receiptsHeldMax`, and then leave in one write. A receipt that is lost with its gateway heals: its message comes again.
+/// Nobody waits for a receipt, and each append may wake a router. So while several come, receipts gather for
+/// `GatewayLimits.receiptsHeldFor`, or until there are `GatewayLimits.receiptsHeldMax`, and then leave in one write. A receipt that is lost with its gateway heals: its message comes again.
 package struct HeldReceipts {
     package struct Receipt {
         package var report: ReceiptReport

@@ -41,6 +41,10 @@ package actor Router {
     private var pace: IntakePace
     private var pacing = ArrivalPacing(
         interval: RouterLimits.readInterval, worthWaiting: RouterLimits.readJobsWorthWaiting, window: RouterLimits.readRateWindow)
+    /// Whether Jobs come that those for which nobody waits can wait for.
+    private var company = ArrivalPacing(
+        interval: RouterLimits.patientJobsHeldFor, worthWaiting: RouterLimits.patientJobsWorthHolding,
+        window: RouterLimits.patientJobsRateWindow)
     /// As last seen, of all wake-ups for mail.
     var wakesWaiting = 0
     /// Above 0: Jobs are taken one at a time.
@@ -169,6 +173,7 @@ package actor Router {
     private func patientIntake() async throws(BusError) -> Batch {
         var batch = try await self.intake()
         let deadline = ContinuousClock.now + RouterLimits.patientJobsHeldFor
+        guard self.company.expected >= RouterLimits.patientJobsWorthHolding else { return batch }
         while batch.isPatient, !batch.isSingle, !self.isDraining, batch.jobs < RouterLimits.patientJobsMax {
             let left = ContinuousClock.now.duration(to: deadline)
             guard left >= .milliseconds(1) else { break }
@@ -186,7 +191,9 @@ package actor Router {
         let pause = self.pacing.pause(at: .now)
         if pause > .zero { try? await self.bus.pause(for: pause) }
         let read = try await self.carefulReadsLeft > 0 ? self.readOne() : self.readAll(patience: patience)
-        self.pacing.looked(read.reduce(0) { $0 + $1.entries.count }, at: .now)
+        let (jobs, now) = (read.reduce(0) { $0 + $1.entries.count }, ContinuousClock.now)
+        self.pacing.looked(jobs, at: now)
+        self.company.looked(jobs, at: now)
         var batch = Batch()
         batch.isSingle = self.carefulReadsLeft > 0
         for part in read {
