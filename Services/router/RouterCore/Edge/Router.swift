@@ -125,6 +125,8 @@ package actor Router {
 
     /// Everything that was known is void: somebody else may own the partitions by now.
     private func leave() async {
+        // To connect takes as long as it takes: not on the bus's thread.
+        self.store.borrowsThread(false)
         self.owned = [:]
         self.sessions = [:]
         self.mailboxes.keep { _ in false }
