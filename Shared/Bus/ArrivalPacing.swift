@@ -31,9 +31,11 @@ package struct ArrivalPacing: Sendable {
     /// Arrivals within one interval, as the recent rate says.
     package var expected: Double { self.rate * (self.interval / .milliseconds(1)) }
 
+    package var isWorthWaiting: Bool { self.expected >= self.worthWaiting }
+
     /// How long the next look has to wait.
     package func pause(at now: ContinuousClock.Instant) -> Duration {
-        guard let lookedAt, self.expected >= self.worthWaiting else { return .zero }
+        guard let lookedAt, self.isWorthWaiting else { return .zero }
         return max(.zero, now.duration(to: lookedAt + self.interval))
     }
 }

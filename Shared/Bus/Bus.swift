@@ -155,19 +155,6 @@ package enum SubscriptionEvent: Sendable {
     case notice(channel: String, bytes: [UInt8])
 }
 
-extension KeyBus {
-    package func getSoon(_ keys: [KeyName], heard: @escaping @Sendable (Result<[[UInt8]?], BusError>) -> Void) {
-        // Bare: it lasts no longer than one answer of the bus.
-        Task {
-            do throws(BusError) {
-                heard(.success(try await self.get(keys)))
-            } catch {
-                heard(.failure(error))
-            }
-        }
-    }
-}
-
 package protocol KeyBus: Sendable {
     func get(_ key: KeyName) async throws(BusError) -> [UInt8]?
     func get(_ keys: [KeyName]) async throws(BusError) -> [[UInt8]?]
@@ -189,6 +176,19 @@ package protocol KeyBus: Sendable {
     func lease(_ key: KeyName, _ request: RateRequest) async throws(BusError) -> RateGrant
     /// Makes keys live longer. Does not wait; keys that do not exist stay so.
     func touchSoon(_ keys: [KeyName], for timeToLive: Duration)
+}
+
+extension KeyBus {
+    package func getSoon(_ keys: [KeyName], heard: @escaping @Sendable (Result<[[UInt8]?], BusError>) -> Void) {
+        // Bare: it lasts no longer than one answer of the bus.
+        Task {
+            do throws(BusError) {
+                heard(.success(try await self.get(keys)))
+            } catch {
+                heard(.failure(error))
+            }
+        }
+    }
 }
 
 // The typed face: a Notice cannot be put on a stream by mistake.

@@ -15,9 +15,7 @@ extension Gateway {
     func hold(_ receipt: HeldReceipts.Receipt, for partition: Partition) {
         self.heldReceipts.add(receipt, to: partition)
         self.receipts.looked(1, at: .now)
-        if self.heldReceipts.isFull || self.receipts.expected < GatewayLimits.receiptsWorthHolding {
-            return self.appendHeldReceipts()
-        }
+        if self.heldReceipts.isFull || !self.receipts.isWorthWaiting { return self.appendHeldReceipts() }
         guard !self.isReceiptTimerSet else { return }
         self.isReceiptTimerSet = true
         // Bare: it lasts for this pause alone.

@@ -187,8 +187,9 @@ package actor Gateway {
     /// A frame or a Notice has come. While many come, the event loop rests a moment after each turn, and the next turn takes all that
     /// came meanwhile: each wake-up of a thread costs more than a frame.
     func countEvent() {
+        guard self.rest != nil else { return }
         self.turnEvents += 1
-        guard self.turnEvents == 1, self.rest != nil else { return }
+        guard self.turnEvents == 1 else { return }
         // Twice: behind all that this turn is about to write.
         self.eventLoop.execute { self.eventLoop.execute { self.assumeIsolated { $0.endTurn() } } }
     }

@@ -175,7 +175,7 @@ package actor Router {
     private func patientIntake() async throws(BusError) -> Batch {
         var batch = try await self.intake()
         let deadline = ContinuousClock.now + RouterLimits.patientJobsHeldFor
-        guard self.company.expected >= RouterLimits.patientJobsWorthHolding else { return batch }
+        guard self.company.isWorthWaiting else { return batch }
         while batch.isPatient, !batch.isSingle, !self.isDraining, batch.jobs < RouterLimits.patientJobsMax {
             let left = ContinuousClock.now.duration(to: deadline)
             guard left >= .milliseconds(1) else { break }
