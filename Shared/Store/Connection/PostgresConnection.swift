@@ -109,13 +109,8 @@ package actor PostgresConnection {
         case let count:
             // The server would take them as one transaction without BEGIN and COMMIT; so it says which of both ended it.
             let framed = [IsolationLevel.readCommitted.begin] + statements + [Self.commitStatement]
-            do {
-                let rows = try await self.runAlone(framed, committing: .at(count + 1))
-                return Array(rows[1...count])
-            } catch {
-                self.rollBackOnServer()
-                throw error
-            }
+            let rows = try await self.runAlone(framed, committing: .at(count + 1))
+            return Array(rows[1...count])
         }
     }
 
@@ -246,10 +241,11 @@ package actor PostgresConnection {
         }
     }
 
-    /// Statements that are a transaction of their own. A borrowed thread is given back if the server takes long.
+    /// Statements that are a transaction of their own. After an error no transaction is open when somebody else has their turn.
+    /// A borrowed thread is given back if the server takes long.
     private func runAlone(_ statements: [SQL], committing commit: Commit) async throws(StoreError) -> [Rows] {
         guard let queue = self.queue, queue.borrowsThreads.load(ordering: .relaxed), !self.isLost, self.session != nil else {
-            return try self.run(statements, committing: commit, retryingStalePlans: true)
+            return try self.runWhole(statements, committing: commit, retryingStalePlans: true)
         }
         self.link.withLock { $0.began() }
         defer { self.link.withLock { $0.ended() } }
@@ -266,9 +262,23 @@ package actor PostgresConnection {
             return try self.session!.finish(started)
         } catch .refused(let error, _) where error.isStalePlan {
             self.rollBackOnServer()
-            return try self.run(statements, committing: commit)
+            return try self.runWhole(statements, committing: commit)
         } catch {
-            throw self.translate(error, committing: commit)
+            let error = self.translate(error, committing: commit)
+            self.rollBackOnServer()
+            throw error
+        }
+    }
+
+    /// As `run`; an error leaves no transaction open.
+    private func runWhole(
+        _ statements: [SQL], committing commit: Commit, retryingStalePlans: Bool = false
+    ) throws(StoreError) -> [Rows] {
+        do {
+            return try self.run(statements, committing: commit, retryingStalePlans: retryingStalePlans)
+        } catch {
+            self.rollBackOnServer()
+            throw error
         }
     }
 
