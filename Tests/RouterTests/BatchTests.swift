@@ -45,23 +45,4 @@ import Testing
         #expect(batch.presence.map(\.to) == [[identity(1)]] && batch.presenceQuestions.map(\.about) == [[identity(1)]])
         #expect(batch.restless.map(\.identity) == [identity(1)] && batch.typing.map(\.to) == [identity(1)])
     }
-
-    @Test func onlyReceiptsAndConfirmationsArePatient() throws {
-        let report = ReceiptReport(
-            recipient: Caller(identity: try #require(WhisperID("WSP-JBPU-D452-TLT4")), epoch: Epoch(value: 1)),
-            sender: try #require(WhisperID("WSP-JBPU-D452-TLT4")), messageID: UUIDText(high: 1, low: 2), status: .delivered,
-            timestamp: Timestamp(milliseconds: 1))
-        var batch = Batch()
-        #expect(!batch.isPatient)
-        batch.add(.receipt(report))
-        batch.add(.outcomesConfirmed([1]))
-        batch.positions = [(Partition(3)!, .start)]
-        #expect(batch.isPatient)
-        var later = Batch()
-        later.add(.unbound(identity: report.sender, node: .random(), connection: ConnectionID(value: 1)))
-        later.positions = [(Partition(4)!, .start)]
-        #expect(!later.isPatient)
-        batch.add(later)
-        #expect(!batch.isPatient && batch.jobs == 3 && batch.positions.map(\.partition.index) == [3, 4])
-    }
 }

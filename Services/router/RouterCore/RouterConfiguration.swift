@@ -65,12 +65,12 @@ package enum RouterLimits {
     package static let readJobsWorthOverlapping = 16.0
     /// Over how long the rate of Jobs is measured.
     package static let readRateWindow = Duration.milliseconds(100)
-    /// How long Jobs for which nobody waits (receipts, confirmations) may wait for others, and how many of them.
-    package static let patientJobsHeldFor = Duration.milliseconds(40)
-    package static let patientJobsMax = 64
-    /// Jobs expected within `patientJobsHeldFor` for which they wait, and over how long the rate of Jobs is measured.
-    package static let patientJobsWorthHolding = 2.0
-    package static let patientJobsRateWindow = Duration.milliseconds(500)
+    /// How long Jobs for which nobody waits (receipts, confirmations) may wait for others, and how many of them (`DeferredJobs`).
+    package static let deferredJobsHeldFor = Duration.milliseconds(50)
+    package static let deferredJobsMax = 256
+    /// Jobs expected within `deferredJobsHeldFor` for which they wait, and over how long the rate of Jobs is measured.
+    package static let deferredJobsWorthHolding = 3.0
+    package static let deferredJobsRateWindow = Duration.milliseconds(500)
     /// Between two looks at who owns which partition.
     package static let leaseInterval = Duration.seconds(1)
     /// A router whose database session has said nothing for this long is taken for frozen, and its session ended.

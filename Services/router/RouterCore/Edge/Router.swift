@@ -41,10 +41,11 @@ package actor Router {
     private var pace: IntakePace
     private var pacing = ArrivalPacing(
         interval: RouterLimits.readInterval, worthWaiting: RouterLimits.readJobsWorthWaiting, window: RouterLimits.readRateWindow)
-    /// Whether Jobs come that those for which nobody waits can wait for.
+    private var deferred = DeferredJobs()
+    /// Whether enough Jobs come that some may wait for others.
     private var company = ArrivalPacing(
-        interval: RouterLimits.patientJobsHeldFor, worthWaiting: RouterLimits.patientJobsWorthHolding,
-        window: RouterLimits.patientJobsRateWindow)
+        interval: RouterLimits.deferredJobsHeldFor, worthWaiting: RouterLimits.deferredJobsWorthHolding,
+        window: RouterLimits.deferredJobsRateWindow)
     /// As last seen, of all wake-ups for mail.
     var wakesWaiting = 0
     /// Above 0: Jobs are taken one at a time.
@@ -128,6 +129,7 @@ package actor Router {
         // To connect takes as long as it takes: not on the bus's thread.
         self.store.borrowsThread(false)
         self.owned = [:]
+        self.deferred = DeferredJobs()
         self.sessions = [:]
         self.mailboxes.keep { _ in false }
         self.loads.keep { _ in false }
@@ -143,16 +145,18 @@ package actor Router {
             if self.isDraining { return }
             // What has been read from a partition that was given up since is its next owner's.
             batch.keep { self.owned[$0] != nil }
+            self.deferred.keep { self.owned[$0] != nil }
             // With little to do, one thing comes after the other on one thread: each change of threads would cost more than it saves.
             let overlaps = self.pacing.expected >= RouterLimits.readJobsWorthOverlapping
             self.store.borrowsThread(!overlaps)
             if overlaps {
+                batch = self.deferred.release(before: batch)
                 async let following = self.intake()
                 try await self.settle(batch)
                 batch = try await following
             } else {
                 try await self.settle(batch)
-                batch = try await self.patientIntake()
+                batch = try await self.nextBatch()
             }
         }
     }
@@ -171,17 +175,16 @@ package actor Router {
 
     // MARK: Intake
 
-    /// Reads what has arrived. If nobody waits for any of it, it waits for what somebody waits for, and shares that one's commit.
-    private func patientIntake() async throws(BusError) -> Batch {
-        var batch = try await self.intake()
-        let deadline = ContinuousClock.now + RouterLimits.patientJobsHeldFor
-        guard self.company.isWorthWaiting else { return batch }
-        while batch.isPatient, !batch.isSingle, !self.isDraining, batch.jobs < RouterLimits.patientJobsMax {
-            let left = ContinuousClock.now.duration(to: deadline)
-            guard left >= .milliseconds(1) else { break }
-            batch.add(try await self.intake(patience: left))
+    /// Reads what has arrived, until there is something to do now. What nobody waits for is deferred.
+    private func nextBatch() async throws(BusError) -> Batch {
+        while true {
+            let left = self.deferred.timeLeft(at: .now)
+            // The bus counts whole milliseconds: a look that ends too early would be followed by another.
+            let patience = left.map { max(.zero, $0) + .milliseconds(1) } ?? RouterLimits.readPatience
+            let read = try await self.intake(patience: patience)
+            let batch = self.deferred.next(read, isWorthWaiting: self.company.isWorthWaiting && !self.isDraining, at: .now)
+            if left == nil || !batch.isDeferred { return batch }
         }
-        return batch
     }
 
     /// Reads what has arrived and checks its signatures.
@@ -246,7 +249,8 @@ package actor Router {
 
     /// What is done leaves its stream.
     func trim(_ batch: Batch) {
-        for (partition, through) in batch.positions {
+        guard !batch.leavesStreams else { return }
+        for (partition, through) in batch.lastPositions {
             self.bus.trim(Keyspace.mailbox(partition).name, through: through)
         }
     }

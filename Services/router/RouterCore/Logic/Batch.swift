@@ -1,7 +1,7 @@
 import Bus
 import Contract
 
-/// Jobs that are handled together: one signature check after the other on all cores, then one transaction.
+/// Jobs that are handled together: their signatures are checked, then one transaction stores them.
 struct Batch {
     var accepts: [AcceptEnvelope] = []
     /// For each of `accepts` whether its signature is good.
@@ -20,6 +20,8 @@ struct Batch {
 
     /// Holds one Job only, because something is wrong with one of them.
     var isSingle = false
+    /// Jobs up to `positions` wait in `DeferredJobs`, which trims the streams when they are committed.
+    var leavesStreams = false
 
     var isEmpty: Bool { self.positions.isEmpty }
 
@@ -28,8 +30,34 @@ struct Batch {
             + self.confirmed.count + self.presence.count + self.presenceQuestions.count + self.typing.count
     }
 
-    /// Nobody waits for anything in it.
-    var isPatient: Bool { !self.isEmpty && self.jobs == self.receipts.count + self.confirmed.count && self.restless.isEmpty }
+    /// Jobs for which nobody waits.
+    var deferrable: Int { self.receipts.count + self.confirmed.count }
+
+    /// Holds what `dependsOnReceipts`, or messages.
+    var needsCommit: Bool { !self.accepts.isEmpty || self.dependsOnReceipts }
+
+    /// Holds Jobs that must see what receipts before them have removed: a page, what waits for whoever binds or has left.
+    var dependsOnReceipts: Bool {
+        !self.fetches.isEmpty || !self.bounds.isEmpty || !self.unbounds.isEmpty || !self.restless.isEmpty
+    }
+
+    /// Nothing of it is left to do now.
+    var isDeferred: Bool { self.isEmpty || self.leavesStreams && self.jobs == 0 && self.restless.isEmpty }
+
+    /// Takes the Jobs for which nobody waits, and the task of trimming the streams.
+    mutating func takeDeferrable() -> Batch {
+        var taken = Batch()
+        swap(&taken.receipts, &self.receipts)
+        swap(&taken.confirmed, &self.confirmed)
+        taken.positions = self.positions
+        self.leavesStreams = true
+        return taken
+    }
+
+    /// The last of `positions` of each partition.
+    var lastPositions: [Partition: EntryID] {
+        Dictionary(self.positions.map { ($0.partition, $0.through) }, uniquingKeysWith: { $1 })
+    }
 
     /// What was read after it.
     mutating func add(_ later: Batch) {
