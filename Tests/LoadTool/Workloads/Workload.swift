@@ -10,6 +10,7 @@ enum Workload: String, CaseIterable, ExpressibleByArgument, Sendable {
     case groups = "W5"
     case flapping = "W6"
     case partLoad = "part-load"
+    case registration
     case endings
     case storm
     case pending
@@ -29,6 +30,7 @@ enum Workload: String, CaseIterable, ExpressibleByArgument, Sendable {
         case .groups: "groups: CPU per envelope in groups of several sizes, beside the same messages one by one"
         case .flapping: "presence: a thousand clients that come and go, without peers and with them"
         case .partLoad: "part load: CPU per message and latency from 10 to 10,000 messages a second, and the idle cluster"
+        case .registration: "registration: CPU of each new identity"
         case .endings: "endings: until a session that is banned, or replaced by another device, is closed"
         case .storm: "reconnect storm: all gateways are killed with everybody online"
         case .pending: "growth: CPU per message beside 1,000 to a million messages that wait for somebody"
@@ -48,6 +50,7 @@ enum Workload: String, CaseIterable, ExpressibleByArgument, Sendable {
         case .groups: try await onCluster(options, measureGroups)
         case .flapping: try await onCluster(options, measureFlapping)
         case .partLoad: try await onCluster(options, measurePartLoad)
+        case .registration: try await onCluster(options, measureRegistration)
         case .endings: try await onCluster(options, measureEndings)
         case .storm: try await onCluster(options, measureStorm)
         case .pending: try await onCluster(options, measurePending)

@@ -64,11 +64,7 @@ package struct Registration: Sendable {
             return .answer(self.refused(error.rawValue), then: nil)
         }
         let token = SessionToken(random: Bytes32(randomBytes(SessionToken.randomBytes))!)
-        let login = try await atStore { () async throws(StoreError) in
-            try await self.pool.persistently { transaction throws(StoreError) in
-                try await self.login(proof, token: token, until: end, in: transaction)
-            }
-        }
+        let login = try await atStore { () async throws(StoreError) in try await self.login(proof, token: token, until: end) }
         switch login {
         case .refused: return .answer(self.refused("other keys"), then: nil)
         case .tooLate: return .answer(Replies.internalError, then: nil)
@@ -107,29 +103,50 @@ package struct Registration: Sendable {
         case tooLate
     }
 
-    /// Everything that a login changes. Locks the identity first, so that two logins of one are done one after the other.
+    /// - Throws: `.unique` if others have registered one of the keys each time that nobody seemed to have it.
     private func login(
-        _ proof: RegisterProof, token: SessionToken, until end: ContinuousClock.Instant,
-        in transaction: borrowing Transaction
+        _ proof: RegisterProof, token: SessionToken, until end: ContinuousClock.Instant
     ) async throws(StoreError) -> Login {
         let claim = IdentityClaim(
             whisperID: proof.whisperID, signPublicKey: proof.signPublicKey, encPublicKey: proof.encPublicKey)
-        let identity: WhisperID
-        switch claim.verdict(known: try await self.identities.holders(of: claim, in: transaction)) {
-        case .refused: return .refused
-        case .existing(let known): identity = known
-        case .new:
-            guard let added = try await self.add(claim, in: transaction) else { return .refused }
-            identity = added
+        // Who names no id is new, nearly always: the statement that adds it looks at the keys, too.
+        var known: [IdentityKeys] = proof.whisperID == nil ? [] : try await self.identities.holders(of: claim)
+        var attempt = 0
+        while true {
+            attempt += 1
+            switch claim.verdict(known: known) {
+            case .refused: return .refused
+            case .existing(let identity):
+                return try await self.pool.persistently { transaction throws(StoreError) in
+                    try await self.logInAgain(identity, proof, token: token, until: end, in: transaction)
+                }
+            case .new:
+                do throws(StoreError) {
+                    if let login = try await self.add(claim, proof, token: token, until: end, hasLooked: attempt > 1) { return login }
+                } catch {
+                    guard attempt < AuthLimits.attemptsMax else { throw error }
+                    switch error {
+                    // Whoever was in the way is done: the keys have an identity now, or the token another owner.
+                    case .unique, .conflict: break
+                    default: throw error
+                    }
+                }
+                known = try await self.identities.holders(of: claim)
+            }
         }
+    }
+
+    /// Everything that a login of a known identity changes. Locks the identity first, so that two logins of one are done one after the
+    /// other.
+    private func logInAgain(
+        _ identity: WhisperID, _ proof: RegisterProof, token: SessionToken, until end: ContinuousClock.Instant,
+        in transaction: borrowing Transaction
+    ) async throws(StoreError) -> Login {
         // This process may have stood still since it took the Job.
         guard ContinuousClock.now < end else { return .tooLate }
         guard let epoch = try await self.identities.beginEpoch(of: identity, in: transaction) else { return .banned(identity) }
         let now = self.clock.store
-        var session = Session(
-            caller: Caller(identity: identity, epoch: epoch), device: proof.deviceID, platform: proof.platform,
-            tokenHash: token.hash, expiresAt: Timestamp(milliseconds: 0),
-            signPublicKey: proof.signPublicKey, isBanned: false)
+        var session = Self.session(of: identity, epoch, proof, token)
         let ended = try await self.sessions.removeAll(of: identity, in: transaction)
         let device = DeviceTable.Device(of: session)
         try await self.devices.makeOnly(device, in: transaction)
@@ -140,14 +157,38 @@ package struct Registration: Sendable {
         return .done(session, ended: ended)
     }
 
-    /// - Returns: nil if every candidate is taken, which does not happen.
-    private func add(_ claim: IdentityClaim, in transaction: borrowing Transaction) async throws(StoreError) -> WhisperID? {
+    /// Adds a new identity with its first session.
+    /// - Parameter hasLooked: nobody had the keys just now. So it is the id that is taken, if nothing is added.
+    /// - Returns: nil if somebody may have the keys.
+    private func add(
+        _ claim: IdentityClaim, _ proof: RegisterProof, token: SessionToken, until end: ContinuousClock.Instant, hasLooked: Bool
+    ) async throws(StoreError) -> Login? {
+        let now = self.clock.store
         for candidate in claim.candidates {
-            let identity = IdentityKeys(
-                whisperID: candidate, signPublicKey: claim.signPublicKey, encPublicKey: claim.encPublicKey)
-            if try await self.identities.add(identity, in: transaction) { return candidate }
+            guard ContinuousClock.now < end else { return .tooLate }
+            var session = Self.session(of: candidate, Epoch(value: 1), proof, token)
+            let taking = DeviceTable.taking(
+                push: proof.pushToken, voip: proof.voipToken, for: candidate, PostgresUUID(session.device), at: now)
+            let adding = FirstLogin.sql(
+                IdentityKeys(whisperID: candidate, signPublicKey: claim.signPublicKey, encPublicKey: claim.encPublicKey), session,
+                pushToken: proof.pushToken, voipToken: proof.voipToken, at: now, until: now + Limits.sessionTTL)
+            guard let row = try await self.pool.pipeline(taking + [adding]).last?.first else {
+                if hasLooked { continue }
+                return nil
+            }
+            session.expiresAt = try row.decode(0)
+            return .done(session, ended: [])
         }
+        // Every candidate is taken, which does not happen.
         self.logger.error("no free id for a pair of keys", [:])
-        return nil
+        return .refused
+    }
+
+    private static func session(
+        of identity: WhisperID, _ epoch: Epoch, _ proof: RegisterProof, _ token: SessionToken
+    ) -> Session {
+        Session(
+            caller: Caller(identity: identity, epoch: epoch), device: proof.deviceID, platform: proof.platform,
+            tokenHash: token.hash, expiresAt: Timestamp(milliseconds: 0), signPublicKey: proof.signPublicKey, isBanned: false)
     }
 }

@@ -35,20 +35,8 @@ package struct DeviceTable: Sendable {
         in transaction: borrowing Transaction
     ) async throws(StoreError) {
         let (push, voip) = (StoredChange(push), StoredChange(voip))
-        _ = try await transaction.pipeline([
-            """
-            SELECT pg_advisory_xact_lock(tokens.key)
-            FROM (SELECT DISTINCT hashtextextended(token, 1) AS key FROM unnest(\([push.token, voip.token])) AS token
-                WHERE token IS NOT NULL ORDER BY key) AS tokens
-            """,
-            """
-            UPDATE auth.devices
-            SET push_token = CASE WHEN push_token = \(push.token) THEN NULL ELSE push_token END,
-                voip_token = CASE WHEN voip_token = \(voip.token) THEN NULL ELSE voip_token END,
-                updated_at = \(now)
-            WHERE (push_token = \(push.token) OR voip_token = \(voip.token))
-                AND (whisper_id <> \(device.identity) OR device_id <> \(device.storedID))
-            """,
+        let statements = Self.taking(push: push.token, voip: voip.token, for: device.identity, device.storedID, at: now)
+        _ = try await transaction.pipeline(statements + [
             """
             INSERT INTO auth.devices AS mine (whisper_id, device_id, platform, push_token, voip_token, updated_at)
             VALUES (\(device.identity), \(device.storedID), \(device.platform.rawValue),
@@ -61,6 +49,27 @@ package struct DeviceTable: Sendable {
                 updated_at = CASE WHEN \(push.keeps && voip.keeps) THEN mine.updated_at ELSE excluded.updated_at END
             """,
         ])
+    }
+
+    /// Takes tokens from whoever else has them, and has those who show the same wait for each other until the transaction ends.
+    static func taking(
+        push: String?, voip: String?, for identity: WhisperID, _ device: PostgresUUID, at now: StoreTime
+    ) -> [SQL] {
+        guard push != nil || voip != nil else { return [] }
+        return [
+            """
+            SELECT pg_advisory_xact_lock(tokens.key)
+            FROM (SELECT DISTINCT hashtextextended(token, 1) AS key FROM unnest(\([push, voip])) AS token
+                WHERE token IS NOT NULL ORDER BY key) AS tokens
+            """,
+            """
+            UPDATE auth.devices
+            SET push_token = CASE WHEN push_token = \(push) THEN NULL ELSE push_token END,
+                voip_token = CASE WHEN voip_token = \(voip) THEN NULL ELSE voip_token END,
+                updated_at = \(now)
+            WHERE (push_token = \(push) OR voip_token = \(voip)) AND (whisper_id <> \(identity) OR device_id <> \(device))
+            """,
+        ]
     }
 
     package func remove(_ device: Device, in transaction: borrowing Transaction) async throws(StoreError) {

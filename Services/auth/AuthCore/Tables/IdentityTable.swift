@@ -9,7 +9,7 @@ package enum CallerStanding: Equatable, Sendable {
     case stale
 }
 
-/// The only code that writes `auth.identities`, but for `BanTable`. The other tables join it by primary key.
+/// The only code that writes `auth.identities`, but for `BanTable` and `FirstLogin`. The other tables join it by primary key.
 package struct IdentityTable: Sendable {
     private let pool: PostgresPool
 
@@ -53,10 +53,8 @@ package struct IdentityTable: Sendable {
     }
 
     /// Every identity that has one of the two keys. Needs no lock: keys never change.
-    package func holders(
-        of claim: IdentityClaim, in transaction: borrowing Transaction
-    ) async throws(StoreError) -> [IdentityKeys] {
-        let rows = try await transaction.query(
+    package func holders(of claim: IdentityClaim) async throws(StoreError) -> [IdentityKeys] {
+        let rows = try await self.pool.query(
             """
             SELECT whisper_id, sign_key, enc_key FROM auth.identities
             WHERE sign_key = \(claim.signPublicKey) OR enc_key = \(claim.encPublicKey)
@@ -68,17 +66,6 @@ package struct IdentityTable: Sendable {
                     whisperID: try row.next(), signPublicKey: try row.next(), encPublicKey: try row.next()))
         }
         return holders
-    }
-
-    /// - Returns: whether the id was free.
-    /// - Throws: `.unique` if another transaction has registered one of the keys meanwhile: look again.
-    package func add(_ identity: IdentityKeys, in transaction: borrowing Transaction) async throws(StoreError) -> Bool {
-        try await transaction.execute(
-            """
-            INSERT INTO auth.identities (whisper_id, sign_key, enc_key, epoch)
-            VALUES (\(identity.whisperID), \(identity.signPublicKey), \(identity.encPublicKey), 0)
-            ON CONFLICT (whisper_id) DO NOTHING
-            """) == 1
     }
 
     /// Begins the next epoch: every session there is ends with the transaction's commit. Locks the identity until then.
