@@ -16,6 +16,16 @@ package enum StoreError: Error, Equatable {
     case undecodable(column: Int)
 }
 
+extension StoreError {
+    /// Whether waiting cures it. Everything else is a bug or a wrong set-up, and needs a person.
+    package var isPassing: Bool {
+        switch self {
+        case .unavailable, .outcomeUnknown, .conflict, .unique: true
+        case .refused, .undecodable: false
+        }
+    }
+}
+
 /// An error as the server words it.
 struct ServerError: Equatable {
     var sqlState: String

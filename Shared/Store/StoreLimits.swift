@@ -8,6 +8,8 @@ package enum StoreLimits {
     package static let borrowedMax = Duration.milliseconds(10)
     /// Callers that wait for any connection of a pool; beyond it `.unavailable`.
     package static let poolWaitersMax = 4_096
+    /// Transactions tried for one caller while others get in the way (`PostgresPool.persistently`).
+    package static let attemptsMax = 5
     /// How much longer than the statement timeout a silent server is waited for before the connection counts as lost.
     package static let silenceGrace = Duration.seconds(5)
     /// First and longest pause between attempts of a pool to reach a server that is away.

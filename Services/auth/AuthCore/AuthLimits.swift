@@ -15,8 +15,6 @@ package enum AuthLimits {
     /// Pause after the bus failed, before asking it again.
     package static let busPause = Duration.milliseconds(200)
 
-    /// Transactions tried for one question while others get in its way, before INTERNAL_ERROR.
-    package static let attemptsMax = 5
     /// Longest life of a session in the cache; what Redis was not told in time ends with it.
     package static let cacheLifeMax = Duration.seconds(3_600)
     /// Readings of one session while it changes under the cache, before it is left out of the cache.

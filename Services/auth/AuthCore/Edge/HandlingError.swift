@@ -9,8 +9,7 @@ package enum HandlingError: Error {
     /// Whether it passes by itself. Otherwise it is a bug or a wrong set-up, and a person must act.
     var isPassing: Bool {
         switch self {
-        case .store(.unavailable), .store(.outcomeUnknown), .store(.conflict), .store(.unique): true
-        case .store: false
+        case .store(let error): error.isPassing
         case .bus(.unavailable), .bus(.full): true
         case .bus(.refused): false
         }
@@ -24,22 +23,4 @@ func atStore<T>(_ body: () async throws(StoreError) -> T) async throws(HandlingE
 
 func atBus<T>(_ body: () async throws(BusError) -> T) async throws(HandlingError) -> T {
     do throws(BusError) { return try await body() } catch { throw .bus(error) }
-}
-
-extension PostgresPool {
-    /// Runs a transaction, and again while others get in its way (`AuthLimits.attemptsMax`).
-    func persistently<T: Sendable>(
-        _ body: @Sendable (borrowing Transaction) async throws(StoreError) -> T
-    ) async throws(StoreError) -> T {
-        for _ in 1..<AuthLimits.attemptsMax {
-            do throws(StoreError) {
-                return try await self.withTransaction(body)
-            } catch .conflict {
-                continue
-            } catch .unique {
-                continue
-            }
-        }
-        return try await self.withTransaction(body)
-    }
 }
