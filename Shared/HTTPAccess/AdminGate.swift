@@ -1,73 +1,68 @@
 package import Bus
 package import Contract
-package import Hummingbird
 package import Logging
 package import Store
 import Telemetry
 
-/// Lets operators in, on the ops listener of a service other than auth (contract §10). Every call is recorded in auth's audit
-/// log, through the function that auth grants for it; what cannot be recorded is not answered.
+/// Lets operators in, on the ops listener of any service (contract §10).
+///
+/// Every call is counted by role, and recorded. What cannot be counted or recorded is not answered.
 package struct AdminGate: Sendable {
-    private let tokens: AdminTokens
-    private let pool: PostgresPool
+    package typealias Record = @Sendable (AuditEvent) async throws(StoreError) -> Void
+
     private let keys: any KeyBus
     private let rates: RateTable
+    private let record: Record
     private let logger: Logger
 
-    /// - Parameter pool: of a role that auth has granted `auth.record_event` to.
-    package init(tokens: AdminTokens, pool: PostgresPool, keys: any KeyBus, rates: RateTable, logger: Logger) {
-        self.tokens = tokens
-        self.pool = pool
+    /// - Parameter record: adds an event to the audit log.
+    package init(keys: any KeyBus, rates: RateTable, logger: Logger, record: @escaping Record) {
         self.keys = keys
         self.rates = rates
+        self.record = record
         self.logger = logger
     }
 
-    /// What a call came to.
-    package struct Outcome: Sendable {
-        package var json: [UInt8]
-        /// For the record: what was done, in a few words.
-        package var note: String?
-
-        package init(json: [UInt8], note: String? = nil) {
-            self.json = json
-            self.note = note
-        }
+    /// A call under way.
+    package struct Call: Sendable {
+        /// What will be recorded. Whoever serves the call adds its target and a note.
+        package var event: AuditEvent
+        /// Set by whoever has recorded the event already, in the transaction of its change.
+        package var isRecorded = false
     }
 
     /// Does what an operator asks.
     /// - Parameters:
     ///   - action: the operation's name, as it is recorded.
     ///   - least: the role that it takes.
-    package func serve(
-        _ action: String, _ least: AdminRole, _ request: Request,
-        _ body: () async throws(HTTPRefusal) -> Outcome
-    ) async throws(HTTPRefusal) -> Response {
-        let role = BearerToken.bytes(in: request.headers).flatMap { self.tokens.role(of: $0) }
-        let actor =
-            switch role {
-            case .operator: "operator"
-            case .viewer: "viewer"
-            case nil: "nobody"
-            }
+    ///   - role: of whoever asks; nil for nobody.
+    package func serve<Outcome>(
+        _ action: String, _ least: AdminRole, as role: AdminRole?,
+        _ body: (inout Call) async throws(HTTPRefusal) -> Outcome
+    ) async throws(HTTPRefusal) -> Outcome {
+        let actor = AuditEvent.Actor(role)
         try await self.admit(actor)
+        var call = Call(event: AuditEvent(actor, action))
+        let outcome: Outcome
         do throws(HTTPRefusal) {
             guard let role else { throw .noAdminToken }
             guard role >= least else { throw .roleTooLow }
-            let outcome = try await body()
-            try await self.record(actor, action, result: "ok", note: outcome.note)
-            return .answer(outcome.json)
+            outcome = try await body(&call)
         } catch {
-            try await self.record(actor, action, result: error.code.rawValue, note: nil)
+            call.event.result = error.code.rawValue
+            try await self.add(call.event)
             throw error
         }
+        if !call.isRecorded { try await self.add(call.event) }
+        return outcome
     }
 
     /// Without Redis nobody can be counted, and nobody is let in.
-    private func admit(_ actor: String) async throws(HTTPRefusal) {
+    private func admit(_ actor: AuditEvent.Actor) async throws(HTTPRefusal) {
         let wait: Int64?
         do throws(BusError) {
-            wait = try await self.keys.admit(Keyspace.rateLimit(Rates.admin, actor), self.rates.allowance(of: Rates.admin))
+            wait = try await self.keys.admit(
+                Keyspace.rateLimit(Rates.admin, actor.rawValue), self.rates.allowance(of: Rates.admin))
         } catch {
             self.logger.warning("admin call not counted", [.error: "\(error)"])
             throw .internalError
@@ -75,11 +70,15 @@ package struct AdminGate: Sendable {
         if let wait { throw .tooMany(retryAfterMilliseconds: wait) }
     }
 
-    private func record(_ actor: String, _ action: String, result: String, note: String?) async throws(HTTPRefusal) {
+    private func add(_ event: AuditEvent) async throws(HTTPRefusal) {
         do throws(StoreError) {
-            _ = try await self.pool.query("SELECT auth.record_event(\(actor), \(action), \(result), \(note))")
+            try await self.record(event)
         } catch {
-            self.logger.warning("admin call not recorded", [.error: "\(error)"])
+            if error.isPassing {
+                self.logger.warning("admin call not recorded", [.error: "\(error)"])
+            } else {
+                self.logger.error("admin call not recorded", [.error: "\(error)"])
+            }
             throw .internalError
         }
     }

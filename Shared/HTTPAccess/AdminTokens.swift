@@ -1,4 +1,5 @@
 package import Contract
+package import Hummingbird
 import ServerCrypto
 package import Telemetry
 
@@ -40,6 +41,11 @@ package struct AdminTokens: Sendable {
         var found: AdminRole?
         for (role, known) in self.roles where constantTimeEqual(hash, known) { found = max(found ?? role, role) }
         return found
+    }
+
+    /// The role of whoever shows a request's bearer token.
+    package func role(of request: Request) -> AdminRole? {
+        BearerToken.bytes(in: request.headers).flatMap { self.role(of: $0) }
     }
 
     /// What a session of its own keeps instead of a token. It says nothing to whoever lacks `key`, and is no role's once the role

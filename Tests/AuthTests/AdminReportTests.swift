@@ -1,6 +1,7 @@
 import AuthCore
 import Contract
 import Foundation
+import HTTPAccess
 import ServerCrypto
 import Testing
 

@@ -1,6 +1,7 @@
 import AuthCore
 import Contract
 import Foundation
+import HTTPAccess
 import LocalStack
 import Store
 import Testing

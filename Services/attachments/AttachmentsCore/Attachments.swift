@@ -37,8 +37,9 @@ package struct Attachments: Sendable {
             attachments: attachments, links: LinkTable(pool), store: store, blobs: blobs, configuration: configuration,
             clock: clock, metrics: metrics, logger: logger)
         self.operators = OperatorRoutes(
+            tokens: adminTokens,
             gate: AdminGate(
-                tokens: adminTokens, pool: pool, keys: bus, rates: configuration.rates, logger: logger),
+                keys: bus, rates: configuration.rates, logger: logger, record: GrantedAuditLog(pool).add),
             collector: self.collector,
             auditor: Auditor(attachments: attachments, removals: removals, store: store, pool: pool, clock: clock),
             logger: logger)

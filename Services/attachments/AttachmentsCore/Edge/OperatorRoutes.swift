@@ -7,12 +7,16 @@ import Telemetry
 
 /// What operators ask of attachments, on the ops listener.
 package struct OperatorRoutes: Sendable {
+    private let tokens: AdminTokens
     private let gate: AdminGate
     private let collector: Collector
     private let auditor: Auditor
     private let logger: Logger
 
-    package init(gate: AdminGate, collector: Collector, auditor: Auditor, logger: Logger) {
+    package init(
+        tokens: AdminTokens, gate: AdminGate, collector: Collector, auditor: Auditor, logger: Logger
+    ) {
+        self.tokens = tokens
         self.gate = gate
         self.collector = collector
         self.auditor = auditor
@@ -21,18 +25,18 @@ package struct OperatorRoutes: Sendable {
 
     package func add(to router: Router<some RequestContext>) {
         router.post("admin/attachments/gc/run") { request, _ in
-            try await self.gate.serve("collectAttachments", .operator, request) { () async throws(HTTPRefusal) in
-                try await self.collect()
+            try await self.gate.serve("collectAttachments", .operator, as: self.tokens.role(of: request)) {
+                call async throws(HTTPRefusal) in try await self.collect(&call)
             }
         }
         router.post("admin/attachments/audit") { request, _ in
-            try await self.gate.serve("auditAttachments", .operator, request) { () async throws(HTTPRefusal) in
-                try await self.audit(request)
+            try await self.gate.serve("auditAttachments", .operator, as: self.tokens.role(of: request)) {
+                call async throws(HTTPRefusal) in try await self.audit(request, &call)
             }
         }
     }
 
-    private func collect() async throws(HTTPRefusal) -> AdminGate.Outcome {
+    private func collect(_ call: inout AdminGate.Call) async throws(HTTPRefusal) -> Response {
         let tally: Collector.Tally
         do throws(StoreError) {
             tally = try await self.collector.collect(sparingURLs: false)
@@ -40,11 +44,11 @@ package struct OperatorRoutes: Sendable {
             self.logger.warning("collection interrupted", [.error: "\(error)"])
             throw .internalError
         }
-        return AdminGate.Outcome(
-            json: AttachmentAnswers.tally(tally), note: "\(tally.deleted) deleted, \(tally.bytesFreed) bytes freed")
+        call.event.note = "\(tally.deleted) deleted, \(tally.bytesFreed) bytes freed"
+        return .answer(AttachmentAnswers.tally(tally))
     }
 
-    private func audit(_ request: Request) async throws(HTTPRefusal) -> AdminGate.Outcome {
+    private func audit(_ request: Request, _ call: inout AdminGate.Call) async throws(HTTPRefusal) -> Response {
         let body = try await JSONBody.payload(
             of: request, AttachmentOperations.audit, bytesMax: AttachmentsLimits.bodyBytesMax)
         let fix = body.schema.index(of: "fix")!
@@ -55,8 +59,7 @@ package struct OperatorRoutes: Sendable {
             self.logger.warning("audit interrupted", [.error: "\(error)"])
             throw .internalError
         }
-        return AdminGate.Outcome(
-            json: AttachmentAnswers.report(report),
-            note: "\(report.leaked) leaked, \(report.dangling) dangling, \(report.fixed) fixed")
+        call.event.note = "\(report.leaked) leaked, \(report.dangling) dangling, \(report.fixed) fixed"
+        return .answer(AttachmentAnswers.report(report))
     }
 }

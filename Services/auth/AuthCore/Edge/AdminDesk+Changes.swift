@@ -5,7 +5,7 @@ import Store
 // What operators may change. The change and its record are one transaction.
 extension AdminDesk {
     /// - Parameter body: of `AdminOperations.ban`.
-    func ban(_ body: Payload, _ call: inout Call) async throws(HTTPRefusal) {
+    func ban(_ body: Payload, _ call: inout AdminGate.Call) async throws(HTTPRefusal) {
         let identity = body.whisperID(body.schema.index(of: "whisperId")!)
         let reason = body.text(body.schema.index(of: "reason")!)
         let place = body.schema.index(of: "expiresAt")!
@@ -22,7 +22,7 @@ extension AdminDesk {
     }
 
     /// - Parameter body: of `AdminOperations.unban`.
-    func unban(_ body: Payload, _ call: inout Call) async throws(HTTPRefusal) {
+    func unban(_ body: Payload, _ call: inout AdminGate.Call) async throws(HTTPRefusal) {
         let identity = body.whisperID(body.schema.index(of: "whisperId")!)
         call.event.target = "\(identity)"
         call.event.note = body.text(body.schema.index(of: "reason")!)
@@ -38,7 +38,7 @@ extension AdminDesk {
     ///   - body: of `AdminOperations.review`.
     ///   - end: of the ban, if that is the decision; nil for never.
     func review(
-        _ report: UUIDText, _ body: Payload, banUntil end: Timestamp? = nil, _ call: inout Call
+        _ report: UUIDText, _ body: Payload, banUntil end: Timestamp? = nil, _ call: inout AdminGate.Call
     ) async throws(HTTPRefusal) {
         let place = body.schema.index(of: "note")!
         let note = body.has(place) ? body.text(place) : nil

@@ -72,7 +72,7 @@ extension AdminDesk {
         package var wakes: [WhisperID: PushViews.Standing]
     }
 
-    func standing(of message: UUIDText, _ call: inout Call) async throws(HTTPRefusal) -> Standing {
+    func standing(of message: UUIDText, _ call: inout AdminGate.Call) async throws(HTTPRefusal) -> Standing {
         call.event.target = "\(message)"
         let deliveries = try await self.stored { () async throws(StoreError) in try await self.views.deliveries(of: message) }
         guard !deliveries.isEmpty else { throw .unknownMessage }

@@ -5,9 +5,11 @@ package import Logging
 package import Store
 import Telemetry
 
-/// What operators ask and do (contract §10), whether by `/admin` or at the console. Every call is counted, and recorded: who by
-/// role, what, about whom, when, with what result. What cannot be recorded is not answered.
+/// What operators ask and do (contract §10), whether by `/admin` or at the console.
+///
+/// Both doors serve it through `gate`, which counts and records: role, operation, target, time, result.
 package struct AdminDesk: Sendable {
+    let gate: AdminGate
     let views: ClusterViews
     let push: PushViews
     let reports: ReportTable
@@ -18,7 +20,6 @@ package struct AdminDesk: Sendable {
     let clock: ServiceClock
     let databaseBytesMax: Int64
     private let pool: PostgresPool
-    private let rates: RateTable
     private let logger: Logger
 
     package init(
@@ -30,70 +31,16 @@ package struct AdminDesk: Sendable {
         self.reports = ReportTable(pool)
         self.bans = BanTable(pool)
         self.banning = banning
-        self.audit = AuditTable(pool)
+        let audit = AuditTable(pool)
+        self.audit = audit
+        self.gate = AdminGate(keys: keys, rates: rates, logger: logger) { event async throws(StoreError) in
+            try await audit.add(event, at: clock.store)
+        }
         self.keys = keys
-        self.rates = rates
         self.clock = clock
         self.pool = pool
         self.databaseBytesMax = databaseBytesMax
         self.logger = logger
-    }
-
-    /// A call on its way: what is going to be recorded about it.
-    package struct Call: Sendable {
-        package var event: AuditEvent
-        /// The change and its record were one transaction.
-        var isRecorded = false
-    }
-
-    /// Does what somebody asks.
-    /// - Parameters:
-    ///   - name: the operation's, as it is recorded.
-    ///   - least: the role that it takes.
-    ///   - role: of whoever asks; nil for nobody.
-    package func serve<Outcome>(
-        _ name: String, _ least: AdminRole, as role: AdminRole?,
-        _ body: (inout Call) async throws(HTTPRefusal) -> Outcome
-    ) async throws(HTTPRefusal) -> Outcome {
-        let actor: AuditEvent.Actor =
-            switch role {
-            case .operator: .operator
-            case .viewer: .viewer
-            case nil: .nobody
-            }
-        try await self.admit(actor)
-        var call = Call(event: AuditEvent(actor, name))
-        let outcome: Outcome
-        do throws(HTTPRefusal) {
-            guard let role else { throw .noAdminToken }
-            guard role >= least else { throw .roleTooLow }
-            outcome = try await body(&call)
-        } catch {
-            call.event.result = error.code.rawValue
-            try await self.record(call)
-            throw error
-        }
-        if !call.isRecorded { try await self.record(call) }
-        return outcome
-    }
-
-    /// Without Redis nobody can be counted, and nobody is let in.
-    private func admit(_ actor: AuditEvent.Actor) async throws(HTTPRefusal) {
-        let wait: Int64?
-        do throws(BusError) {
-            wait = try await self.keys.admit(
-                Keyspace.rateLimit(Rates.admin, actor.rawValue), self.rates.allowance(of: Rates.admin))
-        } catch {
-            self.logger.warning("admin call not counted", [.error: "\(error)"])
-            throw .internalError
-        }
-        if let wait { throw .tooMany(retryAfterMilliseconds: wait) }
-    }
-
-    private func record(_ call: Call) async throws(HTTPRefusal) {
-        try await self.stored { () async throws(StoreError) in
-            try await self.audit.add(call.event, at: self.clock.store)
-        }
     }
 
     /// By the clock that bans end by.
@@ -105,7 +52,7 @@ package struct AdminDesk: Sendable {
         do throws(StoreError) {
             return try await body()
         } catch {
-            if HandlingError.store(error).isPassing {
+            if error.isPassing {
                 self.logger.warning("admin call not answered", [.error: "\(error)"])
             } else {
                 self.logger.error("admin call not answered", [.error: "\(error)"])

@@ -31,7 +31,7 @@ package struct AdminRoutes: Sendable {
         }
     }
 
-    private typealias Handler = @Sendable (Question, inout AdminDesk.Call) async throws(HTTPRefusal) -> [UInt8]
+    private typealias Handler = @Sendable (Question, inout AdminGate.Call) async throws(HTTPRefusal) -> [UInt8]
 
     package func add(to router: Router<some RequestContext>) {
         let viewer: [(RouterPath, String, Handler)] = [
@@ -55,8 +55,8 @@ package struct AdminRoutes: Sendable {
     private func serve(
         _ name: String, _ least: AdminRole, _ question: Question, _ handler: Handler
     ) async throws(HTTPRefusal) -> Response {
-        let role = BearerToken.bytes(in: question.request.headers).flatMap { self.tokens.role(of: $0) }
-        let body = try await self.desk.serve(name, least, as: role) { call async throws(HTTPRefusal) in
+        let role = self.tokens.role(of: question.request)
+        let body = try await self.desk.gate.serve(name, least, as: role) { call async throws(HTTPRefusal) in
             try await handler(question, &call)
         }
         return .answer(body)
@@ -64,12 +64,12 @@ package struct AdminRoutes: Sendable {
 
     // MARK: Reading
 
-    private func readStatistics(_ question: Question, _ call: inout AdminDesk.Call) async throws(HTTPRefusal) -> [UInt8] {
+    private func readStatistics(_ question: Question, _ call: inout AdminGate.Call) async throws(HTTPRefusal) -> [UInt8] {
         let figures = try await self.desk.figures()
         return AdminAnswers.statistics(figures.statistics, online: figures.online)
     }
 
-    private func listReports(_ question: Question, _ call: inout AdminDesk.Call) async throws(HTTPRefusal) -> [UInt8] {
+    private func listReports(_ question: Question, _ call: inout AdminGate.Call) async throws(HTTPRefusal) -> [UInt8] {
         let page = try question.page(max: 100, default: 50)
         var status: AdminOperations.ReportStatus?
         if let text = question.request.uri.queryParameters["status"] {
@@ -79,41 +79,41 @@ package struct AdminRoutes: Sendable {
         return AdminAnswers.reports(try await self.desk.reports(status, page), page)
     }
 
-    private func listBans(_ question: Question, _ call: inout AdminDesk.Call) async throws(HTTPRefusal) -> [UInt8] {
+    private func listBans(_ question: Question, _ call: inout AdminGate.Call) async throws(HTTPRefusal) -> [UInt8] {
         let page = try question.page(max: 1_000, default: 1_000)
         return AdminAnswers.bans(try await self.desk.bans(page), page)
     }
 
-    private func listAudit(_ question: Question, _ call: inout AdminDesk.Call) async throws(HTTPRefusal) -> [UInt8] {
+    private func listAudit(_ question: Question, _ call: inout AdminGate.Call) async throws(HTTPRefusal) -> [UInt8] {
         let page = try question.page(max: 100, default: 50)
         let target = question.request.uri.queryParameters["target"].map { String($0) }
         return AdminAnswers.events(try await self.desk.events(about: target, page), page)
     }
 
-    private func readMessage(_ question: Question, _ call: inout AdminDesk.Call) async throws(HTTPRefusal) -> [UInt8] {
+    private func readMessage(_ question: Question, _ call: inout AdminGate.Call) async throws(HTTPRefusal) -> [UInt8] {
         guard let id = question.parameters.get("messageId").flatMap({ UUIDText($0) }) else { throw .badParameter("messageId") }
         let standing = try await self.desk.standing(of: id, &call)
         return AdminAnswers.message(id, standing.deliveries, standing.wakes)
     }
 
-    private func listDeadLetters(_ question: Question, _ call: inout AdminDesk.Call) async throws(HTTPRefusal) -> [UInt8] {
+    private func listDeadLetters(_ question: Question, _ call: inout AdminGate.Call) async throws(HTTPRefusal) -> [UInt8] {
         let page = try question.page(max: 100, default: 50)
         return AdminAnswers.deadLetters(try await self.desk.deadLetters(page), page)
     }
 
     // MARK: Changing
 
-    private func ban(_ question: Question, _ call: inout AdminDesk.Call) async throws(HTTPRefusal) -> [UInt8] {
+    private func ban(_ question: Question, _ call: inout AdminGate.Call) async throws(HTTPRefusal) -> [UInt8] {
         try await self.desk.ban(try await question.body(AdminOperations.ban), &call)
         return AdminAnswers.success
     }
 
-    private func unban(_ question: Question, _ call: inout AdminDesk.Call) async throws(HTTPRefusal) -> [UInt8] {
+    private func unban(_ question: Question, _ call: inout AdminGate.Call) async throws(HTTPRefusal) -> [UInt8] {
         try await self.desk.unban(try await question.body(AdminOperations.unban), &call)
         return AdminAnswers.success
     }
 
-    private func review(_ question: Question, _ call: inout AdminDesk.Call) async throws(HTTPRefusal) -> [UInt8] {
+    private func review(_ question: Question, _ call: inout AdminGate.Call) async throws(HTTPRefusal) -> [UInt8] {
         guard let id = question.parameters.get("id").flatMap({ UUIDText($0) }) else { throw .badParameter("id") }
         call.event.target = "\(UUIDText(high: id.high, low: id.low))"
         try await self.desk.review(id, try await question.body(AdminOperations.review), &call)

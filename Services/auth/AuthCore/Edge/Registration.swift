@@ -1,5 +1,6 @@
 package import Bus
 package import Contract
+import HTTPAccess
 package import Logging
 import ServerCrypto
 package import Store

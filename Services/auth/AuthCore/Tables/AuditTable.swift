@@ -1,35 +1,8 @@
 package import Contract
+package import HTTPAccess
 package import Store
 
-/// Something that an operator asked or did, or that a ban has done.
-package struct AuditEvent: Equatable, Sendable {
-    package enum Actor: String, Sendable {
-        case `operator`, viewer
-        /// Somebody without a valid token.
-        case nobody
-        /// The service itself.
-        case system
-    }
-
-    package var actor: Actor
-    /// An operation's name, or one of those below.
-    package var action: String
-    /// An identity, a report or a message, as text.
-    package var target: String?
-    package var result: String
-    /// The reason that was given. Written by operators.
-    package var note: String?
-
-    package init(_ actor: Actor, _ action: String, target: String? = nil, result: String = Self.ok, note: String? = nil) {
-        self.actor = actor
-        self.action = action
-        self.target = target
-        self.result = result
-        self.note = note
-    }
-
-    package static let ok = "ok"
-
+extension AuditEvent {
     // What bans do.
     package static let sessionsEnded = "sessionsEnded"
     package static let loginRefused = "loginRefused"

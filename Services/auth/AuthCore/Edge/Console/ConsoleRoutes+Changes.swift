@@ -3,7 +3,7 @@ import HTTPAccess
 
 // What operators do: the fields of a form, as a body of the API, judged by the same schema.
 extension ConsoleRoutes {
-    func review(_ visit: Visit, _ form: Form, _ call: inout AdminDesk.Call) async throws(HTTPRefusal) -> String {
+    func review(_ visit: Visit, _ form: Form, _ call: inout AdminGate.Call) async throws(HTTPRefusal) -> String {
         guard let id = visit.parameters.get("id").flatMap({ UUIDText($0) }) else { throw .badParameter("id") }
         var json = JSONWriter()
         json.add("decision", form["decision"])
@@ -20,7 +20,7 @@ extension ConsoleRoutes {
         return Form.address("/console/reports", [("done", done.rawValue)])
     }
 
-    func ban(_ visit: Visit, _ form: Form, _ call: inout AdminDesk.Call) async throws(HTTPRefusal) -> String {
+    func ban(_ visit: Visit, _ form: Form, _ call: inout AdminGate.Call) async throws(HTTPRefusal) -> String {
         var json = JSONWriter()
         json.add("whisperId", form.filled("whisperId"))
         json.add("reason", form.filled("reason"))
@@ -29,7 +29,7 @@ extension ConsoleRoutes {
         return Form.address("/console/bans", [("done", Done.banned.rawValue)])
     }
 
-    func unban(_ visit: Visit, _ form: Form, _ call: inout AdminDesk.Call) async throws(HTTPRefusal) -> String {
+    func unban(_ visit: Visit, _ form: Form, _ call: inout AdminGate.Call) async throws(HTTPRefusal) -> String {
         var json = JSONWriter()
         json.add("whisperId", form.filled("whisperId"))
         json.add("reason", form.filled("reason"))

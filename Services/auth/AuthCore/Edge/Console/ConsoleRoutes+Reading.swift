@@ -6,7 +6,7 @@ import Store
 extension ConsoleRoutes {
     func overview(_ visit: Visit) async throws(HTTPRefusal) -> ConsolePage {
         let few = AdminPage(limit: AuthLimits.consoleOverviewEntries)
-        return try await self.desk.serve("getOverview", .viewer, as: visit.session.role) { call async throws(HTTPRefusal) in
+        return try await self.desk.gate.serve("getOverview", .viewer, as: visit.session.role) { call async throws(HTTPRefusal) in
             .overview(
                 try await self.desk.figures(), changes: try await self.desk.events(.changes, about: nil, few),
                 deadLetters: try await self.desk.deadLetters(few), shown: few.limit, at: visit.now)
@@ -16,7 +16,7 @@ extension ConsoleRoutes {
     func reports(_ visit: Visit) async throws(HTTPRefusal) -> ConsolePage {
         let filter = try ReportFilter(visit.query["status"])
         let page = try visit.page()
-        let entries = try await self.desk.serve("listReports", .viewer, as: visit.session.role) { call async throws(HTTPRefusal) in
+        let entries = try await self.desk.gate.serve("listReports", .viewer, as: visit.session.role) { call async throws(HTTPRefusal) in
             try await self.desk.reports(filter.status, page)
         }
         return .reports(
@@ -25,7 +25,7 @@ extension ConsoleRoutes {
 
     func bans(_ visit: Visit) async throws(HTTPRefusal) -> ConsolePage {
         let page = try visit.page()
-        let entries = try await self.desk.serve("listBans", .viewer, as: visit.session.role) { call async throws(HTTPRefusal) in
+        let entries = try await self.desk.gate.serve("listBans", .viewer, as: visit.session.role) { call async throws(HTTPRefusal) in
             try await self.desk.bans(page)
         }
         return .bans(entries.prefix(page.limit), next: page.next(after: entries, \.number), done: Done(visit.query), visit)
@@ -34,7 +34,7 @@ extension ConsoleRoutes {
     func messages(_ visit: Visit) async throws(HTTPRefusal) -> ConsolePage {
         guard let text = visit.query.filled("id") else { return .message(asked: "", .nothing, at: visit.now) }
         do throws(HTTPRefusal) {
-            let standing = try await self.desk.serve("getMessage", .viewer, as: visit.session.role) { call async throws(HTTPRefusal) in
+            let standing = try await self.desk.gate.serve("getMessage", .viewer, as: visit.session.role) { call async throws(HTTPRefusal) in
                 guard let id = UUIDText(text) else { throw .badParameter("messageId") }
                 return try await self.desk.standing(of: id, &call)
             }
@@ -47,7 +47,7 @@ extension ConsoleRoutes {
 
     func wakeUps(_ visit: Visit) async throws(HTTPRefusal) -> ConsolePage {
         let page = try visit.page()
-        let letters = try await self.desk.serve("listDeadLetters", .viewer, as: visit.session.role) { call async throws(HTTPRefusal) in
+        let letters = try await self.desk.gate.serve("listDeadLetters", .viewer, as: visit.session.role) { call async throws(HTTPRefusal) in
             try await self.desk.deadLetters(page)
         }
         return .wakeUps(letters.prefix(page.limit), next: page.next(after: letters, \.number), at: visit.now)
@@ -56,7 +56,7 @@ extension ConsoleRoutes {
     func audit(_ visit: Visit) async throws(HTTPRefusal) -> ConsolePage {
         let page = try visit.page()
         let (target, isAll) = (visit.query.filled("target"), visit.query["all"] != nil)
-        let entries = try await self.desk.serve("listAudit", .viewer, as: visit.session.role) { call async throws(HTTPRefusal) in
+        let entries = try await self.desk.gate.serve("listAudit", .viewer, as: visit.session.role) { call async throws(HTTPRefusal) in
             try await self.desk.events(isAll ? .all : .changes, about: target, page)
         }
         return .audit(

@@ -35,7 +35,7 @@ package struct ConsoleRoutes: Sendable {
 
     private typealias Look = @Sendable (Visit) async throws(HTTPRefusal) -> ConsolePage
     /// - Returns: the address of the page that shows what came of it.
-    private typealias Change = @Sendable (Visit, Form, inout AdminDesk.Call) async throws(HTTPRefusal) -> String
+    private typealias Change = @Sendable (Visit, Form, inout AdminGate.Call) async throws(HTTPRefusal) -> String
 
     package func add(to router: Router<some RequestContext>) {
         router.get("console/console.css") { _, _ in
@@ -70,7 +70,7 @@ package struct ConsoleRoutes: Sendable {
     /// What is posted, and then a redirect: loading the page again posts nothing twice.
     private func change(_ name: String, _ request: Request, _ parameters: Parameters, _ change: Change) async -> Response {
         await self.visit(request, parameters) { visit async throws(HTTPRefusal) in
-            let address = try await self.desk.serve(name, .operator, as: visit.session.role) { call async throws(HTTPRefusal) in
+            let address = try await self.desk.gate.serve(name, .operator, as: visit.session.role) { call async throws(HTTPRefusal) in
                 let form = try await Self.form(of: request, in: visit.session)
                 return try await change(visit, form, &call)
             }
@@ -133,7 +133,7 @@ package struct ConsoleRoutes: Sendable {
     private func logIn(_ request: Request) async -> Response {
         let role = await Self.form(of: request)?.filled("token").flatMap { self.sessions.role(of: $0) }
         do throws(HTTPRefusal) {
-            let session = try await self.desk.serve("consoleLogin", .viewer, as: role) { call async throws(HTTPRefusal) in
+            let session = try await self.desk.gate.serve("consoleLogin", .viewer, as: role) { call async throws(HTTPRefusal) in
                 guard Self.isOwn(request) else { throw .foreignForm }
                 // Roles are told by their tokens: this one has a role.
                 let session = try await self.desk.stored { () async throws(StoreError) in
@@ -156,7 +156,7 @@ package struct ConsoleRoutes: Sendable {
 
     private func logOut(_ request: Request) async -> Response {
         await self.visit(request, Parameters()) { visit async throws(HTTPRefusal) in
-            try await self.desk.serve("consoleLogout", .viewer, as: visit.session.role) { call async throws(HTTPRefusal) in
+            try await self.desk.gate.serve("consoleLogout", .viewer, as: visit.session.role) { call async throws(HTTPRefusal) in
                 _ = try await Self.form(of: request, in: visit.session)
                 try await self.desk.stored { () async throws(StoreError) in try await self.sessions.end(visit.session) }
             }

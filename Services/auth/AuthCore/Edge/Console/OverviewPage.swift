@@ -1,4 +1,5 @@
 package import Contract
+import HTTPAccess
 
 extension ConsolePage {
     /// - Parameters:
