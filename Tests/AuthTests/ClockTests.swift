@@ -95,9 +95,9 @@ import Testing
             _ = try await bench.login(self.alice)
             let clock = self.clock(offBy: offset)
             let bans = Bans(pool: bench.pool, directory: bench.directory, bus: bench.bus, clock: clock, logger: quiet)
-            let desk = AdminDesk(
+            let service = OperatorService(
                 pool: bench.pool, banning: bans, keys: bench.bus, rates: RateTable(), clock: clock, logger: quiet)
-            let http = try HTTPBench(desk: desk, bench)
+            let http = try HTTPBench(service: service, bench)
             let id = self.alice.id()
             func ban(until end: Timestamp) async throws -> Int {
                 try await http.post(

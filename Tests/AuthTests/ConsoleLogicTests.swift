@@ -48,21 +48,21 @@ import Testing
                 number: 1, id: UUIDText(high: 1, low: 2), reporter: id, target: id, reason: word, note: word, evidence: .verified,
                 status: word, createdAt: now, reviewedAt: now)
             let ban = BanTable.Entry(number: 1, identity: id, reason: word, createdAt: now, expiresAt: now)
-            let standing = AdminDesk.Standing(
+            let deliveries = OperatorService.MessageDeliveries(
                 deliveries: [
                     ClusterViews.Delivery(
                         sender: id, recipient: id, group: UUIDText(high: 1, low: 2), status: .read, acceptedAt: now,
                         deliveredAt: now, readAt: now, expiredAt: now)
                 ],
-                wakes: [id: PushViews.Standing(at: now, provider: word, result: word, wakeID: UUIDText(high: 1, low: 2), wokeAt: now)])
+                wakes: [id: PushViews.LastWakeUp(at: now, provider: word, result: word, wakeID: UUIDText(high: 1, low: 2), wokeAt: now)])
             let next = Cursor(after: 1)
             return [
                 .overview(
-                    AdminDesk.Figures(statistics: ClusterViews.Statistics(), online: 0, databaseBytesMax: 1_000_000), changes: [event], deadLetters: [letter],
+                    OperatorService.Figures(statistics: ClusterViews.Statistics(), online: 0, databaseBytesMax: 1_000_000), changes: [event], deadLetters: [letter],
                     shown: 5, at: now),
                 .reports([report], try ReportFilter("all"), next: next, done: .banned, of: session, at: now),
                 .bans([ban], next: next, done: .lifted, of: session, at: now),
-                .message(asked: word, .found(standing), at: now),
+                .message(asked: word, .found(deliveries), at: now),
                 .message(asked: word, .refused(HTTPRefusal(.notFound, word)), at: now),
                 .wakeUps([letter], next: next, at: now),
                 .audit([event], target: word, isAll: true, next: next, at: now),
@@ -82,12 +82,12 @@ import Testing
     // MARK: Forms
 
     @Test func formsAreReadAsBrowsersWriteThem() {
-        let form = Form(Array("a=1+2%2B3&b=%C3%A9&c&a=9&d==&%65=x&f=%zz%4&g=".utf8))
+        let form = URLEncodedForm(Array("a=1+2%2B3&b=%C3%A9&c&a=9&d==&%65=x&f=%zz%4&g=".utf8))
         #expect(form?["a"] == "1 2+3" && form?["b"] == "é" && form?["c"] == "" && form?["d"] == "=" && form?["e"] == "x")
         #expect(form?["f"] == "%zz%4" && form?["g"] == "" && form?["h"] == nil)
-        #expect(Form(Array("a=%C3".utf8)) == nil && Form([0x61, 0x3D, 0xFF]) == nil)
-        #expect(Form([]) != nil && Form(Array("&&=&".utf8))?[""] == "")
-        let blanks = Form(Array("a=+%09x+y%0A+&b=++&c=".utf8))
+        #expect(URLEncodedForm(Array("a=%C3".utf8)) == nil && URLEncodedForm([0x61, 0x3D, 0xFF]) == nil)
+        #expect(URLEncodedForm([]) != nil && URLEncodedForm(Array("&&=&".utf8))?[""] == "")
+        let blanks = URLEncodedForm(Array("a=+%09x+y%0A+&b=++&c=".utf8))
         #expect(blanks?.filled("a") == "x y" && blanks?.filled("b") == nil && blanks?.filled("c") == nil)
     }
 
@@ -99,16 +99,16 @@ import Testing
         }
         let signs = Array("%&=+aF9\u{00}é".utf8) + [0xFF]
         let bytes = (0..<Int(next() % 64)).map { _ in signs[Int(next() % UInt64(signs.count))] }
-        guard let form = Form(bytes) else { return }
+        guard let form = URLEncodedForm(bytes) else { return }
         // What was read can be said again.
         let value = form["a"] ?? ""
-        let address = Form.address("/x", [("a", value), ("b", nil)])
-        #expect(Form(address.utf8.drop { $0 != UInt8(ascii: "?") }.dropFirst())?["a"] == value)
+        let address = URLEncodedForm.address("/x", [("a", value), ("b", nil)])
+        #expect(URLEncodedForm(address.utf8.drop { $0 != UInt8(ascii: "?") }.dropFirst())?["a"] == value)
     }
 
     @Test func addressesCarryAnything() {
-        #expect(Form.address("/x", [("a", nil)]) == "/x")
-        #expect(Form.address("/x", [("a", "1&b=2 #é"), ("c", "")]) == "/x?a=1%26b%3D2%20%23%C3%A9&c=")
+        #expect(URLEncodedForm.address("/x", [("a", nil)]) == "/x")
+        #expect(URLEncodedForm.address("/x", [("a", "1&b=2 #é"), ("c", "")]) == "/x?a=1%26b%3D2%20%23%C3%A9&c=")
     }
 
     // MARK: Words

@@ -45,12 +45,12 @@ package struct Auth: Sendable {
         self.bans = Bans(pool: pool, directory: directory, bus: bus, clock: clock, logger: logger)
         self.rejectedTokens = RejectedTokens(
             bus: bus, devices: DeviceTable(), pool: pool, instance: instance, logger: logger)
-        let desk = AdminDesk(
+        let service = OperatorService(
             pool: pool, banning: self.bans, keys: bus, rates: rates, databaseBytesMax: databaseBytesMax, clock: clock,
             logger: logger)
-        self.adminRoutes = AdminRoutes(desk: desk, tokens: adminTokens)
+        self.adminRoutes = AdminRoutes(service: service, tokens: adminTokens)
         self.console = ConsoleRoutes(
-            desk: desk, sessions: ConsoleSessions(table: ConsoleSessionTable(pool), tokens: adminTokens))
+            service: service, sessions: ConsoleSessions(table: ConsoleSessionTable(pool), tokens: adminTokens))
         self.routes = PublicRoutes(
             directory: directory, identities: IdentityTable(pool), backups: ContactBackupTable(pool),
             limiter: RateLimiter(bus: bus, rates: rates),

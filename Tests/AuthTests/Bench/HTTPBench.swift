@@ -18,16 +18,16 @@ struct HTTPBench {
 
     /// The operators' routes and pages.
     init(admin bench: AuthBench, operatorToken: String = Self.operatorToken) throws {
-        let desk = AdminDesk(
+        let service = OperatorService(
             pool: bench.pool, banning: bench.bans, keys: bench.bus, rates: RateTable(), clock: bench.clock, logger: quiet)
-        try self.init(desk: desk, bench, operatorToken: operatorToken)
+        try self.init(service: service, bench, operatorToken: operatorToken)
     }
 
-    init(desk: AdminDesk, _ bench: AuthBench, operatorToken: String = Self.operatorToken) throws {
+    init(service: OperatorService, _ bench: AuthBench, operatorToken: String = Self.operatorToken) throws {
         let router = Router(context: Context.self)
         let tokens = try AdminTokens(operator: Secret(operatorToken), viewer: Secret(Self.viewerToken))
-        AdminRoutes(desk: desk, tokens: tokens).add(to: router)
-        ConsoleRoutes(desk: desk, sessions: ConsoleSessions(table: ConsoleSessionTable(bench.pool), tokens: tokens))
+        AdminRoutes(service: service, tokens: tokens).add(to: router)
+        ConsoleRoutes(service: service, sessions: ConsoleSessions(table: ConsoleSessionTable(bench.pool), tokens: tokens))
             .add(to: router)
         self.responder = router.buildResponder()
     }

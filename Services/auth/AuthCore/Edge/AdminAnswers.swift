@@ -79,9 +79,9 @@ package enum AdminAnswers {
         }
     }
 
-    /// - Parameter standing: the last wake-ups of the recipients.
+    /// - Parameter wakes: the last wake-up of each recipient.
     package static func message(
-        _ id: UUIDText, _ deliveries: [ClusterViews.Delivery], _ standing: [WhisperID: PushViews.Standing] = [:]
+        _ id: UUIDText, _ deliveries: [ClusterViews.Delivery], _ wakes: [WhisperID: PushViews.LastWakeUp] = [:]
     ) -> [UInt8] {
         var json = JSONWriter(capacity: 256)
         json.add("messageId", id)
@@ -94,15 +94,15 @@ package enum AdminAnswers {
             if let time = delivery.deliveredAt { json.add("deliveredAt", time) }
             if let time = delivery.readAt { json.add("readAt", time) }
             if let time = delivery.expiredAt { json.add("expiredAt", time) }
-            // An older one was not for this message.
-            if let push = standing[delivery.recipient], push.at >= delivery.acceptedAt {
+            // A wake-up from before the message was for another one.
+            if let push = wakes[delivery.recipient], push.at >= delivery.acceptedAt {
                 json.add("push", json: self.pushed(push))
             }
         }
         return json.finished()
     }
 
-    private static func pushed(_ push: PushViews.Standing) -> [UInt8] {
+    private static func pushed(_ push: PushViews.LastWakeUp) -> [UInt8] {
         var json = JSONWriter()
         json.add("at", push.at)
         json.add("provider", push.provider)

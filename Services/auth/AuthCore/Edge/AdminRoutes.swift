@@ -2,13 +2,13 @@ import Contract
 package import HTTPAccess
 package import Hummingbird
 
-/// `/admin`, on the ops listener (contract §10): the desk's operations, in JSON.
+/// `/admin`, on the ops listener (contract §10): the service's operations, in JSON.
 package struct AdminRoutes: Sendable {
-    private let desk: AdminDesk
+    private let service: OperatorService
     private let tokens: AdminTokens
 
-    package init(desk: AdminDesk, tokens: AdminTokens) {
-        self.desk = desk
+    package init(service: OperatorService, tokens: AdminTokens) {
+        self.service = service
         self.tokens = tokens
     }
 
@@ -56,7 +56,7 @@ package struct AdminRoutes: Sendable {
         _ name: String, _ least: AdminRole, _ question: Question, _ handler: Handler
     ) async throws(HTTPRefusal) -> Response {
         let role = self.tokens.role(of: question.request)
-        let body = try await self.desk.gate.serve(name, least, as: role) { call async throws(HTTPRefusal) in
+        let body = try await self.service.gate.serve(name, least, as: role) { call async throws(HTTPRefusal) in
             try await handler(question, &call)
         }
         return .answer(body)
@@ -65,7 +65,7 @@ package struct AdminRoutes: Sendable {
     // MARK: Reading
 
     private func readStatistics(_ question: Question, _ call: inout AdminGate.Call) async throws(HTTPRefusal) -> [UInt8] {
-        let figures = try await self.desk.figures()
+        let figures = try await self.service.figures()
         return AdminAnswers.statistics(figures.statistics, online: figures.online)
     }
 
@@ -76,47 +76,47 @@ package struct AdminRoutes: Sendable {
             guard let known = AdminOperations.ReportStatus(rawValue: String(text)) else { throw .badParameter("status") }
             status = known
         }
-        return AdminAnswers.reports(try await self.desk.reports(status, page), page)
+        return AdminAnswers.reports(try await self.service.reports(status, page), page)
     }
 
     private func listBans(_ question: Question, _ call: inout AdminGate.Call) async throws(HTTPRefusal) -> [UInt8] {
         let page = try question.page(max: 1_000, default: 1_000)
-        return AdminAnswers.bans(try await self.desk.bans(page), page)
+        return AdminAnswers.bans(try await self.service.bans(page), page)
     }
 
     private func listAudit(_ question: Question, _ call: inout AdminGate.Call) async throws(HTTPRefusal) -> [UInt8] {
         let page = try question.page(max: 100, default: 50)
         let target = question.request.uri.queryParameters["target"].map { String($0) }
-        return AdminAnswers.events(try await self.desk.events(about: target, page), page)
+        return AdminAnswers.events(try await self.service.events(about: target, page), page)
     }
 
     private func readMessage(_ question: Question, _ call: inout AdminGate.Call) async throws(HTTPRefusal) -> [UInt8] {
         guard let id = question.parameters.get("messageId").flatMap({ UUIDText($0) }) else { throw .badParameter("messageId") }
-        let standing = try await self.desk.standing(of: id, &call)
-        return AdminAnswers.message(id, standing.deliveries, standing.wakes)
+        let found = try await self.service.deliveries(of: id, &call)
+        return AdminAnswers.message(id, found.deliveries, found.wakes)
     }
 
     private func listDeadLetters(_ question: Question, _ call: inout AdminGate.Call) async throws(HTTPRefusal) -> [UInt8] {
         let page = try question.page(max: 100, default: 50)
-        return AdminAnswers.deadLetters(try await self.desk.deadLetters(page), page)
+        return AdminAnswers.deadLetters(try await self.service.deadLetters(page), page)
     }
 
     // MARK: Changing
 
     private func ban(_ question: Question, _ call: inout AdminGate.Call) async throws(HTTPRefusal) -> [UInt8] {
-        try await self.desk.ban(try await question.body(AdminOperations.ban), &call)
+        try await self.service.ban(try await question.body(AdminOperations.ban), &call)
         return AdminAnswers.success
     }
 
     private func unban(_ question: Question, _ call: inout AdminGate.Call) async throws(HTTPRefusal) -> [UInt8] {
-        try await self.desk.unban(try await question.body(AdminOperations.unban), &call)
+        try await self.service.unban(try await question.body(AdminOperations.unban), &call)
         return AdminAnswers.success
     }
 
     private func review(_ question: Question, _ call: inout AdminGate.Call) async throws(HTTPRefusal) -> [UInt8] {
         guard let id = question.parameters.get("id").flatMap({ UUIDText($0) }) else { throw .badParameter("id") }
         call.event.target = "\(UUIDText(high: id.high, low: id.low))"
-        try await self.desk.review(id, try await question.body(AdminOperations.review), &call)
+        try await self.service.review(id, try await question.body(AdminOperations.review), &call)
         return AdminAnswers.success
     }
 }

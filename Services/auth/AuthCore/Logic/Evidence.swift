@@ -3,8 +3,8 @@ import ServerCrypto
 
 /// What makes a report believable.
 package enum Evidence {
-    /// What operators are told of a report's evidence.
-    package enum Standing: Equatable, Sendable {
+    /// How far the evidence of a report is proven, as operators are told.
+    package enum Verification: Equatable, Sendable {
         case none
         /// The target has signed it. Whether it was ever sent is not known: the router's ledger forgets, and a client can sign
         /// what it never sends.

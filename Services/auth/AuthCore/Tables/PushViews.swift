@@ -4,7 +4,7 @@ package import Store
 /// What operators are told about wake-ups, through the views that push declares. Without them: nothing.
 package struct PushViews: Sendable {
     /// A recipient's last wake-up.
-    package struct Standing: Equatable, Sendable {
+    package struct LastWakeUp: Equatable, Sendable {
         package var at: Timestamp
         package var provider: String
         package var result: String
@@ -28,19 +28,19 @@ package struct PushViews: Sendable {
 
     package init(_ pool: PostgresPool) { self.pool = pool }
 
-    package func standing(of recipients: [WhisperID]) async throws(StoreError) -> [WhisperID: Standing] {
+    package func lastWakeUps(of recipients: [WhisperID]) async throws(StoreError) -> [WhisperID: LastWakeUp] {
         guard try await self.pool.canRead("push", "standing") else { return [:] }
         let rows = try await self.pool.query(
             """
             SELECT recipient, tried_at, provider, result, wake_id, woke_at FROM push.standing
             WHERE recipient = ANY(\(recipients))
             """)
-        var found: [WhisperID: Standing] = [:]
+        var found: [WhisperID: LastWakeUp] = [:]
         for var row in rows {
             let recipient: WhisperID = try row.next()
             let (at, provider, result): (Timestamp, String, String) = (try row.next(), try row.next(), try row.next())
             let wake: PostgresUUID = try row.next()
-            found[recipient] = Standing(
+            found[recipient] = LastWakeUp(
                 at: at, provider: provider, result: result, wakeID: UUIDText(high: wake.high, low: wake.low),
                 wokeAt: try row.next())
         }

@@ -11,7 +11,7 @@ package struct ReportTable: Sendable {
         package var reason: String
         package var note: String?
         /// The evidence may be gone by now (`sweep`).
-        package var evidence: Evidence.Standing
+        package var evidence: Evidence.Verification
         package var status: String
         package var createdAt: Timestamp
         package var reviewedAt: Timestamp?
@@ -101,7 +101,7 @@ package struct ReportTable: Sendable {
                 Entry(
                     number: number, id: UUIDText(high: id.high, low: id.low), reporter: try row.next(),
                     target: try row.next(), reason: try row.next(), note: try row.next(),
-                    evidence: Evidence.Standing(isThere: try row.next(), isVerified: try row.next()), status: try row.next(), createdAt: try row.next(), reviewedAt: try row.next()))
+                    evidence: Evidence.Verification(isThere: try row.next(), isVerified: try row.next()), status: try row.next(), createdAt: try row.next(), reviewedAt: try row.next()))
         }
         return entries
     }

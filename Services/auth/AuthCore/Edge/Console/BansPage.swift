@@ -19,7 +19,7 @@ extension ConsolePage {
                 \(self.said(done))
                 \(mayAct ? self.newBan(of: session) : nil)
                 \(entries.isEmpty ? self.empty("Nobody is banned.") : self.list(entries, of: session, at: now))
-                \(self.older(next) { Form.address("/console/bans", [("cursor", $0)]) })
+                \(self.older(next) { URLEncodedForm.address("/console/bans", [("cursor", $0)]) })
                 """)
     }
 

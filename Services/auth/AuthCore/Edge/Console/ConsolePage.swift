@@ -109,7 +109,7 @@ extension ConsolePage {
 
     /// Something with a history in the record: an identity, a report, a message.
     static func subject(_ id: String) -> HTML {
-        "<a class=\"id\" href=\"\(Form.address("/console/audit", [("target", id), ("all", "1")]))\">\(id)</a>"
+        "<a class=\"id\" href=\"\(URLEncodedForm.address("/console/audit", [("target", id), ("all", "1")]))\">\(id)</a>"
     }
 
     static func subject(_ id: WhisperID) -> HTML { self.subject(id.description) }

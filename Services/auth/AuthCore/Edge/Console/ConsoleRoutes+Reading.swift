@@ -6,18 +6,18 @@ import Store
 extension ConsoleRoutes {
     func overview(_ visit: Visit) async throws(HTTPRefusal) -> ConsolePage {
         let few = AdminPage(limit: AuthLimits.consoleOverviewEntries)
-        return try await self.desk.gate.serve("getOverview", .viewer, as: visit.session.role) { call async throws(HTTPRefusal) in
+        return try await self.service.gate.serve("getOverview", .viewer, as: visit.session.role) { call async throws(HTTPRefusal) in
             .overview(
-                try await self.desk.figures(), changes: try await self.desk.events(.changes, about: nil, few),
-                deadLetters: try await self.desk.deadLetters(few), shown: few.limit, at: visit.now)
+                try await self.service.figures(), changes: try await self.service.events(.changes, about: nil, few),
+                deadLetters: try await self.service.deadLetters(few), shown: few.limit, at: visit.now)
         }
     }
 
     func reports(_ visit: Visit) async throws(HTTPRefusal) -> ConsolePage {
         let filter = try ReportFilter(visit.query["status"])
         let page = try visit.page()
-        let entries = try await self.desk.gate.serve("listReports", .viewer, as: visit.session.role) { call async throws(HTTPRefusal) in
-            try await self.desk.reports(filter.status, page)
+        let entries = try await self.service.gate.serve("listReports", .viewer, as: visit.session.role) { call async throws(HTTPRefusal) in
+            try await self.service.reports(filter.status, page)
         }
         return .reports(
             entries.prefix(page.limit), filter, next: page.next(after: entries, \.number), done: Done(visit.query), visit)
@@ -25,8 +25,8 @@ extension ConsoleRoutes {
 
     func bans(_ visit: Visit) async throws(HTTPRefusal) -> ConsolePage {
         let page = try visit.page()
-        let entries = try await self.desk.gate.serve("listBans", .viewer, as: visit.session.role) { call async throws(HTTPRefusal) in
-            try await self.desk.bans(page)
+        let entries = try await self.service.gate.serve("listBans", .viewer, as: visit.session.role) { call async throws(HTTPRefusal) in
+            try await self.service.bans(page)
         }
         return .bans(entries.prefix(page.limit), next: page.next(after: entries, \.number), done: Done(visit.query), visit)
     }
@@ -34,11 +34,11 @@ extension ConsoleRoutes {
     func messages(_ visit: Visit) async throws(HTTPRefusal) -> ConsolePage {
         guard let text = visit.query.filled("id") else { return .message(asked: "", .nothing, at: visit.now) }
         do throws(HTTPRefusal) {
-            let standing = try await self.desk.gate.serve("getMessage", .viewer, as: visit.session.role) { call async throws(HTTPRefusal) in
+            let deliveries = try await self.service.gate.serve("getMessage", .viewer, as: visit.session.role) { call async throws(HTTPRefusal) in
                 guard let id = UUIDText(text) else { throw .badParameter("messageId") }
-                return try await self.desk.standing(of: id, &call)
+                return try await self.service.deliveries(of: id, &call)
             }
-            return .message(asked: text, .found(standing), at: visit.now)
+            return .message(asked: text, .found(deliveries), at: visit.now)
         } catch {
             guard error.code == .notFound || error.code == .invalidPayload else { throw error }
             return .message(asked: text, .refused(error), at: visit.now)
@@ -47,8 +47,8 @@ extension ConsoleRoutes {
 
     func wakeUps(_ visit: Visit) async throws(HTTPRefusal) -> ConsolePage {
         let page = try visit.page()
-        let letters = try await self.desk.gate.serve("listDeadLetters", .viewer, as: visit.session.role) { call async throws(HTTPRefusal) in
-            try await self.desk.deadLetters(page)
+        let letters = try await self.service.gate.serve("listDeadLetters", .viewer, as: visit.session.role) { call async throws(HTTPRefusal) in
+            try await self.service.deadLetters(page)
         }
         return .wakeUps(letters.prefix(page.limit), next: page.next(after: letters, \.number), at: visit.now)
     }
@@ -56,8 +56,8 @@ extension ConsoleRoutes {
     func audit(_ visit: Visit) async throws(HTTPRefusal) -> ConsolePage {
         let page = try visit.page()
         let (target, isAll) = (visit.query.filled("target"), visit.query["all"] != nil)
-        let entries = try await self.desk.gate.serve("listAudit", .viewer, as: visit.session.role) { call async throws(HTTPRefusal) in
-            try await self.desk.events(isAll ? .all : .changes, about: target, page)
+        let entries = try await self.service.gate.serve("listAudit", .viewer, as: visit.session.role) { call async throws(HTTPRefusal) in
+            try await self.service.events(isAll ? .all : .changes, about: target, page)
         }
         return .audit(
             entries.prefix(page.limit), target: target, isAll: isAll, next: page.next(after: entries, \.number), at: visit.now)
@@ -86,7 +86,7 @@ package struct ReportFilter: Equatable, Sendable {
 package enum Done: String, Sendable {
     case dismissed, warned, banned, lifted
 
-    init?(_ query: Form) {
+    init?(_ query: URLEncodedForm) {
         guard let word = query["done"] else { return nil }
         self.init(rawValue: word)
     }

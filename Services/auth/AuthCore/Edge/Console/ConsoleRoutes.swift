@@ -3,14 +3,14 @@ import HTTPAccess
 package import Hummingbird
 import Store
 
-/// The operators' pages under `/console`, on the ops listener: what `/admin` offers, for a browser. It asks the same desk, so that
+/// The operators' pages under `/console`, on the ops listener: what `/admin` offers, for a browser. It asks the same service, so that
 /// the same is allowed, counted and recorded. No scripts, and nothing from elsewhere.
 package struct ConsoleRoutes: Sendable {
-    let desk: AdminDesk
+    let service: OperatorService
     let sessions: ConsoleSessions
 
-    package init(desk: AdminDesk, sessions: ConsoleSessions) {
-        self.desk = desk
+    package init(service: OperatorService, sessions: ConsoleSessions) {
+        self.service = service
         self.sessions = sessions
     }
 
@@ -23,7 +23,7 @@ package struct ConsoleRoutes: Sendable {
         let now: Timestamp
 
         /// What stands behind the `?`.
-        var query: Form { Form(Array((self.request.uri.query ?? "").utf8)) ?? Form([])! }
+        var query: URLEncodedForm { URLEncodedForm(Array((self.request.uri.query ?? "").utf8)) ?? URLEncodedForm([])! }
 
         /// The part of a list that is asked for.
         func page() throws(HTTPRefusal) -> AdminPage {
@@ -35,7 +35,7 @@ package struct ConsoleRoutes: Sendable {
 
     private typealias Look = @Sendable (Visit) async throws(HTTPRefusal) -> ConsolePage
     /// - Returns: the address of the page that shows what came of it.
-    private typealias Change = @Sendable (Visit, Form, inout AdminGate.Call) async throws(HTTPRefusal) -> String
+    private typealias Change = @Sendable (Visit, URLEncodedForm, inout AdminGate.Call) async throws(HTTPRefusal) -> String
 
     package func add(to router: Router<some RequestContext>) {
         router.get("console/console.css") { _, _ in
@@ -70,7 +70,7 @@ package struct ConsoleRoutes: Sendable {
     /// What is posted, and then a redirect: loading the page again posts nothing twice.
     private func change(_ name: String, _ request: Request, _ parameters: Parameters, _ change: Change) async -> Response {
         await self.visit(request, parameters) { visit async throws(HTTPRefusal) in
-            let address = try await self.desk.gate.serve(name, .operator, as: visit.session.role) { call async throws(HTTPRefusal) in
+            let address = try await self.service.gate.serve(name, .operator, as: visit.session.role) { call async throws(HTTPRefusal) in
                 let form = try await Self.form(of: request, in: visit.session)
                 return try await change(visit, form, &call)
             }
@@ -97,23 +97,23 @@ package struct ConsoleRoutes: Sendable {
         of request: Request
     ) async throws(HTTPRefusal) -> (session: ConsoleSession, now: Timestamp)? {
         guard let cookie = request.cookies[ConsoleCookie.name]?.value, !cookie.isEmpty else { return nil }
-        return try await self.desk.stored { () async throws(StoreError) in 
-            try await self.sessions.session(cookie, at: self.desk.clock.store)
+        return try await self.service.stored { () async throws(StoreError) in 
+            try await self.sessions.session(cookie, at: self.service.clock.store)
         }
     }
 
     // MARK: Forms
 
     /// - Returns: a form that this session's own pages have posted.
-    private static func form(of request: Request, in session: ConsoleSession) async throws(HTTPRefusal) -> Form {
+    private static func form(of request: Request, in session: ConsoleSession) async throws(HTTPRefusal) -> URLEncodedForm {
         guard let form = await self.form(of: request) else { throw .unreadableForm }
         guard self.isOwn(request), session.owns(formToken: form["form"]) else { throw .foreignForm }
         return form
     }
 
-    private static func form(of request: Request) async -> Form? {
+    private static func form(of request: Request) async -> URLEncodedForm? {
         guard let body = try? await request.body.collect(upTo: AuthLimits.adminBodyBytesMax) else { return nil }
-        return Form(body.readableBytesView)
+        return URLEncodedForm(body.readableBytesView)
     }
 
     /// Whether a browser that says where a request comes from says that it comes from here (Fetch Metadata). Of a login nothing
@@ -133,11 +133,11 @@ package struct ConsoleRoutes: Sendable {
     private func logIn(_ request: Request) async -> Response {
         let role = await Self.form(of: request)?.filled("token").flatMap { self.sessions.role(of: $0) }
         do throws(HTTPRefusal) {
-            let session = try await self.desk.gate.serve("consoleLogin", .viewer, as: role) { call async throws(HTTPRefusal) in
+            let session = try await self.service.gate.serve("consoleLogin", .viewer, as: role) { call async throws(HTTPRefusal) in
                 guard Self.isOwn(request) else { throw .foreignForm }
                 // Roles are told by their tokens: this one has a role.
-                let session = try await self.desk.stored { () async throws(StoreError) in
-                    try await self.sessions.begin(as: role!, at: self.desk.clock.store)
+                let session = try await self.service.stored { () async throws(StoreError) in
+                    try await self.sessions.begin(as: role!, at: self.service.clock.store)
                 }
                 guard let session else { throw .noAdminToken }
                 return session
@@ -156,9 +156,9 @@ package struct ConsoleRoutes: Sendable {
 
     private func logOut(_ request: Request) async -> Response {
         await self.visit(request, Parameters()) { visit async throws(HTTPRefusal) in
-            try await self.desk.gate.serve("consoleLogout", .viewer, as: visit.session.role) { call async throws(HTTPRefusal) in
+            try await self.service.gate.serve("consoleLogout", .viewer, as: visit.session.role) { call async throws(HTTPRefusal) in
                 _ = try await Self.form(of: request, in: visit.session)
-                try await self.desk.stored { () async throws(StoreError) in try await self.sessions.end(visit.session) }
+                try await self.service.stored { () async throws(StoreError) in try await self.sessions.end(visit.session) }
             }
             var response = Response.redirect("/console/login")
             response.setCookie(ConsoleCookie.made("", life: 0, for: request.head.authority))

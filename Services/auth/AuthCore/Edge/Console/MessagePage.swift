@@ -6,7 +6,7 @@ extension ConsolePage {
     package enum LookUp: Sendable {
         case nothing
         case refused(HTTPRefusal)
-        case found(AdminDesk.Standing)
+        case found(OperatorService.MessageDeliveries)
     }
 
     /// - Parameter asked: the id as it was typed.
@@ -15,8 +15,8 @@ extension ConsolePage {
             switch lookUp {
             case .nothing: (nil, "")
             case .refused(let refusal): (refusal, "<p class=\"problem\" role=\"alert\">\(refusal.message)</p>")
-            case .found(let standing):
-                (nil, "<div class=\"stack\">\(standing.deliveries.map { self.delivery($0, standing.wakes[$0.recipient], at: now) })</div>")
+            case .found(let found):
+                (nil, "<div class=\"stack\">\(found.deliveries.map { self.delivery($0, found.wakes[$0.recipient], at: now) })</div>")
             }
         return ConsolePage(
             .messages, title: "Messages", status: status?.status ?? .ok,
@@ -30,13 +30,13 @@ extension ConsolePage {
                 """)
     }
 
-    private static func delivery(_ delivery: ClusterViews.Delivery, _ wake: PushViews.Standing?, at now: Timestamp) -> HTML {
+    private static func delivery(_ delivery: ClusterViews.Delivery, _ wake: PushViews.LastWakeUp?, at now: Timestamp) -> HTML {
         let start = delivery.acceptedAt
         let steps = [
             self.step("Accepted", start, nil), self.step("Delivered", delivery.deliveredAt, start),
             self.step("Read", delivery.readAt, start), self.step("Expired", delivery.expiredAt, start),
         ].compactMap { $0 }
-        // An older one was not for this message.
+        // A wake-up from before the message was for another one.
         let own = wake.flatMap { $0.at >= start ? $0 : nil }
         return """
             <article class="card delivery">
@@ -64,7 +64,7 @@ extension ConsolePage {
             """
     }
 
-    private static func wake(_ wake: PushViews.Standing, after start: Timestamp, at now: Timestamp) -> HTML {
+    private static func wake(_ wake: PushViews.LastWakeUp, after start: Timestamp, at now: Timestamp) -> HTML {
         """
         <dl class="facts"><div><dt>Last wake-up</dt><dd>\(wake.provider), \(wake.result)</dd></div>
         <div><dt>Tried</dt><dd>\(self.time(wake.at, at: now)) \(Wording.step(from: start, to: wake.at))</dd></div>

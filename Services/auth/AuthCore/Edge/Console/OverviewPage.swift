@@ -6,7 +6,7 @@ extension ConsolePage {
     ///   - changes: the latest, one more than is shown.
     ///   - shown: of each list.
     package static func overview(
-        _ figures: AdminDesk.Figures, changes: [AuditTable.Entry], deadLetters: [PushViews.DeadLetter], shown: Int,
+        _ figures: OperatorService.Figures, changes: [AuditTable.Entry], deadLetters: [PushViews.DeadLetter], shown: Int,
         at now: Timestamp
     ) -> ConsolePage {
         let statistics = figures.statistics

@@ -23,7 +23,7 @@ extension ConsolePage {
             body: """
                 \(self.heading("Wake-ups given up", "Pushes that no provider took in the end. Their mail still waits. Known for 30 days."))
                 \(letters.isEmpty ? self.empty("None. Every push found its provider.") : list)
-                \(self.older(next) { Form.address("/console/wake-ups", [("cursor", $0)]) })
+                \(self.older(next) { URLEncodedForm.address("/console/wake-ups", [("cursor", $0)]) })
                 """)
     }
 
@@ -56,7 +56,7 @@ extension ConsolePage {
                 <button id="filter" class="main">Show</button>
                 </form>
                 \(entries.isEmpty ? self.empty("Nothing is recorded here.") : list)
-                \(self.older(next) { Form.address("/console/audit", [("target", target), ("all", isAll ? "1" : nil), ("cursor", $0)]) })
+                \(self.older(next) { URLEncodedForm.address("/console/audit", [("target", target), ("all", isAll ? "1" : nil), ("cursor", $0)]) })
                 """)
     }
 }

@@ -21,7 +21,7 @@ extension ConsolePage {
                 \(self.said(done))
                 <nav class="tabs" aria-label="Which reports">\(self.tabs(filter))</nav>
                 \(entries.isEmpty ? self.empty("No reports here.") : "<div class=\"stack\">\(entries.map { self.report($0, of: session, at: now) })</div>" as HTML)
-                \(self.older(next) { Form.address("/console/reports", [("status", word), ("cursor", $0)]) })
+                \(self.older(next) { URLEncodedForm.address("/console/reports", [("status", word), ("cursor", $0)]) })
                 """)
     }
 
@@ -31,7 +31,7 @@ extension ConsolePage {
             let word = status?.rawValue ?? ReportFilter.all
             let isCurrent = status == filter.status
             return """
-                <a href="\(Form.address("/console/reports", [("status", word)]))"\(isCurrent ? " aria-current=\"true\"" : "" as HTML)>\(word)</a>
+                <a href="\(URLEncodedForm.address("/console/reports", [("status", word)]))"\(isCurrent ? " aria-current=\"true\"" : "" as HTML)>\(word)</a>
                 """
         }
     }
@@ -53,7 +53,7 @@ extension ConsolePage {
             """
     }
 
-    private static func verdict(_ evidence: Evidence.Standing) -> HTML {
+    private static func verdict(_ evidence: Evidence.Verification) -> HTML {
         // Forged evidence is never stored.
         switch evidence {
         case .none: "<span class=\"verdict\">No evidence</span>"

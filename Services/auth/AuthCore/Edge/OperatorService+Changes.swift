@@ -3,7 +3,7 @@ import HTTPAccess
 import Store
 
 // What operators may change. The change and its record are one transaction.
-extension AdminDesk {
+extension OperatorService {
     /// - Parameter body: of `AdminOperations.ban`.
     func ban(_ body: Payload, _ call: inout AdminGate.Call) async throws(HTTPRefusal) {
         let identity = body.whisperID(body.schema.index(of: "whisperId")!)

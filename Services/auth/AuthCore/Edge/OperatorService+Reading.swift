@@ -4,7 +4,7 @@ import HTTPAccess
 import Store
 
 // What viewers may ask. Lists come with one entry more than the page holds, if there is one.
-extension AdminDesk {
+extension OperatorService {
     /// The cluster in numbers.
     package struct Figures: Equatable, Sendable {
         package var statistics: ClusterViews.Statistics
@@ -66,19 +66,19 @@ extension AdminDesk {
         }
     }
 
-    /// Where a message stands with each recipient, and the recipients' last wake-ups.
-    package struct Standing: Sendable {
+    /// The delivery of a message to each recipient, and the last wake-up of each.
+    package struct MessageDeliveries: Sendable {
         package var deliveries: [ClusterViews.Delivery]
-        package var wakes: [WhisperID: PushViews.Standing]
+        package var wakes: [WhisperID: PushViews.LastWakeUp]
     }
 
-    func standing(of message: UUIDText, _ call: inout AdminGate.Call) async throws(HTTPRefusal) -> Standing {
+    func deliveries(of message: UUIDText, _ call: inout AdminGate.Call) async throws(HTTPRefusal) -> MessageDeliveries {
         call.event.target = "\(message)"
         let deliveries = try await self.stored { () async throws(StoreError) in try await self.views.deliveries(of: message) }
         guard !deliveries.isEmpty else { throw .unknownMessage }
         let recipients = deliveries.map(\.recipient)
-        let wakes = try await self.stored { () async throws(StoreError) in try await self.push.standing(of: recipients) }
-        return Standing(deliveries: deliveries, wakes: wakes)
+        let wakes = try await self.stored { () async throws(StoreError) in try await self.push.lastWakeUps(of: recipients) }
+        return MessageDeliveries(deliveries: deliveries, wakes: wakes)
     }
 
     func deadLetters(_ page: AdminPage) async throws(HTTPRefusal) -> [PushViews.DeadLetter] {

@@ -1,7 +1,7 @@
 package import HTTPAccess
 package import Hummingbird
 
-// The page in front, and the one for what is refused.
+// The pages for whoever is not signed in, or is refused.
 extension ConsolePage {
     package static func login(problem: String?, status: HTTPResponse.Status = .ok) -> ConsolePage {
         ConsolePage(

@@ -1,6 +1,6 @@
 package import Bus
 package import Contract
-package import HTTPAccess
+import HTTPAccess
 package import Logging
 package import Store
 import Telemetry
@@ -8,7 +8,7 @@ import Telemetry
 /// What operators ask and do (contract §10), whether by `/admin` or at the console.
 ///
 /// Both doors serve it through `gate`, which counts and records: role, operation, target, time, result.
-package struct AdminDesk: Sendable {
+package struct OperatorService: Sendable {
     let gate: AdminGate
     let views: ClusterViews
     let push: PushViews

@@ -1,6 +1,7 @@
-/// Fields as a browser sends them with a form, in a body or behind the `?` of an address: application/x-www-form-urlencoded
-/// (WHATWG URL Standard, 5.1 and 5.2).
-package struct Form: Equatable, Sendable {
+/// The fields of an HTML form, as a body or as the query of an address.
+///
+/// The format is application/x-www-form-urlencoded (WHATWG URL Standard, 5.1 and 5.2).
+package struct URLEncodedForm: Equatable, Sendable {
     private var fields: [String: String] = [:]
 
     /// - Returns: nil if it is not UTF-8. A `%` that begins no byte stands for itself. Of fields with one name the first counts.
