@@ -21,6 +21,7 @@ package struct HTTPRefusal: HTTPResponseError {
     }
 
     package static let notRegistered = HTTPRefusal(.notRegistered, "a session token is needed")
+    package static let unknownIdentity = HTTPRefusal(.notFound, "there is no such identity")
     package static let banned = HTTPRefusal(.userBanned, "this identity is banned")
     package static let noAdminToken = HTTPRefusal(.notRegistered, "an admin token is needed")
     package static let roleTooLow = HTTPRefusal(.forbidden, "viewers may only look")

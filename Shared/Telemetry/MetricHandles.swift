@@ -135,9 +135,15 @@ package struct AuthMetrics: Sendable {
     package let requests = CounterFamily<AuthRequestKind>(.authRequests, by: .kind)
     package let seconds = Timer(.authSeconds)
     package let sessionsLive = Meter(.sessionsLive)
+    package let busDepth = Meter(.busDepth)
+
+    package init() {}
+}
+
+/// What auth measures for operators.
+package struct OperatorMetrics: Sendable {
     package let databaseBytes = Meter(.databaseBytes)
     package let databaseBytesMax = Meter(.databaseBytesMax)
-    package let busDepth = Meter(.busDepth)
 
     package init() {}
 }

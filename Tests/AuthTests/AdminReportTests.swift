@@ -137,7 +137,7 @@ import Testing
         try await AuthBench.run { bench in
             let reporter = try await bench.login(self.alice)
             _ = try await bench.login(self.mallory)
-            let reporting = Reporting(pool: bench.pool, clock: bench.clock)
+            let reporting = Reporting(pool: bench.pool, identities: bench.identities, clock: bench.clock)
             let report = try frame(
                 Report.definition, #"{"protocolVersion":1,"cryptoVersion":1,"targetId":"\#(self.mallory.id())","reason":"spam"}"#,
                 Report.init)
@@ -167,7 +167,7 @@ import Testing
                 #expect(try await http.post("/admin/reports/\(id)/review", #"{"decision":"warn"}"#).status == 200)
             }
             let sweep = ReportSweep(
-                ReportTable(bench.pool), configuration: AuthConfiguration(), clock: bench.clock, logger: quiet)
+                ReportTable(bench.pool), configuration: OperatorsConfiguration(), clock: bench.clock, logger: quiet)
             // All reports, and those with evidence; the one that is open keeps its own.
             func left() async throws -> String {
                 try await sweep.sweep(batch: 2)

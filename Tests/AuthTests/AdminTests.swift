@@ -93,10 +93,10 @@ import Testing
             let bans = try await http.get("/admin/bans", token: HTTPBench.viewerToken).json["bans"] as! [[String: Any]]
             #expect(bans[0]["expiresAt"] as? Int64 == end.milliseconds && bans[0]["createdAt"] as? Int64 == bench.now.milliseconds)
             bench.wait(.seconds(59))
-            try await bench.bans.look()
+            try await bench.bans.sweep()
             #expect(try await bench.session(alice.session.tokenHash)?.isBanned == true)
             bench.wait(.seconds(1))
-            try await bench.bans.look()
+            try await bench.bans.sweep()
             // The instances look as well; whoever saw it first may not have committed yet.
             while try await bench.session(alice.session.tokenHash)?.isBanned != false { try Task.checkCancellation() }
             #expect(try await bench.sql("SELECT count(*) FROM auth.bans") == "0")
@@ -107,7 +107,7 @@ import Testing
             #expect(try await ban(until: bench.now + .seconds(60)).status == 200)
             #expect(try await http.post("/admin/ban", #"{"whisperId":"\#(self.alice.id())","reason":"for good"}"#).status == 200)
             bench.wait(.seconds(3_600))
-            try await bench.bans.look()
+            try await bench.bans.sweep()
             #expect(await bench.send("register_begin", self.alice.begin(as: self.alice.id())).refusal == .userBanned)
         }
     }
@@ -120,7 +120,7 @@ import Testing
             _ = try await bench.bans.ban(self.alice.id(), reason: "x", until: nil, recording: AuditEvent(.operator, "ban"))
             try await bench.bus.set(Keyspace.session(alice.session.tokenHash), to: cached, for: .seconds(60))
             let before = self.endings(bench).count
-            try await bench.bans.look()
+            try await bench.bans.sweep()
             #expect(self.endings(bench).count > before)
             #expect(try await !bench.isCached(alice.session.tokenHash))
         }

@@ -33,9 +33,10 @@ import Testing
             let clock = self.clock(offBy: offset)
             let directory = SessionDirectory(SessionTable(bench.pool), keys: bench.bus, clock: clock, logger: quiet)
             #expect(try await SessionSweep(SessionTable(bench.pool), clock: clock, logger: quiet).sweep() == 0)
-            try await Bans(pool: bench.pool, directory: directory, bus: bench.bus, clock: clock, logger: quiet).look()
+            let identities = IdentityAccess(pool: bench.pool, keys: bench.bus, clock: clock, logger: quiet)
+            try await Bans(pool: bench.pool, identities: identities, bus: bench.bus, clock: clock, logger: quiet).sweep()
             try await ReportSweep(
-                ReportTable(bench.pool), configuration: AuthConfiguration(), clock: clock, logger: quiet).sweep()
+                ReportTable(bench.pool), configuration: OperatorsConfiguration(), clock: clock, logger: quiet).sweep()
             // Whoever signs in removes the sessions that have ended.
             _ = try await ConsoleSessionTable(bench.pool).add(Bytes32(), mark: Bytes32(), for: .seconds(60), at: clock.store)
             #expect(
@@ -60,7 +61,7 @@ import Testing
                 Registration(
                     pool: bench.pool,
                     directory: SessionDirectory(SessionTable(bench.pool), keys: bench.bus, clock: clock, logger: quiet),
-                    bus: bench.bus, clock: clock, logger: quiet)
+                    operators: bench.operators, bus: bench.bus, clock: clock, logger: quiet)
             }
             let (off, right) = (registration(self.clock(offBy: offset)), registration(.real))
             let connection = ConnectionID(value: 1)
@@ -94,7 +95,7 @@ import Testing
         try await AuthBench.run { bench in
             _ = try await bench.login(self.alice)
             let clock = self.clock(offBy: offset)
-            let bans = Bans(pool: bench.pool, directory: bench.directory, bus: bench.bus, clock: clock, logger: quiet)
+            let bans = Bans(pool: bench.pool, identities: bench.identities, bus: bench.bus, clock: clock, logger: quiet)
             let service = OperatorService(
                 pool: bench.pool, banning: bans, keys: bench.bus, rates: RateTable(), clock: clock, logger: quiet)
             let http = try HTTPBench(service: service, bench)
@@ -112,10 +113,10 @@ import Testing
             #expect(
                 try await bench.sql(
                     "SELECT expires_at BETWEEN now() + interval '59 minutes' AND now() + interval '61 minutes' FROM auth.bans") == "t")
-            try await bans.look()
+            try await bans.sweep()
             #expect(try await bench.sql("SELECT count(*) FROM auth.bans") == "1")
             try await bench.sql("UPDATE auth.bans SET expires_at = now()")
-            try await bans.look()
+            try await bans.sweep()
             #expect(try await bench.sql("SELECT count(*) FROM auth.bans") == "0")
         }
     }

@@ -219,7 +219,7 @@ import Testing
             #expect(try await done() == "operator reviewReport \(id) ok ban, operator ban \(alice) ok spam, system sessionsEnded \(alice) ok")
             #expect(try await bench.sql("SELECT review_note IS NULL FROM auth.reports") == "t")
             bench.wait(.seconds(3_600))
-            try await bench.bans.look()
+            try await bench.bans.sweep()
             #expect(try await bench.sql("SELECT count(*) FROM auth.bans") == "0")
 
             // The same schema judges both.

@@ -141,7 +141,7 @@ import Testing
 
     @Test func aDrainFinishesWhatWasTaken() async throws {
         try await AuthBench.run(instances: 0) { bench in
-            let auth = Auth(pool: bench.pool, bus: bench.bus, instance: 9, logger: quiet)
+            let auth = Auth(pool: bench.pool, bus: bench.bus, instance: 9, operators: bench.operators, logger: quiet)
             await withDiscardingTaskGroup { group in
                 group.addTask { await auth.run() }
                 for _ in 0..<20 { _ = await bench.ask(.session(tokenHash: Bytes32())) }

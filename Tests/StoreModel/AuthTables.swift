@@ -117,6 +117,5 @@ package struct AuthTables: Sendable {
         // Nobody refreshes a session here.
         StoreModel.reads("SELECT predecessor FROM auth.sessions") { _, _ in .nothing },
         StoreModel.reads("DELETE FROM auth.sessions\nWHERE token_hash = (SELECT predecessor") { _, _ in .nothing },
-        StoreModel.writes("INSERT INTO auth.audit_events") { _, _ in .changed(1) },
     ]
 }

@@ -6,51 +6,36 @@ package import Logging
 package import Store
 package import Telemetry
 
-/// The owner of identities, devices and sessions, put together from its ports.
+/// Identities, devices, sessions and contact backups, put together from their ports.
 package struct Auth: Sendable {
     private let consumer: RequestConsumer
     private let sweep: SessionSweep
-    private let reportSweep: ReportSweep
-    private let database: DatabaseWatch
-    private let bans: Bans
     private let rejectedTokens: RejectedTokens
     private let routes: PublicRoutes
-    private let adminRoutes: AdminRoutes
-    private let console: ConsoleRoutes
     private let pool: PostgresPool
 
     /// - Parameters:
     ///   - instance: the number of this process among those of its service, from 1.
-    ///   - adminTokens: of those who may use `/admin`.
+    ///   - operators: the core that keeps reports and the audit log.
     ///   - rates: of HTTP.
     ///   - trustedProxies: whose `X-Forwarded-For` is believed.
-    ///   - databaseBytesMax: room that the database has.
     package init(
-        pool: PostgresPool, bus: any Bus, instance: Int, adminTokens: AdminTokens = .none, rates: RateTable = RateTable(),
+        pool: PostgresPool, bus: any Bus, instance: Int, operators: any OperatorRecords, rates: RateTable = RateTable(),
         trustedProxies: Set<NetworkAddress> = [], configuration: AuthConfiguration = AuthConfiguration(),
-        databaseBytesMax: Int64 = AuthLimits.databaseBytesMax, clock: ServiceClock = .real, logger: Logger
+        clock: ServiceClock = .real, logger: Logger
     ) {
         let sessions = SessionTable(pool)
         let directory = SessionDirectory(sessions, keys: bus, clock: clock, logger: logger)
         let handler = RequestHandler(
-            registration: Registration(pool: pool, directory: directory, bus: bus, clock: clock, logger: logger),
-            sessions: SessionService(pool: pool, directory: directory, clock: clock),
-            reporting: Reporting(pool: pool, configuration: configuration, clock: clock), directory: directory, logger: logger)
+            registration: Registration(
+                pool: pool, directory: directory, operators: operators, bus: bus, clock: clock, logger: logger),
+            sessions: SessionService(pool: pool, directory: directory, clock: clock), operators: operators,
+            directory: directory, logger: logger)
         let metrics = AuthMetrics()
         self.consumer = RequestConsumer(bus: bus, handler: handler, instance: instance, metrics: metrics, logger: logger)
         self.sweep = SessionSweep(sessions, clock: clock, metrics: metrics, logger: logger)
-        self.reportSweep = ReportSweep(
-            ReportTable(pool), configuration: configuration, clock: clock, logger: logger)
-        self.database = DatabaseWatch(pool, bytesMax: databaseBytesMax, metrics: metrics, logger: logger)
-        self.bans = Bans(pool: pool, directory: directory, bus: bus, clock: clock, logger: logger)
         self.rejectedTokens = RejectedTokens(
             bus: bus, devices: DeviceTable(), pool: pool, instance: instance, logger: logger)
-        let service = OperatorService(
-            pool: pool, banning: self.bans, keys: bus, rates: rates, databaseBytesMax: databaseBytesMax, clock: clock,
-            logger: logger)
-        self.adminRoutes = AdminRoutes(service: service, tokens: adminTokens)
-        self.console = ConsoleRoutes(
-            service: service, sessions: ConsoleSessions(table: ConsoleSessionTable(pool), tokens: adminTokens))
         self.routes = PublicRoutes(
             directory: directory, identities: IdentityTable(pool), backups: ContactBackupTable(pool),
             limiter: RateLimiter(bus: bus, rates: rates),
@@ -63,9 +48,6 @@ package struct Auth: Sendable {
     package func run() async {
         await withTaskGroup { group in
             group.addTask { await self.sweep.run() }
-            group.addTask { await self.reportSweep.run() }
-            group.addTask { await self.database.run() }
-            group.addTask { await self.bans.run() }
             group.addTask { await self.rejectedTokens.run() }
             await self.consumer.run()
             group.cancelAll()
@@ -77,12 +59,6 @@ package struct Auth: Sendable {
 
     /// The public HTTP of this service.
     package func addRoutes(to router: Router<ClientContext>) { self.routes.add(to: router) }
-
-    /// The operators' HTTP, for the ops listener alone.
-    package func addAdminRoutes(to router: Router<BasicRequestContext>) {
-        self.adminRoutes.add(to: router)
-        self.console.add(to: router)
-    }
 
     /// Whether Postgres answers.
     package func canReachStore() async -> Bool {

@@ -24,43 +24,8 @@ package enum AuthLimits {
     package static let sweepEvery = Duration.seconds(60)
     package static let sweepBatch = 1_000
 
-    /// How long evidence stays after its report was reviewed, and a report after its review (contract §13a).
-    package static let evidenceLife = Duration.seconds(30 * 86_400)
-    package static let reportLife = Duration.seconds(400 * 86_400)
-    /// Time between two sweeps of reports, and batches (`sweepBatch`) of one sweep: what is left waits for the next.
-    package static let reportSweepEvery = Duration.seconds(600)
-    package static let reportSweepRounds = 100
-    /// When somebody with too many open reports may try again: operators review some in an hour.
-    package static let reportRetryAfter = Duration.seconds(3_600)
-
-    /// Room that the database is taken to have, in bytes, if no operator says how much it is; and the share of it, in percent, from which
-    /// the console asks for care. The alert has the same.
-    package static let databaseBytesMax: Int64 = 50_000_000_000
-    package static let databaseCarePercent: Int64 = 80
-    /// Time between two looks at its size.
-    package static let databaseLookEvery = Duration.seconds(60)
-
     /// Rejected push tokens cleared by one statement.
     package static let rejectedTokensMax = 256
-
-    /// Time between two looks at bans: how late one ends.
-    package static let banLookEvery = Duration.seconds(2)
-    /// How long after a ban its consequences are repeated, in case they got lost.
-    package static let banRepeatedFor = Duration.seconds(10)
-    /// Body of an operator's request, in bytes.
-    package static let adminBodyBytesMax = 16 * 1_024
-    /// How long somebody stays signed in at the console: half a working day, whatever they do.
-    package static let consoleSessionLife = Duration.seconds(4 * 3_600)
-    /// Entries of one page of the console, and of the lists on its overview.
-    package static let consolePageEntries = 50
-    package static let consoleOverviewEntries = 6
-    /// Time between two looks of an open overview.
-    package static let consoleRefreshEvery = Duration.seconds(30)
-    /// Recipients of one message that an operator is shown.
-    package static let deliveriesShownMax = 1_000
-    /// Identities whose presence is looked at to say how many are online, and how many of them in one question to the bus.
-    package static let onlineSampleMax = 20_000
-    package static let presencesPerReadMax = 1_000
 
     /// The body that carries a contact backup: its base64, and room for the other fields, in bytes.
     package static let backupBodyBytesMax = (Limits.backupBytesMax + 2) / 3 * 4 + 4_096

@@ -22,17 +22,23 @@ struct AuthSettings: ServiceSettings {
         "backup.stranger.bytes", .integer(in: 0...1_048_576), default: "65536",
         "Ciphertext of the contact backup of an identity without any peer, in bytes.")
     let databaseBytesMax = Setting(
-        "database.bytes.max", .integer(in: 1_000_000...1_000_000_000_000_000), default: "\(AuthLimits.databaseBytesMax)",
+        "database.bytes.max", .integer(in: 1_000_000...1_000_000_000_000_000), default: "\(OperatorsLimits.databaseBytesMax)",
         "Room that Postgres has for the database, in bytes. Refuses nothing: it is for the alert and the console.")
 }
 
 extension Settings<AuthSettings> {
     func configuration() throws(SettingsError) -> AuthConfiguration {
         var configuration = AuthConfiguration()
+        configuration.strangerBackupBytesMax = try self.strangerBackupBytesMax
+        return configuration
+    }
+
+    func operatorsConfiguration() throws(SettingsError) -> OperatorsConfiguration {
+        var configuration = OperatorsConfiguration()
         configuration.openReportsMax = try self.openReportsMax
         configuration.evidenceLife = try self.evidenceLife
         configuration.reportLife = try self.reportLife
-        configuration.strangerBackupBytesMax = try self.strangerBackupBytesMax
+        configuration.databaseBytesMax = Int64(try self.databaseBytesMax)
         return configuration
     }
 }

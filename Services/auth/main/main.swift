@@ -16,19 +16,22 @@ await runService("auth", AuthSettings()) { context in
             tls: try redis.authorityFile.map(RedisTLS.init)),
         eventLoop: context.eventLoop, logger: context.logger)
     let pool = Auth.pool(url: try context.settings.postgres.conninfo(), instance: context.instance, logger: context.logger)
-    let auth = Auth(
-        pool: pool, bus: bus, instance: context.instance,
-        adminTokens: try AdminTokens(
+    let rates = try context.settings.rates.table()
+    let operators = Operators(
+        pool: pool, identities: IdentityAccess(pool: pool, keys: bus, clock: .real, logger: context.logger), bus: bus,
+        tokens: try AdminTokens(
             operator: context.settings.admin.operatorToken,
             viewer: context.settings.admin.viewerToken),
-        rates: try context.settings.rates.table(), trustedProxies: try context.settings.proxies.addresses(),
-        configuration: try context.settings.configuration(),
-        databaseBytesMax: Int64(try context.settings.databaseBytesMax), logger: context.logger)
+        rates: rates, configuration: try context.settings.operatorsConfiguration(), logger: context.logger)
+    let auth = Auth(
+        pool: pool, bus: bus, instance: context.instance, operators: operators, rates: rates,
+        trustedProxies: try context.settings.proxies.addresses(),
+        configuration: try context.settings.configuration(), logger: context.logger)
     for gauge in auth.gauges { context.observe(gauge) }
     return Composition(
         parts: [
             Part("bus", close: bus.close), Part("store", close: pool.close),
-            Part("auth", run: auth.run, drain: auth.drain),
+            Part("operators", run: operators.run), Part("auth", run: auth.run, drain: auth.drain),
             HTTPListener.part(
                 on: try context.settings.http.address(), logger: context.logger, routes: auth.addRoutes),
         ],
@@ -36,5 +39,5 @@ await runService("auth", AuthSettings()) { context in
             ReadinessCheck("redis") { bus.isConnected },
             ReadinessCheck("postgres", isReady: auth.canReachStore),
         ],
-        opsRoutes: auth.addAdminRoutes)
+        opsRoutes: operators.addRoutes)
 }

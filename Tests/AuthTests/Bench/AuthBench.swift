@@ -10,6 +10,9 @@ import Telemetry
 import TestKit
 import Testing
 
+extension IdentityAccess: Identities {}
+extension Operators: OperatorRecords {}
+
 /// Two instances of auth on a bus in memory and a real Postgres, with two gateway nodes to ask them.
 final class AuthBench: Sendable {
     let postgres: PostgresServer
@@ -47,9 +50,12 @@ final class AuthBench: Sendable {
                 }
                 for await _ in listening { break }
                 for instance in 0..<instances {
+                    let operators = bench.operators
                     let auth = Auth(
-                        pool: pool, bus: bench.bus, instance: instance + 1, clock: bench.clock, logger: quiet)
+                        pool: pool, bus: bench.bus, instance: instance + 1, operators: operators, clock: bench.clock,
+                        logger: quiet)
                     group.addTask { await auth.run() }
+                    group.addTask { await operators.run() }
                 }
                 try await body(bench)
                 group.cancelAll()
@@ -66,8 +72,16 @@ final class AuthBench: Sendable {
         SessionDirectory(SessionTable(self.pool), keys: self.bus, clock: self.clock, logger: quiet)
     }
 
+    var identities: IdentityAccess {
+        IdentityAccess(pool: self.pool, keys: self.bus, clock: self.clock, logger: quiet)
+    }
+
+    var operators: Operators {
+        Operators(pool: self.pool, identities: self.identities, bus: self.bus, clock: self.clock, logger: quiet)
+    }
+
     var bans: Bans {
-        Bans(pool: self.pool, directory: self.directory, bus: self.bus, clock: self.clock, logger: quiet)
+        Bans(pool: self.pool, identities: self.identities, bus: self.bus, clock: self.clock, logger: quiet)
     }
 
     /// Makes the router's tables, which auth is shown a part of.
@@ -135,9 +149,10 @@ final class AuthBench: Sendable {
     func consumer(on bus: (any JobBus & NoticeBus)? = nil, claimIdle: Duration) -> RequestConsumer {
         let handler = RequestHandler(
             registration: Registration(
-                pool: self.pool, directory: self.directory, bus: self.bus, clock: self.clock, logger: quiet),
+                pool: self.pool, directory: self.directory, operators: self.operators, bus: self.bus, clock: self.clock,
+                logger: quiet),
             sessions: SessionService(pool: self.pool, directory: self.directory, clock: self.clock),
-            reporting: Reporting(pool: self.pool, clock: self.clock), directory: self.directory, logger: quiet)
+            operators: self.operators, directory: self.directory, logger: quiet)
         return RequestConsumer(
             bus: bus ?? self.bus, handler: handler, instance: 9, claimIdle: claimIdle, logger: quiet)
     }

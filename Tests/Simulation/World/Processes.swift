@@ -84,9 +84,10 @@ enum Service: CaseIterable {
             let clock = ServiceClock { .now }
             let directory = SessionDirectory(SessionTable(pool), keys: bus, clock: clock, logger: logger)
             let handler = RequestHandler(
-                registration: Registration(pool: pool, directory: directory, bus: bus, clock: clock, logger: logger),
-                sessions: SessionService(pool: pool, directory: directory, clock: clock),
-                reporting: Reporting(pool: pool, clock: clock), directory: directory, logger: logger)
+                registration: Registration(
+                    pool: pool, directory: directory, operators: NoOperators(), bus: bus, clock: clock, logger: logger),
+                sessions: SessionService(pool: pool, directory: directory, clock: clock), operators: NoOperators(),
+                directory: directory, logger: logger)
             let consumer = RequestConsumer(bus: bus, handler: handler, instance: 1, logger: logger)
             host.run { await consumer.run() }
             host.atDeath { pool.close() }
@@ -103,6 +104,17 @@ enum Service: CaseIterable {
             host.atDeath { pool.close() }
         }
     }
+}
+
+/// Nobody reports here, and nobody is banned.
+private struct NoOperators: OperatorRecords {
+    func file(
+        _ report: Report, of session: Session, question: AnswerAddress
+    ) async throws(StoreError) -> Answer {
+        throw .unavailable
+    }
+
+    func recordRefusedLogin(of identity: WhisperID) async throws(StoreError) {}
 }
 
 /// The provider of all phones. It is reached, or not, and never lies.

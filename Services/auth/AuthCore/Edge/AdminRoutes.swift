@@ -27,7 +27,7 @@ package struct AdminRoutes: Sendable {
         }
 
         func body(_ schema: ObjectSchema) async throws(HTTPRefusal) -> Payload {
-            try await JSONBody.payload(of: self.request, schema, bytesMax: AuthLimits.adminBodyBytesMax)
+            try await JSONBody.payload(of: self.request, schema, bytesMax: OperatorsLimits.adminBodyBytesMax)
         }
     }
 

@@ -5,30 +5,27 @@ package import Logging
 package import Store
 import Telemetry
 
-/// Bans and their ends. What each changes, and the record of it, is one transaction; what other processes know of the
-/// identity is cleared after the commit.
+/// Bans, and their ends. Each change and its record are one transaction; cached sessions are cleared after the commit.
 ///
-/// A ban leaves the epoch and the sessions as they are: a banned session is known, and told so.
+/// A ban leaves the epoch and the sessions as they are, so that a banned session is known and told so.
 package struct Bans: Sendable {
     private let pool: PostgresPool
     private let bans: BanTable
     private let reports: ReportTable
-    private let sessions: SessionTable
     private let audit: AuditTable
-    private let directory: SessionDirectory
+    private let identities: any Identities
     private let bus: any NoticeBus
     private let clock: ServiceClock
     private let logger: Logger
 
     package init(
-        pool: PostgresPool, directory: SessionDirectory, bus: any NoticeBus, clock: ServiceClock, logger: Logger
+        pool: PostgresPool, identities: any Identities, bus: any NoticeBus, clock: ServiceClock, logger: Logger
     ) {
         self.pool = pool
         self.bans = BanTable(pool)
         self.reports = ReportTable(pool)
-        self.sessions = SessionTable(pool)
         self.audit = AuditTable(pool)
-        self.directory = directory
+        self.identities = identities
         self.bus = bus
         self.clock = clock
         self.logger = logger
@@ -53,12 +50,13 @@ package struct Bans: Sendable {
     package func unban(_ identity: WhisperID, recording event: AuditEvent) async throws(StoreError) -> Bool {
         let now = self.clock.store
         let known = try await self.pool.persistently { transaction throws(StoreError) -> [Bytes32]? in
-            guard try await self.bans.remove(identity, in: transaction) else { return nil }
+            guard try await self.identities.unban(identity, in: transaction) else { return nil }
+            try await self.bans.remove(identity, in: transaction)
             try await self.audit.add(event, at: now, in: transaction)
-            return try await self.sessions.tokenHashes(of: [identity], in: transaction)
+            return try await self.identities.tokenHashes(of: [identity], in: transaction)
         }
         guard let known else { return false }
-        await self.directory.forget(known)
+        await self.identities.forget(known)
         return true
     }
 
@@ -108,11 +106,10 @@ package struct Bans: Sendable {
         _ identity: WhisperID, reason: String, until end: Timestamp?, recording event: AuditEvent, at now: StoreTime,
         in transaction: borrowing Transaction
     ) async throws(StoreError) -> Ban? {
-        guard let epoch = try await self.bans.add(identity, reason: reason, until: end, at: now, in: transaction) else {
-            return nil
-        }
+        guard let epoch = try await self.identities.ban(identity, in: transaction) else { return nil }
+        try await self.bans.add(identity, reason: reason, until: end, at: now, in: transaction)
         try await self.audit.add(event, at: now, in: transaction)
-        let tokenHashes = try await self.sessions.tokenHashes(of: [identity], in: transaction)
+        let tokenHashes = try await self.identities.tokenHashes(of: [identity], in: transaction)
         if !tokenHashes.isEmpty {
             try await self.audit.add(
                 AuditEvent(.system, AuditEvent.sessionsEnded, target: "\(identity)"), at: now, in: transaction)
@@ -121,7 +118,7 @@ package struct Bans: Sendable {
     }
 
     private func enforce(_ ban: Ban) async {
-        await self.directory.forget(ban.tokenHashes)
+        await self.identities.forget(ban.tokenHashes)
         self.close(ban.identity, ban.epoch)
     }
 
@@ -133,39 +130,42 @@ package struct Bans: Sendable {
 
     // MARK: Time
 
-    /// Looks after bans until its task is cancelled.
+    /// Sweeps until its task is cancelled.
     package func run() async {
         while !Task.isCancelled {
             do throws(StoreError) {
-                try await self.look()
+                try await self.sweep()
             } catch {
                 self.logger.warning("bans not looked after", [.error: "\(error)"])
             }
-            try? await Task.sleep(for: AuthLimits.banLookEvery)
+            try? await Task.sleep(for: OperatorsLimits.banSweepEvery)
         }
     }
 
-    /// Ends bans whose time has come, and repeats what young ones have done: a Notice may have been lost, a process may have
-    /// died before it was said, a gateway may have opened a connection from a cache that was just being cleared.
-    package func look() async throws(StoreError) {
+    /// Ends bans whose time has come, and repeats the consequences of young ones.
+    ///
+    /// A consequence may have been lost: the Notice, the process before it published, or the clearing of a cache that a
+    /// gateway was just reading.
+    package func sweep() async throws(StoreError) {
         let now = self.clock.store
         let over = try await self.pool.persistently { transaction throws(StoreError) -> [Bytes32] in
             let identities = try await self.bans.expired(at: now, in: transaction)
             guard !identities.isEmpty else { return [] }
             for identity in identities {
-                _ = try await self.bans.remove(identity, in: transaction)
+                _ = try await self.identities.unban(identity, in: transaction)
+                try await self.bans.remove(identity, in: transaction)
                 try await self.audit.add(
                     AuditEvent(.system, AuditEvent.banExpired, target: "\(identity)"), at: now, in: transaction)
             }
-            return try await self.sessions.tokenHashes(of: identities, in: transaction)
+            return try await self.identities.tokenHashes(of: identities, in: transaction)
         }
-        if !over.isEmpty { await self.directory.forget(over) }
-        let recent = try await self.bans.recent(since: now - AuthLimits.banRepeatedFor)
+        if !over.isEmpty { await self.identities.forget(over) }
+        let recent = try await self.bans.recent(since: now - OperatorsLimits.banRepeatedFor)
         guard !recent.isEmpty else { return }
         let known = try await self.pool.withTransaction { transaction throws(StoreError) in
-            try await self.sessions.tokenHashes(of: recent.map(\.identity), in: transaction)
+            try await self.identities.tokenHashes(of: recent.map(\.identity), in: transaction)
         }
-        await self.directory.forget(known)
+        await self.identities.forget(known)
         for (identity, epoch) in recent { self.close(identity, epoch) }
     }
 }

@@ -3,15 +3,14 @@ import Logging
 import Store
 import Telemetry
 
-/// Measures how large the database of the whole cluster is, for those who watch it. Postgres adds up the sizes of its files for
-/// that, and reads none.
+/// Measures the size of the cluster's database, for the alert and the console. Postgres adds up file sizes and reads no file.
 struct DatabaseWatch: Sendable {
     private let pool: PostgresPool
-    private let metrics: AuthMetrics
+    private let metrics: OperatorMetrics
     private let logger: Logger
 
     /// - Parameter bytesMax: the room that it has.
-    init(_ pool: PostgresPool, bytesMax: Int64, metrics: AuthMetrics, logger: Logger) {
+    init(_ pool: PostgresPool, bytesMax: Int64, metrics: OperatorMetrics = OperatorMetrics(), logger: Logger) {
         self.pool = pool
         self.metrics = metrics
         self.logger = logger
@@ -27,7 +26,7 @@ struct DatabaseWatch: Sendable {
             } catch {
                 self.logger.warning("database not measured", [.error: "\(error)"])
             }
-            try? await Task.sleep(for: AuthLimits.databaseLookEvery)
+            try? await Task.sleep(for: OperatorsLimits.databaseMeasureEvery)
         }
     }
 }

@@ -22,21 +22,21 @@ extension OperatorService {
     }
 
     /// How many have a connection: those of the identities with a session whose presence key is there. Exact up to
-    /// `AuthLimits.onlineSampleMax` of them; beyond, projected from that many.
+    /// `OperatorsLimits.onlineSampleMax` of them; beyond, projected from that many.
     private func online(of sessions: Int64, at now: StoreTime) async throws(HTTPRefusal) -> Int64 {
         let sample = try await self.stored { () async throws(StoreError) in
-            try await self.views.sample(limit: AuthLimits.onlineSampleMax, at: now)
+            try await self.views.sample(limit: OperatorsLimits.onlineSampleMax, at: now)
         }
         var online: Int64 = 0
-        for start in stride(from: 0, to: sample.count, by: AuthLimits.presencesPerReadMax) {
-            let part = sample[start..<min(start + AuthLimits.presencesPerReadMax, sample.count)]
+        for start in stride(from: 0, to: sample.count, by: OperatorsLimits.presencesPerReadMax) {
+            let part = sample[start..<min(start + OperatorsLimits.presencesPerReadMax, sample.count)]
             do throws(BusError) {
                 online += Int64(try await self.keys.get(part.map { Keyspace.presence($0) }).count { $0 != nil })
             } catch {
                 throw .internalError
             }
         }
-        guard sample.count == AuthLimits.onlineSampleMax, sessions > Int64(sample.count) else { return online }
+        guard sample.count == OperatorsLimits.onlineSampleMax, sessions > Int64(sample.count) else { return online }
         return online * sessions / Int64(sample.count)
     }
 

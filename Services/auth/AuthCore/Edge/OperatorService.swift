@@ -24,7 +24,7 @@ package struct OperatorService: Sendable {
 
     package init(
         pool: PostgresPool, banning: Bans, keys: any KeyBus, rates: RateTable,
-        databaseBytesMax: Int64 = AuthLimits.databaseBytesMax, clock: ServiceClock, logger: Logger
+        databaseBytesMax: Int64 = OperatorsLimits.databaseBytesMax, clock: ServiceClock, logger: Logger
     ) {
         self.views = ClusterViews(pool)
         self.push = PushViews(pool)
@@ -43,7 +43,7 @@ package struct OperatorService: Sendable {
         self.logger = logger
     }
 
-    /// By the clock that bans end by.
+    /// The time by the clock that bans end by.
     func now() async throws(HTTPRefusal) -> Timestamp {
         try await self.stored { () async throws(StoreError) in try await self.pool.time(self.clock.store) }
     }

@@ -1,6 +1,5 @@
 package import Bus
 package import Contract
-import HTTPAccess
 package import Logging
 import ServerCrypto
 package import Store
@@ -12,20 +11,20 @@ package struct Registration: Sendable {
     private let identities: IdentityTable
     private let devices = DeviceTable()
     private let sessions: SessionTable
-    private let audit: AuditTable
+    private let operators: any OperatorRecords
     private let directory: SessionDirectory
     private let bus: any KeyBus
     private let clock: ServiceClock
     private let logger: Logger
 
     package init(
-        pool: PostgresPool, directory: SessionDirectory, bus: any KeyBus, clock: ServiceClock,
-        logger: Logger
+        pool: PostgresPool, directory: SessionDirectory, operators: any OperatorRecords, bus: any KeyBus,
+        clock: ServiceClock, logger: Logger
     ) {
         self.pool = pool
         self.identities = IdentityTable(pool)
         self.sessions = SessionTable(pool)
-        self.audit = AuditTable(pool)
+        self.operators = operators
         self.directory = directory
         self.bus = bus
         self.clock = clock
@@ -80,11 +79,10 @@ package struct Registration: Sendable {
         }
     }
 
-    /// A ban has kept somebody out. The answer does not wait for the record's sake: it is the same without.
+    /// Records that a ban has refused a login. The answer is the same if that fails.
     private func refused(banned identity: WhisperID) async -> Answer {
         do throws(StoreError) {
-            try await self.audit.addAtTimes(
-                AuditEvent(.system, AuditEvent.loginRefused, target: "\(identity)"), at: self.clock.store)
+            try await self.operators.recordRefusedLogin(of: identity)
         } catch {
             self.logger.warning("refused login not recorded", [.error: "\(error)"])
         }

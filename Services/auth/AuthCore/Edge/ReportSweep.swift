@@ -2,14 +2,14 @@ package import Logging
 package import Store
 import Telemetry
 
-/// Removes evidence and reports that are older than they may become (contract §13a). How old they are says the database.
+/// Removes evidence and reports whose time is over (contract §13a), by the database's clock.
 package struct ReportSweep: Sendable {
     private let reports: ReportTable
-    private let configuration: AuthConfiguration
+    private let configuration: OperatorsConfiguration
     private let clock: ServiceClock
     private let logger: Logger
 
-    package init(_ reports: ReportTable, configuration: AuthConfiguration, clock: ServiceClock, logger: Logger) {
+    package init(_ reports: ReportTable, configuration: OperatorsConfiguration, clock: ServiceClock, logger: Logger) {
         self.reports = reports
         self.configuration = configuration
         self.clock = clock
@@ -24,13 +24,13 @@ package struct ReportSweep: Sendable {
             } catch {
                 self.logger.warning("reports not swept", [.error: "\(error)"])
             }
-            try? await Task.sleep(for: AuthLimits.reportSweepEvery)
+            try? await Task.sleep(for: OperatorsLimits.reportSweepEvery)
         }
     }
 
-    /// Removes what has to go by now: at most `AuthLimits.reportSweepRounds` batches, the rest next time.
-    package func sweep(batch: Int = AuthLimits.sweepBatch) async throws(StoreError) {
-        for _ in 0..<AuthLimits.reportSweepRounds {
+    /// Removes what is due, at most `OperatorsLimits.reportSweepRounds` batches of it. The next sweep takes the rest.
+    package func sweep(batch: Int = OperatorsLimits.sweepBatch) async throws(StoreError) {
+        for _ in 0..<OperatorsLimits.reportSweepRounds {
             let now = self.clock.store
             let changed = try await self.reports.sweep(
                 evidenceReviewedBefore: now - self.configuration.evidenceLife,

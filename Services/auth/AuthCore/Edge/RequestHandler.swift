@@ -17,17 +17,17 @@ package enum Reaction: Sendable {
 package struct RequestHandler: Sendable {
     private let registration: Registration
     private let sessions: SessionService
-    private let reporting: Reporting
+    private let operators: any OperatorRecords
     private let directory: SessionDirectory
     private let logger: Logger
 
     package init(
-        registration: Registration, sessions: SessionService, reporting: Reporting, directory: SessionDirectory,
-        logger: Logger
+        registration: Registration, sessions: SessionService, operators: any OperatorRecords,
+        directory: SessionDirectory, logger: Logger
     ) {
         self.registration = registration
         self.sessions = sessions
-        self.reporting = reporting
+        self.operators = operators
         self.directory = directory
         self.logger = logger
     }
@@ -103,7 +103,10 @@ package struct RequestHandler: Sendable {
                 self.logger.error("payload is corrupted", [.frame: "\(type)"])
                 return .answer(Replies.internalError, then: nil)
             }
-            return .answer(try await self.reporting.file(report, of: session, question: request.answer), then: nil)
+            let answer = try await atStore { () async throws(StoreError) in
+                try await self.operators.file(report, of: session, question: request.answer)
+            }
+            return .answer(answer, then: nil)
         default:
             self.logger.error("frame without a handler", [.frame: "\(type)"])
             return .answer(Replies.internalError, then: nil)

@@ -31,21 +31,9 @@ package enum Replies {
     package static let logoutAck = Answer.loggedOut(type: "logout_ack", payload: success)
     package static let tokensUpdated = Answer.reply(type: "tokens_updated", payload: success)
 
-    package static func reportAck(_ id: UUIDText) -> Answer {
-        var json = JSONWriter(capacity: 64)
-        json.add("reportId", id)
-        return .reply(type: "report_ack", payload: json.finished())
-    }
-
     package static let authFailed = Answer.refused(Refusal(.authFailed, "the login was not accepted"))
     package static let banned = Answer.refused(Refusal(.userBanned, "this identity is banned"))
     package static let unknownIdentity = Answer.refused(Refusal(.notFound, "there is no such identity"))
-    package static let forgedEvidence = Answer.refused(
-        Refusal(.invalidPayload, "evidence: not a message that the target has signed for you"))
-    package static let tooManyReports = Answer.refused(
-        Refusal(
-            .rateLimited, "too many of your reports are open: wait until some are reviewed",
-            retryAfterMilliseconds: AuthLimits.reportRetryAfter.milliseconds))
     package static let notRegistered = Answer.refused(Refusal(.notRegistered, "the session is not known"))
     package static let internalError = Answer.refused(
         Refusal(.internalError, "something went wrong on our side; safe to retry"))

@@ -25,8 +25,8 @@ package struct AuditTable: Sendable {
         try await transaction.execute(Self.insertion(of: event, at: now))
     }
 
-    /// Adds an event that somebody outside can bring about at will: at most one for its target and action in a minute.
-    package func addAtTimes(_ event: AuditEvent, at now: StoreTime) async throws(StoreError) {
+    /// Adds an event at most once a minute for its target and action: clients can cause it at will.
+    package func addAtMostOnceAMinute(_ event: AuditEvent, at now: StoreTime) async throws(StoreError) {
         _ = try await self.pool.execute(
             """
             INSERT INTO auth.audit_events (at, actor, action, target, result, note)

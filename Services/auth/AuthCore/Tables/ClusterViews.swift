@@ -71,7 +71,7 @@ package struct ClusterViews: Sendable {
             """
             SELECT sender, recipient, group_id, status, accepted_at, delivered_at, read_at, expired_at
             FROM router.message_standing WHERE message_id = \(PostgresUUID(message))
-            ORDER BY accepted_at, recipient LIMIT \(Int64(AuthLimits.deliveriesShownMax))
+            ORDER BY accepted_at, recipient LIMIT \(Int64(OperatorsLimits.deliveriesShownMax))
             """)
         var deliveries: [Delivery] = []
         for var row in rows {

@@ -9,7 +9,7 @@ package enum CallerStanding: Equatable, Sendable {
     case stale
 }
 
-/// The only code that writes `auth.identities`, but for `BanTable` and `FirstLogin`. The other tables join it by primary key.
+/// The only code that writes `auth.identities`, but for `FirstLogin`. The other tables join it by primary key.
 package struct IdentityTable: Sendable {
     private let pool: PostgresPool
 
@@ -91,6 +91,21 @@ package struct IdentityTable: Sendable {
             RETURNING epoch
             """)
         return try rows.first.map { row throws(StoreError) in Epoch(value: try row.decode(0)) }
+    }
+
+    /// Marks the identity as banned. Locks it, so that no login is under way at the commit.
+    /// - Returns: the identity's epoch; nil if there is no such identity.
+    package func ban(_ identity: WhisperID, in transaction: borrowing Transaction) async throws(StoreError) -> Epoch? {
+        let rows = try await transaction.query(
+            "UPDATE auth.identities SET is_banned = true WHERE whisper_id = \(identity) RETURNING epoch")
+        return try rows.first.map { row throws(StoreError) in Epoch(value: try row.decode(0)) }
+    }
+
+    /// - Returns: whether the identity exists. It need not have been banned.
+    package func unban(_ identity: WhisperID, in transaction: borrowing Transaction) async throws(StoreError) -> Bool {
+        let rows = try await transaction.query(
+            "UPDATE auth.identities SET is_banned = false WHERE whisper_id = \(identity) RETURNING 1")
+        return !rows.isEmpty
     }
 
     /// Reads how the caller stands, and keeps its epoch from ending before the transaction does.

@@ -5,7 +5,7 @@ import Store
 // What viewers see.
 extension ConsoleRoutes {
     func overview(_ visit: Visit) async throws(HTTPRefusal) -> ConsolePage {
-        let few = AdminPage(limit: AuthLimits.consoleOverviewEntries)
+        let few = AdminPage(limit: OperatorsLimits.consoleOverviewEntries)
         return try await self.service.gate.serve("getOverview", .viewer, as: visit.session.role) { call async throws(HTTPRefusal) in
             .overview(
                 try await self.service.figures(), changes: try await self.service.events(.changes, about: nil, few),

@@ -28,8 +28,8 @@ package struct ConsoleRoutes: Sendable {
         /// The part of a list that is asked for.
         func page() throws(HTTPRefusal) -> AdminPage {
             try AdminPage(
-                cursor: self.query["cursor"], limit: nil as String?, limitMax: AuthLimits.consolePageEntries,
-                limitDefault: AuthLimits.consolePageEntries)
+                cursor: self.query["cursor"], limit: nil as String?, limitMax: OperatorsLimits.consolePageEntries,
+                limitDefault: OperatorsLimits.consolePageEntries)
         }
     }
 
@@ -112,7 +112,7 @@ package struct ConsoleRoutes: Sendable {
     }
 
     private static func form(of request: Request) async -> URLEncodedForm? {
-        guard let body = try? await request.body.collect(upTo: AuthLimits.adminBodyBytesMax) else { return nil }
+        guard let body = try? await request.body.collect(upTo: OperatorsLimits.adminBodyBytesMax) else { return nil }
         return URLEncodedForm(body.readableBytesView)
     }
 
@@ -146,7 +146,7 @@ package struct ConsoleRoutes: Sendable {
             response.setCookie(
                 ConsoleCookie.made(
                     String(decoding: Base64.encode(session.id), as: UTF8.self),
-                    life: Int(AuthLimits.consoleSessionLife.components.seconds), for: request.head.authority))
+                    life: Int(OperatorsLimits.consoleSessionLife.components.seconds), for: request.head.authority))
             return response
         } catch {
             let problem = error.code == .notRegistered ? "No role has this token." : error.message

@@ -10,11 +10,11 @@ extension ConsolePage {
         at now: Timestamp
     ) -> ConsolePage {
         let statistics = figures.statistics
-        let isNearlyFull = statistics.databaseBytes > figures.databaseBytesMax / 100 * AuthLimits.databaseCarePercent
+        let isNearlyFull = statistics.databaseBytes > figures.databaseBytesMax / 100 * OperatorsLimits.databaseCarePercent
         return ConsolePage(
-            .overview, title: "Overview", refresh: AuthLimits.consoleRefreshEvery,
+            .overview, title: "Overview", refresh: OperatorsLimits.consoleRefreshEvery,
             body: """
-                \(self.heading("Overview", "<span class=\"live\"></span>As of \(Wording.clock(now)) UTC, renewed every \(AuthLimits.consoleRefreshEvery.components.seconds) s"))
+                \(self.heading("Overview", "<span class=\"live\"></span>As of \(Wording.clock(now)) UTC, renewed every \(OperatorsLimits.consoleRefreshEvery.components.seconds) s"))
                 <section class="figures" aria-label="Figures">
                 \(self.figure("online", "Online", figures.online, "of \(Wording.count(statistics.sessions)) sessions", isLarge: true))
                 \(self.figure("pendingMessages", "Messages waiting", statistics.pendingMessages, "not acknowledged yet", isLarge: true))

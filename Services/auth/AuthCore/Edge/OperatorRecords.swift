@@ -1,0 +1,14 @@
+package import Contract
+package import Store
+
+/// What this core asks of the operators' core. `main` connects the two.
+package protocol OperatorRecords: Sendable {
+    /// Keeps what an identity says about another.
+    /// - Parameter question: what the report came with; taken again it is the same report.
+    func file(
+        _ report: Report, of session: Session, question: AnswerAddress
+    ) async throws(StoreError) -> Answer
+
+    /// Records that a ban has refused a login.
+    func recordRefusedLogin(of identity: WhisperID) async throws(StoreError)
+}

@@ -1,0 +1,73 @@
+package import Bus
+package import Contract
+package import HTTPAccess
+package import Hummingbird
+package import Logging
+package import Store
+
+/// Reports, bans, the audit log and the operators' HTTP, put together from their ports.
+package struct Operators: Sendable {
+    private let reporting: Reporting
+    private let reportSweep: ReportSweep
+    private let bans: Bans
+    private let database: DatabaseWatch
+    private let audit: AuditTable
+    private let clock: ServiceClock
+    private let adminRoutes: AdminRoutes
+    private let console: ConsoleRoutes
+
+    /// - Parameters:
+    ///   - pool: of the role that owns the schema's tables.
+    ///   - identities: of the core that owns identities and sessions.
+    ///   - tokens: of those who may use `/admin` and the console.
+    ///   - rates: of operators.
+    package init(
+        pool: PostgresPool, identities: any Identities, bus: any Bus, tokens: AdminTokens = .none,
+        rates: RateTable = RateTable(), configuration: OperatorsConfiguration = OperatorsConfiguration(),
+        clock: ServiceClock = .real, logger: Logger
+    ) {
+        self.reporting = Reporting(pool: pool, identities: identities, configuration: configuration, clock: clock)
+        self.reportSweep = ReportSweep(ReportTable(pool), configuration: configuration, clock: clock, logger: logger)
+        self.bans = Bans(pool: pool, identities: identities, bus: bus, clock: clock, logger: logger)
+        self.database = DatabaseWatch(pool, bytesMax: configuration.databaseBytesMax, logger: logger)
+        self.audit = AuditTable(pool)
+        self.clock = clock
+        let service = OperatorService(
+            pool: pool, banning: self.bans, keys: bus, rates: rates, databaseBytesMax: configuration.databaseBytesMax,
+            clock: clock, logger: logger)
+        self.adminRoutes = AdminRoutes(service: service, tokens: tokens)
+        self.console = ConsoleRoutes(
+            service: service, sessions: ConsoleSessions(table: ConsoleSessionTable(pool), tokens: tokens))
+    }
+
+    /// Works until its task is cancelled.
+    package func run() async {
+        await withDiscardingTaskGroup { group in
+            group.addTask { await self.reportSweep.run() }
+            group.addTask { await self.bans.run() }
+            group.addTask { await self.database.run() }
+        }
+    }
+
+    /// The operators' HTTP, for the ops listener alone.
+    package func addRoutes(to router: Router<BasicRequestContext>) {
+        self.adminRoutes.add(to: router)
+        self.console.add(to: router)
+    }
+
+    // MARK: What clients cause
+
+    /// Files a report.
+    /// - Parameter question: what the report came with; taken again it is the same report.
+    package func file(
+        _ report: Report, of session: Session, question: AnswerAddress
+    ) async throws(StoreError) -> Answer {
+        try await self.reporting.file(report, of: session, question: question)
+    }
+
+    /// Records that a ban has refused a login.
+    package func recordRefusedLogin(of identity: WhisperID) async throws(StoreError) {
+        try await self.audit.addAtMostOnceAMinute(
+            AuditEvent(.system, AuditEvent.loginRefused, target: "\(identity)"), at: self.clock.store)
+    }
+}
