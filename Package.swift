@@ -118,9 +118,13 @@ let package = Package(
         executable("gateway", "GatewayCore", ["RedisBus"]),
         core(
             "auth", "AuthCore",
+            ["Contract", "Bus", "Store", "Telemetry", "ServerCrypto", "HTTPAccess", log, hummingbird], migrations: true),
+        // Reports, bans, audit log, `/admin` and console: the other core of the same process and schema.
+        core(
+            "auth", "OperatorsCore",
             ["Contract", "Bus", "Store", "Telemetry", "ServerCrypto", "HTTPAccess", log, hummingbird], migrations: true,
             assets: "Edge/Console/Assets"),
-        executable("auth", "AuthCore", ["RedisBus", "Store", "HTTPAccess"]),
+        executable("auth", "AuthCore", ["OperatorsCore", "RedisBus", "Store", "HTTPAccess"]),
         core("router", "RouterCore", ["Contract", "Bus", "Store", "Telemetry", "ServerCrypto", log], migrations: true),
         executable("router", "RouterCore", ["RedisBus", "Store"]),
         core(
@@ -210,7 +214,7 @@ let package = Package(
             ["RouterCore", "GatewayCore", "Contract", "Store", "StoreModel", "TestKit", "LocalStack", log]),
         tests("RouterTests", ["RouterCore", "Contract", "Bus", "Store", "TestKit", "LocalStack", log]),
         tests("CallsTests", ["CallsCore", "Contract", "Bus", "Store", "ServerCrypto", "Telemetry", "TestKit", "LocalStack", log]),
-        tests("AuthTests", ["AuthCore", "HTTPAccess", "Contract", "Store", "ServerCrypto", "TestKit", "LocalStack"]),
+        tests("AuthTests", ["AuthCore", "OperatorsCore", "HTTPAccess", "Contract", "Store", "ServerCrypto", "TestKit", "LocalStack"]),
         .testTarget(
             name: "AttachmentsTests",
             dependencies: [

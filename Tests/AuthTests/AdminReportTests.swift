@@ -2,6 +2,7 @@ import AuthCore
 import Contract
 import Foundation
 import HTTPAccess
+import OperatorsCore
 import ServerCrypto
 import Testing
 

@@ -3,6 +3,7 @@ import Contract
 import Foundation
 import HTTPAccess
 import LocalStack
+import OperatorsCore
 import Store
 import Testing
 

@@ -1,4 +1,4 @@
-@testable import AuthCore
+@testable import OperatorsCore
 import Contract
 import HTTPAccess
 import ServerCrypto
@@ -72,7 +72,7 @@ import Testing
         for (harmless, hostile) in zip(try pages("word"), try pages(Self.hostile)) {
             let page = hostile.document(for: session)
             #expect(self.skeleton(page) == self.skeleton(harmless.document(for: session)), "\(hostile.title.text)")
-            #expect(!page.text.contains("Optional") && !page.text.contains("AuthCore"), "\(hostile.title.text)")
+            #expect(!page.text.contains("Optional") && !page.text.contains("OperatorsCore"), "\(hostile.title.text)")
             #expect(page.text.contains("&lt;script&gt;") || page.text.contains("%3Cscript%3E"), "\(hostile.title.text)")
         }
         // The skeleton does see what it must not find.

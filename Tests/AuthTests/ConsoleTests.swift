@@ -3,6 +3,7 @@ import Contract
 import Foundation
 import HTTPAccess
 import Hummingbird
+import OperatorsCore
 import ServerCrypto
 import Testing
 

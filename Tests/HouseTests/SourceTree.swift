@@ -34,6 +34,12 @@ extension SourceTree.File {
         return parts[1]
     }
 
+    /// The service that the file belongs to; nil outside of `Services`.
+    var service: String? {
+        let parts = self.path.split(separator: "/").map(String.init)
+        return parts[0] == "Services" ? parts[1] : nil
+    }
+
     /// The modules that the file imports, with their line numbers. Any access level, attribute or kind of import.
     var imports: [(line: Int, module: String)] {
         let pattern = #/^\s*(?:@\w+(?:\([^)]*\))?\s+)*(?:(?:package|public|internal|private|fileprivate)\s+)?import\s+(?:(?:struct|class|enum|protocol|typealias|func|var|let|actor)\s+)?(\w+)/#

@@ -75,16 +75,13 @@ package struct Auth: Sendable {
             connections: AuthLimits.connectionsMax, logger: logger)
     }
 
-    /// The schema `auth`.
-    package static let migrator = Migrator(
-        schema: "auth",
-        migrations: [
-            Migration(version: 1, name: "auth", sql: PackageResources._01_auth_sql),
-            Migration(version: 2, name: "abuse", sql: PackageResources._02_abuse_sql),
-            Migration(version: 3, name: "access", sql: PackageResources._03_access_sql),
-            Migration(version: 4, name: "calls", sql: PackageResources._04_calls_sql),
-            Migration(version: 5, name: "console", sql: PackageResources._05_console_sql),
-            Migration(version: 6, name: "mail keys", sql: PackageResources._06_mail_keys_sql),
-            Migration(version: 7, name: "bounds", sql: PackageResources._07_bounds_sql),
-        ])
+    /// This core's steps of the schema `auth`. The other steps stand with the operators' core.
+    ///
+    /// Version 3 grants what other services need of both: applied steps never change, so it stays whole.
+    package static let migrations = [
+        Migration(version: 1, name: "auth", sql: PackageResources._01_auth_sql),
+        Migration(version: 3, name: "access", sql: PackageResources._03_access_sql),
+        Migration(version: 4, name: "calls", sql: PackageResources._04_calls_sql),
+        Migration(version: 6, name: "mail keys", sql: PackageResources._06_mail_keys_sql),
+    ]
 }

@@ -1,4 +1,5 @@
 import AuthCore
+import OperatorsCore
 import ServiceRuntime
 
 /// Everything auth is told from outside.

@@ -1,12 +1,14 @@
 import AuthCore
 import HTTPAccess
+import OperatorsCore
 import RedisBus
 import ServiceRuntime
 import Store
 
 await runService("auth", AuthSettings()) { context in
     let url = try context.settings.postgres.conninfo().revealed
-    try await Auth.migrator.run(
+    // One schema, one sequence of versions: the migrator puts the steps of both cores into their order.
+    try await Migrator(schema: "auth", migrations: Auth.migrations + Operators.migrations).run(
         PostgresConfiguration(url: url, applicationName: "whisper-auth-migrate"), logger: context.logger)
 } compose: { context in
     let redis = try context.settings.redis.access()

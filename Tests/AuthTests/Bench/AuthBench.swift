@@ -4,6 +4,7 @@ import Contract
 import Foundation
 import LocalStack
 import Logging
+import OperatorsCore
 import Store
 import Synchronization
 import Telemetry
@@ -37,7 +38,7 @@ final class AuthBench: Sendable {
     static func run(instances: Int = 2, _ body: (AuthBench) async throws -> Void) async throws {
         let postgres = try await PostgresServer.temporary()
         do {
-            try await Auth.migrator.run(
+            try await Migrator(schema: "auth", migrations: Auth.migrations + Operators.migrations).run(
                 PostgresConfiguration(url: postgres.url(), applicationName: "migrate"), logger: quiet)
             // Everything below works with what the migration granted, and no more.
             try await postgres.run("ALTER ROLE whisper_auth LOGIN")

@@ -2,6 +2,7 @@ import AuthCore
 import Contract
 import Foundation
 import Hummingbird
+import OperatorsCore
 
 /// As much of a browser as the console needs: it keeps one cookie, finds the token of a page's forms, and posts them.
 struct ConsoleBrowser {

@@ -5,6 +5,7 @@ import Foundation
 import HTTPAccess
 import Hummingbird
 import Logging
+import OperatorsCore
 import Telemetry
 
 /// Routes without a listener.

@@ -55,6 +55,13 @@ package struct Operators: Sendable {
         self.console.add(to: router)
     }
 
+    /// This core's steps of the schema `auth`. The other steps stand with the core that owns identities.
+    package static let migrations = [
+        Migration(version: 2, name: "abuse", sql: PackageResources._02_abuse_sql),
+        Migration(version: 5, name: "console", sql: PackageResources._05_console_sql),
+        Migration(version: 7, name: "bounds", sql: PackageResources._07_bounds_sql),
+    ]
+
     // MARK: What clients cause
 
     /// Files a report.
