@@ -214,7 +214,26 @@ let package = Package(
             ["RouterCore", "GatewayCore", "Contract", "Store", "StoreModel", "TestKit", "LocalStack", log]),
         tests("RouterTests", ["RouterCore", "Contract", "Bus", "Store", "TestKit", "LocalStack", log]),
         tests("CallsTests", ["CallsCore", "Contract", "Bus", "Store", "ServerCrypto", "Telemetry", "TestKit", "LocalStack", log]),
-        tests("AuthTests", ["AuthCore", "OperatorsCore", "HTTPAccess", "Contract", "Store", "ServerCrypto", "TestKit", "LocalStack"]),
+        // The service auth with both of its cores, for the tests of either.
+        .target(
+            name: "AuthTestKit",
+            dependencies: [
+                "AuthCore", "OperatorsCore", "HTTPAccess", "Bus", "Contract", "Store", "ServerCrypto", "Telemetry", "TestKit",
+                "LocalStack", "CSodium", log, hummingbird,
+            ],
+            path: "Tests/AuthTestKit", swiftSettings: strict),
+        tests(
+            "AuthTests",
+            [
+                "AuthTestKit", "AuthCore", "OperatorsCore", "HTTPAccess", "Bus", "Contract", "Store", "ServerCrypto", "TestKit",
+                "LocalStack", log, hummingbird,
+            ]),
+        tests(
+            "OperatorsTests",
+            [
+                "AuthTestKit", "AuthCore", "OperatorsCore", "HTTPAccess", "Contract", "Store", "ServerCrypto", "Telemetry",
+                hummingbird,
+            ]),
         .testTarget(
             name: "AttachmentsTests",
             dependencies: [

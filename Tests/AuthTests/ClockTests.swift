@@ -1,4 +1,5 @@
 import AuthCore
+import AuthTestKit
 import Contract
 import Foundation
 import HTTPAccess
@@ -89,36 +90,6 @@ import Testing
                     try await bench.sql("SELECT count(*) FROM auth.sessions WHERE LEAST(expires_at, dies_at) > now()") == "2")
                 #expect(abs(refreshed.session.expiresAt.milliseconds - (Timestamp.now + Limits.sessionTTL).milliseconds) < 60_000)
             }
-        }
-    }
-
-    @Test(arguments: ClockTests.offsets) func bansEndWhenTheirOperatorSaid(offset: Duration) async throws {
-        try await AuthBench.run { bench in
-            _ = try await bench.login(self.alice)
-            let clock = self.clock(offBy: offset)
-            let bans = Bans(pool: bench.pool, identities: bench.identities, bus: bench.bus, clock: clock, logger: quiet)
-            let service = OperatorService(
-                pool: bench.pool, banning: bans, keys: bench.bus, rates: RateTable(), clock: clock, logger: quiet)
-            let http = try HTTPBench(service: service, bench)
-            let id = self.alice.id()
-            func ban(until end: Timestamp) async throws -> Int {
-                try await http.post(
-                    "/admin/ban", #"{"whisperId":"\#(id)","reason":"x","expiresAt":\#(end.milliseconds)}"#).status
-            }
-            #expect(try await ban(until: .now - .seconds(60)) == 400)
-            #expect(try await ban(until: .now + .seconds(3_600)) == 200)
-            // At the console: an hour from now.
-            let browser = try await ConsoleBrowser(http, token: HTTPBench.operatorToken)
-            let answer = try await browser.submit("/console/ban", ["whisperId": "\(id)", "reason": "x", "term": "hour"])
-            #expect(answer.status == 303)
-            #expect(
-                try await bench.sql(
-                    "SELECT expires_at BETWEEN now() + interval '59 minutes' AND now() + interval '61 minutes' FROM auth.bans") == "t")
-            try await bans.sweep()
-            #expect(try await bench.sql("SELECT count(*) FROM auth.bans") == "1")
-            try await bench.sql("UPDATE auth.bans SET expires_at = now()")
-            try await bans.sweep()
-            #expect(try await bench.sql("SELECT count(*) FROM auth.bans") == "0")
         }
     }
 }

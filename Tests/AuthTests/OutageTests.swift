@@ -1,4 +1,5 @@
 import AuthCore
+import AuthTestKit
 import Bus
 import Contract
 import Testing

@@ -1,4 +1,5 @@
 import AuthCore
+import AuthTestKit
 import Contract
 import ServerCrypto
 import Testing

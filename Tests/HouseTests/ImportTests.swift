@@ -48,6 +48,9 @@ private enum House {
         "LocalStack": ["Foundation"],
         "LocalCluster": ["LocalStack", "WhisperClient", "Contract", "Logging", "Foundation"],
         "TestKit": nio.union(["Contract", "Bus", "LocalStack", "CSodium", "Foundation"]),
+        "AuthTestKit": core.union([
+            "AuthCore", "OperatorsCore", "HTTPAccess", "TestKit", "LocalStack", "CSodium", "Hummingbird", "Foundation", "Testing",
+        ]),
         "PushPeers": nio.union(["CNghttp2", "Contract", "ServerCrypto", "NIOSSL", "NIOTLS", "Foundation"]),
         "StoreModel": ["Contract", "Store"],
         "Simulation": nio.union(core).union([
@@ -66,7 +69,7 @@ private enum House {
         "CHiredis": ["RedisBus"],
         "CLibPQ": ["Store"],
         "COpenSSL": ["ServerCrypto"],
-        "CSodium": ["ServerCrypto", "WhisperClient", "LoadTool", "TestKit", "AuthTests", "ServerCryptoTests"],
+        "CSodium": ["ServerCrypto", "WhisperClient", "LoadTool", "TestKit", "AuthTestKit", "ServerCryptoTests"],
         "CNghttp2": ["PushCore", "PushPeers"],
     ]
 }

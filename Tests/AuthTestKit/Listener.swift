@@ -1,11 +1,11 @@
 import Bus
-import Contract
+package import Contract
 import Synchronization
-import TestKit
+package import TestKit
 
 /// Everything that the services say to gateways, in the order in which it was said.
-final class Listener: Sendable {
-    enum Heard: Sendable {
+package final class Listener: Sendable {
+    package enum Heard: Sendable {
         case answer(NodeID, question: UInt64, Answer)
         case news(ClusterNotice)
     }
@@ -17,11 +17,11 @@ final class Listener: Sendable {
 
     private let state = Mutex(State())
 
-    var heard: [Heard] { self.state.withLock { $0.heard } }
+    package var heard: [Heard] { self.state.withLock { $0.heard } }
 
     /// Listens to these nodes until cancelled.
     /// - Parameter listening: called once nothing can be missed any more.
-    func run(on bus: MemoryBus, nodes: [NodeID], listening: @escaping @Sendable () -> Void) async throws {
+    package func run(on bus: MemoryBus, nodes: [NodeID], listening: @escaping @Sendable () -> Void) async throws {
         let channels = Dictionary(uniqueKeysWithValues: nodes.map { (Keyspace.node($0).name, $0) })
         try await bus.subscribe(to: channels.keys + [Keyspace.nodes.name]) { event in
             if case .listening = event { listening() }
@@ -46,7 +46,7 @@ final class Listener: Sendable {
     }
 
     /// The answer to a question, which is asked by `ask` once somebody waits. A test that runs out of time hears a refusal.
-    func answer(to question: UInt64, ask: () -> Void) async -> Answer {
+    package func answer(to question: UInt64, ask: () -> Void) async -> Answer {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 self.state.withLock { $0.waiting[question] = continuation }

@@ -1,33 +1,29 @@
-import AuthCore
+package import AuthCore
 import Bus
-import Contract
+package import Contract
 import Foundation
-import LocalStack
-import Logging
-import OperatorsCore
-import Store
+package import LocalStack
+package import Logging
+package import OperatorsCore
+package import Store
 import Synchronization
 import Telemetry
-import TestKit
-import Testing
-
-extension IdentityAccess: Identities {}
-extension Operators: OperatorRecords {}
+package import TestKit
 
 /// Two instances of auth on a bus in memory and a real Postgres, with two gateway nodes to ask them.
-final class AuthBench: Sendable {
-    let postgres: PostgresServer
-    let bus = MemoryBus()
-    let pool: PostgresPool
-    let listener = Listener()
-    let near = NodeID(value: 1)
-    let far = NodeID(value: 2)
+package final class AuthBench: Sendable {
+    package let postgres: PostgresServer
+    package let bus = MemoryBus()
+    package let pool: PostgresPool
+    package let listener = Listener()
+    package let near = NodeID(value: 1)
+    package let far = NodeID(value: 2)
     private let time: Mutex<Timestamp>
     private let question = Mutex<UInt64>(0)
 
-    var now: Timestamp { self.time.withLock { $0 } }
-    func wait(_ duration: Duration) { self.time.withLock { $0 = $0 + duration } }
-    var clock: ServiceClock { ServiceClock { self.now } }
+    package var now: Timestamp { self.time.withLock { $0 } }
+    package func wait(_ duration: Duration) { self.time.withLock { $0 = $0 + duration } }
+    package var clock: ServiceClock { ServiceClock { self.now } }
 
     private init(_ postgres: PostgresServer, pool: PostgresPool) {
         self.postgres = postgres
@@ -35,7 +31,7 @@ final class AuthBench: Sendable {
         self.time = Mutex(.now)
     }
 
-    static func run(instances: Int = 2, _ body: (AuthBench) async throws -> Void) async throws {
+    package static func run(instances: Int = 2, _ body: (AuthBench) async throws -> Void) async throws {
         let postgres = try await PostgresServer.temporary()
         do {
             try await Migrator(schema: "auth", migrations: Auth.migrations + Operators.migrations).run(
@@ -69,24 +65,24 @@ final class AuthBench: Sendable {
         await postgres.stop()
     }
 
-    var directory: SessionDirectory {
+    package var directory: SessionDirectory {
         SessionDirectory(SessionTable(self.pool), keys: self.bus, clock: self.clock, logger: quiet)
     }
 
-    var identities: IdentityAccess {
+    package var identities: IdentityAccess {
         IdentityAccess(pool: self.pool, keys: self.bus, clock: self.clock, logger: quiet)
     }
 
-    var operators: Operators {
+    package var operators: Operators {
         Operators(pool: self.pool, identities: self.identities, bus: self.bus, clock: self.clock, logger: quiet)
     }
 
-    var bans: Bans {
+    package var bans: Bans {
         Bans(pool: self.pool, identities: self.identities, bus: self.bus, clock: self.clock, logger: quiet)
     }
 
     /// Makes the router's tables, which auth is shown a part of.
-    func addRouter() async throws {
+    package func addRouter() async throws {
         try await Command(
             "\(StackConfiguration.programsBesideThisOne)/whisper-router", ["migrate"],
             environment: ["POSTGRES_URL": self.postgres.url()]
@@ -95,7 +91,7 @@ final class AuthBench: Sendable {
 
     // MARK: Asking
 
-    func ask(
+    package func ask(
         _ body: ServiceRequest.Body, node: NodeID? = nil, connection: UInt64 = 1, session: Session? = nil,
         token: String = ""
     ) async -> Answer {
@@ -109,7 +105,7 @@ final class AuthBench: Sendable {
         return await self.listener.answer(to: number) { self.bus.append(request, to: Keyspace.auth) { _ in } }
     }
 
-    func send(
+    package func send(
         _ type: String, _ payload: String, node: NodeID? = nil, connection: UInt64 = 1, session: Session? = nil,
         token: String = ""
     ) async -> Answer {
@@ -119,7 +115,7 @@ final class AuthBench: Sendable {
     }
 
     /// Says something that is not answered, and returns when it is done.
-    func tell(_ body: ServiceRequest.Body) async throws {
+    package func tell(_ body: ServiceRequest.Body) async throws {
         let request = ServiceRequest(
             answer: AnswerAddress(node: self.near, question: 0), connection: ConnectionID(value: 1), session: nil,
             body: body)
@@ -128,7 +124,7 @@ final class AuthBench: Sendable {
     }
 
     /// Returns when every Job is acknowledged.
-    func untilAllIsDone() async throws {
+    package func untilAllIsDone() async throws {
         while try await self.bus.depth(of: [Keyspace.auth.name]) != [0] {
             try Task.checkCancellation()
             await Task.yield()
@@ -136,7 +132,7 @@ final class AuthBench: Sendable {
     }
 
     /// Repeats a question that INTERNAL_ERROR may be the answer to while a server comes back.
-    func untilAnswered<T>(_ ask: () async throws -> T) async throws -> T {
+    package func untilAnswered<T>(_ ask: () async throws -> T) async throws -> T {
         while true {
             do {
                 return try await ask()
@@ -146,21 +142,9 @@ final class AuthBench: Sendable {
         }
     }
 
-    /// One more instance, without its sweep.
-    func consumer(on bus: (any JobBus & NoticeBus)? = nil, claimIdle: Duration) -> RequestConsumer {
-        let handler = RequestHandler(
-            registration: Registration(
-                pool: self.pool, directory: self.directory, operators: self.operators, bus: self.bus, clock: self.clock,
-                logger: quiet),
-            sessions: SessionService(pool: self.pool, directory: self.directory, clock: self.clock),
-            operators: self.operators, directory: self.directory, logger: quiet)
-        return RequestConsumer(
-            bus: bus ?? self.bus, handler: handler, instance: 9, claimIdle: claimIdle, logger: quiet)
-    }
+    package static let privileged = #"{"protocolVersion":1,"cryptoVersion":1}"#
 
-    static let privileged = #"{"protocolVersion":1,"cryptoVersion":1}"#
-
-    func challenge(
+    package func challenge(
         _ identity: TestIdentity, as id: WhisperID? = nil, node: NodeID? = nil, connection: UInt64 = 1
     ) async throws -> (id: String, bytes: [UInt8]) {
         let reply = try await self.send("register_begin", identity.begin(as: id), node: node, connection: connection)
@@ -168,13 +152,13 @@ final class AuthBench: Sendable {
         return (reply["challengeId"] as! String, Base64.decode(reply["challenge"] as! String)!)
     }
 
-    struct Login: Sendable {
-        var session: Session
-        var token: String
+    package struct Login: Sendable {
+        package var session: Session
+        package var token: String
     }
 
     /// Begins and proves.
-    func login(
+    package func login(
         _ identity: TestIdentity, as id: WhisperID? = nil, node: NodeID? = nil, connection: UInt64 = 1,
         more: String = ""
     ) async throws -> Login {
@@ -183,39 +167,39 @@ final class AuthBench: Sendable {
         return try await self.send("register_proof", proof, node: node, connection: connection).login()
     }
 
-    func session(_ tokenHash: Bytes32) async throws -> Session? {
+    package func session(_ tokenHash: Bytes32) async throws -> Session? {
         let answer = await self.ask(.session(tokenHash: tokenHash))
         guard case .session(let session) = answer else { throw Unexpected(answer) }
         return session
     }
 
-    func isCached(_ tokenHash: Bytes32) async throws -> Bool {
+    package func isCached(_ tokenHash: Bytes32) async throws -> Bool {
         try await self.bus.get(Keyspace.session(tokenHash)) != nil
     }
 
     @discardableResult
-    func sql(_ sql: String) async throws -> String { try await self.postgres.run(sql) }
+    package func sql(_ sql: String) async throws -> String { try await self.postgres.run(sql) }
 }
 
-let quiet = Logger(label: "auth-tests", factory: { _ in SwiftLogNoOpLogHandler() })
+package let quiet = Logger(label: "auth-tests", factory: { _ in SwiftLogNoOpLogHandler() })
 
 /// An answer of another kind than the test is about.
-struct Unexpected: Error, CustomStringConvertible {
-    let answer: Answer
-    init(_ answer: Answer) { self.answer = answer }
-    var description: String { "\(self.answer)" }
+package struct Unexpected: Error, CustomStringConvertible {
+    package let answer: Answer
+    package init(_ answer: Answer) { self.answer = answer }
+    package var description: String { "\(self.answer)" }
 }
 
 extension Answer {
-    var refusal: ErrorCode? {
+    package var refusal: ErrorCode? {
         if case .refused(let refusal) = self { refusal.code } else { nil }
     }
 
-    var isStale: Bool {
+    package var isStale: Bool {
         if case .stale = self { true } else { false }
     }
 
-    func reply(_ type: String) throws -> [String: Any] {
+    package func reply(_ type: String) throws -> [String: Any] {
         let (name, payload) =
             switch self {
             case .reply(let name, let payload), .loggedIn(_, let name, let payload), .refreshed(_, let name, let payload),
@@ -227,12 +211,12 @@ extension Answer {
         return try JSONSerialization.jsonObject(with: Data(payload)) as! [String: Any]
     }
 
-    func login() throws -> AuthBench.Login {
+    package func login() throws -> AuthBench.Login {
         guard case .loggedIn(let session, _, _) = self else { throw Unexpected(self) }
         return AuthBench.Login(session: session, token: try self.reply("register_ack")["sessionToken"] as! String)
     }
 
-    func refreshed() throws -> AuthBench.Login {
+    package func refreshed() throws -> AuthBench.Login {
         guard case .refreshed(let session, _, _) = self else { throw Unexpected(self) }
         return AuthBench.Login(session: session, token: try self.reply("session_refresh_ack")["sessionToken"] as! String)
     }

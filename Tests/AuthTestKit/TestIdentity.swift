@@ -1,17 +1,17 @@
 import CSodium
-import Contract
+package import Contract
 import ServerCrypto
 
 /// Somebody with keys, and the device that they use.
-struct TestIdentity {
-    let signPublicKey: Bytes32
-    let encPublicKey: Bytes32
-    var device: UUIDText = .random()
-    var platform = Platform.ios
+package struct TestIdentity {
+    package let signPublicKey: Bytes32
+    package let encPublicKey: Bytes32
+    package var device: UUIDText = .random()
+    package var platform = Platform.ios
     private let signSecretKey: [UInt8]
 
     /// The same keys for the same seeds.
-    init(_ seed: UInt8, encSeed: UInt8? = nil) {
+    package init(_ seed: UInt8, encSeed: UInt8? = nil) {
         precondition(sodium_init() >= 0)
         var (publicKey, secretKey) = ([UInt8](repeating: 0, count: 32), [UInt8](repeating: 0, count: 64))
         crypto_sign_ed25519_seed_keypair(&publicKey, &secretKey, [UInt8](repeating: seed, count: 32))
@@ -22,31 +22,31 @@ struct TestIdentity {
     }
 
     /// The same person with a new phone.
-    func withNewDevice() -> TestIdentity {
+    package func withNewDevice() -> TestIdentity {
         var other = self
         other.device = .random()
         return other
     }
 
-    func id(counter: UInt8 = 0) -> WhisperID {
+    package func id(counter: UInt8 = 0) -> WhisperID {
         WhisperID.derived(
             signPublicKey: self.signPublicKey.bytes, encPublicKey: self.encPublicKey.bytes, counter: counter
         ) { SHA256.hash($0).bytes }
     }
 
-    func sign(_ message: [UInt8]) -> [UInt8] {
+    package func sign(_ message: [UInt8]) -> [UInt8] {
         var signature = [UInt8](repeating: 0, count: 64)
         crypto_sign_ed25519_detached(&signature, nil, message, UInt64(message.count), self.signSecretKey)
         return signature
     }
 
-    func begin(as id: WhisperID? = nil) -> String {
+    package func begin(as id: WhisperID? = nil) -> String {
         let whisperID = id.map { #","whisperId":"\#($0)""# } ?? ""
         return #"{"protocolVersion":1,"cryptoVersion":1,"deviceId":"\#(self.device)","platform":"\#(self.platform.rawValue)"\#(whisperID)}"#
     }
 
     /// - Parameter more: further fields, each with a comma before it.
-    func proof(
+    package func proof(
         _ challengeID: String, signing challenge: [UInt8], as id: WhisperID? = nil, more: String = ""
     ) -> String {
         let whisperID = id.map { #","whisperId":"\#($0)""# } ?? ""
@@ -54,8 +54,8 @@ struct TestIdentity {
     }
 }
 
-func base64(_ bytes: [UInt8]) -> String { String(decoding: Base64.encode(bytes), as: UTF8.self) }
+package func base64(_ bytes: [UInt8]) -> String { String(decoding: Base64.encode(bytes), as: UTF8.self) }
 
-func frame<T>(_ definition: FrameDefinition, _ json: String, _ make: (Payload) throws -> T) throws -> T {
+package func frame<T>(_ definition: FrameDefinition, _ json: String, _ make: (Payload) throws -> T) throws -> T {
     try make(FrameDecoder.payload(bare: Array(json.utf8), schema: definition.schema))
 }

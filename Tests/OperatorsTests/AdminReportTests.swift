@@ -1,4 +1,4 @@
-import AuthCore
+import AuthTestKit
 import Contract
 import Foundation
 import HTTPAccess
