@@ -1,12 +1,12 @@
 package import Contract
 package import HTTPAccess
 
-/// Which part of a list is asked for: the newest entries, or those before a cursor.
+/// One page of a list: the newest entries, or those before a cursor.
 package struct AdminPage: Sendable {
     package var cursor: Cursor?
     package var limit: Int
 
-    /// One more than is shown: whether there is more shows in it.
+    /// One entry more than is shown: its presence tells that there is another page.
     var lookup: Int { self.limit + 1 }
 
     package init(cursor: Cursor? = nil, limit: Int) {
@@ -15,7 +15,7 @@ package struct AdminPage: Sendable {
     }
 
     /// - Parameters:
-    ///   - cursor: as it was given out; nil for the newest.
+    ///   - cursor: that of the page before; nil for the newest entries.
     ///   - limit: nil for `limitDefault`.
     package init(
         cursor: (some StringProtocol)?, limit: (some StringProtocol)?, limitMax: Int, limitDefault: Int
@@ -31,8 +31,8 @@ package struct AdminPage: Sendable {
         }
     }
 
-    /// Where the next part begins.
-    /// - Parameter entries: what `lookup` brought.
+    /// The cursor of the next page; nil if there is none.
+    /// - Parameter entries: up to `lookup` of them.
     package func next<Entry>(after entries: [Entry], _ number: (Entry) -> Int64) -> Cursor? {
         guard entries.count > self.limit, let last = entries.prefix(self.limit).last else { return nil }
         return Cursor(after: number(last))

@@ -12,26 +12,25 @@ package struct AdminRoutes: Sendable {
         self.tokens = tokens
     }
 
-    /// What is asked.
-    private struct Question {
-        let request: Request
+    private struct AdminRequest {
+        let http: Request
         let parameters: Parameters
 
         /// - Parameters:
-        ///   - max: the most entries that may be asked for.
-        ///   - usual: how many are meant without a word.
+        ///   - max: of entries that may be asked for.
+        ///   - usual: entries if the request names no number.
         func page(max: Int, default usual: Int) throws(HTTPRefusal) -> AdminPage {
-            let parameters = self.request.uri.queryParameters
+            let parameters = self.http.uri.queryParameters
             return try AdminPage(
                 cursor: parameters["cursor"], limit: parameters["limit"], limitMax: max, limitDefault: usual)
         }
 
         func body(_ schema: ObjectSchema) async throws(HTTPRefusal) -> Payload {
-            try await JSONBody.payload(of: self.request, schema, bytesMax: OperatorsLimits.adminBodyBytesMax)
+            try await JSONBody.payload(of: self.http, schema, bytesMax: OperatorsLimits.adminBodyBytesMax)
         }
     }
 
-    private typealias Handler = @Sendable (Question, inout AdminGate.Call) async throws(HTTPRefusal) -> [UInt8]
+    private typealias Handler = @Sendable (AdminRequest, inout AdminGate.Call) async throws(HTTPRefusal) -> [UInt8]
 
     package func add(to router: Router<some RequestContext>) {
         let viewer: [(RouterPath, String, Handler)] = [
@@ -41,82 +40,82 @@ package struct AdminRoutes: Sendable {
             ("admin/push/dead-letters", "listDeadLetters", self.listDeadLetters),
         ]
         for (path, name, handler) in viewer {
-            router.get(path) { try await self.serve(name, .viewer, Question(request: $0, parameters: $1.parameters), handler) }
+            router.get(path) { try await self.serve(name, .viewer, AdminRequest(http: $0, parameters: $1.parameters), handler) }
         }
         let changes: [(RouterPath, String, Handler)] = [
             ("admin/reports/{id}/review", "reviewReport", self.review), ("admin/ban", "ban", self.ban),
             ("admin/unban", "unban", self.unban),
         ]
         for (path, name, handler) in changes {
-            router.post(path) { try await self.serve(name, .operator, Question(request: $0, parameters: $1.parameters), handler) }
+            router.post(path) { try await self.serve(name, .operator, AdminRequest(http: $0, parameters: $1.parameters), handler) }
         }
     }
 
     private func serve(
-        _ name: String, _ least: AdminRole, _ question: Question, _ handler: Handler
+        _ name: String, _ least: AdminRole, _ request: AdminRequest, _ handler: Handler
     ) async throws(HTTPRefusal) -> Response {
-        let role = self.tokens.role(of: question.request)
+        let role = self.tokens.role(of: request.http)
         let body = try await self.service.gate.serve(name, least, as: role) { call async throws(HTTPRefusal) in
-            try await handler(question, &call)
+            try await handler(request, &call)
         }
         return .answer(body)
     }
 
     // MARK: Reading
 
-    private func readStatistics(_ question: Question, _ call: inout AdminGate.Call) async throws(HTTPRefusal) -> [UInt8] {
+    private func readStatistics(_ request: AdminRequest, _ call: inout AdminGate.Call) async throws(HTTPRefusal) -> [UInt8] {
         let figures = try await self.service.figures()
         return AdminAnswers.statistics(figures.statistics, online: figures.online)
     }
 
-    private func listReports(_ question: Question, _ call: inout AdminGate.Call) async throws(HTTPRefusal) -> [UInt8] {
-        let page = try question.page(max: 100, default: 50)
+    private func listReports(_ request: AdminRequest, _ call: inout AdminGate.Call) async throws(HTTPRefusal) -> [UInt8] {
+        let page = try request.page(max: 100, default: 50)
         var status: AdminOperations.ReportStatus?
-        if let text = question.request.uri.queryParameters["status"] {
+        if let text = request.http.uri.queryParameters["status"] {
             guard let known = AdminOperations.ReportStatus(rawValue: String(text)) else { throw .badParameter("status") }
             status = known
         }
         return AdminAnswers.reports(try await self.service.reports(status, page), page)
     }
 
-    private func listBans(_ question: Question, _ call: inout AdminGate.Call) async throws(HTTPRefusal) -> [UInt8] {
-        let page = try question.page(max: 1_000, default: 1_000)
+    private func listBans(_ request: AdminRequest, _ call: inout AdminGate.Call) async throws(HTTPRefusal) -> [UInt8] {
+        let page = try request.page(max: 1_000, default: 1_000)
         return AdminAnswers.bans(try await self.service.bans(page), page)
     }
 
-    private func listAudit(_ question: Question, _ call: inout AdminGate.Call) async throws(HTTPRefusal) -> [UInt8] {
-        let page = try question.page(max: 100, default: 50)
-        let target = question.request.uri.queryParameters["target"].map { String($0) }
+    private func listAudit(_ request: AdminRequest, _ call: inout AdminGate.Call) async throws(HTTPRefusal) -> [UInt8] {
+        let page = try request.page(max: 100, default: 50)
+        let target = request.http.uri.queryParameters["target"].map { String($0) }
         return AdminAnswers.events(try await self.service.events(about: target, page), page)
     }
 
-    private func readMessage(_ question: Question, _ call: inout AdminGate.Call) async throws(HTTPRefusal) -> [UInt8] {
-        guard let id = question.parameters.get("messageId").flatMap({ UUIDText($0) }) else { throw .badParameter("messageId") }
+    private func readMessage(_ request: AdminRequest, _ call: inout AdminGate.Call) async throws(HTTPRefusal) -> [UInt8] {
+        guard let id = request.parameters.get("messageId").flatMap({ UUIDText($0) }) else { throw .badParameter("messageId") }
         let found = try await self.service.deliveries(of: id, &call)
         return AdminAnswers.message(id, found.deliveries, found.wakes)
     }
 
-    private func listDeadLetters(_ question: Question, _ call: inout AdminGate.Call) async throws(HTTPRefusal) -> [UInt8] {
-        let page = try question.page(max: 100, default: 50)
+    private func listDeadLetters(_ request: AdminRequest, _ call: inout AdminGate.Call) async throws(HTTPRefusal) -> [UInt8] {
+        let page = try request.page(max: 100, default: 50)
         return AdminAnswers.deadLetters(try await self.service.deadLetters(page), page)
     }
 
     // MARK: Changing
 
-    private func ban(_ question: Question, _ call: inout AdminGate.Call) async throws(HTTPRefusal) -> [UInt8] {
-        try await self.service.ban(try await question.body(AdminOperations.ban), &call)
+    private func ban(_ request: AdminRequest, _ call: inout AdminGate.Call) async throws(HTTPRefusal) -> [UInt8] {
+        try await self.service.ban(try await request.body(AdminOperations.ban), &call)
         return AdminAnswers.success
     }
 
-    private func unban(_ question: Question, _ call: inout AdminGate.Call) async throws(HTTPRefusal) -> [UInt8] {
-        try await self.service.unban(try await question.body(AdminOperations.unban), &call)
+    private func unban(_ request: AdminRequest, _ call: inout AdminGate.Call) async throws(HTTPRefusal) -> [UInt8] {
+        try await self.service.unban(try await request.body(AdminOperations.unban), &call)
         return AdminAnswers.success
     }
 
-    private func review(_ question: Question, _ call: inout AdminGate.Call) async throws(HTTPRefusal) -> [UInt8] {
-        guard let id = question.parameters.get("id").flatMap({ UUIDText($0) }) else { throw .badParameter("id") }
+    private func review(_ request: AdminRequest, _ call: inout AdminGate.Call) async throws(HTTPRefusal) -> [UInt8] {
+        guard let id = request.parameters.get("id").flatMap({ UUIDText($0) }) else { throw .badParameter("id") }
         call.event.target = "\(UUIDText(high: id.high, low: id.low))"
-        try await self.service.review(id, try await question.body(AdminOperations.review), &call)
+        try await self.service.review(id, try await request.body(AdminOperations.review), &call)
         return AdminAnswers.success
     }
 }

@@ -98,7 +98,6 @@ package struct Bans: Sendable {
     private struct Ban: Sendable {
         var identity: WhisperID
         var epoch: Epoch
-        /// Of the sessions there are.
         var tokenHashes: [Bytes32]
     }
 
@@ -128,7 +127,7 @@ package struct Bans: Sendable {
             ClusterNotice.sessionsEnded(identity, before: Epoch(value: last.value + 1), why: .banned), to: Keyspace.nodes)
     }
 
-    // MARK: Time
+    // MARK: Sweeping
 
     /// Sweeps until its task is cancelled.
     package func run() async {

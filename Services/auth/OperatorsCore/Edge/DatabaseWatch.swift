@@ -9,7 +9,7 @@ struct DatabaseWatch: Sendable {
     private let metrics: OperatorMetrics
     private let logger: Logger
 
-    /// - Parameter bytesMax: the room that it has.
+    /// - Parameter bytesMax: room for the database, in bytes.
     init(_ pool: PostgresPool, bytesMax: Int64, metrics: OperatorMetrics = OperatorMetrics(), logger: Logger) {
         self.pool = pool
         self.metrics = metrics

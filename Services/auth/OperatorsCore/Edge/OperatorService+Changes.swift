@@ -42,7 +42,7 @@ extension OperatorService {
     ) async throws(HTTPRefusal) {
         let place = body.schema.index(of: "note")!
         let note = body.has(place) ? body.text(place) : nil
-        // The schema knows no other words.
+        // The schema has refused every other word.
         let decision = AdminOperations.Decision(rawValue: body.text(body.schema.index(of: "decision")!))!
         call.event.target = "\(UUIDText(high: report.high, low: report.low))"
         call.event.note = [decision.rawValue, note].compactMap { $0 }.joined(separator: ": ")

@@ -3,13 +3,13 @@ package import Contract
 import HTTPAccess
 import Store
 
-// What viewers may ask. Lists come with one entry more than the page holds, if there is one.
+// What viewers may ask. Lists have `AdminPage.lookup` entries, one more than a page shows.
 extension OperatorService {
     /// The cluster in numbers.
     package struct Figures: Equatable, Sendable {
         package var statistics: ClusterViews.Statistics
         package var online: Int64
-        /// Room that the database has, in bytes.
+        /// Room for the database, in bytes.
         package var databaseBytesMax: Int64
     }
 
@@ -21,8 +21,9 @@ extension OperatorService {
             databaseBytesMax: self.databaseBytesMax)
     }
 
-    /// How many have a connection: those of the identities with a session whose presence key is there. Exact up to
-    /// `OperatorsLimits.onlineSampleMax` of them; beyond, projected from that many.
+    /// How many identities have a connection: those with a session and a presence key.
+    ///
+    /// Exact up to `OperatorsLimits.onlineSampleMax` identities. Beyond, projected from that many.
     private func online(of sessions: Int64, at now: StoreTime) async throws(HTTPRefusal) -> Int64 {
         let sample = try await self.stored { () async throws(StoreError) in
             try await self.views.sample(limit: OperatorsLimits.onlineSampleMax, at: now)

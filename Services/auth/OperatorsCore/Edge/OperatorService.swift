@@ -7,7 +7,7 @@ import Telemetry
 
 /// What operators ask and do (contract §10), whether by `/admin` or at the console.
 ///
-/// Both doors serve it through `gate`, which counts and records: role, operation, target, time, result.
+/// Both serve it through `gate`, which counts the call and records role, operation, target, time and result.
 package struct OperatorService: Sendable {
     let gate: AdminGate
     let views: ClusterViews

@@ -6,10 +6,9 @@ package enum Evidence {
     /// How far the evidence of a report is proven, as operators are told.
     package enum Verification: Equatable, Sendable {
         case none
-        /// The target has signed it. Whether it was ever sent is not known: the router's ledger forgets, and a client can sign
-        /// what it never sends.
+        /// The target has signed it. Whether it was sent is unknown: the ledger forgets, and a client may sign without sending.
         case signed
-        /// The target has signed it, and the router has accepted it from the target for the reporter. It may be removed by now.
+        /// The target has signed it, and the router has accepted it from the target for the reporter.
         case verified
 
         package init(isThere: Bool, isVerified: Bool) {
@@ -28,7 +27,7 @@ package enum Evidence {
         return Signatures.isValid(message.signature, over: digest.finish(), by: key)
     }
 
-    /// The id of the report that answers a question: the same when the question is taken again.
+    /// The id of a report. It follows from the Job's address, so that a Job taken twice makes one report.
     package static func reportID(for question: AnswerAddress) -> UUIDText {
         var bytes = Array("report\n".utf8)
         for number in [question.node.value, question.question] {
@@ -36,7 +35,7 @@ package enum Evidence {
         }
         let digest = SHA256.hash(bytes).bytes
         func word(_ start: Int) -> UInt64 { digest[start..<start + 8].reduce(0) { $0 << 8 | UInt64($1) } }
-        // The bits that say: version 8, made by the application's own rule (RFC 9562, 5.8).
+        // Version 8: made by a rule of the application (RFC 9562, 5.8).
         return UUIDText(
             high: word(0) & 0xFFFF_FFFF_FFFF_0FFF | 0x8000, low: word(8) & 0x3FFF_FFFF_FFFF_FFFF | 0x8000_0000_0000_0000)
     }

@@ -1,12 +1,13 @@
 package import Contract
 
-/// A piece of a page. What stands in the source is markup; every interpolated value is text, and escaped:
+/// A piece of a page. Literals are markup; every interpolated value is text, and is escaped:
 /// ```swift
 /// let row: HTML = "<td title=\"\(report.id)\">\(report.note)</td>"
 /// ```
-/// No value can become markup: literals are `StaticString`s, which cannot be made from values. Values stand in an element's
-/// text or between the double quotes of an attribute, where the five characters below are all that has a meaning
-/// (HTML Standard, 13.1.2.3 and 13.1.4); never in a script, a style, or as a whole URL.
+/// No value can become markup: literals are `StaticString`s, which cannot be made from values.
+///
+/// Values belong in an element's text or between the double quotes of an attribute. There, the five characters below are
+/// all that has a meaning (HTML Standard, 13.1.2.3 and 13.1.4). They never belong in a script, a style, or a whole URL.
 package struct HTML: Sendable, ExpressibleByStringInterpolation {
     package private(set) var text: String
 
@@ -22,7 +23,7 @@ package struct HTML: Sendable, ExpressibleByStringInterpolation {
 
         package mutating func appendLiteral(_ markup: StaticString) { self.text += markup.description }
 
-        // The types that pages say. Not everything that describes itself: an array of pieces would, too.
+        // Only the types that pages need. CustomStringConvertible in general would take in arrays of pieces.
 
         package mutating func appendInterpolation(_ text: some StringProtocol) { self.append(text) }
         package mutating func appendInterpolation(_ number: some BinaryInteger) { self.append(String(number)) }
@@ -42,7 +43,7 @@ package struct HTML: Sendable, ExpressibleByStringInterpolation {
             }
         }
 
-        // What is a page's already.
+        // Markup, which is not escaped again.
 
         package mutating func appendInterpolation(_ piece: HTML) { self.text += piece.text }
         package mutating func appendInterpolation(_ piece: HTML?) { self.text += piece?.text ?? "" }

@@ -4,7 +4,8 @@
 package struct URLEncodedForm: Equatable, Sendable {
     private var fields: [String: String] = [:]
 
-    /// - Returns: nil if it is not UTF-8. A `%` that begins no byte stands for itself. Of fields with one name the first counts.
+    /// Reads fields. A `%` that begins no byte stands for itself; of fields with one name the first counts.
+    /// - Returns: nil if the bytes are not UTF-8.
     package init?(_ bytes: some Collection<UInt8>) {
         for pair in bytes.split(separator: UInt8(ascii: "&")) {
             let parts = pair.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
@@ -15,7 +16,7 @@ package struct URLEncodedForm: Equatable, Sendable {
 
     package subscript(_ name: String) -> String? { self.fields[name] }
 
-    /// The field without blanks around it; nil if nothing is left: an empty field of a form was not filled in.
+    /// The field without blanks around it; nil if nothing is left. Browsers send fields that nobody filled in as empty.
     package func filled(_ name: String) -> String? {
         guard let value = self.fields[name] else { return nil }
         let blanks: Set<UInt8> = [0x20, 0x09, 0x0A, 0x0D]
@@ -55,7 +56,7 @@ package struct URLEncodedForm: Equatable, Sendable {
         }
     }
 
-    /// An address of this origin with fields behind it; those without a value are left out.
+    /// An address of this origin with a query. Fields without a value are left out.
     package static func address(_ path: StaticString, _ fields: [(name: StaticString, value: String?)]) -> String {
         let pairs = fields.compactMap { field in field.value.map { "\(field.name)=\(Self.encoded($0))" } }
         return pairs.isEmpty ? path.description : "\(path)?" + pairs.joined(separator: "&")

@@ -30,8 +30,9 @@ package enum Wording {
 
     private static func two(_ value: Int64) -> String { value < 10 ? "0\(value)" : "\(value)" }
 
-    /// The Gregorian date of a day counted from 1970-01-01. Years are counted from March, so that the odd day is the last, in
-    /// cycles of 400 years, which have 146,097 days.
+    /// The Gregorian date of a day counted from 1970-01-01.
+    ///
+    /// Years begin in March, so that the leap day is their last. A cycle of 400 years has 146,097 days.
     private static func date(_ day: Int64) -> (year: Int64, month: Int64, day: Int64) {
         let marchDay = (day + 719_468).floored(by: 146_097)
         let inCycle = marchDay.remainder
@@ -64,7 +65,7 @@ package enum Wording {
         }
     }
 
-    /// What lies between two steps: `+0.9 s`, `+5 min`.
+    /// The time between two steps: `+0.9 s`, `+5 min`.
     package static func step(from start: Timestamp, to end: Timestamp) -> String {
         let milliseconds = max(0, end.milliseconds - start.milliseconds)
         if milliseconds < 10_000 { return "+\(milliseconds / 1_000).\(milliseconds / 100 % 10) s" }

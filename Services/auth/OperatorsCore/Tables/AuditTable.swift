@@ -3,13 +3,13 @@ package import HTTPAccess
 package import Store
 
 extension AuditEvent {
-    // What bans do.
+    // Actions of the service itself, because of a ban.
     package static let sessionsEnded = "sessionsEnded"
     package static let loginRefused = "loginRefused"
     package static let banExpired = "banExpired"
 }
 
-/// The only code that reads or writes `auth.audit_events`. Nothing in it is ever changed.
+/// The only code of this service that reads or writes `auth.audit_events`. The role may add rows, and change none.
 package struct AuditTable: Sendable {
     private let pool: PostgresPool
 
@@ -54,7 +54,7 @@ package struct AuditTable: Sendable {
     /// Which events are asked for.
     package enum Kind: Sendable {
         case all
-        /// Not those of operations that only look: their names begin with get or list.
+        /// All but reading operations, whose names begin with get or list.
         case changes
     }
 
@@ -63,7 +63,7 @@ package struct AuditTable: Sendable {
     package func list(
         _ kind: Kind = .all, target: String?, before cursor: Cursor?, limit: Int
     ) async throws(StoreError) -> [Entry] {
-        // Two statements, because an index serves changes only where its own words stand.
+        // Two statements: Postgres uses a partial index only if its condition stands in the text.
         let sql: SQL =
             switch kind {
             case .all:

@@ -1,8 +1,9 @@
 package import Contract
 package import Store
 
-/// What operators are told about the cluster: auth's own counts, and those of others, through views that the owners'
-/// migrations declare. A view that is not there yet counts nothing.
+/// The cluster in numbers, and where its messages are. Reads, and writes nothing.
+///
+/// Counts of this schema come from its tables. Other services declare views for it; a view that is missing counts nothing.
 package struct ClusterViews: Sendable {
     package struct Statistics: Equatable, Sendable {
         package var users: Int64 = 0
@@ -33,7 +34,7 @@ package struct ClusterViews: Sendable {
 
     package init(_ pool: PostgresPool) { self.pool = pool }
 
-    /// Costs one reading of each table's index: it is for people, not for a poll each second.
+    /// Scans an index of each table, so it is for people, not for a poll each second.
     package func statistics(at now: StoreTime) async throws(StoreError) -> Statistics {
         let rows = try await self.pool.query(
             """
@@ -64,7 +65,7 @@ package struct ClusterViews: Sendable {
         return statistics
     }
 
-    /// Where a message stands with each of its recipients.
+    /// The delivery of a message to each of its recipients.
     package func deliveries(of message: UUIDText) async throws(StoreError) -> [Delivery] {
         guard try await self.pool.canRead("router", "message_standing") else { return [] }
         let rows = try await self.pool.query(
@@ -94,8 +95,9 @@ package struct ClusterViews: Sendable {
         return deliveries
     }
 
-    /// Whether the router has accepted this very message: from this sender, for this recipient, in this group or in none. It
-    /// forgets after 14 days.
+    /// Whether the router has accepted this very message: same sender, same recipient, same group or none.
+    ///
+    /// The router's ledger forgets after 14 days.
     package func knows(_ message: SignedEnvelope) async throws(StoreError) -> Bool {
         guard try await self.pool.canRead("router", "message_standing") else { return false }
         let rows = try await self.pool.query(
@@ -109,7 +111,7 @@ package struct ClusterViews: Sendable {
         return try rows[0].decode(0)
     }
 
-    /// Identities with a session that lives, no more than `limit`. Ids are digests: any stretch of them is a fair sample.
+    /// Up to `limit` identities with a live session. Ids are digests, so the lowest ones are a fair sample.
     package func sample(limit: Int, at now: StoreTime) async throws(StoreError) -> [WhisperID] {
         let rows = try await self.pool.query(
             """
@@ -121,7 +123,7 @@ package struct ClusterViews: Sendable {
 }
 
 extension PostgresPool {
-    /// Whether another service has made the view, and lets this one read it: services start in any order.
+    /// Whether the view exists and may be read. Services start in any order, so its owner may not have made it yet.
     func canRead(_ schema: String, _ view: String) async throws(StoreError) -> Bool {
         let rows = try await self.query(
             """

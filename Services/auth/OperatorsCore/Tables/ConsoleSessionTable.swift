@@ -1,7 +1,7 @@
 package import Contract
 package import Store
 
-/// The only code that reads or writes `auth.console_sessions`. It knows digests alone: nobody can sign in with what it holds.
+/// The only code that reads or writes `auth.console_sessions`. The rows hold digests, with which nobody can sign in.
 package struct ConsoleSessionTable: Sendable {
     private let pool: PostgresPool
 

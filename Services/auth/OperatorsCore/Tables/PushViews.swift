@@ -1,7 +1,7 @@
 package import Contract
 package import Store
 
-/// What operators are told about wake-ups, through the views that push declares. Without them: nothing.
+/// Wake-ups, through the views that push declares. Views that are missing are read as empty.
 package struct PushViews: Sendable {
     /// A recipient's last wake-up.
     package struct LastWakeUp: Equatable, Sendable {

@@ -10,7 +10,7 @@ package struct ReportTable: Sendable {
         package var target: WhisperID
         package var reason: String
         package var note: String?
-        /// The evidence may be gone by now (`sweep`).
+        /// `verified` stays so when `sweep` has removed the evidence.
         package var evidence: Evidence.Verification
         package var status: String
         package var createdAt: Timestamp
@@ -21,12 +21,13 @@ package struct ReportTable: Sendable {
 
     package init(_ pool: PostgresPool) { self.pool = pool }
 
-    /// Adds a report, if its reporter has fewer open ones than `openMax`. Two at once of the same reporter wait for each other.
-    /// Doing it twice with the same id changes nothing.
+    /// Adds a report, if its reporter has fewer than `openMax` open ones. Doing it twice with one id changes nothing.
+    ///
+    /// A lock makes concurrent reports of one reporter wait for each other, so that the count holds.
     /// - Parameters:
-    ///   - evidence: with a signature that was checked.
-    ///   - isVerified: the ledger knows the message, too.
-    /// - Returns: whether it is there now.
+    ///   - evidence: its signature was checked.
+    ///   - isVerified: whether the router's ledger knows the message.
+    /// - Returns: whether the report is stored now.
     package func add(
         _ id: UUIDText, by reporter: WhisperID, _ report: Report, evidence: [UInt8]?, isVerified: Bool, openMax: Int,
         at now: StoreTime, in transaction: borrowing Transaction
@@ -45,9 +46,10 @@ package struct ReportTable: Sendable {
         return try rows[2][0].decode(0)
     }
 
-    /// Removes evidence and reports that were reviewed before then, up to a bound each; those that another sweep is at are left
-    /// to it. Open ones stay.
-    /// - Returns: how many of the more numerous kind.
+    /// Removes evidence and reports that were reviewed before then, up to `limit` of each. Open reports stay.
+    ///
+    /// Rows that another sweep has locked are skipped.
+    /// - Returns: the larger of the two counts.
     package func sweep(
         evidenceReviewedBefore evidenceEnd: StoreTime, reviewedBefore end: StoreTime, limit: Int
     ) async throws(StoreError) -> Int {
@@ -65,8 +67,8 @@ package struct ReportTable: Sendable {
         return max(changed[0].affected, changed[1].affected)
     }
 
-    /// The latest review counts.
-    /// - Returns: whom and what it is about; nil if there is no such report.
+    /// Stores a review, in place of an earlier one.
+    /// - Returns: the report's target and reason; nil if there is no such report.
     package func review(
         _ id: UUIDText, as status: AdminOperations.ReportStatus, note: String?, at now: StoreTime,
         in transaction: borrowing Transaction
@@ -101,7 +103,8 @@ package struct ReportTable: Sendable {
                 Entry(
                     number: number, id: UUIDText(high: id.high, low: id.low), reporter: try row.next(),
                     target: try row.next(), reason: try row.next(), note: try row.next(),
-                    evidence: Evidence.Verification(isThere: try row.next(), isVerified: try row.next()), status: try row.next(), createdAt: try row.next(), reviewedAt: try row.next()))
+                    evidence: Evidence.Verification(isThere: try row.next(), isVerified: try row.next()),
+                    status: try row.next(), createdAt: try row.next(), reviewedAt: try row.next()))
         }
         return entries
     }

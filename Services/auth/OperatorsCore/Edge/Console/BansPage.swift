@@ -3,20 +3,20 @@ import HTTPAccess
 
 extension ConsolePage {
     static func bans(
-        _ entries: ArraySlice<BanTable.Entry>, next: Cursor?, done: Done?, _ visit: ConsoleRoutes.Visit
+        _ entries: ArraySlice<BanTable.Entry>, next: Cursor?, done: CompletedChange?, _ visit: ConsoleRoutes.Visit
     ) -> ConsolePage {
         self.bans(entries, next: next, done: done, of: visit.session, at: visit.now)
     }
 
     package static func bans(
-        _ entries: ArraySlice<BanTable.Entry>, next: Cursor?, done: Done?, of session: ConsoleSession, at now: Timestamp
+        _ entries: ArraySlice<BanTable.Entry>, next: Cursor?, done: CompletedChange?, of session: ConsoleSession, at now: Timestamp
     ) -> ConsolePage {
         let mayAct = session.role >= .operator
         return ConsolePage(
             .bans, title: "Bans",
             body: """
                 \(self.heading("Bans", "Whoever is banned cannot log in, write or read. Their mail waits; lifting the ban gives it back."))
-                \(self.said(done))
+                \(self.confirmation(of: done))
                 \(mayAct ? self.newBan(of: session) : nil)
                 \(entries.isEmpty ? self.empty("Nobody is banned.") : self.list(entries, of: session, at: now))
                 \(self.older(next) { URLEncodedForm.address("/console/bans", [("cursor", $0)]) })

@@ -2,7 +2,7 @@ import Contract
 import HTTPAccess
 package import Hummingbird
 
-/// A page of the console, without what all of them have around it.
+/// A page of the console, without the frame that `document` puts around each.
 package struct ConsolePage: Sendable {
     package enum Section: CaseIterable, Sendable {
         case overview, reports, bans, messages, wakeUps, audit
@@ -12,7 +12,7 @@ package struct ConsolePage: Sendable {
     package var title: HTML
     package var body: HTML
     package var status = HTTPResponse.Status.ok
-    /// Loaded again after this time; nil for never.
+    /// Time after which the browser loads the page again; nil for never.
     package var refresh: Duration?
 
     package init(
@@ -83,7 +83,7 @@ extension ConsolePage.Section {
     }
 }
 
-// Pieces that several pages have.
+// Pieces of several pages.
 extension ConsolePage {
     static func formToken(of session: ConsoleSession) -> HTML {
         "<input type=\"hidden\" name=\"form\" value=\"\(session.formToken)\">"
@@ -93,21 +93,21 @@ extension ConsolePage {
         "<div class=\"heading\"><h1>\(title)</h1><p>\(about)</p></div>"
     }
 
-    /// A time as it is, and how far away.
+    /// A time, with its distance as the tooltip.
     static func time(_ time: Timestamp, at now: Timestamp) -> HTML {
         """
         <time datetime="\(Wording.machineTime(time))" title="\(Wording.distance(of: time, from: now))">\(Wording.time(time))</time>
         """
     }
 
-    /// How far away, and on a closer look the time.
+    /// The distance of a time, with the time as the tooltip.
     static func distance(of time: Timestamp, at now: Timestamp) -> HTML {
         """
         <time datetime="\(Wording.machineTime(time))" title="\(Wording.time(time)) UTC">\(Wording.distance(of: time, from: now))</time>
         """
     }
 
-    /// Something with a history in the record: an identity, a report, a message.
+    /// A link to the audit events of an identity, a report or a message.
     static func subject(_ id: String) -> HTML {
         "<a class=\"id\" href=\"\(URLEncodedForm.address("/console/audit", [("target", id), ("all", "1")]))\">\(id)</a>"
     }
@@ -123,7 +123,7 @@ extension ConsolePage {
 
     static func empty(_ text: HTML) -> HTML { "<p class=\"empty\">\(text)</p>" }
 
-    static func said(_ done: Done?) -> HTML? {
+    static func confirmation(of done: CompletedChange?) -> HTML? {
         guard let done else { return nil }
         let text: HTML =
             switch done {
@@ -135,7 +135,7 @@ extension ConsolePage {
         return "<p class=\"done\" role=\"status\">\(text)</p>"
     }
 
-    /// - Parameter address: of the page that begins at the cursor.
+    /// - Parameter address: makes the address of the page that begins at a cursor.
     static func older(_ next: Cursor?, _ address: (String) -> String) -> HTML? {
         next.map { "<p class=\"more\"><a id=\"older\" href=\"\(address($0.text))\">Older</a></p>" }
     }
@@ -152,15 +152,16 @@ extension Response {
         return response
     }
 
-    /// After a form (RFC 9110, 15.4.4).
+    /// The answer to a form that was taken (RFC 9110, 15.4.4).
     static func redirect(_ address: String) -> Response {
         var response = Response.console([], type: "text/plain", status: .seeOther)
         response.headers[.location] = address
         return response
     }
 
-    /// Anything of the console. A browser may load its own style and icon with it, post to where it came from, and nothing else; no page
-    /// may frame it; nothing of it is kept.
+    /// Any answer of the console, with the headers that bind browsers.
+    ///
+    /// A page may load its own style and icon, and post to its own origin. No site may frame it, no cache may keep it.
     static func console(_ bytes: [UInt8], type: String, status: HTTPResponse.Status = .ok) -> Response {
         var headers: HTTPFields = [
             .contentType: type, .cacheControl: "no-store", .xContentTypeOptions: "nosniff",

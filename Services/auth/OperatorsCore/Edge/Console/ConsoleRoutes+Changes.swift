@@ -1,7 +1,7 @@
 import Contract
 import HTTPAccess
 
-// What operators do: the fields of a form, as a body of the API, judged by the same schema.
+// Changes. The fields of a form become a body of the API, so that the same schema judges both.
 extension ConsoleRoutes {
     func review(_ visit: Visit, _ form: URLEncodedForm, _ call: inout AdminGate.Call) async throws(HTTPRefusal) -> String {
         guard let id = visit.parameters.get("id").flatMap({ UUIDText($0) }) else { throw .badParameter("id") }
@@ -11,7 +11,7 @@ extension ConsoleRoutes {
         let body = try JSONBody.payload(json.finished(), AdminOperations.review)
         let end = try Self.term(form)?.end(from: visit.now)
         try await self.service.review(id, body, banUntil: end, &call)
-        let done: Done =
+        let done: CompletedChange =
             switch form["decision"].flatMap({ AdminOperations.Decision(rawValue: $0) }) {
             case .dismiss: .dismissed
             case .warn: .warned
@@ -26,7 +26,7 @@ extension ConsoleRoutes {
         json.add("reason", form.filled("reason"))
         if let end = try Self.term(form)?.end(from: visit.now) { json.add("expiresAt", end) }
         try await self.service.ban(try JSONBody.payload(json.finished(), AdminOperations.ban), &call)
-        return URLEncodedForm.address("/console/bans", [("done", Done.banned.rawValue)])
+        return URLEncodedForm.address("/console/bans", [("done", CompletedChange.banned.rawValue)])
     }
 
     func unban(_ visit: Visit, _ form: URLEncodedForm, _ call: inout AdminGate.Call) async throws(HTTPRefusal) -> String {
@@ -34,7 +34,7 @@ extension ConsoleRoutes {
         json.add("whisperId", form.filled("whisperId"))
         json.add("reason", form.filled("reason"))
         try await self.service.unban(try JSONBody.payload(json.finished(), AdminOperations.unban), &call)
-        return URLEncodedForm.address("/console/bans", [("done", Done.lifted.rawValue)])
+        return URLEncodedForm.address("/console/bans", [("done", CompletedChange.lifted.rawValue)])
     }
 
     private static func term(_ form: URLEncodedForm) throws(HTTPRefusal) -> BanTerm? {

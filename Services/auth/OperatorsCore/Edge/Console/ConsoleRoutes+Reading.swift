@@ -2,7 +2,7 @@ package import Contract
 package import HTTPAccess
 import Store
 
-// What viewers see.
+// The pages that viewers see.
 extension ConsoleRoutes {
     func overview(_ visit: Visit) async throws(HTTPRefusal) -> ConsolePage {
         let few = AdminPage(limit: OperatorsLimits.consoleOverviewEntries)
@@ -20,7 +20,7 @@ extension ConsoleRoutes {
             try await self.service.reports(filter.status, page)
         }
         return .reports(
-            entries.prefix(page.limit), filter, next: page.next(after: entries, \.number), done: Done(visit.query), visit)
+            entries.prefix(page.limit), filter, next: page.next(after: entries, \.number), done: CompletedChange(visit.query), visit)
     }
 
     func bans(_ visit: Visit) async throws(HTTPRefusal) -> ConsolePage {
@@ -28,7 +28,7 @@ extension ConsoleRoutes {
         let entries = try await self.service.gate.serve("listBans", .viewer, as: visit.session.role) { call async throws(HTTPRefusal) in
             try await self.service.bans(page)
         }
-        return .bans(entries.prefix(page.limit), next: page.next(after: entries, \.number), done: Done(visit.query), visit)
+        return .bans(entries.prefix(page.limit), next: page.next(after: entries, \.number), done: CompletedChange(visit.query), visit)
     }
 
     func messages(_ visit: Visit) async throws(HTTPRefusal) -> ConsolePage {
@@ -64,7 +64,7 @@ extension ConsoleRoutes {
     }
 }
 
-/// Which reports are shown: the open ones, if nothing else is said.
+/// Which reports are shown: the open ones by default.
 package struct ReportFilter: Equatable, Sendable {
     package static let all = "all"
 
@@ -82,8 +82,8 @@ package struct ReportFilter: Equatable, Sendable {
     }
 }
 
-/// What the last form did, said at the top of the next page.
-package enum Done: String, Sendable {
+/// The change that the last form made, for a line at the top of the next page.
+package enum CompletedChange: String, Sendable {
     case dismissed, warned, banned, lifted
 
     init?(_ query: URLEncodedForm) {

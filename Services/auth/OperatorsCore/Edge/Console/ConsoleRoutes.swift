@@ -3,8 +3,10 @@ import HTTPAccess
 package import Hummingbird
 import Store
 
-/// The operators' pages under `/console`, on the ops listener: what `/admin` offers, for a browser. It asks the same service, so that
-/// the same is allowed, counted and recorded. No scripts, and nothing from elsewhere.
+/// The operators' pages under `/console`, on the ops listener: the operations of `/admin`, for a browser.
+///
+/// Both ask `OperatorService`, so the same is allowed, counted and recorded. Pages have no scripts, and load from this
+/// origin alone.
 package struct ConsoleRoutes: Sendable {
     let service: OperatorService
     let sessions: ConsoleSessions
@@ -22,10 +24,10 @@ package struct ConsoleRoutes: Sendable {
         /// By the database's clock.
         let now: Timestamp
 
-        /// What stands behind the `?`.
+        /// The query of the address.
         var query: URLEncodedForm { URLEncodedForm(Array((self.request.uri.query ?? "").utf8)) ?? URLEncodedForm([])! }
 
-        /// The part of a list that is asked for.
+        /// The page of a list that the query asks for.
         func page() throws(HTTPRefusal) -> AdminPage {
             try AdminPage(
                 cursor: self.query["cursor"], limit: nil as String?, limitMax: OperatorsLimits.consolePageEntries,
@@ -33,9 +35,9 @@ package struct ConsoleRoutes: Sendable {
         }
     }
 
-    private typealias Look = @Sendable (Visit) async throws(HTTPRefusal) -> ConsolePage
-    /// - Returns: the address of the page that shows what came of it.
-    private typealias Change = @Sendable (Visit, URLEncodedForm, inout AdminGate.Call) async throws(HTTPRefusal) -> String
+    private typealias PageHandler = @Sendable (Visit) async throws(HTTPRefusal) -> ConsolePage
+    /// - Returns: the address of the page that confirms the change.
+    private typealias ChangeHandler = @Sendable (Visit, URLEncodedForm, inout AdminGate.Call) async throws(HTTPRefusal) -> String
 
     package func add(to router: Router<some RequestContext>) {
         router.get("console/console.css") { _, _ in
@@ -45,14 +47,14 @@ package struct ConsoleRoutes: Sendable {
         router.get("console/login") { request, _ in await self.showLogin(request) }
         router.post("console/login") { request, _ in await self.logIn(request) }
         router.post("console/logout") { request, _ in await self.logOut(request) }
-        let looks: [(RouterPath, Look)] = [
+        let pages: [(RouterPath, PageHandler)] = [
             ("console", self.overview), ("console/reports", self.reports), ("console/bans", self.bans),
             ("console/messages", self.messages), ("console/wake-ups", self.wakeUps), ("console/audit", self.audit),
         ]
-        for (path, look) in looks {
-            router.get(path) { await self.look($0, $1.parameters, look) }
+        for (path, page) in pages {
+            router.get(path) { await self.show($0, $1.parameters, page) }
         }
-        let changes: [(RouterPath, String, Change)] = [
+        let changes: [(RouterPath, String, ChangeHandler)] = [
             ("console/reports/{id}/review", "reviewReport", self.review), ("console/ban", "ban", self.ban),
             ("console/unban", "unban", self.unban),
         ]
@@ -61,14 +63,14 @@ package struct ConsoleRoutes: Sendable {
         }
     }
 
-    private func look(_ request: Request, _ parameters: Parameters, _ look: Look) async -> Response {
+    private func show(_ request: Request, _ parameters: Parameters, _ page: PageHandler) async -> Response {
         await self.visit(request, parameters) { visit async throws(HTTPRefusal) in
-            .page(try await look(visit), of: visit.session)
+            .page(try await page(visit), of: visit.session)
         }
     }
 
-    /// What is posted, and then a redirect: loading the page again posts nothing twice.
-    private func change(_ name: String, _ request: Request, _ parameters: Parameters, _ change: Change) async -> Response {
+    /// Makes a change, and redirects. Loading the page again then posts nothing twice.
+    private func change(_ name: String, _ request: Request, _ parameters: Parameters, _ change: ChangeHandler) async -> Response {
         await self.visit(request, parameters) { visit async throws(HTTPRefusal) in
             let address = try await self.service.gate.serve(name, .operator, as: visit.session.role) { call async throws(HTTPRefusal) in
                 let form = try await Self.form(of: request, in: visit.session)
@@ -78,7 +80,7 @@ package struct ConsoleRoutes: Sendable {
         }
     }
 
-    /// Answers whoever is signed in; sends everybody else to do so.
+    /// Answers whoever is signed in, and sends everybody else to the login page.
     private func visit(
         _ request: Request, _ parameters: Parameters, _ body: (Visit) async throws(HTTPRefusal) -> Response
     ) async -> Response {
@@ -97,7 +99,7 @@ package struct ConsoleRoutes: Sendable {
         of request: Request
     ) async throws(HTTPRefusal) -> (session: ConsoleSession, now: Timestamp)? {
         guard let cookie = request.cookies[ConsoleCookie.name]?.value, !cookie.isEmpty else { return nil }
-        return try await self.service.stored { () async throws(StoreError) in 
+        return try await self.service.stored { () async throws(StoreError) in
             try await self.sessions.session(cookie, at: self.service.clock.store)
         }
     }
@@ -116,14 +118,15 @@ package struct ConsoleRoutes: Sendable {
         return URLEncodedForm(body.readableBytesView)
     }
 
-    /// Whether a browser that says where a request comes from says that it comes from here (Fetch Metadata). Of a login nothing
-    /// else can be asked, because there is no session yet whose token the form could hold.
+    /// Whether the request comes from a page of this origin, if the browser tells (Fetch Metadata).
+    ///
+    /// For a login this is the only check: without a session its form has no token.
     private static func isOwn(_ request: Request) -> Bool {
         guard let site = request.headers[.init("Sec-Fetch-Site")!] else { return true }
         return site == "same-origin"
     }
 
-    // MARK: Coming and going
+    // MARK: Signing in and out
 
     private func showLogin(_ request: Request) async -> Response {
         if (try? await self.session(of: request)) != nil { return .redirect("/console") }
@@ -135,7 +138,7 @@ package struct ConsoleRoutes: Sendable {
         do throws(HTTPRefusal) {
             let session = try await self.service.gate.serve("consoleLogin", .viewer, as: role) { call async throws(HTTPRefusal) in
                 guard Self.isOwn(request) else { throw .foreignForm }
-                // Roles are told by their tokens: this one has a role.
+                // `serve` has refused everybody without a role.
                 let session = try await self.service.stored { () async throws(StoreError) in
                     try await self.sessions.begin(as: role!, at: self.service.clock.store)
                 }

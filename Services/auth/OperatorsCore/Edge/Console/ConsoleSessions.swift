@@ -5,7 +5,7 @@ import Store
 
 /// Somebody who is signed in at the console.
 package struct ConsoleSession: Equatable, Sendable {
-    /// What the browser's cookie holds. Secret.
+    /// The value of the browser's cookie. Secret.
     package let id: [UInt8]
     package let role: AdminRole
     package let endsAt: Timestamp
@@ -16,22 +16,23 @@ package struct ConsoleSession: Equatable, Sendable {
         self.endsAt = endsAt
     }
 
-    /// Stands in every form of this session, and nowhere else: what is posted with it was posted from one of our pages.
+    /// A token that stands in the forms of this session, and nowhere else. It proves that a form came from such a page.
     package var formToken: String {
         String(decoding: Base64.encode(hmacSHA256(key: self.id, Array("form".utf8)).bytes), as: UTF8.self)
     }
 
-    /// - Parameter token: what came with a form.
+    /// - Parameter token: the one that a form brought.
     package func owns(formToken token: String?) -> Bool {
         guard let token else { return false }
         return constantTimeEqual(SHA256.hash(Array(token.utf8)), SHA256.hash(Array(self.formToken.utf8)))
     }
 }
 
-/// Who is signed in at the console. The sessions are in the database, so that one begun at any auth process holds at all of them,
-/// and one that was ended is over everywhere.
+/// Who is signed in at the console.
+///
+/// The sessions are in the database, so that they begin and end at all auth processes at once.
 package struct ConsoleSessions: Sendable {
-    /// Bytes of a session's id: beyond guessing, and a multiple of three, which base64 writes without padding.
+    /// Bytes of a session's id: too many to guess, and a multiple of three, which base64 writes without padding.
     private static let idBytes = 33
 
     private let table: ConsoleSessionTable
@@ -53,8 +54,8 @@ package struct ConsoleSessions: Sendable {
     }
 
     /// - Parameter cookie: the cookie's value.
-    /// - Returns: the session, and the time by the clock that it ends by; nil if no such session is under way, or its role has
-    ///   another token by now.
+    /// - Returns: the session, and the time by the clock that it ends by. Nil if there is no such session, or if its role
+    ///   has got another token.
     func session(
         _ cookie: String, at now: StoreTime
     ) async throws(StoreError) -> (session: ConsoleSession, now: Timestamp)? {

@@ -2,14 +2,14 @@ package import Contract
 package import HTTPAccess
 
 extension ConsolePage {
-    /// What came of looking a message up.
+    /// The result of looking up a message.
     package enum LookUp: Sendable {
         case nothing
         case refused(HTTPRefusal)
         case found(OperatorService.MessageDeliveries)
     }
 
-    /// - Parameter asked: the id as it was typed.
+    /// - Parameter asked: the id as the operator typed it.
     package static func message(asked: String, _ lookUp: LookUp, at now: Timestamp) -> ConsolePage {
         let (status, body): (HTTPRefusal?, HTML) =
             switch lookUp {

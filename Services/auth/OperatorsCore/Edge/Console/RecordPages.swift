@@ -1,6 +1,6 @@
 package import Contract
 
-// Lists that are only read.
+// Lists without forms that change something.
 extension ConsolePage {
     package static func wakeUps(
         _ letters: ArraySlice<PushViews.DeadLetter>, next: Cursor?, at now: Timestamp
@@ -28,8 +28,8 @@ extension ConsolePage {
     }
 
     /// - Parameters:
-    ///   - target: nil for whatever events are about.
-    ///   - isAll: also those of operations that only look.
+    ///   - target: the one that all entries are about; nil for any.
+    ///   - isAll: with the entries of reading operations.
     package static func audit(
         _ entries: ArraySlice<AuditTable.Entry>, target: String?, isAll: Bool, next: Cursor?, at now: Timestamp
     ) -> ConsolePage {

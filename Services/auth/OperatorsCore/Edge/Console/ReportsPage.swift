@@ -3,14 +3,14 @@ import HTTPAccess
 
 extension ConsolePage {
     static func reports(
-        _ entries: ArraySlice<ReportTable.Entry>, _ filter: ReportFilter, next: Cursor?, done: Done?,
+        _ entries: ArraySlice<ReportTable.Entry>, _ filter: ReportFilter, next: Cursor?, done: CompletedChange?,
         _ visit: ConsoleRoutes.Visit
     ) -> ConsolePage {
         self.reports(entries, filter, next: next, done: done, of: visit.session, at: visit.now)
     }
 
     package static func reports(
-        _ entries: ArraySlice<ReportTable.Entry>, _ filter: ReportFilter, next: Cursor?, done: Done?,
+        _ entries: ArraySlice<ReportTable.Entry>, _ filter: ReportFilter, next: Cursor?, done: CompletedChange?,
         of session: ConsoleSession, at now: Timestamp
     ) -> ConsolePage {
         let word = filter.status?.rawValue ?? ReportFilter.all
@@ -18,7 +18,7 @@ extension ConsolePage {
             .reports, title: "Reports",
             body: """
                 \(self.heading("Reports", "What people say about each other, newest first. The messages themselves stay sealed: evidence is a message whose signature was checked."))
-                \(self.said(done))
+                \(self.confirmation(of: done))
                 <nav class="tabs" aria-label="Which reports">\(self.tabs(filter))</nav>
                 \(entries.isEmpty ? self.empty("No reports here.") : "<div class=\"stack\">\(entries.map { self.report($0, of: session, at: now) })</div>" as HTML)
                 \(self.older(next) { URLEncodedForm.address("/console/reports", [("status", word), ("cursor", $0)]) })
@@ -54,7 +54,7 @@ extension ConsolePage {
     }
 
     private static func verdict(_ evidence: Evidence.Verification) -> HTML {
-        // Forged evidence is never stored.
+        // Evidence with a wrong signature is never stored, so there is no such case.
         switch evidence {
         case .none: "<span class=\"verdict\">No evidence</span>"
         case .signed:
