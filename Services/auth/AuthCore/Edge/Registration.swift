@@ -123,7 +123,7 @@ package struct Registration: Sendable {
                 do throws(StoreError) {
                     if let login = try await self.add(claim, proof, token: token, until: end, hasLooked: attempt > 1) { return login }
                 } catch {
-                    guard attempt < AuthLimits.attemptsMax else { throw error }
+                    guard attempt < StoreLimits.attemptsMax else { throw error }
                     switch error {
                     // Whoever was in the way is done: the keys have an identity now, or the token another owner.
                     case .unique, .conflict: break
