@@ -76,6 +76,15 @@ struct ConsoleCluster {
         }
         #expect(try await browser.text(of: "#reportsOpen") == "2")
         #expect(try await browser.text(of: "#databaseBytes").hasSuffix("iB"))
+        // As a router's sweep would write it.
+        try await stack.postgres.run(
+            """
+            INSERT INTO router.full_mailboxes
+            SELECT whisper_id, 9000, 52428800, 0.9, now() FROM auth.identities ORDER BY created_at LIMIT 1
+            """, database: "whisper")
+        try await browser.reload()
+        #expect(try await browser.text(of: "#fullestMailboxes").contains("90 % full"))
+        #expect(try await browser.text(of: "#fullestMailboxes").contains("50.0 MiB"))
         try await browser.click(".figure a[href='/console/reports']")
         let article = "article[data-report='\(try #require(report))']"
         let plain = "article[data-report='\(try #require(other))']"

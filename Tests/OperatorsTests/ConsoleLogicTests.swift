@@ -59,7 +59,7 @@ import Testing
             return [
                 .overview(
                     OperatorService.Figures(statistics: ClusterViews.Statistics(), online: 0, databaseBytesMax: 1_000_000), changes: [event], deadLetters: [letter],
-                    shown: 5, at: now),
+                    fullest: [ClusterViews.FullMailbox(recipient: id, messages: 1, bytes: 1, fill: 0.5)], shown: 5, at: now),
                 .reports([report], try ReportFilter("all"), next: next, done: .banned, of: session, at: now),
                 .bans([ban], next: next, done: .lifted, of: session, at: now),
                 .message(asked: word, .found(deliveries), at: now),

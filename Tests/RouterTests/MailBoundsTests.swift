@@ -101,7 +101,7 @@ import Testing
         try await MailBench.run { bench in
             let configuration = RouterConfiguration(bounds: Self.bounds)
             var first: [AcceptEnvelope] = []
-            try await bench.withRouter(configuration) { router, _ in
+            try await bench.withRouter(configuration) { router, pool in
                 first = (0..<6).map { _ in bench.envelope(from: 1, to: 2) }
                 let answers3 = try await bench.send(first)
                 #expect(summary(answers3) == [0, 1, 2, 3])
@@ -110,6 +110,10 @@ import Testing
                 let answers5 = try await bench.send([bench.envelope(from: 3, to: 2, bytes: 10_000)])
                 #expect(summary(answers5) == [0])
                 #expect(await router.loads.largest { _ in true } == MailTally(messages: 5, bytes: 10_040))
+                let fullest = await router.loads.fullest(3, least: 0.1) { _ in true }
+                #expect(fullest.map(\.mail) == [MailTally(messages: 5, bytes: 10_040)])
+                try await router.noteFullMailboxes(pool)
+                #expect(try await bench.sql("SELECT messages, bytes FROM router.fullest_mailboxes") == "5|10040")
             }
             try await bench.withRouter(configuration) { _, _ in
                 let answers6 = try await bench.send([bench.envelope(from: 1, to: 2)])

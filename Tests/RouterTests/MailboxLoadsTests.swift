@@ -11,6 +11,19 @@ import Testing
 
     private func tally(_ messages: Int, _ bytes: Int? = nil) -> MailTally { MailTally(messages: messages, bytes: bytes ?? messages) }
 
+    @Test func theFullestAreNamed() {
+        var loads = MailboxLoads(bounds)
+        func hold(_ number: Int, _ mail: MailTally) {
+            loads.counted(person(number), CountedMail(mailbox: mail, strangers: .zero, senders: [:]), [:], at: 0)
+        }
+        hold(1, tally(4))
+        hold(2, tally(3))
+        hold(3, tally(1, 20_000))
+        hold(4, tally(40))
+        #expect(loads.fullest(5, least: 0.1) { $0 != person(4) }.map(\.recipient) == [person(3), person(1)])
+        #expect(loads.fullest(1, least: 0.1) { _ in true } == [.init(recipient: person(4), mail: tally(40), fill: 1)])
+    }
+
     @Test func anEmptyMailboxIsNotCounted() {
         var loads = MailboxLoads(bounds)
         #expect(loads.unsure([person(1): tally(10)]) { _ in false }.isEmpty)

@@ -339,6 +339,7 @@ package struct RouterTables: Sendable {
     private static let silentStatements = [
         "SELECT n.member, n.number, n.group_id", "SELECT member, number, group_id, revision FROM router.group_news",
         "DELETE FROM router.group_news", "DELETE FROM router.group_events", "INSERT INTO router.peers",
-        "DELETE FROM router.peers", "SELECT g.position - 1, o.peer", "SELECT g.position - 1\nFROM unnest",
+        "DELETE FROM router.peers", "INSERT INTO router.full_mailboxes", "DELETE FROM router.full_mailboxes",
+        "SELECT g.position - 1, o.peer", "SELECT g.position - 1\nFROM unnest",
     ].map { StoreModel.reads($0) { _, _ in .nothing } }
 }

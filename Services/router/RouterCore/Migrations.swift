@@ -10,7 +10,7 @@ package let routerMigrator = Migrator(
         Migration(version: 4, name: "peers", sql: PackageResources._04_peers_sql),
         Migration(version: 5, name: "status times", sql: PackageResources._05_status_times_sql),
         Migration(version: 6, name: "waiting", sql: PackageResources._06_waiting_sql),
-        // There was never a 7.
+        // Numbers that are missing were never used.
         Migration(version: 8, name: "acknowledgements", sql: PackageResources._08_acknowledgements_sql),
         Migration(version: 9, name: "segments", sql: PackageResources._09_segments_sql),
         Migration(version: 10, name: "delivery times", sql: PackageResources._10_delivery_times_sql),
@@ -19,4 +19,5 @@ package let routerMigrator = Migrator(
         Migration(version: 13, name: "peers since", sql: PackageResources._13_peers_since_sql),
         Migration(version: 15, name: "group bounds", sql: PackageResources._15_group_bounds_sql),
         Migration(version: 18, name: "has peer", sql: PackageResources._18_has_peer_sql),
+        Migration(version: 19, name: "full mailboxes", sql: PackageResources._19_full_mailboxes_sql),
     ])

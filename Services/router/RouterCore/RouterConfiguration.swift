@@ -119,6 +119,9 @@ package enum RouterLimits {
     package static let loadSendersRememberedMax = 100_000
     /// Between two countings of a mailbox that seems to be full. So late it may be noticed that its owner has read some of it.
     package static let recountPause = Duration.seconds(10)
+    /// Mailboxes that a router names to operators with each sweep, and how much of its bound one holds at least.
+    package static let fullMailboxesNotedMax = 20
+    package static let fullMailboxLeast = 0.1
     /// How long it counts what was counted: who is whose peer changes.
     package static let countedFor = Duration.seconds(600)
     /// Messages of one partition that are counted for a gauge; more are estimated.

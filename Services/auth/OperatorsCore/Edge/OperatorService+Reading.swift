@@ -82,6 +82,10 @@ extension OperatorService {
         return MessageDeliveries(deliveries: deliveries, wakes: wakes)
     }
 
+    func fullestMailboxes(_ count: Int) async throws(HTTPRefusal) -> [ClusterViews.FullMailbox] {
+        try await self.stored { () async throws(StoreError) in try await self.views.fullestMailboxes(count) }
+    }
+
     func deadLetters(_ page: AdminPage) async throws(HTTPRefusal) -> [PushViews.DeadLetter] {
         try await self.stored { () async throws(StoreError) in
             try await self.push.deadLetters(before: page.cursor, limit: page.lookup)

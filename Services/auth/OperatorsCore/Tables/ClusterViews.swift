@@ -18,6 +18,22 @@ package struct ClusterViews: Sendable {
         package var attachmentBytes: Int64 = 0
     }
 
+    /// A mailbox that holds much of what it may.
+    package struct FullMailbox: Equatable, Sendable {
+        package var recipient: WhisperID
+        package var messages: Int64
+        package var bytes: Int64
+        /// Of the bound that is nearer: 1 is full.
+        package var fill: Double
+
+        package init(recipient: WhisperID, messages: Int64, bytes: Int64, fill: Double) {
+            self.recipient = recipient
+            self.messages = messages
+            self.bytes = bytes
+            self.fill = fill
+        }
+    }
+
     /// One recipient's share of a message.
     package struct Delivery: Equatable, Sendable {
         package var sender: WhisperID
@@ -63,6 +79,23 @@ package struct ClusterViews: Sendable {
             statistics.attachmentBytes = try row.next()
         }
         return statistics
+    }
+
+    /// The fullest first, as routers saw them in the last minutes.
+    package func fullestMailboxes(_ count: Int) async throws(StoreError) -> [FullMailbox] {
+        guard try await self.pool.canRead("router", "fullest_mailboxes") else { return [] }
+        let rows = try await self.pool.query(
+            """
+            SELECT recipient, messages, bytes, fill::float8 FROM router.fullest_mailboxes
+            ORDER BY fill DESC, recipient LIMIT \(Int64(count))
+            """)
+        var mailboxes: [FullMailbox] = []
+        for var row in rows {
+            mailboxes.append(
+                FullMailbox(
+                    recipient: try row.next(), messages: try row.next(), bytes: try row.next(), fill: try row.next()))
+        }
+        return mailboxes
     }
 
     /// The delivery of a message to each of its recipients.

@@ -39,6 +39,14 @@ extension Router {
         return envelopes.map { rooms[$0.to]?[$0.sender.identity] }
     }
 
+    /// What the console shows of the fullest mailboxes.
+    func noteFullMailboxes(_ pool: PostgresPool) async throws(StoreError) {
+        let full = self.loads.fullest(
+            RouterLimits.fullMailboxesNotedMax, least: RouterLimits.fullMailboxLeast, mayHold: self.mailboxes.mayHold)
+        guard !full.isEmpty else { return }
+        try await pool.execute(FullMailboxesTable.note(full))
+    }
+
     /// What operators see of the fullest mailbox.
     func measureLoads() {
         let largest = self.loads.largest(mayHold: self.mailboxes.mayHold)

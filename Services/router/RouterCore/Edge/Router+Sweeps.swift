@@ -100,12 +100,13 @@ extension Router {
         await self.attempt("waking") { () async throws(StoreError) in try await self.wakeWaiting(pool) }
         let isBehind = await self.expireMail(pool)
         await self.measureMail(pool)
-        let now = Timestamp.now
+        await self.attempt("noting full mailboxes") { () async throws(StoreError) in try await self.noteFullMailboxes(pool) }
         for removal in [
             OutcomesTable.expire(olderThan: self.configuration.pendingTTL),
             GroupNewsTable.expire(olderThan: self.configuration.groups.eventTTL),
             GroupNewsTable.forget(olderThan: RouterLimits.groupEventTTL),
             OutcomesTable.forgetLedger(olderThan: RouterLimits.ledgerTTL), PeersTable.forget(),
+            FullMailboxesTable.forget(),
         ] {
             await self.attempt("forgetting") { () async throws(StoreError) in
                 // More may come in than one statement removes. A router whose rows another has just removed leaves the rest to it.

@@ -155,6 +155,27 @@ package struct MailboxLoads {
         }
     }
 
+    package struct FullMailbox: Equatable, Sendable {
+        package var recipient: WhisperID
+        package var mail: MailTally
+        /// Of the bound that is nearer: 1 is full.
+        package var fill: Double
+    }
+
+    /// Mailboxes that hold at least `least` of what they may, as far as is known, the fullest first.
+    /// - Parameter mayHold: false for a mailbox that is known to be empty.
+    package func fullest(_ count: Int, least: Double, mayHold: (WhisperID) -> Bool) -> [FullMailbox] {
+        let bound = self.bounds.mailbox
+        var full: [FullMailbox] = []
+        for (recipient, load) in self.loads {
+            let mail = load.mailbox
+            let fill = max(Double(mail.messages) / Double(bound.messages), Double(mail.bytes) / Double(bound.bytes))
+            guard fill >= least, mayHold(recipient) else { continue }
+            full.append(FullMailbox(recipient: recipient, mail: mail, fill: fill))
+        }
+        return Array(full.sorted { ($0.fill, $1.recipient.bits) > ($1.fill, $0.recipient.bits) }.prefix(count))
+    }
+
     private mutating func set(_ recipient: WhisperID, _ load: Load) {
         let old = self.loads.updateValue(load, forKey: recipient)
         self.senders += (load.details?.senders.count ?? 0) - (old?.details?.senders.count ?? 0)

@@ -9,7 +9,8 @@ extension ConsoleRoutes {
         return try await self.service.gate.serve("getOverview", .viewer, as: visit.session.role) { call async throws(HTTPRefusal) in
             .overview(
                 try await self.service.figures(), changes: try await self.service.events(.changes, about: nil, few),
-                deadLetters: try await self.service.deadLetters(few), shown: few.limit, at: visit.now)
+                deadLetters: try await self.service.deadLetters(few),
+                fullest: try await self.service.fullestMailboxes(few.limit), shown: few.limit, at: visit.now)
         }
     }
 

@@ -6,8 +6,8 @@ extension ConsolePage {
     ///   - changes: the latest, one more than is shown.
     ///   - shown: of each list.
     package static func overview(
-        _ figures: OperatorService.Figures, changes: [AuditTable.Entry], deadLetters: [PushViews.DeadLetter], shown: Int,
-        at now: Timestamp
+        _ figures: OperatorService.Figures, changes: [AuditTable.Entry], deadLetters: [PushViews.DeadLetter],
+        fullest: [ClusterViews.FullMailbox], shown: Int, at now: Timestamp
     ) -> ConsolePage {
         let statistics = figures.statistics
         let isNearlyFull = statistics.databaseBytes > figures.databaseBytesMax / 100 * OperatorsLimits.databaseCarePercent
@@ -33,6 +33,9 @@ extension ConsolePage {
                 </section>
                 <section class="card"><header><h2>Wake-ups given up</h2><a href="/console/wake-ups">All</a></header>
                 \(deadLetters.isEmpty ? self.empty("None. Every push found its provider.") : "<ol class=\"news\">\(deadLetters.prefix(shown).map { self.news($0, at: now) })</ol>" as HTML)
+                </section>
+                <section class="card"><header><h2>Fullest mailboxes</h2></header>
+                \(fullest.isEmpty ? self.empty("No mailbox holds a tenth of what it may.") : "<ol class=\"news\" id=\"fullestMailboxes\">\(fullest.map { self.news($0) })</ol>" as HTML)
                 </section>
                 </div>
                 """)
@@ -66,6 +69,13 @@ extension ConsolePage {
         """
         <li><span>\(self.subject(letter.recipient)) \(letter.provider), \(letter.reason)</span>
         <span class="when">\(self.distance(of: letter.at, at: now))</span></li>
+        """
+    }
+
+    private static func news(_ mailbox: ClusterViews.FullMailbox) -> HTML {
+        """
+        <li><span>\(self.subject(mailbox.recipient)) \(Wording.count(Int64((mailbox.fill * 100).rounded()))) % full</span>
+        <span class="when">\(Wording.count(mailbox.messages)) messages, \(Wording.bytes(mailbox.bytes))</span></li>
         """
     }
 
