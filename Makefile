@@ -20,13 +20,14 @@ $(SWIFT) test $(FLAGS) --skip-build $(1) 2>&1 | tee .build/tests.log || { \
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help run test bench chaos simulate build documents admin backup restore clean dependencies images compose-test
+.PHONY: help run test unit bench chaos simulate build documents admin backup restore clean dependencies images compose-test
 
 help:
 	@echo 'make run      start the whole cluster on this machine, prove it, stay until Ctrl-C'
 	@echo '              settings: $(SETTINGS)'
 	@echo '              make run CHECK=1 ends after the proof, with status 0 or 1'
 	@echo 'make test     all tests; they start the servers they need'
+	@echo 'make unit     the quick tests, without root and network: under two minutes on a built tree'
 	@echo 'make bench    measure: CPU per message, latency, offline mail, memory per connection, groups, presence'
 	@echo '              ARGUMENTS="storm" and others measure more (docs/benchmarks.md)'
 	@echo 'make chaos    mistreat a cluster under traffic and judge it; SEED=42 FAULTS=100 CLIENTS=200 RUNS=1'
@@ -62,6 +63,13 @@ test: dependencies
 	@$(call run-tests,--filter ClusterSimulationTests)
 	@echo '· testing whole clusters, which want the machine for themselves'
 	@$(call run-tests,--filter ClusterTests)
+
+# Without root and network. What takes longer is left to `make test`: services with Postgres, whole clusters, the simulation.
+UNIT := ContractTests|ServerCryptoTests|GatewayTests|ClientTests|ServiceRuntimeTests|HouseTests|ContractDocumentTests
+
+unit:
+	@$(BUILD) --build-tests
+	@$(call run-tests,--filter '$(UNIT)' --skip DeploymentTests)
 
 bench: build
 	@$(PROGRAMS)/whisper-load $(ARGUMENTS)
