@@ -39,7 +39,7 @@ package struct GroupUpdate: Sendable {
             (.notFound, "There is no such group, no such identity to add, or no such member to remove or give a role."),
             (
                 .forbidden,
-                "The caller is not a member, the caller's role is too low, the owner would be removed or given another role, or a new member is banned or in too many groups. Or the owner leaves, and everybody who stays owns too many groups."
+                "The caller is not a member, or the caller's role is too low. The owner would be removed or given another role. A new member is banned or in too many groups. The owner leaves, and everybody who stays owns too many groups."
             ),
             (.rateLimited, "The caller has added too many identities in a day that are not its peers."),
         ],

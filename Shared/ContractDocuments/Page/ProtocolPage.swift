@@ -134,8 +134,8 @@ package enum ProtocolPage {
             ["`whisper/contacts`", "the key of the contacts backup"],
         ]))
 
-        **Whisper ID.** The first 50 bits of SHA-256(`whisper-id\\n` ‖ sign key ‖ enc key ‖ counter byte) are ten symbols of `A-Z2-7`,
-        the first 10 bits of SHA-256(`whisper-id-check\\n` ‖ those ten, as ASCII) two more; written `WSP-` and 4-4-4. The counter starts at 0
+        **Whisper ID.** Ten symbols of `A-Z2-7` are the first 50 bits of SHA-256(`whisper-id\\n` ‖ sign key ‖ enc key ‖ counter byte).
+        Two more are the first 10 bits of SHA-256(`whisper-id-check\\n` ‖ those ten, as ASCII). Written `WSP-` and 4-4-4. The counter starts at 0
         and grows only when an id is taken; the server decides. A client checks that keys belong to an id by trying counters.
 
         **Signatures** of messages and calls cover these lines, as UTF-8, each followed by a line feed, every value just as it stands in the

@@ -60,10 +60,12 @@ package struct SettingsPage {
     private static let opening = """
         # Settings
 
-        Everything that the services are told from outside: environment variables, read once at the start. A value that may not be
-        ends the process with status 78 and a line that says which and why; an empty one counts as absent. Any secret `X` may be given as
-        `X_FILE`, the path of a file that holds it and nothing else, of which the line end is not a part; `X` and `X_FILE` together are
-        refused. `whisper-<service> settings` prints the rows of one service; this page is made of them (`make documents`), do not
-        edit it.
+        The services are configured by environment variables. They are read once, at the start. An invalid value stops the process with
+        status 78. Its last line names the setting and the reason. An empty value counts as absent.
+
+        Any secret `X` may be given as `X_FILE`, the path of a file with the secret and nothing else. A line end behind it is not part of
+        the secret. `X` and `X_FILE` together are refused.
+
+        `whisper-<service> settings` prints the rows of one service. `make documents` makes this page of them: do not edit it.
         """
 }

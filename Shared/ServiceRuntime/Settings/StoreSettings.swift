@@ -74,7 +74,7 @@ extension Form<[String: RateTable.Change]> {
     /// `send_message=240/60, report=5`.
     fileprivate static var rates: Form {
         let actions = Rates.all.map(\.action)
-        return Form("pairs like `report=5` or `report=5/2`, with commas between, of \(actions.joined(separator: ", "))") { text in
+        return Form("pairs like `report=5` or `report=5/2`, with commas between; actions: \(actions.joined(separator: ", "))") { text in
             var changes: [String: RateTable.Change] = [:]
             for pair in text.split(whereSeparator: { $0 == "," || $0.isWhitespace }) {
                 let parts = pair.split(separator: "=", omittingEmptySubsequences: false)

@@ -1,0 +1,69 @@
+import Foundation
+import Testing
+
+/// What the documents promise their readers.
+@Suite struct DocumentTests {
+    /// Every page that people read. `docs/protocol.md` and `docs/settings.md` are generated.
+    static let pages = ["README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md"]
+        + ((try? FileManager.default.contentsOfDirectory(atPath: SourceTree.root.appending(path: "docs").path)) ?? [])
+        .filter { $0.hasSuffix(".md") }.sorted().map { "docs/\($0)" }
+
+    private static let sentenceWordsMax = 25
+
+    @Test func allPagesAreFound() {
+        #expect(Self.pages.count >= 13 && Self.pages.contains("docs/architecture.md"))
+    }
+
+    @Test(arguments: pages) func sentencesAreShort(page: String) throws {
+        let long = Self.sentences(of: try Self.text(page)).filter { Self.words($0) > Self.sentenceWordsMax }
+        #expect(long.isEmpty, "\(page): more than \(Self.sentenceWordsMax) words")
+    }
+
+    /// The check can fail.
+    @Test func aLongSentenceIsSeen() {
+        let long = Array(repeating: "word", count: 26).joined(separator: " ") + "."
+        let text = "Short. \(long) Short.\n\n| cell | \(long) |\n\n```\n\(long)\n```\n"
+        #expect(Self.sentences(of: text).filter { Self.words($0) > Self.sentenceWordsMax }.count == 2)
+        let short = Self.sentences(of: "A `name of code, whatever it says` and a [link](https://example.org/a) − one.")
+        #expect(short.map(Self.words) == [6])
+    }
+
+    @Test func theArchitectureFitsIntoOneReading() throws {
+        #expect(try Self.text("docs/architecture.md").split(separator: "\n", omittingEmptySubsequences: false).count <= 251)
+    }
+
+    @Test func theGlossaryHasFewTerms() throws {
+        let rows = try Self.text("docs/glossary.md").split(separator: "\n").filter { $0.hasPrefix("| ") }
+        let terms = rows.filter { !$0.hasPrefix("| ---") && !$0.hasPrefix("| term") }
+        #expect((40...60).contains(terms.count), "\(terms.count)")
+    }
+
+    /// Figures are measured in one place. README repeats the most important.
+    @Test func figuresOfTheReadmeStandInTheBenchmarks() throws {
+        let measured = Set(try Self.text("docs/benchmarks.md").matches(of: #/\d(?:[\d,.]*\d)?/#).map { String($0.output) })
+        let table = try Self.text("README.md").components(separatedBy: "\n## ").first { $0.hasPrefix("Measured") }
+        let figures = try #require(table).matches(of: #/\d[\d,.]*(?=(?: to [\d,.]+)? (?:µs|ms|s|KiB|MiB|a second))/#).map { String($0.output) }
+        #expect(figures.count >= 8, "\(figures)")
+        for figure in figures { #expect(measured.contains(figure), "README says \(figure), docs/benchmarks.md does not") }
+    }
+
+    private static func text(_ page: String) throws -> String {
+        try String(contentsOf: SourceTree.root.appending(path: page), encoding: .utf8)
+    }
+
+    /// Of prose, lists and cells of tables; headings and code are left out. A colon or semicolon ends one, too.
+    static func sentences(of text: String) -> [String] {
+        let prose = text.replacing(#/(?s)```.*?```/#, with: "").replacing(#/(?m)^#.*$/#, with: "")
+        let blocks = prose.replacing(#/\n(?=\s*(?:[-*|]|\d+\.)\s)/#, with: "\n\n").components(separatedBy: "\n\n")
+        return blocks.flatMap { block in
+            (block.hasPrefix("|") ? block.components(separatedBy: "|") : [block]).flatMap { part in
+                part.replacing(#/`[^`]*`/#, with: "code").replacing(#/\]\([^)]*\)/#, with: "]")
+                    .replacing(#/\s+/#, with: " ").replacing(#/[.!?:;]["”)*]*\s/#, with: "\n").components(separatedBy: "\n")
+            }
+        }
+    }
+
+    static func words(_ sentence: String) -> Int {
+        sentence.split(separator: " ").count { $0.contains(where: { $0.isLetter || $0.isNumber }) }
+    }
+}
