@@ -8,23 +8,23 @@ import TestKit
 @Suite(.timeLimit(.minutes(1))) struct BoundsTests {
     private static let ping = #"{"type":"ping","payload":{}}"#
 
-    @Test func strangersEndFirstThenWhoeverKeepsMost() {
-        var holders = Holders()
+    @Test func connectionsWithoutASessionAreEvictedFirstThenTheLargest() {
+        var budget = MemoryBudget()
         let kept: [UInt64: (bytes: Int, hasSession: Bool)] = [
             1: (500_000, true), 2: (400_000, false), 3: (300_000, true), 4: (30_000, false), 5: (10_000, false), 6: (900_000, true),
         ]
-        for id in kept.keys { holders.notice(ConnectionID(value: id)) }
-        // One has gone; another keeps an incomplete message.
-        holders.forget(ConnectionID(value: 6))
-        holders.notice(ConnectionID(value: 3), incoming: 300_000)
-        func look(_ max: Int) -> [UInt64] {
-            holders.look(max: max) { kept[$0.value] }.map(\.value)
+        for id in kept.keys { budget.track(ConnectionID(value: id)) }
+        // Connection 6 has gone. Connection 3 has an incomplete message.
+        budget.forget(ConnectionID(value: 6))
+        budget.track(ConnectionID(value: 3), incoming: 300_000)
+        func evicted(_ limit: Int) -> [UInt64] {
+            budget.connectionsToEvict(limit: limit) { kept[$0.value] }.map(\.value)
         }
-        #expect(look(1_530_000) == [])
-        #expect(look(1_529_999) == [2])
-        #expect(look(1_400_000) == [2, 4, 3])
-        // Little is not looked at again.
-        #expect(look(0) == [2, 4, 3, 1])
+        #expect(evicted(1_530_000) == [])
+        #expect(evicted(1_529_999) == [2])
+        #expect(evicted(1_400_000) == [2, 4, 3])
+        // A small connection is not tracked any more.
+        #expect(evicted(0) == [2, 4, 3, 1])
     }
 
     @Test func whoKeepsTooMuchIsClosedAndOthersAreNot() async throws {

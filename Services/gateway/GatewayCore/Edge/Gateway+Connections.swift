@@ -96,7 +96,7 @@ extension Gateway {
 
     func disconnected(_ id: ConnectionID) {
         guard let connection = self.connections.removeValue(forKey: id) else { return }
-        self.holders.forget(id)
+        self.memoryBudget.forget(id)
         connection.outgoing = nil
         self.unbind(connection)
         connection.phase = .closing(since: self.now)
@@ -162,7 +162,7 @@ extension Gateway {
 
     /// - Parameter incoming: bytes of a message that is not complete.
     func holds(incoming: Int, for id: ConnectionID) {
-        self.holders.notice(id, incoming: incoming)
+        self.memoryBudget.track(id, incoming: incoming)
     }
 
     // MARK: Binding

@@ -94,7 +94,7 @@ extension Gateway {
         }
         transition.waiting.append(frame)
         transition.waitingBytes += frame.bytes
-        if transition.waitingBytes > GatewayLimits.heldBytesUncounted { self.holders.notice(connection.id) }
+        if transition.waitingBytes > GatewayLimits.heldBytesUncounted { self.memoryBudget.track(connection.id) }
     }
 
     // MARK: Frames without a session

@@ -26,7 +26,7 @@ extension Gateway {
         while let question = self.questions.popExpired(at: now) { self.failed(question) }
         self.metrics.framesInFlight.set(self.questions.count)
         self.lookAtConnections(now)
-        self.lookAtHolders()
+        self.enforceMemoryBudget()
         if self.second % GatewayLimits.confirmedRememberedSeconds == 0 { self.confirmed.age() }
         self.sendConfirmed()
         self.tellDepartures()
@@ -78,20 +78,19 @@ extension Gateway {
         if !present.isEmpty { self.bus.touchSoon(present, for: GatewayLimits.presenceTTL) }
     }
 
-    /// Each connection may keep some memory; all together they may not keep more than the process has. Those that keep most end first,
-    /// and before them those that have no session.
-    private func lookAtHolders() {
-        let doomed = self.holders.look(max: self.configuration.heldBytesMax) { id in
+    /// Closes connections while all together keep more memory than the budget allows.
+    private func enforceMemoryBudget() {
+        let evicted = self.memoryBudget.connectionsToEvict(limit: self.configuration.heldBytesMax) { id in
             guard let connection = self.connections[id] else { return nil }
             return (
                 Self.unsentBytes(of: connection) + (connection.transition?.waitingBytes ?? 0), connection.session != nil
             )
         }
-        for id in doomed {
+        for id in evicted {
             guard let connection = self.connections[id] else { continue }
             self.metrics.slowConsumersClosed.increment()
             self.close(connection, .slowConsumer)
-            // Not after the linger: its memory is what is needed.
+            // Without the linger: the memory is needed now.
             connection.channel.close(promise: nil)
         }
     }

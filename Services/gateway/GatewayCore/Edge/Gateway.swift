@@ -55,8 +55,7 @@ package actor Gateway {
     var lastPing: UInt64 = 0
     /// Departures that the bus has not taken.
     var untold: [Departure] = []
-    /// Connections for which much is kept in memory.
-    var holders = Holders()
+    var memoryBudget = MemoryBudget()
 
     private var nextConnection: UInt64 = 0
     /// Connections with something to write at the end of this turn.
@@ -272,7 +271,7 @@ package actor Gateway {
     }
 
     func lookAtUnsent(of connection: Connection) {
-        if Self.unsentBytes(of: connection) > GatewayLimits.heldBytesUncounted { self.holders.notice(connection.id) }
+        if Self.unsentBytes(of: connection) > GatewayLimits.heldBytesUncounted { self.memoryBudget.track(connection.id) }
     }
 
     /// Bytes that the socket has not taken yet.
