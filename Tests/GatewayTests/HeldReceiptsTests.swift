@@ -33,13 +33,13 @@ import Testing
     }
 
     /// A page must not show what its reader has acknowledged before it asked.
-    @Test func aQuestionComesBehindTheReceiptsBeforeIt() async throws {
+    @Test func aRequestComesBehindTheReceiptsBeforeIt() async throws {
         try await GatewayBench.run(scale: 1_000) { bench in
             let (client, _) = try await bench.boundClient()
             try await self.sendReceipts(on: client)
             try await client.send(Frames.fetch())
             try await self.expectReceipts(on: bench)
-            guard case .fetch = try await bench.job(of: Partition(of: self.identity)) else { return #expect(Bool(false), "no question") }
+            guard case .fetch = try await bench.job(of: Partition(of: self.identity)) else { return #expect(Bool(false), "no request") }
         }
     }
 

@@ -152,41 +152,41 @@ import TestKit
     }
 }
 
-@Suite struct QuestionsTests {
-    private func question(_ connection: UInt64) -> Questions.Question {
+@Suite struct PendingRequestsTests {
+    private func request(_ connection: UInt64) -> PendingRequest {
         .init(connection: ConnectionID(value: connection), requestID: nil, kind: .frame)
     }
 
-    @Test func anAnswerFindsItsQuestionOnce() {
-        var questions = Questions()
-        let first = questions.ask(self.question(1), at: 0)
-        let second = questions.ask(self.question(2), at: 0)
+    @Test func anAnswerFindsItsRequestOnce() {
+        var requests = PendingRequests()
+        let first = requests.add(self.request(1), at: 0)
+        let second = requests.add(self.request(2), at: 0)
         #expect(first != second)
-        #expect(questions.answered(second)?.connection == ConnectionID(value: 2))
-        #expect(questions.answered(second) == nil)
-        #expect(questions.answered(99) == nil)
-        #expect(questions.count == 1)
+        #expect(requests.answered(second)?.connection == ConnectionID(value: 2))
+        #expect(requests.answered(second) == nil)
+        #expect(requests.answered(99) == nil)
+        #expect(requests.count == 1)
     }
 
-    @Test func questionsExpireInOrderAtTheirDeadline() {
+    @Test func requestsExpireInOrderAtTheirDeadline() {
         let wait = GatewayLimits.answerMax.milliseconds
-        var questions = Questions()
-        let numbers = (0..<3).map { questions.ask(self.question(UInt64($0)), at: Int64($0) * 10) }
-        #expect(questions.popExpired(at: wait - 1) == nil)
-        #expect(questions.popExpired(at: wait)?.connection == ConnectionID(value: 0))
-        #expect(questions.popExpired(at: wait) == nil)
+        var requests = PendingRequests()
+        let numbers = (0..<3).map { requests.add(self.request(UInt64($0)), at: Int64($0) * 10) }
+        #expect(requests.popExpired(at: wait - 1) == nil)
+        #expect(requests.popExpired(at: wait)?.connection == ConnectionID(value: 0))
+        #expect(requests.popExpired(at: wait) == nil)
         // Answered in time: it never expires.
-        #expect(questions.answered(numbers[1]) != nil)
-        #expect(questions.popExpired(at: wait + 1_000)?.connection == ConnectionID(value: 2))
-        #expect(questions.popExpired(at: .max) == nil)
-        #expect(questions.count == 0)
+        #expect(requests.answered(numbers[1]) != nil)
+        #expect(requests.popExpired(at: wait + 1_000)?.connection == ConnectionID(value: 2))
+        #expect(requests.popExpired(at: .max) == nil)
+        #expect(requests.count == 0)
     }
 
     @Test func anAnswerAfterTheDeadlineIsTooLate() {
-        var questions = Questions()
-        let number = questions.ask(self.question(1), at: 0)
-        #expect(questions.popExpired(at: GatewayLimits.answerMax.milliseconds) != nil)
-        #expect(questions.answered(number) == nil)
+        var requests = PendingRequests()
+        let number = requests.add(self.request(1), at: 0)
+        #expect(requests.popExpired(at: GatewayLimits.answerMax.milliseconds) != nil)
+        #expect(requests.answered(number) == nil)
     }
 }
 

@@ -32,8 +32,8 @@ extension RateLeases<Int> {
     /// Takes one use, with a server that answers at once.
     fileprivate mutating func take(_ server: inout Server, at now: Int64) -> Verdict {
         while true {
-            let (verdict, question) = self.take(rate, 1, at: now)
-            if let question { _ = self.answered(question, server.grant(question.request, at: now), at: now) }
+            let (verdict, leaseRequest) = self.take(rate, 1, at: now)
+            if let leaseRequest { _ = self.answered(leaseRequest, server.grant(leaseRequest.request, at: now), at: now) }
             if verdict != .unknown { return verdict }
         }
     }
@@ -65,18 +65,18 @@ extension RateLeases<Int> {
         #expect(count == 120)
     }
 
-    @Test func mostUsesCostNoQuestion() {
+    @Test func mostUsesCostNoRequest() {
         var (server, gateway) = (Server(), leases())
-        var questions = 0
+        var requests = 0
         for number in 0..<600 {
             let now = self.now + Int64(number) * 500
-            let (verdict, question) = gateway.take(rate, 1, at: now)
+            let (verdict, leaseRequest) = gateway.take(rate, 1, at: now)
             #expect(number == 0 ? verdict == .unknown : verdict == .admitted)
-            guard let question else { continue }
-            questions += 1
-            _ = gateway.answered(question, server.grant(question.request, at: now), at: now)
+            guard let leaseRequest else { continue }
+            requests += 1
+            _ = gateway.answered(leaseRequest, server.grant(leaseRequest.request, at: now), at: now)
         }
-        #expect(questions <= 65)
+        #expect(requests <= 65)
     }
 
     /// What is left behind in one gateway is not there for ever.
@@ -90,9 +90,9 @@ extension RateLeases<Int> {
 
     @Test func whileRedisIsAwayTheGatewayCountsByItself() throws {
         var gateway = leases()
-        let (verdict, question) = gateway.take(rate, 1, at: self.now)
+        let (verdict, leaseRequest) = gateway.take(rate, 1, at: self.now)
         #expect(verdict == .unknown)
-        gateway.failed(try #require(question), at: self.now)
+        gateway.failed(try #require(leaseRequest), at: self.now)
         for _ in 0..<120 { #expect(gateway.take(rate, 1, at: self.now).0 == .admitted) }
         #expect(gateway.take(rate, 1, at: self.now).0 == .refused(500))
         // Asks again after a while, and what it has allowed meanwhile counts.
@@ -100,9 +100,9 @@ extension RateLeases<Int> {
         let later = self.now + GatewayLimits.localCountingFor.milliseconds
         let again = gateway.take(rate, 1, at: later)
         #expect(again.0 == .admitted)
-        let question2 = try #require(again.1)
-        #expect(question2.request.uncounted == 119 * allowance.step)
-        _ = gateway.answered(question2, server.grant(question2.request, at: later), at: later)
+        let request2 = try #require(again.1)
+        #expect(request2.request.uncounted == 119 * allowance.step)
+        _ = gateway.answered(request2, server.grant(request2.request, at: later), at: later)
         var other = leases()
         #expect(other.take(&server, at: later) != .admitted)
     }
@@ -117,8 +117,8 @@ extension RateLeases<Int> {
         #expect(gateways[2].take(&server, at: self.now) == .admitted)
         for index in 0..<2 {
             gateways[index].sharedCountsWereLost(at: self.now)
-            for question in gateways[index].restore(max: 10, at: self.now) {
-                _ = gateways[index].answered(question, server.grant(question.request, at: self.now), at: self.now)
+            for leaseRequest in gateways[index].restore(max: 10, at: self.now) {
+                _ = gateways[index].answered(leaseRequest, server.grant(leaseRequest.request, at: self.now), at: self.now)
             }
         }
         var count = 91
@@ -131,8 +131,8 @@ extension RateLeases<Int> {
         _ = gateway.takeAll(&server, at: self.now)
         server.forgetEverything()
         let later = self.now + 500
-        let question = try #require(gateway.take(rate, 1, at: later).1)
-        let isLost = gateway.answered(question, server.grant(question.request, at: later), at: later)
+        let leaseRequest = try #require(gateway.take(rate, 1, at: later).1)
+        let isLost = gateway.answered(leaseRequest, server.grant(leaseRequest.request, at: later), at: later)
         #expect(isLost)
         #expect(gateway.takeAll(&server, at: later) == 1)
     }
@@ -142,8 +142,8 @@ extension RateLeases<Int> {
         var (server, gateway) = (Server(), leases())
         for minute in 0..<5 {
             let now = self.now + Int64(minute) * 61_000
-            let question = try #require(gateway.take(rate, 1, at: now).1)
-            let isLost = gateway.answered(question, server.grant(question.request, at: now), at: now)
+            let leaseRequest = try #require(gateway.take(rate, 1, at: now).1)
+            let isLost = gateway.answered(leaseRequest, server.grant(leaseRequest.request, at: now), at: now)
             #expect(!isLost)
         }
     }
@@ -172,8 +172,8 @@ extension RateLeases<Int> {
 /// An identity at several gateways; Redis answers late, or not at all, or is emptied.
 private struct RateWorld {
     private enum Event {
-        case question(RateLeases<Int>.Question)
-        case answer(RateLeases<Int>.Question, RateGrant?)
+        case request(RateLeases<Int>.LeaseRequest)
+        case answer(RateLeases<Int>.LeaseRequest, RateGrant?)
     }
 
     static let gatewayCount = 3
@@ -203,8 +203,8 @@ private struct RateWorld {
     }
 
     private mutating func take(at gateway: Int) {
-        let (verdict, question) = self.gateways[gateway].take(rate, 1, at: self.now)
-        if let question { self.send(.question(question), of: gateway) }
+        let (verdict, leaseRequest) = self.gateways[gateway].take(rate, 1, at: self.now)
+        if let leaseRequest { self.send(.request(leaseRequest), of: gateway) }
         switch verdict {
         case .admitted: self.admitted[gateway].append(self.now)
         case .refused: break
@@ -214,14 +214,14 @@ private struct RateWorld {
 
     private mutating func happen(_ event: Event, at gateway: Int) {
         switch event {
-        case .question(let question):
-            let grant = self.server.grant(question.request, at: self.now)
-            self.send(.answer(question, self.upTo(100) < self.answersLost ? nil : grant), of: gateway)
-        case .answer(let question, let grant):
+        case .request(let leaseRequest):
+            let grant = self.server.grant(leaseRequest.request, at: self.now)
+            self.send(.answer(leaseRequest, self.upTo(100) < self.answersLost ? nil : grant), of: gateway)
+        case .answer(let leaseRequest, let grant):
             if let grant {
-                if self.gateways[gateway].answered(question, grant, at: self.now) { self.noticeLoss() }
+                if self.gateways[gateway].answered(leaseRequest, grant, at: self.now) { self.noticeLoss() }
             } else {
-                self.gateways[gateway].failed(question, at: self.now)
+                self.gateways[gateway].failed(leaseRequest, at: self.now)
             }
             let count = self.waiting[gateway]
             self.waiting[gateway] = 0
@@ -233,8 +233,8 @@ private struct RateWorld {
     private mutating func noticeLoss() {
         for gateway in 0..<Self.gatewayCount {
             self.gateways[gateway].sharedCountsWereLost(at: self.now)
-            for question in self.gateways[gateway].restore(max: 10, at: self.now) {
-                _ = self.gateways[gateway].answered(question, self.server.grant(question.request, at: self.now), at: self.now)
+            for leaseRequest in self.gateways[gateway].restore(max: 10, at: self.now) {
+                _ = self.gateways[gateway].answered(leaseRequest, self.server.grant(leaseRequest.request, at: self.now), at: self.now)
             }
         }
     }
@@ -256,7 +256,7 @@ private struct RateWorld {
                 self.noticeLoss()
             }
             for gateway in 0..<Self.gatewayCount {
-                for question in self.gateways[gateway].restore(max: 10, at: self.now) { self.send(.question(question), of: gateway) }
+                for leaseRequest in self.gateways[gateway].restore(max: 10, at: self.now) { self.send(.request(leaseRequest), of: gateway) }
             }
         }
     }

@@ -39,19 +39,19 @@ package enum GatewayLimits {
     package static let closingBytesMax = 16 << 20
     /// From the TCP connection to the complete upgrade request.
     package static let handshakeMax = Duration.seconds(10)
-    /// Questions to other services without an answer; beyond it clients get INTERNAL_ERROR at once.
-    package static let questionsMax = 65_536
-    /// How long a question waits for its answer before the client gets INTERNAL_ERROR. Longer than a router's
+    /// Requests to other services that have no answer yet. Above it clients get INTERNAL_ERROR at once.
+    package static let pendingRequestsMax = 65_536
+    /// How long a request waits for its answer before the client gets INTERNAL_ERROR. Longer than a router's
     /// partitions take to find a new owner, or Postgres to come back.
     package static let answerMax = Duration.seconds(10)
     /// Frames of one connection that wait until its session is known, or uses of a rate are leased.
     package static let framesWaitingMax = 256
     /// Bytes of them.
     package static let bytesWaitingMax = 2 * Limits.frameBytesMax
-    /// The part of a rate's burst that a gateway leases at once, as a divisor. A larger chunk costs fewer questions, and
+    /// The part of a rate's burst that a gateway leases at once, as a divisor. A larger chunk costs fewer requests, and
     /// keeps more from other gateways.
     package static let leasesPerBurst = 12.0
-    /// How long leased uses may be given out. A longer life costs quiet identities fewer questions. A shorter one
+    /// How long leased uses may be given out. A longer life costs quiet identities fewer requests. A shorter one
     /// leaves less behind when an identity moves to another gateway.
     package static let leaseLife = Duration.seconds(60)
     /// How long a gateway counts by itself before it asks a Redis again that has not answered.

@@ -46,11 +46,11 @@ final class LoopBus: Bus {
     func goAway() async throws { try await self.loop.submit { self.memory.goAway() }.get() }
     func comeBack() async throws { try await self.loop.submit { self.memory.comeBack() }.get() }
 
-    /// Takes what it is told, and answers no question until `speak()`, or until whoever asks is cancelled.
+    /// Takes every write, and answers no read until `speak()` or until the reader is cancelled.
     func fallSilent() { self.silence.withLock { $0.isSilent = true } }
     func speak() { self.silence.withLock { $0.isSilent = false } }
 
-    /// Questions that wait for the end of the silence.
+    /// Reads that wait for the end of the silence.
     var waiting: Int { self.silence.withLock { $0.waiting } }
 
     private func answers() async throws(BusError) {

@@ -6,13 +6,13 @@ import Telemetry
 /// Calls: frames go to the share of the pair who call each other, and what comes from there is confirmed.
 extension Gateway {
     func call(_ frame: ReceivedFrame, of session: Session, on connection: Connection) {
-        guard self.questions.count < GatewayLimits.questionsMax else {
+        guard self.pendingRequests.count < GatewayLimits.pendingRequestsMax else {
             return self.refuse(connection, .unavailable, requestID: frame.requestID)
         }
         guard let payload = self.passedOn(frame, on: connection) else { return }
         let identity = session.caller.identity
         let peer = frame.definition.schema.index(of: "to").map { frame.payload.whisperID($0) }
-        let number = self.questions.ask(
+        let number = self.pendingRequests.add(
             .init(
                 connection: connection.id, requestID: frame.requestID, kind: .frame, epoch: session.caller.epoch),
             at: self.now)

@@ -214,13 +214,13 @@ extension Gateway {
             if let address { self.settle(address, isNobodys: false) }
             return
         }
-        let number = self.questions.ask(
+        let number = self.pendingRequests.add(
             .init(connection: id, requestID: nil, kind: .session(tokenHash: hash, from: address)), at: self.now)
         self.send(
             .init(
                 answer: AnswerAddress(node: self.node, question: number), connection: id, session: nil,
                 body: .session(tokenHash: hash)),
-            to: .auth, question: number)
+            to: .auth, number: number)
     }
 
     /// - Parameter session: `nil` if the token is nobody's.
@@ -372,7 +372,7 @@ extension Gateway {
         on connection: Connection
     ) {
         let partition = Partition(of: message.to)
-        let kind = Questions.Kind.accept(
+        let kind = PendingRequest.Kind.accept(
             messageID: message.messageID, groupRecipient: message.groupID == nil ? nil : message.to)
         guard let number = self.ask(kind, partition, requestID: requestID, on: connection) else { return }
         let digest = SHA256()
@@ -394,29 +394,29 @@ extension Gateway {
 
     /// - Returns: `nil` if the partition or the node has too much waiting; the client has been told.
     private func ask(
-        _ kind: Questions.Kind, _ partition: Partition, requestID: String?, on connection: Connection
+        _ kind: PendingRequest.Kind, _ partition: Partition, requestID: String?, on connection: Connection
     ) -> UInt64? {
-        guard self.questions.count < GatewayLimits.questionsMax,
+        guard self.pendingRequests.count < GatewayLimits.pendingRequestsMax,
             self.partitionDepth[partition.index] < GatewayLimits.partitionDepthMax
         else {
             self.refuse(connection, .unavailable, requestID: requestID)
             return nil
         }
-        return self.questions.ask(
+        return self.pendingRequests.add(
             .init(
                 connection: connection.id, requestID: requestID, kind: kind, epoch: connection.session?.caller.epoch),
             at: self.now)
     }
 
-    /// - Returns: whether there is a question; else the client has been told.
+    /// - Returns: whether the request is pending; if not, the client has been told.
     @discardableResult
     func ask(_ service: ServiceName, _ frame: ReceivedFrame, session: Session?, on connection: Connection) -> Bool {
-        guard self.questions.count < GatewayLimits.questionsMax else {
+        guard self.pendingRequests.count < GatewayLimits.pendingRequestsMax else {
             self.refuse(connection, .unavailable, requestID: frame.requestID)
             return false
         }
         guard let payload = self.passedOn(frame, on: connection) else { return false }
-        let number = self.questions.ask(
+        let number = self.pendingRequests.add(
             .init(
                 connection: connection.id, requestID: frame.requestID,
                 kind: self.kind(of: frame, session, on: connection), epoch: session?.caller.epoch),
@@ -429,11 +429,11 @@ extension Gateway {
                 answer: AnswerAddress(node: self.node, question: number), connection: connection.id, session: session,
                 presentedToken: token,
                 body: .frame(type: frame.definition.type, payload: payload)),
-            to: service, question: number)
+            to: service, number: number)
         return true
     }
 
-    private func kind(of frame: ReceivedFrame, _ session: Session?, on connection: Connection) -> Questions.Kind {
+    private func kind(of frame: ReceivedFrame, _ session: Session?, on connection: Connection) -> PendingRequest.Kind {
         switch (frame.definition.type, session) {
         case (RegisterProof.definition.type, _): .login(from: connection.address)
         case (SessionRefresh.definition.type, let session?): .refresh(tokenHash: session.tokenHash)
@@ -441,7 +441,7 @@ extension Gateway {
         }
     }
 
-    /// A question has been put. Messages are named by lines of their own.
+    /// Logs a new request. Messages have log lines of their own.
     func log(_ number: UInt64, _ type: String, of session: Session?, on connection: Connection) {
         self.logger.debug(
             "question asked",
@@ -458,36 +458,36 @@ extension Gateway {
             ServiceRequest(
                 answer: AnswerAddress(node: self.node, question: 0), connection: connection.id,
                 session: connection.session, body: body),
-            to: service, question: nil)
+            to: service, number: nil)
     }
 
-    private func send(_ request: ServiceRequest, to service: ServiceName, question: UInt64?) {
+    private func send(_ request: ServiceRequest, to service: ServiceName, number: UInt64?) {
         guard let stream = Keyspace.requests(to: service) else {
             // A frame routed to a service that takes none is our own mistake.
             self.logger.error("frame without a service", [.reason: "\(service.rawValue)"])
-            if let question { self.failed(question) }
+            if let number { self.failed(number) }
             return
         }
         self.bus.append(request, to: stream) { _ in
-            guard let question else { return }
-            self.assumeIsolated { $0.failed(question) }
+            guard let number else { return }
+            self.assumeIsolated { $0.failed(number) }
         }
     }
 
-    /// The question did not reach the bus, or waited too long.
+    /// The request did not reach the bus, or waited too long.
     func failed(_ number: UInt64) {
-        guard let question = self.questions.answered(number) else { return }
-        self.failed(question)
+        guard let request = self.pendingRequests.answered(number) else { return }
+        self.failed(request)
     }
 
-    func failed(_ question: Questions.Question) {
-        self.settle(question, with: nil)
-        if case .session = question.kind { return self.resolveFailed(on: question.connection) }
-        guard let connection = self.connections[question.connection] else { return }
-        // A router that reads the page all the same, later, takes the client for through with it, and would send what is newer live,
-        // before what the client has yet to read. Until it has heard how far the client is, nothing goes live.
-        if case .fetch = question.kind { connection.mailbox.mayHaveMissed() }
-        self.refuse(connection, .unavailable, requestID: question.requestID)
+    func failed(_ request: PendingRequest) {
+        self.settle(request, with: nil)
+        if case .session = request.kind { return self.resolveFailed(on: request.connection) }
+        guard let connection = self.connections[request.connection] else { return }
+        // A router may still read the page later. It would believe that the client has it, and send newer mail live
+        // before the client has read that page. So nothing goes live until the router knows how far the client is.
+        if case .fetch = request.kind { connection.mailbox.mayHaveMissed() }
+        self.refuse(connection, .unavailable, requestID: request.requestID)
     }
 
     // MARK: Speaking

@@ -54,10 +54,10 @@ extension Gateway {
     private func handle(_ event: NodeEvent) {
         switch event {
         case .answer(let number, let answer):
-            guard let question = self.questions.answered(number) else { return }
-            self.logger.debug("question answered", self.facts(of: answer, to: question, number))
-            self.settle(question, with: answer)
-            self.handle(answer, to: question)
+            guard let request = self.pendingRequests.answered(number) else { return }
+            self.logger.debug("question answered", self.facts(of: answer, to: request, number))
+            self.settle(request, with: answer)
+            self.handle(answer, to: request)
         case .bound(let id, let isCaughtUp, let number):
             guard let connection = self.connections[id] else { return }
             // Redis may have lost since the bind where it is. That it is the live one, the router has just said.
@@ -99,31 +99,31 @@ extension Gateway {
     }
 
     private func endUnlessLoggingIn(_ connection: Connection) {
-        guard self.questions.isLoggingIn(connection: connection.id) else { return self.endSession(of: connection) }
+        guard self.pendingRequests.isLoggingIn(connection: connection.id) else { return self.endSession(of: connection) }
         // A race: the login under way may be the newer one, and the router faster than auth. If it is not, the router says
         // that the session is over when the connection is announced to it again.
         connection.mailbox.announced(at: self.now)
     }
 
     /// Asked for an older session, before this connection logged in again.
-    private func isPast(_ question: Questions.Question, _ connection: Connection) -> Bool {
-        guard let asked = question.epoch, let own = connection.session?.caller.epoch else { return false }
+    private func isPast(_ request: PendingRequest, _ connection: Connection) -> Bool {
+        guard let asked = request.epoch, let own = connection.session?.caller.epoch else { return false }
         return asked < own
     }
 
-    private func facts(of answer: Answer, to question: Questions.Question, _ number: UInt64) -> Facts {
+    private func facts(of answer: Answer, to request: PendingRequest, _ number: UInt64) -> Facts {
         var facts: Facts = [
-            .trace: "\(AnswerAddress(node: self.node, question: number).trace)", .connId: .number(question.connection.value),
-            .latencyMs: .number(self.now - question.askedAt),
+            .trace: "\(AnswerAddress(node: self.node, question: number).trace)", .connId: .number(request.connection.value),
+            .latencyMs: .number(self.now - request.askedAt),
         ]
         if case .refused(let refusal) = answer { facts[.code] = "\(refusal.code.rawValue)" }
         return facts
     }
 
-    private func handle(_ answer: Answer, to question: Questions.Question) {
-        guard let connection = self.connections[question.connection], connection.isOpen else { return }
-        let requestID = question.requestID
-        switch (answer, question.kind) {
+    private func handle(_ answer: Answer, to request: PendingRequest) {
+        guard let connection = self.connections[request.connection], connection.isOpen else { return }
+        let requestID = request.requestID
+        switch (answer, request.kind) {
         case (.accepted, .accept(let messageID, let groupRecipient)):
             var payload = JSONWriter()
             payload.add("messageId", messageID)
@@ -148,10 +148,10 @@ extension Gateway {
             }
             if refusal.code == .userBanned { self.close(connection, .banned) }
         case (.stale, _):
-            if self.isPast(question, connection) || self.questions.isLoggingIn(connection: connection.id) {
+            if self.isPast(request, connection) || self.pendingRequests.isLoggingIn(connection: connection.id) {
                 self.refuse(connection, .notRegistered, requestID: requestID)
             }
-            if !self.isPast(question, connection) { self.endUnlessLoggingIn(connection) }
+            if !self.isPast(request, connection) { self.endUnlessLoggingIn(connection) }
         case (.done, _): break
         case (.reply(let type, let payload), _):
             self.reply(connection, type: type, payload: payload, requestID: requestID)
@@ -168,7 +168,7 @@ extension Gateway {
             let welcome = { self.reply(connection, type: type, payload: payload, requestID: requestID) }
             if connection.isPast(session) { welcome() } else { self.bind(connection, to: session, welcome: welcome) }
         case (.refreshed(let successor, let type, let payload), let kind):
-            // Not if the connection has another token by now: from the same question put twice, or from a login.
+            // Not if the connection has another token by now, from a repeated request or a login.
             if case .refresh(let presented) = kind, connection.session?.tokenHash == presented {
                 let transition = connection.transition ?? Transition()
                 // Asking once more does not let the old one live longer.
@@ -181,9 +181,9 @@ extension Gateway {
             self.reply(connection, type: type, payload: payload, requestID: requestID)
         case (.loggedOut(let type, let payload), _):
             self.reply(connection, type: type, payload: payload, requestID: requestID)
-            if !self.isPast(question, connection) { self.close(connection, .normal) }
+            if !self.isPast(request, connection) { self.close(connection, .normal) }
         case (.accepted, _), (.page, _), (.session, _):
-            // An answer that does not fit its question is a bug of the service that gave it.
+            // An answer that does not fit its request is a bug of the service that sent it.
             self.logger.error("answer does not fit", [:])
             self.refuse(connection, .unavailable, requestID: requestID)
         }

@@ -8,22 +8,22 @@ extension Gateway {
     // MARK: Identities
 
     func take(_ rate: Rate, _ identity: WhisperID) -> RateLeases<WhisperID>.Verdict {
-        let (verdict, question) = self.identityRates.take(rate, identity, at: self.now)
-        if let question { self.put(question) }
+        let (verdict, leaseRequest) = self.identityRates.take(rate, identity, at: self.now)
+        if let leaseRequest { self.send(leaseRequest) }
         return verdict
     }
 
-    private func put(_ question: RateLeases<WhisperID>.Question) {
+    private func send(_ leaseRequest: RateLeases<WhisperID>.LeaseRequest) {
         // Bare: it lasts no longer than one answer of the bus, which has a limit of its own.
         Task {
             do throws(BusError) {
                 let grant = try await self.bus.lease(
-                    Keyspace.rateLimit(question.rate, "\(question.subject)"), question.request)
-                if self.identityRates.answered(question, grant, at: self.now) { self.sharedCountWasLost() }
+                    Keyspace.rateLimit(leaseRequest.rate, "\(leaseRequest.subject)"), leaseRequest.request)
+                if self.identityRates.answered(leaseRequest, grant, at: self.now) { self.sharedCountWasLost() }
             } catch {
-                self.identityRates.failed(question, at: self.now)
+                self.identityRates.failed(leaseRequest, at: self.now)
             }
-            self.goOn(question.subject)
+            self.goOn(leaseRequest.subject)
         }
     }
 
@@ -81,8 +81,8 @@ extension Gateway {
 
     private func restoreSharedCounts() {
         let max = GatewayLimits.ratesRestoredAtOnceMax
-        for question in self.identityRates.restore(max: max, at: self.now) { self.put(question) }
-        for question in self.addressRates.restore(max: max, at: self.now) { self.put(question) }
+        for leaseRequest in self.identityRates.restore(max: max, at: self.now) { self.send(leaseRequest) }
+        for leaseRequest in self.addressRates.restore(max: max, at: self.now) { self.send(leaseRequest) }
     }
 
     func lookAtRates() {
@@ -134,8 +134,8 @@ extension Gateway {
 
     private func beginLookUps(of address: ClientAddress) {
         while let lookUps = self.lookUps[address], !lookUps.waiting.isEmpty {
-            let (verdict, question) = self.addressRates.take(Rates.unknownTokens, address, at: self.now)
-            if let question { self.put(question) }
+            let (verdict, leaseRequest) = self.addressRates.take(Rates.unknownTokens, address, at: self.now)
+            if let leaseRequest { self.send(leaseRequest) }
             switch verdict {
             case .admitted:
                 self.lookUps[address]!.underWay += 1
@@ -148,17 +148,17 @@ extension Gateway {
         }
     }
 
-    private func put(_ question: RateLeases<ClientAddress>.Question) {
+    private func send(_ leaseRequest: RateLeases<ClientAddress>.LeaseRequest) {
         // Bare: it lasts no longer than one answer of the bus, which has a limit of its own.
         Task {
             do throws(BusError) {
                 let grant = try await self.bus.lease(
-                    Keyspace.rateLimit(question.rate, "\(question.subject)"), question.request)
-                if self.addressRates.answered(question, grant, at: self.now) { self.sharedCountWasLost() }
+                    Keyspace.rateLimit(leaseRequest.rate, "\(leaseRequest.subject)"), leaseRequest.request)
+                if self.addressRates.answered(leaseRequest, grant, at: self.now) { self.sharedCountWasLost() }
             } catch {
-                self.addressRates.failed(question, at: self.now)
+                self.addressRates.failed(leaseRequest, at: self.now)
             }
-            self.serveLookUps(of: question.subject)
+            self.serveLookUps(of: leaseRequest.subject)
         }
     }
 
@@ -170,8 +170,8 @@ extension Gateway {
     }
 
     /// - Parameter answer: `nil` if there is none.
-    func settle(_ question: Questions.Question, with answer: Answer?) {
-        switch (question.kind, answer) {
+    func settle(_ request: PendingRequest, with answer: Answer?) {
+        switch (request.kind, answer) {
         case (.session(_, let address?), .session(let session)):
             self.settle(address, isNobodys: session.map { $0.expiresAt <= .now } ?? true)
         case (.login(let address), .refused(let refusal)): self.settle(address, isNobodys: refusal.code == .authFailed)

@@ -23,8 +23,8 @@ extension Gateway {
 
     private func lookAround() {
         let now = self.now
-        while let question = self.questions.popExpired(at: now) { self.failed(question) }
-        self.metrics.framesInFlight.set(self.questions.count)
+        while let request = self.pendingRequests.popExpired(at: now) { self.failed(request) }
+        self.metrics.framesInFlight.set(self.pendingRequests.count)
         self.lookAtConnections(now)
         self.enforceMemoryBudget()
         if self.second % GatewayLimits.confirmedRememberedSeconds == 0 { self.confirmed.age() }

@@ -39,7 +39,7 @@ package actor Gateway {
     var bound: [WhisperID: Connection] = [:]
     /// WebSockets of each client address.
     var openConnections: [ClientAddress: Int] = [:]
-    var questions = Questions()
+    var pendingRequests = PendingRequests()
     /// Jobs standing in each partition's stream, as last seen.
     var partitionDepth = [Int](repeating: 0, count: Partition.count)
     var hasAppendedSinceDepth = false
@@ -104,7 +104,7 @@ package actor Gateway {
 
     /// Listens and serves until cancelled.
     package func run() async throws {
-        // Only with an ear for answers is there a point in taking questions: the listener opens after the subscription.
+        // The listener opens after the subscription: without it no request would get its answer.
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
                 try await self.bus.subscribe(to: [Keyspace.node(self.node).name, Keyspace.nodes.name]) { event in
@@ -164,7 +164,7 @@ package actor Gateway {
         self.isDraining = true
         self.listener?.close(promise: nil)
         let deadline = ContinuousClock.now + GatewayLimits.drainAnswersMax
-        while self.questions.count > 0, ContinuousClock.now < deadline {
+        while self.pendingRequests.count > 0, ContinuousClock.now < deadline {
             guard (try? await Task.sleep(for: GatewayLimits.drainPause)) != nil else { break }
         }
         let delayMax = DrainSpread.delayMax(connections: self.connections.count)

@@ -95,7 +95,7 @@ struct MailboxProgress {
     /// A page was written.
     /// - Parameter last: its highest number, `nil` if it was empty.
     mutating func paged(through last: Int64?, isLast: Bool) {
-        // The announcement may have been lost, and this page's question not.
+        // The announcement may have been lost although this page's request was not.
         self.isFresh = false
         self.sentThrough = max(self.sentThrough, last ?? 0)
         if isLast { self.isCaughtUp = true }

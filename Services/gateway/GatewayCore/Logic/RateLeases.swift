@@ -1,7 +1,7 @@
 import Contract
 
 /// The rates of identities or of addresses, as one gateway counts them. Redis counts for all gateways (`SharedPace`).
-/// A gateway leases uses from there in chunks, so that most uses cost no question.
+/// A gateway leases uses from there in chunks, so that most uses cost no request.
 ///
 /// Each use passes two counts. Redis has granted it, and `Entry.pace` bounds what this gateway allows by itself.
 /// The second one holds whatever Redis answers or has lost. While Redis is away, only the second one counts (contract §11).
@@ -13,12 +13,12 @@ struct RateLeases<Subject: Hashable & Sendable> {
         case admitted
         /// Milliseconds until the next use.
         case refused(Int64)
-        /// Redis decides. Take again when the question under way is answered.
+        /// Redis decides. Take again when the pending request is answered.
         case unknown
     }
 
-    /// To be asked of Redis. Exactly one of `answered` and `failed` is called with it.
-    struct Question: Sendable {
+    /// A request to Redis. Exactly one of `answered` and `failed` is called with it.
+    struct LeaseRequest: Sendable {
         let subject: Subject
         let rate: Rate
         let request: RateRequest
@@ -49,7 +49,7 @@ struct RateLeases<Subject: Hashable & Sendable> {
         var record: UInt64 = 0
         /// While Redis is away: what all gateways have used, as last heard, and this one since.
         var local = Pace()
-        /// Uses allowed while Redis was away, and not told since; and those of them that the question under way tells.
+        /// Uses allowed while Redis was away, and not told since; and those of them that the pending request tells.
         var uncounted = 0
         var uncountedAsked = 0
         var isAsking = false
@@ -93,8 +93,8 @@ struct RateLeases<Subject: Hashable & Sendable> {
 
     /// Takes one use.
     /// - Parameter now: milliseconds of a clock that only goes forward.
-    /// - Returns: a question to put, if there is one. The use does not wait for it unless the verdict is `unknown`.
-    mutating func take(_ rate: Rate, _ subject: Subject, at now: Int64) -> (Verdict, Question?) {
+    /// - Returns: a request to send, if there is one. The use does not wait for it unless the verdict is `unknown`.
+    mutating func take(_ rate: Rate, _ subject: Subject, at now: Int64) -> (Verdict, LeaseRequest?) {
         guard let rule = self.rules[rate.action] else { return (.admitted, nil) }
         let key = Key(subject: subject, place: rule.place)
         let known = self.entries[key]
@@ -137,16 +137,16 @@ struct RateLeases<Subject: Hashable & Sendable> {
         self.entries[key] = entry
     }
 
-    /// - Returns: whether Redis had lost the count of this subject. The question has restored it, this one alone.
-    mutating func answered(_ question: Question, _ grant: RateGrant, at now: Int64) -> Bool {
-        guard let rule = self.rules[question.rate.action] else { return false }
-        let key = Key(subject: question.subject, place: rule.place)
+    /// - Returns: whether Redis had lost the count of this subject. The request has restored this count, and no other.
+    mutating func answered(_ leaseRequest: LeaseRequest, _ grant: RateGrant, at now: Int64) -> Bool {
+        guard let rule = self.rules[leaseRequest.rate.action] else { return false }
+        let key = Key(subject: leaseRequest.subject, place: rule.place)
         var entry = self.entries[key] ?? Entry()
         let isLost =
-            question.request.known > GatewayLimits.restDoubtMilliseconds && grant.record != question.request.record
+            leaseRequest.request.known > GatewayLimits.restDoubtMilliseconds && grant.record != leaseRequest.request.record
         entry.record = grant.record
         entry.sharedRestedAt = Double(now) + grant.rest
-        guard question.request.uses > 0 else {
+        guard leaseRequest.request.uses > 0 else {
             self.entries[key] = entry
             return false
         }
@@ -160,15 +160,15 @@ struct RateLeases<Subject: Hashable & Sendable> {
             let comeBack = Int64(min(Double(rule.chunk) * rule.allowance.step, Self.lifeMax))
             entry.leaseEndsAt = now + max(GatewayLimits.leaseLife.milliseconds, comeBack)
         }
-        entry.askAgainAt = grant.uses < question.request.uses ? now + grant.wait : now
+        entry.askAgainAt = grant.uses < leaseRequest.request.uses ? now + grant.wait : now
         self.entries[key] = entry
         return isLost
     }
 
     /// Redis has not answered, or cannot be reached. Uses that it may have granted are lost.
-    mutating func failed(_ question: Question, at now: Int64) {
-        guard question.request.uses > 0, let rule = self.rules[question.rate.action] else { return }
-        let key = Key(subject: question.subject, place: rule.place)
+    mutating func failed(_ leaseRequest: LeaseRequest, at now: Int64) {
+        guard leaseRequest.request.uses > 0, let rule = self.rules[leaseRequest.rate.action] else { return }
+        let key = Key(subject: leaseRequest.subject, place: rule.place)
         var entry = self.entries[key] ?? Entry()
         entry.isAsking = false
         if !entry.countsLocally { entry.local = Pace(restedAt: entry.sharedRestedAt) }
@@ -179,13 +179,13 @@ struct RateLeases<Subject: Hashable & Sendable> {
 
     private static func ask(
         _ entry: inout Entry, _ rule: Rule, _ subject: Subject, at now: Int64
-    ) -> Question {
+    ) -> LeaseRequest {
         entry.isAsking = true
         entry.uncountedAsked = entry.uncounted
         // Some of them have come back meanwhile.
         let used = max(0, entry.local.restedAt - max(entry.sharedRestedAt, Double(now)))
         let uncounted = min(used, Double(entry.uncounted) * rule.allowance.step)
-        return Question(
+        return LeaseRequest(
             subject: subject, rate: rule.rate,
             request: RateRequest(
                 rule.allowance, uses: rule.chunk, known: max(0, entry.sharedRestedAt - Double(now)),
@@ -199,22 +199,22 @@ struct RateLeases<Subject: Hashable & Sendable> {
         self.toRestore = self.entries.lazy.filter { $1.sharedRestedAt > Double(now) }.map(\.key)
     }
 
-    /// - Returns: questions that tell Redis what this gateway knows, and want no uses.
-    mutating func restore(max: Int, at now: Int64) -> [Question] {
-        var questions: [Question] = []
+    /// - Returns: requests that tell Redis what this gateway knows, and ask for no uses.
+    mutating func restore(max: Int, at now: Int64) -> [LeaseRequest] {
+        var requests: [LeaseRequest] = []
         for key in self.toRestore.suffix(max) {
             guard let entry = self.entries[key] else { continue }
             let rule = self.rules[self.rates[Int(key.place)].action]!
-            // Whatever question is under way: it may have been put before the loss. To restore a count twice changes nothing.
-            questions.append(
-                Question(
+            // A pending request does not matter: it may be older than the loss. Restoring a count twice changes nothing.
+            requests.append(
+                LeaseRequest(
                     subject: key.subject, rate: rule.rate,
                     request: RateRequest(
                         rule.allowance, uses: 0, known: Swift.max(0, entry.sharedRestedAt - Double(now)),
                         record: entry.record)))
         }
         self.toRestore.removeLast(min(max, self.toRestore.count))
-        return questions
+        return requests
     }
 
     // MARK: Bounds

@@ -1,7 +1,7 @@
 import Contract
 package import NIOCore
 
-/// The HTTP request that opens a connection: a WebSocket upgrade, or a question about health. No bodies, one request a
+/// The HTTP request that opens a connection: a WebSocket upgrade, or a health check. No bodies, one request a
 /// connection; everything else of HTTP is the load balancer's business.
 package struct UpgradeRequest: Equatable, Sendable {
     package var method: String

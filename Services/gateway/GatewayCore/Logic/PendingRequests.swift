@@ -1,18 +1,8 @@
 import Contract
 import DequeModule
 
-/// What this node asked other services and has no answer to yet.
-struct Questions {
-    struct Question {
-        var connection: ConnectionID
-        var requestID: String?
-        var kind: Kind
-        /// Of the session for which it is asked.
-        var epoch: Epoch?
-        /// Milliseconds of the gateway's clock.
-        var askedAt: Int64 = 0
-    }
-
+/// A request to another service that has no answer yet.
+struct PendingRequest {
     enum Kind {
         /// A message waits for its commit.
         /// - groupRecipient: of group mail, which is answered recipient by recipient.
@@ -25,28 +15,40 @@ struct Questions {
         case refresh(tokenHash: Bytes32)
         /// Any other frame that a service answers.
         case frame
-        /// Whose token is this?
-        /// - from: where it was shown, if it counts there as long as it is not known to be somebody's.
+        /// The look-up of a token.
+        /// - from: the address that showed it, if an unknown token counts against that address.
         case session(tokenHash: Bytes32, from: ClientAddress?)
     }
 
-    private var open: [UInt64: Question] = [:]
-    /// Every question waits equally long, so the oldest is always in front.
+    var connection: ConnectionID
+    var requestID: String?
+    var kind: Kind
+    /// The login counter of the session that the request was made for.
+    var epoch: Epoch?
+    /// Milliseconds of the gateway's clock.
+    var askedAt: Int64 = 0
+}
+
+/// The requests of this node that have no answer yet, by their number.
+struct PendingRequests {
+    private var open: [UInt64: PendingRequest] = [:]
+    /// Every request waits equally long, so the oldest is always in front.
     private var deadlines: Deque<(number: UInt64, at: Int64)> = []
     private var next: UInt64 = 0
 
     var count: Int { self.open.count }
 
-    mutating func ask(_ question: Question, at now: Int64) -> UInt64 {
+    /// - Returns: the number that the answer names.
+    mutating func add(_ request: PendingRequest, at now: Int64) -> UInt64 {
         self.next += 1
-        var question = question
-        question.askedAt = now
-        self.open[self.next] = question
+        var request = request
+        request.askedAt = now
+        self.open[self.next] = request
         self.deadlines.append((self.next, now + GatewayLimits.answerMax.milliseconds))
         return self.next
     }
 
-    /// Whether this connection has asked for a session. Looks through all questions: for what happens rarely.
+    /// Whether this connection has asked for a session. Searches all requests, so use it only for rare events.
     func isLoggingIn(connection: ConnectionID) -> Bool {
         self.open.values.contains {
             if case .login = $0.kind { $0.connection == connection } else { false }
@@ -54,15 +56,15 @@ struct Questions {
     }
 
     /// - Returns: `nil` if the answer comes too late, or twice.
-    mutating func answered(_ number: UInt64) -> Question? {
+    mutating func answered(_ number: UInt64) -> PendingRequest? {
         self.open.removeValue(forKey: number)
     }
 
-    /// Takes a question whose time is up; call until there is none.
-    mutating func popExpired(at now: Int64) -> Question? {
+    /// Takes one expired request. Call it until it returns `nil`.
+    mutating func popExpired(at now: Int64) -> PendingRequest? {
         while let first = self.deadlines.first, first.at <= now {
             self.deadlines.removeFirst()
-            if let question = self.open.removeValue(forKey: first.number) { return question }
+            if let request = self.open.removeValue(forKey: first.number) { return request }
         }
         return nil
     }
