@@ -6,21 +6,21 @@ import Testing
 @Suite struct ReadBufferTests {
     /// NIO keeps the first buffer of a connection for its life.
     @Test func onlyTheFirstBufferOfAConnectionIsKeptAndItIsSmall() {
-        var pool = NIOPooledRecvBufferAllocator(capacity: 1, recvAllocator: PassingReadBuffers())
-        #expect(self.read(100, from: &pool) == PassingReadBuffers.firstCapacity)
+        var pool = NIOPooledRecvBufferAllocator(capacity: 1, recvAllocator: ReleasingReadAllocator())
+        #expect(self.read(100, from: &pool) == ReleasingReadAllocator.firstCapacity)
         for _ in 0..<3 {
-            #expect(self.read(100, from: &pool) == PassingReadBuffers.capacity)
+            #expect(self.read(100, from: &pool) == ReleasingReadAllocator.capacity)
             #expect(pool.count == 1)
         }
     }
 
     @Test func whoeverSendsMuchGetsLargeBuffersForAsLong() {
-        var pool = NIOPooledRecvBufferAllocator(capacity: 1, recvAllocator: PassingReadBuffers())
-        _ = self.read(PassingReadBuffers.firstCapacity, from: &pool)
-        _ = self.read(PassingReadBuffers.capacity, from: &pool)
-        #expect(self.read(10_000, from: &pool) == PassingReadBuffers.busyCapacity)
-        #expect(self.read(100, from: &pool) == PassingReadBuffers.busyCapacity)
-        #expect(self.read(100, from: &pool) == PassingReadBuffers.capacity)
+        var pool = NIOPooledRecvBufferAllocator(capacity: 1, recvAllocator: ReleasingReadAllocator())
+        _ = self.read(ReleasingReadAllocator.firstCapacity, from: &pool)
+        _ = self.read(ReleasingReadAllocator.capacity, from: &pool)
+        #expect(self.read(10_000, from: &pool) == ReleasingReadAllocator.busyCapacity)
+        #expect(self.read(100, from: &pool) == ReleasingReadAllocator.busyCapacity)
+        #expect(self.read(100, from: &pool) == ReleasingReadAllocator.capacity)
     }
 
     /// - Returns: the capacity of the buffer that was read into.

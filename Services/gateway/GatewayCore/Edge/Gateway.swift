@@ -126,7 +126,7 @@ package actor Gateway {
             .serverChannelOption(.maxMessagesPerRead, value: 64)
             .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
             .childChannelOption(.maxMessagesPerRead, value: 1)
-            .childChannelOption(.recvAllocator, value: PassingReadBuffers())
+            .childChannelOption(.recvAllocator, value: ReleasingReadAllocator())
             .childChannelOption(
                 .writeBufferWaterMark,
                 value: .init(low: GatewayLimits.outboundBytesMax / 2, high: GatewayLimits.outboundBytesMax)
