@@ -6,7 +6,7 @@ import Testing
 
 /// One mailbox between router, gateway and client, in one thread, from a seed: messages come in, Jobs and Notices travel
 /// and get lost with the bus, routers die, clients read, and stall. The machines are the real ones
-/// (`MailboxSession`, `MailboxProgress`); what the edges around them do is said here in as few words as they do it.
+/// (`MailboxSession`, `DeliveryCursor`); what the edges around them do is said here in as few words as they do it.
 ///
 /// `SEED=17 swift test --filter MailboxDelivery` plays one course of events alone.
 @Suite struct MailboxDeliveryTests {

@@ -59,7 +59,7 @@ struct MailboxWorld {
     private var session: MailboxSession?
     // The gateway, and its one client.
     private var connection: UInt64 = 0
-    private var progress = MailboxProgress(boundAt: Timestamp(milliseconds: 0))
+    private var cursor = DeliveryCursor(boundAt: Timestamp(milliseconds: 0))
     private var isConnected = false
     private var unacknowledged: [Int64] = []
     /// When the client asked for a page that has not come.
@@ -167,7 +167,7 @@ struct MailboxWorld {
     private mutating func loseBus() {
         self.jobs.removeAll { if case .accept = $0 { false } else { true } }
         self.notices = []
-        self.progress.mayHaveMissed()
+        self.cursor.mayHaveMissed()
     }
 
     /// The partition gets another owner, who asks the gateways.
@@ -185,12 +185,12 @@ struct MailboxWorld {
     private mutating func connect() {
         self.connection += 1
         self.isConnected = true
-        self.progress = MailboxProgress(boundAt: Timestamp(milliseconds: self.now))
+        self.cursor = DeliveryCursor(boundAt: Timestamp(milliseconds: self.now))
         self.unacknowledged = []
         self.lastSeen = 0
         // An announcement may be lost while the question behind it is not.
         if self.trouble == .losses, Int.random(in: 0..<10, using: &self.random) == 0 {
-            self.progress.announced(at: self.now)
+            self.cursor.announced(at: self.now)
         } else {
             self.announce()
         }
@@ -207,9 +207,9 @@ struct MailboxWorld {
             .bound(
                 BoundConnection(
                     caller: Caller(identity: WhisperID(bits: 1)!, epoch: Epoch(value: 1)), node: NodeID(value: 1),
-                    connection: ConnectionID(value: self.connection), boundAt: self.progress.boundAt,
-                    progress: self.progress.progress, standing: self.progress.standing, number: self.progress.nextNumber)))
-        self.progress.announced(at: self.now)
+                    connection: ConnectionID(value: self.connection), boundAt: self.cursor.boundAt,
+                    progress: self.cursor.progress, standing: self.cursor.standing, number: self.cursor.nextNumber)))
+        self.cursor.announced(at: self.now)
     }
 
     private mutating func ask(after: Int64) {
@@ -221,18 +221,18 @@ struct MailboxWorld {
         switch notice {
         case .adopted:
             guard self.isConnected else { return }
-            self.progress.mayHaveMissed()
+            self.cursor.mayHaveMissed()
             self.announce()
         case .bound(let connection, let isCaughtUp, let number):
             guard self.isConnected, connection == self.connection else { return }
-            if self.progress.bound(isCaughtUp: isCaughtUp, answering: number) == .announceAgain { self.announce() }
+            if self.cursor.bound(isCaughtUp: isCaughtUp, answering: number) == .announceAgain { self.announce() }
         case .mail(let connection, let numbers, let again):
             guard self.isConnected, connection == self.connection else { return }
-            if self.progress.isAnnouncementDue(at: self.now) { self.announce() }
-            for number in numbers where self.progress.takes(number, again: again) { self.see(number, isPage: false) }
+            if self.cursor.isAnnouncementDue(at: self.now) { self.announce() }
+            for number in numbers where self.cursor.takes(number, again: again) { self.see(number, isPage: false) }
         case .page(let connection, let numbers, let hasMore):
             guard self.isConnected, connection == self.connection else { return }
-            self.progress.paged(through: numbers.last, isLast: !hasMore)
+            self.cursor.paged(through: numbers.last, isLast: !hasMore)
             for number in numbers { self.see(number, isPage: true) }
             self.askedAt = nil
             if hasMore, let last = numbers.last { self.ask(after: last) }
@@ -268,7 +268,7 @@ struct MailboxWorld {
     private mutating func tick(by milliseconds: Int64) {
         self.now += milliseconds
         if self.isConnected {
-            if self.progress.isAnnouncementDue(at: self.now) { self.announce() }
+            if self.cursor.isAnnouncementDue(at: self.now) { self.announce() }
             // INTERNAL_ERROR: the client asks again, from the beginning.
             if let askedAt, self.now - askedAt > 10_000 { self.ask(after: 0) }
         }

@@ -34,8 +34,8 @@ final class Connection {
     var shownAt: Int64 = 0
     /// Present while a refreshed session has two tokens, or a session is being looked up.
     var transition: Transition?
-    /// What the mailbox's router knows; see `BoundConnection.Progress`.
-    var mailbox = MailboxProgress(boundAt: Timestamp(milliseconds: 0))
+    /// What has been written to the client, and whether the router of the mailbox agrees.
+    var deliveryCursor = DeliveryCursor(boundAt: Timestamp(milliseconds: 0))
     /// Outcomes and group events on their way; absent while there are none.
     var confirmation: Confirmation?
 

@@ -188,7 +188,7 @@ extension Gateway {
         connection.shownAt = shownAt
         connection.transition?.forgetTokens()
         self.endTransitionIfOver(of: connection)
-        connection.mailbox = MailboxProgress(boundAt: .now - .milliseconds(self.now - shownAt))
+        connection.deliveryCursor = DeliveryCursor(boundAt: .now - .milliseconds(self.now - shownAt))
         self.bound[identity] = connection
         self.showPresence(of: connection)
         // At once: what this very frame asks of the mailbox must come behind it.

@@ -486,7 +486,7 @@ extension Gateway {
         guard let connection = self.connections[request.connection] else { return }
         // A router may still read the page later. It would believe that the client has it, and send newer mail live
         // before the client has read that page. So nothing goes live until the router knows how far the client is.
-        if case .fetch = request.kind { connection.mailbox.mayHaveMissed() }
+        if case .fetch = request.kind { connection.deliveryCursor.mayHaveMissed() }
         self.refuse(connection, .unavailable, requestID: request.requestID)
     }
 

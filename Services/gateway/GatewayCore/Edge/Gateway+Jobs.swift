@@ -33,7 +33,7 @@ extension Gateway {
     private func append(_ receipts: [HeldReceipts.Receipt], to partition: Partition) {
         for receipt in receipts {
             let id = receipt.connection
-            self.send(.receipt(receipt.report), to: partition) { $0.connections[id]?.mailbox.mayHaveMissed() }
+            self.send(.receipt(receipt.report), to: partition) { $0.connections[id]?.deliveryCursor.mayHaveMissed() }
         }
     }
 

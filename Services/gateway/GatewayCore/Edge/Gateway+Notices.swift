@@ -29,7 +29,7 @@ extension Gateway {
     /// Has every connection announced again. The next ticks do it in paced parts.
     func announceAll() {
         for connection in self.bound.values {
-            connection.mailbox.mayHaveMissed()
+            connection.deliveryCursor.mayHaveMissed()
         }
     }
 
@@ -37,7 +37,7 @@ extension Gateway {
         switch notice {
         case .partitionAdopted(let partition):
             for (identity, connection) in self.bound where Partition(of: identity) == partition {
-                connection.mailbox.mayHaveMissed()
+                connection.deliveryCursor.mayHaveMissed()
                 self.announce(connection)
             }
         case .sessionsEnded(let identity, let epoch, let why):
@@ -62,7 +62,7 @@ extension Gateway {
             guard let connection = self.connections[id] else { return }
             // Redis may have lost since the bind where it is. That it is the live one, the router has just said.
             if connection.isOpen { self.showPresence(of: connection) }
-            switch connection.mailbox.bound(isCaughtUp: isCaughtUp, answering: number) {
+            switch connection.deliveryCursor.bound(isCaughtUp: isCaughtUp, answering: number) {
             case .none: break
             case .announceAgain: self.announce(connection)
             }
@@ -102,7 +102,7 @@ extension Gateway {
         guard self.pendingRequests.isLoggingIn(connection: connection.id) else { return self.endSession(of: connection) }
         // A race: the login under way may be the newer one, and the router faster than auth. If it is not, the router says
         // that the session is over when the connection is announced to it again.
-        connection.mailbox.announced(at: self.now)
+        connection.deliveryCursor.announced(at: self.now)
     }
 
     /// Asked for an older session, before this connection logged in again.
@@ -213,33 +213,33 @@ extension Gateway {
     private func deliver(_ mail: [Mail], to id: ConnectionID, again: Bool) {
         guard let connection = self.connections[id], connection.isOpen else { return }
         // Somebody who gets mail need not wait for the turn that a paced announcement would have.
-        if connection.mailbox.isAnnouncementDue(at: self.now) { self.announce(connection) }
-        for letter in mail where connection.mailbox.takes(letter.number, again: again) {
+        if connection.deliveryCursor.isAnnouncementDue(at: self.now) { self.announce(connection) }
+        for message in mail where connection.deliveryCursor.takes(message.number, again: again) {
             self.metrics.framesOut.increment()
             self.write(to: connection) {
-                WebSocketWriter.text(Self.receivedHead, letter.payload, [UInt8(ascii: "}")], to: &$0)
+                WebSocketWriter.text(Self.receivedHead, message.payload, [UInt8(ascii: "}")], to: &$0)
             }
             self.logger.debug(
-                "message written", [.messageId: "\(letter.messageID)", .connId: .number(connection.id.value)])
+                "message written", [.messageId: "\(message.messageID)", .connId: .number(connection.id.value)])
         }
     }
 
     private func deliver(page mail: [Mail], next: Cursor?, to connection: Connection, requestID: String?) {
         var payload = Array(#"{"messages":["#.utf8)
         payload.reserveCapacity(mail.reduce(64) { $0 + $1.payload.count + 1 })
-        for (index, letter) in mail.enumerated() {
+        for (index, message) in mail.enumerated() {
             if index > 0 { payload.append(UInt8(ascii: ",")) }
-            payload += letter.payload
+            payload += message.payload
             self.logger.debug(
                 "message written in a page",
-                [.messageId: "\(letter.messageID)", .connId: .number(connection.id.value)])
+                [.messageId: "\(message.messageID)", .connId: .number(connection.id.value)])
         }
         payload.append(UInt8(ascii: "]"))
         if let next {
             payload += #","nextCursor":"#.utf8
             JSONWriter.append(string: next.text, to: &payload)
         }
-        connection.mailbox.paged(through: mail.last?.number, isLast: next == nil)
+        connection.deliveryCursor.paged(through: mail.last?.number, isLast: next == nil)
         payload.append(UInt8(ascii: "}"))
         self.reply(connection, type: "pending_messages", payload: payload, requestID: requestID)
     }

@@ -67,7 +67,7 @@ extension Gateway {
                     self.close(connection, .normal)
                     continue
                 }
-                if announcementsLeft > 0, connection.mayHaveMore || connection.mailbox.isAnnouncementDue(at: now) {
+                if announcementsLeft > 0, connection.mayHaveMore || connection.deliveryCursor.isAnnouncementDue(at: now) {
                     announcementsLeft -= 1
                     connection.mayHaveMore = false
                     self.announce(connection)

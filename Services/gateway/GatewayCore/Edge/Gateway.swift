@@ -224,9 +224,9 @@ package actor Gateway {
     func announce(_ connection: Connection, now: Bool = false) {
         guard let session = connection.session, connection.isOpen else { return }
         let announcement = BoundConnection(
-            caller: session.caller, node: self.node, connection: connection.id, boundAt: connection.mailbox.boundAt,
-            progress: connection.mailbox.progress, standing: connection.mailbox.standing, number: connection.mailbox.nextNumber)
-        connection.mailbox.announced(at: self.now)
+            caller: session.caller, node: self.node, connection: connection.id, boundAt: connection.deliveryCursor.boundAt,
+            progress: connection.deliveryCursor.progress, standing: connection.deliveryCursor.standing, number: connection.deliveryCursor.nextNumber)
+        connection.deliveryCursor.announced(at: self.now)
         let partition = Partition(of: session.caller.identity)
         if now {
             return self.append(.bound([announcement]), to: partition)

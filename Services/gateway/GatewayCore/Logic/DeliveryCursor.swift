@@ -1,26 +1,25 @@
 import Contract
 
-/// What the gateway and the mailbox's router agree on for one connection: which mail it has been given.
+/// How far mail has been written to one connection, and whether the router of the mailbox agrees.
 ///
-/// Whenever they may disagree, because a Notice may have been lost or another router has taken over, the gateway announces
-/// the connection and writes no live mail to it until that is answered: what the router sends then begins exactly
-/// behind what was announced.
-struct MailboxProgress {
-    /// When the connection was bound to its session, by the clock that other gateways have too.
+/// They may disagree after a lost Notice or a change of the router. Then the gateway announces the connection, and writes
+/// no live mail to it until a router answers. What that router sends begins exactly behind what was announced.
+struct DeliveryCursor {
+    /// Wall-clock time at which the connection was bound to its session. Other gateways compare it with theirs.
     let boundAt: Timestamp
-    /// A router has confirmed the connection; until then it is announced again and again.
+    /// Whether a router has confirmed the connection. Until then it is announced repeatedly.
     private(set) var isConfirmed = false
     /// What routers can have heard since the bind.
     private(set) var standing = BoundConnection.Standing.new
     /// Milliseconds of the gateway's clock.
     private(set) var announcedAt: Int64 = 0
-    /// How often it was announced.
+    /// Number of announcements so far.
     private var announcements: UInt32 = 0
-    /// The first announcement whose answer confirms. What the router had sent before it answered an older one may be lost.
+    /// The first announcement whose answer confirms. Mail sent before the answer to an older one may be lost.
     private var confirmableFrom: UInt32 = 1
     /// No router has answered yet since the bind, neither to the announcement nor with a page.
     private var isFresh = true
-    /// All that waited has been written: mail goes live. Stays so until the connection is bound anew.
+    /// All waiting mail has been written, so mail goes live. It stays so until the connection is bound anew.
     private var isCaughtUp = false
     /// The highest number written.
     private var sentThrough: Int64 = 0
@@ -64,13 +63,13 @@ struct MailboxProgress {
         self.standing = .confirmed
         self.isFresh = false
         guard number >= self.confirmableFrom else {
-            // Nothing waited then that had not been written. What has come since goes live, once it is known from where on.
+            // The client was caught up at that time. Later mail waits for the next confirmation, which fixes the start.
             if isCaughtUp { self.isCaughtUp = true }
             return .none
         }
         self.isConfirmed = true
-        // A race: the announcement was sent before the last page came. The router would hold back mail for a client that has
-        // no reason to ask for another page.
+        // A race: the announcement was sent before the last page came. The router would hold mail for a client that
+        // does not ask for another page.
         if self.isCaughtUp, !isCaughtUp {
             self.mayHaveMissed()
             return .announceAgain
@@ -79,14 +78,14 @@ struct MailboxProgress {
         return .none
     }
 
-    /// The router sends a letter by itself.
-    /// - Parameter again: it was written before and has not been acknowledged.
-    /// - Returns: whether it is to be written.
+    /// The router sends a message live.
+    /// - Parameter again: it was written before and has no receipt.
+    /// - Returns: whether to write it.
     mutating func takes(_ number: Int64, again: Bool) -> Bool {
-        // Routers send mail only to connections that are through with what waited.
+        // Routers send live mail only to connections that are caught up.
         guard self.isConfirmed else { return false }
         self.isCaughtUp = true
-        // A router that has just taken over does not know what its predecessor sent.
+        // A new owner does not know what its predecessor sent.
         guard again || number > self.sentThrough else { return false }
         self.sentThrough = max(self.sentThrough, number)
         return true
