@@ -55,7 +55,7 @@ extension NodeEvent {
         case .mail(_, let mail, _): mail.reduce(64) { $0 + $1.payload.count }
         case .outcomes(_, let outcomes): 80 * outcomes.count
         case .frame(_, _, let payload): 64 + payload.count
-        case .rollCall(let entries): 16 * entries.count
+        case .connectionSnapshot(let entries): 16 * entries.count
         case .call(let delivery): 128 + delivery.payload.count
         case .groupEvent(let payload, let readers): 64 + payload.count + 16 * readers.count
         default: 64

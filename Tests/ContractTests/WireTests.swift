@@ -193,8 +193,8 @@ extension SeededGenerator {
                     number: self.int64(), requestID: self.chance(2) ? nil : "r", type: self.anyText(0...12),
                     payload: self.bytes(self.upTo(40))))
         case 6:
-            return .rollCall(
-                (0..<self.upTo(4)).map { _ in RollCallEntry(identity: self.whisperID(), connection: self.connection()) })
+            return .connectionSnapshot(
+                (0..<self.upTo(4)).map { _ in ConnectionSnapshotEntry(identity: self.whisperID(), connection: self.connection()) })
         default:
             return .outcomes(
                 self.connection(),

@@ -168,23 +168,23 @@ import Testing
         }
     }
 
-    /// Redis may have lost the Job that said so: mail for somebody who is taken for connected wakes nobody.
-    @Test func aRollCallIsAnsweredForThoseWhoHaveLeft() async throws {
+    /// Redis may have lost the departure. As long as the router believes in the connection, mail wakes nobody.
+    @Test func reconciliationReportsConnectionsThatHaveEnded() async throws {
         try await GatewayBench.run { bench in
             let (client, connection) = try await bench.boundClient()
             let (other, gone) = (WhisperID("WSP-7777-7777-7777")!, ConnectionID(value: connection.value + 1_000))
             let partition = Partition(of: self.sender)
-            try await bench.tell(.rollCall([
-                RollCallEntry(identity: self.sender, connection: connection), RollCallEntry(identity: self.sender, connection: gone),
-                RollCallEntry(identity: other, connection: connection),
+            try await bench.tell(.connectionSnapshot([
+                ConnectionSnapshotEntry(identity: self.sender, connection: connection), ConnectionSnapshotEntry(identity: self.sender, connection: gone),
+                ConnectionSnapshotEntry(identity: other, connection: connection),
             ]))
-            #expect(try await bench.departure(in: partition) == RollCallEntry(identity: self.sender, connection: gone))
-            #expect(try await bench.departure(in: Partition(of: other)) == RollCallEntry(identity: other, connection: connection))
+            #expect(try await bench.departure(in: partition) == ConnectionSnapshotEntry(identity: self.sender, connection: gone))
+            #expect(try await bench.departure(in: Partition(of: other)) == ConnectionSnapshotEntry(identity: other, connection: connection))
 
             await client.close()
-            #expect(try await bench.departure(in: partition) == RollCallEntry(identity: self.sender, connection: connection))
-            try await bench.tell(.rollCall([RollCallEntry(identity: self.sender, connection: connection)]))
-            #expect(try await bench.departure(in: partition) == RollCallEntry(identity: self.sender, connection: connection))
+            #expect(try await bench.departure(in: partition) == ConnectionSnapshotEntry(identity: self.sender, connection: connection))
+            try await bench.tell(.connectionSnapshot([ConnectionSnapshotEntry(identity: self.sender, connection: connection)]))
+            #expect(try await bench.departure(in: partition) == ConnectionSnapshotEntry(identity: self.sender, connection: connection))
         }
     }
 

@@ -33,7 +33,7 @@ import Testing
     @Test(
         .timeLimit(.minutes(5)),
         arguments: [
-            "answersBeforeCommit", "sendsOnce", "announcesOnce", "takesOverInSilence", "missesEmptiedBus", "callsNoRoll",
+            "answersBeforeCommit", "sendsOnce", "announcesOnce", "takesOverInSilence", "missesEmptiedBus", "skipsReconciliation",
             "sharesPartitions", "acceptsRepetitions", "keepsAcknowledgedMail", "storesNoOutcomes", "wakesNobody",
         ])
     func aBugIsFound(mutation: String) async throws {

@@ -97,10 +97,9 @@ package enum GatewayLimits {
     package static let peersRememberedMax = 500
     /// A bind that no router has confirmed is announced again after this.
     package static let announceAgainAfter = Duration.seconds(3)
-    /// Connections that ended while the bus was away, of which it is told as soon as it takes something again. Of those beyond,
-    /// routers hear when they call the roll.
+    /// Departures kept while the bus is away, to be told when it is back. Routers learn of further ones by reconciliation.
     package static let departuresUntoldMax = 65_536
-    /// So many of them are told in one look around.
+    /// Departures told in one second.
     package static let departuresAtOnceMax = 4_096
     /// Connections announced in one Job, and in one turn after an outage.
     package static let announcementsPerJobMax = 256

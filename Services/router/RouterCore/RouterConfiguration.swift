@@ -81,8 +81,8 @@ package enum RouterLimits {
     package static let lettersPerReadMax = Limits.fetchPendingMax
     /// Live mail is held back for a client that pages, at most this long after its last page.
     package static let holdMax = Duration.seconds(10)
-    /// Between two roll calls: how long a connection may be taken for live whose end, or whose gateway's, nobody has told.
-    package static let rollCallPause = Duration.seconds(5)
+    /// Between two reconciliations of connections. A connection whose end was lost is believed live for at most this long.
+    package static let reconciliationPause = Duration.seconds(5)
     /// Longest pause between two attempts to have the same mail acknowledged.
     package static let resendPauseMax = Duration.seconds(300)
     /// Outcomes sent to a client that binds; it asks for more when it has them.

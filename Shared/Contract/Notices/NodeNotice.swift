@@ -18,8 +18,8 @@ package enum NodeEvent: Sendable {
     case replaced(ConnectionID, Epoch)
     /// Mail to write, in order. `again`: it was written before and not acknowledged.
     case mail(ConnectionID, [Mail], again: Bool)
-    /// Whom the router takes for connected here. Whoever is not has left, and the Job that said so may be lost: it is said again.
-    case rollCall([RollCallEntry])
+    /// Connections that the router believes this node holds. The gateway repeats a departure for each one it no longer has.
+    case connectionSnapshot([ConnectionSnapshotEntry])
     /// What became of messages that this connection's identity sent.
     case outcomes(ConnectionID, [Outcome])
     /// A `group_event` that each of these clients is told again, until it has confirmed its number.
@@ -69,7 +69,7 @@ extension NodeEvent: WireCodable {
         case .call(let delivery):
             writer.write(UInt8(8))
             writer.write(delivery)
-        case .rollCall(let entries):
+        case .connectionSnapshot(let entries):
             writer.write(UInt8(9))
             writer.write(list: entries)
         case .frame(let connection, let type, let payload):
@@ -90,7 +90,7 @@ extension NodeEvent: WireCodable {
         case 6: self = .groupEvent(payload: try reader.readBytes(), try reader.readList())
         case 7: self = .presence(try reader.read(), about: try reader.read(), try reader.read())
         case 8: self = .call(try reader.read())
-        case 9: self = .rollCall(try reader.readList())
+        case 9: self = .connectionSnapshot(try reader.readList())
         case 20: self = .frame(try reader.read(), type: try reader.readString(), payload: try reader.readBytes())
         case let other: throw .unknown(other)
         }
@@ -122,8 +122,8 @@ extension Mail: WireCodable {
     }
 }
 
-/// Somebody whom a router takes for connected.
-package struct RollCallEntry: Hashable, Sendable {
+/// A connection that a router believes to be live.
+package struct ConnectionSnapshotEntry: Hashable, Sendable {
     package var identity: WhisperID
     package var connection: ConnectionID
 
@@ -133,7 +133,7 @@ package struct RollCallEntry: Hashable, Sendable {
     }
 }
 
-extension RollCallEntry: WireCodable {
+extension ConnectionSnapshotEntry: WireCodable {
     package func encode(into writer: inout WireWriter) {
         writer.write(self.identity)
         writer.write(self.connection)

@@ -67,9 +67,9 @@ struct GatewayBench {
     }
 
     /// Who has left, by the next Job of a partition's stream.
-    func departure(in partition: Partition) async throws -> RollCallEntry? {
+    func departure(in partition: Partition) async throws -> ConnectionSnapshotEntry? {
         guard case .unbound(let identity, self.gateway.node, let connection) = try await self.job(of: partition) else { return nil }
-        return RollCallEntry(identity: identity, connection: connection)
+        return ConnectionSnapshotEntry(identity: identity, connection: connection)
     }
 
     /// The next request to auth.

@@ -12,8 +12,8 @@ enum Mutation: String, CaseIterable, Sendable {
     case takesOverInSilence
     /// Nobody notices that Redis was emptied.
     case missesEmptiedBus
-    /// A connection whose end was lost on the way to its router is taken for live for good.
-    case callsNoRoll
+    /// Routers and gateways do not reconcile connections, so one whose end was lost stays live for ever.
+    case skipsReconciliation
     /// A partition may have two owners.
     case sharesPartitions
     /// A message that comes again is a new one.
@@ -48,9 +48,9 @@ enum Mutation: String, CaseIterable, Sendable {
             return NodeNotice(
                 events: notice.events.filter { if case .mail(_, _, again: true) = $0 { false } else { true } }
             ).encoded()
-        case .callsNoRoll:
+        case .skipsReconciliation:
             guard channel != Keyspace.nodes.name, let notice = try? NodeNotice(decoding: bytes) else { return bytes }
-            return NodeNotice(events: notice.events.filter { if case .rollCall = $0 { false } else { true } }).encoded()
+            return NodeNotice(events: notice.events.filter { if case .connectionSnapshot = $0 { false } else { true } }).encoded()
         default: return bytes
         }
     }

@@ -68,7 +68,7 @@ extension Gateway {
             }
         case .replaced(let id, let epoch): self.replaced(id, epoch)
         case .mail(let id, let mail, let again): self.deliver(mail, to: id, again: again)
-        case .rollCall(let entries): self.answer(rollCall: entries)
+        case .connectionSnapshot(let entries): self.reconcile(with: entries)
         case .outcomes(let id, let outcomes): self.deliver(outcomes, to: id)
         case .groupEvent(let payload, let readers):
             for reader in readers { self.deliver(groupEvent: payload, to: reader) }
@@ -88,8 +88,8 @@ extension Gateway {
         self.endUnlessLoggingIn(connection)
     }
 
-    /// Says once more who has left. What gets lost again, or is too much at once, is asked for with the next roll call.
-    private func answer(rollCall entries: [RollCallEntry]) {
+    /// Repeats a departure for each connection that this node no longer has. The next snapshot covers lost or surplus ones.
+    private func reconcile(with entries: [ConnectionSnapshotEntry]) {
         let gone = entries.lazy.filter { self.bound[$0.identity]?.id != $0.connection }
         for entry in gone.prefix(GatewayLimits.departuresAtOnceMax) {
             self.append(

@@ -36,7 +36,7 @@ package actor Router {
     private var members = 1
     private var leasesSeenAt: Int64 = 0
     private var timersSeenAt: Int64 = 0
-    private var rollCalledAt: Int64 = 0
+    private var reconciledAt: Int64 = 0
     private let canary: Canary
     private var pace: IntakePace
     private var pacing = ArrivalPacing(
@@ -266,9 +266,9 @@ package actor Router {
         }
         for partition in self.toAnnounce { self.announceAdoption(of: partition) }
         self.toAnnounce = []
-        if now - self.rollCalledAt >= RouterLimits.rollCallPause.milliseconds {
-            self.rollCalledAt = now
-            self.callTheRoll()
+        if now - self.reconciledAt >= RouterLimits.reconciliationPause.milliseconds {
+            self.reconciledAt = now
+            self.reconcileConnections()
         }
         if now - self.timersSeenAt >= 1_000 {
             self.timersSeenAt = now
@@ -289,16 +289,17 @@ package actor Router {
         if self.owned[partition] != nil { self.toAnnounce.insert(partition) }
     }
 
-    /// Asks every gateway for the connections that we take for its own. A gateway that does not hear it is gone, and its clients with
-    /// it. A client that has left is not remembered for long if the Job that said so was lost, with Redis say: nobody would be woken
-    /// for its mail, and its peers would see it online.
-    private func callTheRoll() {
-        var present: [NodeID: [RollCallEntry]] = [:]
+    /// Names to every gateway the connections that this router believes it holds. The gateway repeats lost departures.
+    ///
+    /// A gateway that does not hear it is gone, and its clients with it. Without this, a departure that Redis lost would
+    /// leave a client online for its peers, and its mail would wake nobody.
+    private func reconcileConnections() {
+        var believed: [NodeID: [ConnectionSnapshotEntry]] = [:]
         for (identity, session) in self.sessions {
-            present[session.node, default: []].append(RollCallEntry(identity: identity, connection: session.connection))
+            believed[session.node, default: []].append(ConnectionSnapshotEntry(identity: identity, connection: session.connection))
         }
         var outbox = self.makeOutbox()
-        for (node, entries) in present { outbox.add(.rollCall(entries), for: node) }
+        for (node, entries) in believed { outbox.add(.connectionSnapshot(entries), for: node) }
         outbox.send()
     }
 
