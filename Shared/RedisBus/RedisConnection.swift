@@ -23,7 +23,7 @@ final class RedisConnection: ChannelInboundHandler {
     private var state = State.fresh
 
     /// Written this turn, or since the socket stopped taking bytes.
-    private var outbox: ByteBuffer
+    private var writeBuffer: ByteBuffer
     private var flushIsDue = false
     private var isFlushing = false
     /// Commands without an answer, oldest first.
@@ -51,7 +51,7 @@ final class RedisConnection: ChannelInboundHandler {
 
     init(eventLoop: any EventLoop) {
         self.eventLoop = eventLoop
-        self.outbox = ByteBufferAllocator().buffer(capacity: 4_096)
+        self.writeBuffer = ByteBufferAllocator().buffer(capacity: 4_096)
     }
 
     var isOpen: Bool {
@@ -67,9 +67,9 @@ final class RedisConnection: ChannelInboundHandler {
     func send(_ command: RedisCommand, _ handler: ReplyHandler) {
         guard case .open = self.state else { return handler.fail(.unavailable) }
         guard self.waiting.count < BusLimits.commandsInFlightMax,
-            self.outbox.readableBytes < BusLimits.bytesWaitingMax
+            self.writeBuffer.readableBytes < BusLimits.bytesWaitingMax
         else { return handler.fail(.full) }
-        command.write(into: &self.outbox)
+        command.write(into: &self.writeBuffer)
         self.expect(handler, textMax: command.textMax)
         self.flushSoon()
     }
@@ -134,23 +134,23 @@ final class RedisConnection: ChannelInboundHandler {
         // The thread is awake anyway: what has been answered since the last turn is read.
         if self.isLazy, self.waiting.count > self.writtenNow { self.readNow() }
         self.writtenNow = 0
-        // While the socket takes no bytes the outbox collects (`channelWritabilityChanged`).
+        // While the socket takes no bytes the write buffer grows (`channelWritabilityChanged`).
         // Writing may call back here.
-        guard case .open(let context) = self.state, self.outbox.readableBytes > 0,
+        guard case .open(let context) = self.state, self.writeBuffer.readableBytes > 0,
             context.channel.isWritable, !self.isFlushing
         else { return }
         self.isFlushing = true
-        context.writeAndFlush(self.wrapOutboundOut(self.outbox), promise: nil)
+        context.writeAndFlush(self.wrapOutboundOut(self.writeBuffer), promise: nil)
         self.isFlushing = false
-        self.emptyOutbox()
+        self.emptyWriteBuffer()
     }
 
-    /// Keeps the memory of the outbox if the socket took all of it, and if it is not too much to keep.
-    private func emptyOutbox() {
-        if self.outbox.capacity > RedisLimits.memoryKeptMax {
-            self.outbox = ByteBufferAllocator().buffer(capacity: 4_096)
+    /// Keeps the memory of the write buffer if the socket took all of it and the buffer is small.
+    private func emptyWriteBuffer() {
+        if self.writeBuffer.capacity > RedisLimits.memoryKeptMax {
+            self.writeBuffer = ByteBufferAllocator().buffer(capacity: 4_096)
         } else {
-            self.outbox.clear()
+            self.writeBuffer.clear()
         }
     }
 
@@ -217,7 +217,7 @@ final class RedisConnection: ChannelInboundHandler {
         self.nextRead?.cancel()
         let unanswered = self.waiting
         self.waiting = []
-        self.outbox.clear()
+        self.writeBuffer.clear()
         for waiting in unanswered { waiting.handler.fail(.unavailable) }
         self.onClose?()
         self.onClose = nil

@@ -189,23 +189,23 @@ extension CallDesk {
     // MARK: After the commit
 
     private func tell(_ outcome: inout Outcome, _ changes: [CallBook.Change]) async {
-        var outbox = Outbox(bus: self.bus) { [weak self] node, error in
+        var notices = NoticeBatch(bus: self.bus) { [weak self] node, error in
             // Bare: it lasts one hop, and happens only when a gateway or the bus has died. Frames that got lost with the bus
             // are sent again when nothing is heard of them.
             Task { await self?.unheard(by: error == nil ? node : nil) }
         }
         for (address, answer) in outcome.answers {
             if case .refused(let refusal) = answer { self.errors.answered(refusal.code) }
-            outbox.answer(address, answer)
+            notices.answer(address, answer)
             self.logger.debug("question handled", [.trace: "\(address.trace)"])
         }
         for (call, parcel, leg) in self.book.dispatch(at: self.now) {
             let delivery = CallDelivery(
                 connection: leg.connection, share: call.share, call: call.wakeID, number: parcel.number,
                 requestID: call.requestID(for: parcel, on: leg), type: parcel.kind.type, payload: parcel.payload)
-            outbox.add(.call(delivery), for: leg.node)
+            notices.add(.call(delivery), for: leg.node)
         }
-        outbox.send()
+        notices.send()
         for wake in self.owedWakes { self.send(wake) }
         self.owedWakes = []
         for change in changes { self.tell(change) }

@@ -9,8 +9,8 @@ extension Router {
         guard !batch.isEmpty else { return }
         let attachments = try await self.attachments(of: batch.accepts)
         let startedAt = self.now
-        var outbox = self.makeOutbox()
-        let accepts = self.sorted(batch, &outbox)
+        var notices = self.makeNoticeBatch()
+        let accepts = self.sorted(batch, &notices)
         let rooms = try await self.rooms(for: accepts.unique)
         let rounds = Self.rounds(of: batch.receipts)
         // What this very batch brings must be in its pages, and is not remembered yet.
@@ -57,11 +57,11 @@ extension Router {
                 let newest = try MailboxTable.newest(results.removeFirst())
                 let outcomes = try OutcomesTable.outcomes(results.removeFirst())
                 news = try GroupNewsTable.news(results.removeFirst())
-                self.bound(batch.bounds, newest: newest, outcomes: outcomes, at: startedAt, &outbox)
+                self.bound(batch.bounds, newest: newest, outcomes: outcomes, at: startedAt, &notices)
             }
             if !accepts.unique.isEmpty {
                 let verdicts = try AcceptStatement.results(results.removeFirst())
-                self.accepted(accepts, verdicts, &outbox)
+                self.accepted(accepts, verdicts, &notices)
                 for position in unwritten where verdicts[position].verdict == .accepted {
                     self.wrote(accepts.unique[position], at: now)
                 }
@@ -71,23 +71,23 @@ extension Router {
             for round in rounds {
                 told += self.received(round, try ReceiptStatement.results(results.removeFirst()))
             }
-            self.tell(told, &outbox)
+            self.tell(told, &notices)
             results.removeFirst(removals.count)
             if let first = pages.first {
                 let letters = try MailboxTable.letters(results.removeFirst(), for: Array(questions[first]))
-                bytes += self.fetched(fetches[first], letters, &outbox)
+                bytes += self.fetched(fetches[first], letters, &notices)
             }
             for part in pages.dropFirst() {
                 guard bytes < RouterLimits.pageBytesMax else {
-                    for fetch in fetches[part] { outbox.answer(fetch.answer, .refused(Self.tooManyPages)) }
+                    for fetch in fetches[part] { notices.answer(fetch.answer, .refused(Self.tooManyPages)) }
                     continue
                 }
-                outbox.send()
+                notices.send()
                 await self.untilSent()
                 let questions = Array(questions[part])
                 let letters = try MailboxTable.letters(
                     try await self.store.query(MailboxTable.read(questions)), for: questions)
-                bytes += self.fetched(fetches[part], letters, &outbox)
+                bytes += self.fetched(fetches[part], letters, &notices)
             }
         }
         for gone in batch.unbounds {
@@ -103,12 +103,12 @@ extension Router {
             }
             self.ended(session)
         }
-        self.heardPresence(batch, &outbox)
-        outbox.send()
+        self.heardPresence(batch, &notices)
+        notices.send()
         self.trim(batch)
         if !news.isEmpty {
-            try await self.tell(news, &outbox) { sql throws(StoreError) in try await self.store.query(sql) }
-            outbox.send()
+            try await self.tell(news, &notices) { sql throws(StoreError) in try await self.store.query(sql) }
+            notices.send()
         }
         try await self.catchUp(batch.bounds.map(\.caller.identity))
     }
@@ -163,13 +163,13 @@ extension Router {
         var epoch: Epoch
     }
 
-    private func sorted(_ batch: Batch, _ outbox: inout Outbox) -> Accepts {
+    private func sorted(_ batch: Batch, _ notices: inout NoticeBatch) -> Accepts {
         var accepts = Accepts()
         var positions: [SentMessage: Int] = [:]
         positions.reserveCapacity(batch.accepts.count)
         for (envelope, isGenuine) in zip(batch.accepts, batch.verdicts) {
             guard isGenuine else {
-                outbox.answer(
+                notices.answer(
                     envelope.answer, .refused(Refusal(.authFailed, "the signature does not fit message and key")))
                 continue
             }
@@ -186,13 +186,13 @@ extension Router {
         return accepts
     }
 
-    private func accepted(_ accepts: Accepts, _ results: [AcceptStatement.Result], _ outbox: inout Outbox) {
+    private func accepted(_ accepts: Accepts, _ results: [AcceptStatement.Result], _ notices: inout NoticeBatch) {
         let now = self.now
         for (position, result) in results.enumerated() {
             let envelope = accepts.unique[position]
             let answer = Self.answer(to: result.verdict, of: envelope)
-            outbox.answer(envelope.answer, answer)
-            for address in accepts.repeats[position] ?? [] { outbox.answer(address, answer) }
+            notices.answer(envelope.answer, answer)
+            for address in accepts.repeats[position] ?? [] { notices.answer(address, answer) }
             self.logger.debug(
                 "message judged",
                 [
@@ -214,7 +214,7 @@ extension Router {
             switch self.sessions[envelope.to]?.accepted(number, at: now) {
             case .send:
                 let session = self.sessions[envelope.to]!
-                outbox.add(
+                notices.add(
                     .mail(session.connection, [Mail(number: number, payload: envelope.payload)], again: false),
                     for: session.node)
                 self.logger.debug("message sent", [.messageId: "\(envelope.messageID)", .node: "\(session.node)"])
@@ -311,11 +311,11 @@ extension Router {
     }
 
     /// Tells senders what became of their messages, if they are connected. If not, it waits until they are.
-    func tell(_ outcomes: [(sender: WhisperID, outcome: Outcome)], _ outbox: inout Outbox) {
+    func tell(_ outcomes: [(sender: WhisperID, outcome: Outcome)], _ notices: inout NoticeBatch) {
         var strangers: [WhisperID: [Outcome]] = [:]
         for (sender, outcome) in outcomes {
             if let session = self.sessions[sender] {
-                outbox.add(.outcomes(session.connection, [outcome]), for: session.node)
+                notices.add(.outcomes(session.connection, [outcome]), for: session.node)
             } else if self.owned[Partition(of: sender)] == nil {
                 strangers[sender, default: []].append(outcome)
             }
@@ -326,15 +326,15 @@ extension Router {
     /// Senders in other routers' partitions are found by their presence.
     private func tell(strangers: [WhisperID: [Outcome]]) {
         let order = Array(strangers.keys)
-        let outbox = self.makeOutbox()
+        let empty = self.makeNoticeBatch()
         self.bus.getSoon(order.map { Keyspace.presence($0) }) { found in
             guard case .success(let presences) = found else { return }
-            var outbox = outbox
+            var notices = empty
             for (sender, bytes) in zip(order, presences) {
                 guard let presence = bytes.flatMap({ try? Presence(decoding: $0) }) else { continue }
-                outbox.add(.outcomes(presence.connection, strangers[sender]!), for: presence.node)
+                notices.add(.outcomes(presence.connection, strangers[sender]!), for: presence.node)
             }
-            outbox.send()
+            notices.send()
         }
     }
 
@@ -343,7 +343,7 @@ extension Router {
     /// - Parameter startedAt: when the batch was begun, as its Notices.
     private func bound(
         _ bounds: [BoundConnection], newest: [(epoch: Epoch?, newest: Int64?)],
-        outcomes: [(sender: WhisperID, outcome: Outcome)], at startedAt: Int64, _ outbox: inout Outbox
+        outcomes: [(sender: WhisperID, outcome: Outcome)], at startedAt: Int64, _ notices: inout NoticeBatch
     ) {
         let waiting = Dictionary(grouping: outcomes, by: \.sender)
         for (bound, found) in zip(bounds, newest) {
@@ -351,19 +351,19 @@ extension Router {
             guard self.owned[Partition(of: identity)] != nil else { continue }
             if found.newest == nil { self.mailboxes.foundEmpty(identity) }
             guard found.epoch == bound.caller.epoch else {
-                outbox.add(.replaced(bound.connection, bound.caller.epoch), for: bound.node)
+                notices.add(.replaced(bound.connection, bound.caller.epoch), for: bound.node)
                 continue
             }
             if let known = self.sessions[identity],
                 known.connection != bound.connection || known.node != bound.node
             {
                 guard bound.wins(over: known.caller, boundAt: known.boundAt, isNewToo: known.isNew(at: self.now)) else {
-                    outbox.add(.replaced(bound.connection, bound.caller.epoch), for: bound.node)
+                    notices.add(.replaced(bound.connection, bound.caller.epoch), for: bound.node)
                     // It has said in Redis that the identity is where it is; the other says so again. No announcement is answered.
-                    outbox.add(.bound(known.connection, isCaughtUp: known.isCaughtUp, answering: 0), for: known.node)
+                    notices.add(.bound(known.connection, isCaughtUp: known.isCaughtUp, answering: 0), for: known.node)
                     continue
                 }
-                outbox.add(.replaced(known.connection, known.caller.epoch), for: known.node)
+                notices.add(.replaced(known.connection, known.caller.epoch), for: known.node)
             }
             let session = MailboxSession(bound, newest: found.newest, after: self.sessions[identity], at: startedAt)
             self.presence.came(bound, known: self.sessions[identity], at: self.now)
@@ -375,9 +375,9 @@ extension Router {
                     .whisperId: "\(identity)", .connId: .number(bound.connection.value), .node: "\(bound.node)",
                     .reason: "\(bound.standing) \(bound.boundAt.milliseconds)",
                 ])
-            outbox.add(.bound(bound.connection, isCaughtUp: session.isCaughtUp, answering: bound.number), for: bound.node)
+            notices.add(.bound(bound.connection, isCaughtUp: session.isCaughtUp, answering: bound.number), for: bound.node)
             if let list = waiting[identity] {
-                outbox.add(.outcomes(bound.connection, list.map(\.outcome)), for: bound.node)
+                notices.add(.outcomes(bound.connection, list.map(\.outcome)), for: bound.node)
             }
         }
     }
@@ -388,19 +388,19 @@ extension Router {
 
     /// - Returns: bytes of mail.
     private func fetched(
-        _ fetches: ArraySlice<FetchRequest>, _ letters: [MailboxTable.Letters], _ outbox: inout Outbox
+        _ fetches: ArraySlice<FetchRequest>, _ letters: [MailboxTable.Letters], _ notices: inout NoticeBatch
     ) -> Int {
         var bytes = 0
         for (fetch, found) in zip(fetches, letters) {
             guard !found.isStale else {
-                outbox.answer(fetch.answer, .stale)
+                notices.answer(fetch.answer, .stale)
                 continue
             }
             let last = found.letters.last?.mail.number
             let next = found.hasMore ? last.map { Cursor(after: $0) } : nil
             let mail = found.letters.map(\.mail)
             bytes += mail.bytes
-            outbox.answer(fetch.answer, .page(mail, next: next))
+            notices.answer(fetch.answer, .page(mail, next: next))
             self.logger.debug(
                 "question handled",
                 [
@@ -428,12 +428,12 @@ extension Router {
                 }
             }
         }
-        try await self.read(behind) { session, through, letters, outbox in
+        try await self.read(behind) { session, through, letters, notices in
             // While the mailbox was read, something sent before may have been lost: what is newer is held back then.
             guard case .catchingUp(through) = session.delivery else { return 0 }
             let mail = letters.letters.map(\.mail)
             session.caughtUp(mail.map(\.number), isAll: !letters.hasMore, at: self.now)
-            if !mail.isEmpty { outbox.add(.mail(session.connection, mail, again: false), for: session.node) }
+            if !mail.isEmpty { notices.add(.mail(session.connection, mail, again: false), for: session.node) }
             return mail.bytes
         }
     }
@@ -447,31 +447,31 @@ extension Router {
     /// - Returns (each): the bytes that it sent.
     private func read(
         _ work: [(identity: WhisperID, question: MailboxTable.Question)],
-        _ each: (inout MailboxSession, Int64, MailboxTable.Letters, inout Outbox) -> Int
+        _ each: (inout MailboxSession, Int64, MailboxTable.Letters, inout NoticeBatch) -> Int
     ) async throws {
         let work = work.shuffled()
         var bytes = 0
         for part in work.indices.parts(of: self.configuration.pagesPerReadMax) where bytes < RouterLimits.catchUpBytesMax {
             if part.lowerBound > 0 { await self.untilSent() }
-            var outbox = self.makeOutbox()
+            var notices = self.makeNoticeBatch()
             let questions = work[part].map(\.question)
             let found = try MailboxTable.letters(try await self.store.query(MailboxTable.read(questions)), for: questions)
             for ((identity, question), letters) in zip(work[part], found) {
                 guard var session = self.sessions[identity] else { continue }
                 guard !letters.isStale else {
-                    self.end(session, &outbox)
+                    self.end(session, &notices)
                     continue
                 }
-                bytes += each(&session, question.after, letters, &outbox)
+                bytes += each(&session, question.after, letters, &notices)
                 self.sessions[identity] = session
             }
-            outbox.send()
+            notices.send()
         }
     }
 
     /// The Notice of a newer login was lost: its connection is told once more, as long as it is there.
-    private func end(_ session: MailboxSession, _ outbox: inout Outbox) {
-        outbox.add(.replaced(session.connection, session.caller.epoch), for: session.node)
+    private func end(_ session: MailboxSession, _ notices: inout NoticeBatch) {
+        notices.add(.replaced(session.connection, session.caller.epoch), for: session.node)
     }
 
     /// Mail that was held back too long, or not acknowledged.
@@ -488,7 +488,7 @@ extension Router {
         }
         self.wakes.forget(olderThan: now)
         try await self.catchUp(behind)
-        try await self.read(late) { session, _, letters, outbox in
+        try await self.read(late) { session, _, letters, notices in
             // A busy client always has mail under way: only what it has had for long is late. What was accepted later than
             // now was accepted before the database's clock was set back.
             let young = 0..<self.configuration.resendAfter.milliseconds
@@ -499,7 +499,7 @@ extension Router {
                 isAll: !letters.hasMore, at: now)
             guard !mail.isEmpty else { return 0 }
             self.metrics.redeliveries.increment(by: mail.count)
-            outbox.add(.mail(session.connection, mail, again: true), for: session.node)
+            notices.add(.mail(session.connection, mail, again: true), for: session.node)
             return mail.bytes
         }
     }

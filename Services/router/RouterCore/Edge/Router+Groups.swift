@@ -7,7 +7,7 @@ extension Router {
     /// Tells those of the members who are connected here. The others will be told when they bind.
     /// - Parameter read: where the events are read from.
     func tell(
-        _ news: [GroupNews], _ outbox: inout Outbox, reading read: (SQL) async throws(StoreError) -> Rows
+        _ news: [GroupNews], _ notices: inout NoticeBatch, reading read: (SQL) async throws(StoreError) -> Rows
     ) async throws(StoreError) {
         var reachable: [GroupNews.Event: [GroupNews]] = [:]
         // As they were first named: a member's own groups come first.
@@ -26,7 +26,7 @@ extension Router {
                     readers[session.node, default: []].append(
                         GroupReader(connection: session.connection, number: item.number))
                 }
-                for (node, list) in readers { outbox.add(.groupEvent(payload: payload, list), for: node) }
+                for (node, list) in readers { notices.add(.groupEvent(payload: payload, list), for: node) }
             }
         }
     }

@@ -55,20 +55,20 @@ extension Router {
     }
 
     /// What other routers say about peers, what they ask, and who is typing.
-    func heardPresence(_ batch: Batch, _ outbox: inout Outbox) {
+    func heardPresence(_ batch: Batch, _ notices: inout NoticeBatch) {
         self.presence.machine.inherit(batch.restless)
         guard !batch.presence.isEmpty || !batch.presenceQuestions.isEmpty || !batch.typing.isEmpty else { return }
         let now = self.now
-        for news in batch.presence { self.pass(news, at: now, &outbox) }
+        for news in batch.presence { self.pass(news, at: now, &notices) }
         var answers: [Partition: [PresenceNews]] = [:]
-        for question in batch.presenceQuestions { self.answer(question, at: now, &answers, &outbox) }
+        for question in batch.presenceQuestions { self.answer(question, at: now, &answers, &notices) }
         self.send(answers)
         for typing in batch.typing {
             // Nobody is there to see it.
             guard self.sessions[typing.to] != nil else { continue }
             let pair = PeerPair(from: typing.from, to: typing.to)
             switch self.presence.typing.heard(typing.isTyping, pair, at: now) {
-            case .tell: self.tell(typing, &outbox)
+            case .tell: self.tell(typing, &notices)
             case .lookUp: self.presence.toLookUp.insert(pair)
             case .drop: break
             }
@@ -93,11 +93,11 @@ extension Router {
     private func presenceRound(_ pool: PostgresPool) async throws(StoreError) {
         let now = self.now
         self.presence.forgetEarlyNews(at: now)
-        var outbox = self.makeOutbox()
+        var notices = self.makeNoticeBatch()
         for update in self.presence.pairs.due(at: now) {
-            self.tell(update.state, about: update.about, to: update.listener, &outbox)
+            self.tell(update.state, about: update.about, to: update.listener, &notices)
         }
-        outbox.send()
+        notices.send()
         try await self.lookUpTyping(pool)
         try await self.tellChanges(pool)
     }
@@ -120,14 +120,14 @@ extension Router {
         }
 
         let now = self.now
-        var outbox = self.makeOutbox()
+        var notices = self.makeNoticeBatch()
         var news: [Partition: [PresenceNews]] = [:]
         // Others have been handed over meanwhile, as untold.
         for change in changes where self.owned[Partition(of: change.identity)] != nil {
             for (partition, list) in Dictionary(grouping: peers[change.identity] ?? [], by: { Partition(of: $0) }) {
                 let item = PresenceNews(about: change.identity, state: change.state, to: list)
                 if self.owned[partition] != nil {
-                    self.pass(item, at: now, &outbox)
+                    self.pass(item, at: now, &notices)
                 } else {
                     news[partition, default: []].append(item)
                 }
@@ -138,13 +138,13 @@ extension Router {
             for (partition, list) in Dictionary(grouping: peers[newcomer] ?? [], by: { Partition(of: $0) }) {
                 let question = PresenceQuestion(asker: newcomer, about: list)
                 if self.owned[partition] != nil {
-                    self.answer(question, at: now, &news, &outbox)
+                    self.answer(question, at: now, &news, &notices)
                 } else {
                     questions[partition, default: []].append(question)
                 }
             }
         }
-        outbox.send()
+        notices.send()
         self.send(news)
         for (partition, list) in questions {
             self.bus.append(MailboxJob.presenceAsked(list), to: Keyspace.mailbox(partition), failed: { _ in })
@@ -165,32 +165,32 @@ extension Router {
         self.presence.toLookUp = []
         let peers = try PeersTable.positions(try await pool.query(PeersTable.check(pairs)))
         let now = self.now
-        var outbox = self.makeOutbox()
+        var notices = self.makeNoticeBatch()
         for (position, pair) in pairs.enumerated() {
             let isPeer = peers.contains(position)
             guard let isTyping = self.presence.typing.lookedUp(pair, isPeer: isPeer, at: now) else { continue }
-            self.tell(TypingNews(from: pair.from, to: pair.to, isTyping: isTyping), &outbox)
+            self.tell(TypingNews(from: pair.from, to: pair.to, isTyping: isTyping), &notices)
         }
-        outbox.send()
+        notices.send()
     }
 
     // MARK: Telling
 
-    private func pass(_ news: PresenceNews, at now: Int64, _ outbox: inout Outbox) {
+    private func pass(_ news: PresenceNews, at now: Int64, _ notices: inout NoticeBatch) {
         for listener in news.to {
             guard self.sessions[listener] != nil else {
                 self.presence.hold(news.state, about: news.about, for: listener, at: now)
                 continue
             }
             guard self.presence.pairs.heard(news.state, about: news.about, by: listener, at: now) else { continue }
-            self.tell(news.state, about: news.about, to: listener, &outbox)
+            self.tell(news.state, about: news.about, to: listener, &notices)
         }
     }
 
     /// - Parameter news: gets what other routers have to pass on.
     private func answer(
         _ question: PresenceQuestion, at now: Int64, _ news: inout [Partition: [PresenceNews]],
-        _ outbox: inout Outbox
+        _ notices: inout NoticeBatch
     ) {
         let partition = Partition(of: question.asker)
         let isOurs = self.owned[partition] != nil
@@ -198,7 +198,7 @@ extension Router {
         where self.presence.machine.isOnline(peer, hasSession: self.sessions[peer] != nil) {
             let item = PresenceNews(about: peer, state: .online, to: [question.asker])
             if isOurs {
-                self.pass(item, at: now, &outbox)
+                self.pass(item, at: now, &notices)
             } else {
                 news[partition, default: []].append(item)
             }
@@ -215,20 +215,20 @@ extension Router {
     }
 
     private func tell(
-        _ state: PresenceState, about: WhisperID, to listener: WhisperID, _ outbox: inout Outbox
+        _ state: PresenceState, about: WhisperID, to listener: WhisperID, _ notices: inout NoticeBatch
     ) {
         guard let session = self.sessions[listener] else { return }
         self.metrics.presenceUpdates.increment()
-        outbox.add(.presence(session.connection, about: about, state), for: session.node)
+        notices.add(.presence(session.connection, about: about, state), for: session.node)
     }
 
-    private func tell(_ typing: TypingNews, _ outbox: inout Outbox) {
+    private func tell(_ typing: TypingNews, _ notices: inout NoticeBatch) {
         guard let session = self.sessions[typing.to] else { return }
         var payload = JSONWriter()
         payload.add("from", typing.from)
         payload.add("isTyping", typing.isTyping)
         payload.add("timestamp", Timestamp.now)
-        outbox.add(
+        notices.add(
             .frame(session.connection, type: PresenceFrames.typingNotification.type, payload: payload.finished()),
             for: session.node)
     }

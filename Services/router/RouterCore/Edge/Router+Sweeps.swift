@@ -61,20 +61,20 @@ extension Router {
                 GroupNewsTable.waiting(
                     longerThan: RouterLimits.lingeringInterval,
                     butNotLongerThan: RouterLimits.lingeringInterval * RouterLimits.lingeringTurns)))
-        var outbox = self.makeOutbox()
-        try await self.tell(news, &outbox) { sql throws(StoreError) in try await pool.query(sql) }
+        var notices = self.makeNoticeBatch()
+        try await self.tell(news, &notices) { sql throws(StoreError) in try await pool.query(sql) }
         let end = self.outcomeMarks.dropLast().last ?? 0
         var next = self.outcomeMarks[0]
         for _ in 0..<RouterLimits.lingeringPagesMax where next < end {
             let lingering = try OutcomesTable.outcomes(try await pool.query(OutcomesTable.numbered(after: next, through: end)))
             for (sender, outcome) in lingering {
                 guard let session = self.sessions[sender] else { continue }
-                outbox.add(.outcomes(session.connection, [outcome]), for: session.node)
+                notices.add(.outcomes(session.connection, [outcome]), for: session.node)
             }
             // Most may be of senders who are away.
             next = Int64(lingering.count) == RouterLimits.sweepRowsMax ? lingering.last?.outcome.number ?? end : end
         }
-        outbox.send()
+        notices.send()
     }
 
     /// Who has mail in the partitions taken lately: nobody else's mailbox has to be looked into.
@@ -144,9 +144,9 @@ extension Router {
         for (_, outcome) in expired {
             self.logger.debug("message expired", [.messageId: "\(outcome.messageID)", .whisperId: "\(outcome.peer)"])
         }
-        var outbox = self.makeOutbox()
-        self.tell(expired, &outbox)
-        outbox.send()
+        var notices = self.makeNoticeBatch()
+        self.tell(expired, &notices)
+        notices.send()
         return true
     }
 

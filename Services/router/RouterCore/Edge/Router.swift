@@ -298,9 +298,9 @@ package actor Router {
         for (identity, session) in self.sessions {
             believed[session.node, default: []].append(ConnectionSnapshotEntry(identity: identity, connection: session.connection))
         }
-        var outbox = self.makeOutbox()
-        for (node, entries) in believed { outbox.add(.connectionSnapshot(entries), for: node) }
-        outbox.send()
+        var notices = self.makeNoticeBatch()
+        for (node, entries) in believed { notices.add(.connectionSnapshot(entries), for: node) }
+        notices.send()
     }
 
     private func lookAtLeases() async throws {
@@ -392,9 +392,9 @@ package actor Router {
         self.toWake.insert(Partition(of: identity))
     }
 
-    func makeOutbox() -> Outbox {
+    func makeNoticeBatch() -> NoticeBatch {
         let time = self.now
-        return Outbox(bus: self.bus) { [weak self] node, error in
+        return NoticeBatch(bus: self.bus) { [weak self] node, error in
             // Bare: it lasts one hop, and happens only when a gateway or the bus has died.
             Task { await self?.unheard(by: node, error, since: time) }
         }

@@ -1,8 +1,8 @@
 package import Contract
 
-/// Gathers what a batch has to say to gateways, and says it in one Notice for each node.
-package struct Outbox {
-    /// A Notice is sent when it has grown to this size, in bytes; Redis passes it on whole.
+/// Collects events for gateways and sends them in one Notice to each node.
+package struct NoticeBatch {
+    /// A Notice is sent as soon as it reaches this size in bytes. Redis passes it on whole.
     private static let noticeBytesMax = 1_000_000
 
     private var events: [NodeID: [NodeEvent]] = [:]
