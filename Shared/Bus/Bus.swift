@@ -148,10 +148,10 @@ package protocol NoticeBus: Sendable {
 }
 
 package enum SubscriptionEvent: Sendable {
-    /// From here on Notices are heard. Comes again after each reconnect: whatever was published in between is lost.
-    case listening
-    /// The connection is gone; Notices are being missed until the next `listening`.
-    case deaf
+    /// Notices are heard from now on. Sent again after each reconnect; what was published in between is lost.
+    case subscribed
+    /// The connection is gone. Notices are missed until the next `subscribed`.
+    case subscriptionLost
     case notice(channel: String, bytes: [UInt8])
 }
 

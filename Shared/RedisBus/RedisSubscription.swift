@@ -9,7 +9,7 @@ final class RedisSubscription {
     private let onEnd: (Result<Void, BusError>) -> Void
     private let eventLoop: any EventLoop
     private var link: RedisLink?
-    private var isListening = false
+    private var isSubscribed = false
 
     /// - Parameter onEnd: called once; no event follows.
     init(
@@ -37,9 +37,9 @@ final class RedisSubscription {
         case .up(let connection): self.subscribe(on: connection)
         case .attemptFailed: break
         case .down:
-            guard self.isListening else { return }
-            self.isListening = false
-            self.onEvent(.deaf)
+            guard self.isSubscribed else { return }
+            self.isSubscribed = false
+            self.onEvent(.subscriptionLost)
         }
     }
 
@@ -52,8 +52,8 @@ final class RedisSubscription {
             switch result {
             case .success:
                 guard subscription.link != nil else { return }
-                subscription.isListening = true
-                subscription.onEvent(.listening)
+                subscription.isSubscribed = true
+                subscription.onEvent(.subscribed)
             case .failure(.refused(let reason)): subscription.end(.failure(.refused(reason)))
             case .failure: break
             }

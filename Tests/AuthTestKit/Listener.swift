@@ -24,7 +24,7 @@ package final class Listener: Sendable {
     package func run(on bus: MemoryBus, nodes: [NodeID], listening: @escaping @Sendable () -> Void) async throws {
         let channels = Dictionary(uniqueKeysWithValues: nodes.map { (Keyspace.node($0).name, $0) })
         try await bus.subscribe(to: channels.keys + [Keyspace.nodes.name]) { event in
-            if case .listening = event { listening() }
+            if case .subscribed = event { listening() }
             guard case .notice(let channel, let bytes) = event else { return }
             if let node = channels[channel] {
                 for case .answer(let question, let answer) in try! NodeNotice(decoding: bytes).events {

@@ -9,7 +9,7 @@ import Testing
     func aNoticeIsHeardByWhoeverListens(kind: BusKind) async throws {
         try await kind.run { test in
             let ear = Ear(on: test.bus, channels: ["c", "d"])
-            #expect(await ear.next() == "listening")
+            #expect(await ear.next() == "subscribed")
             let listeners = await test.bus.listeners(bytes("1"), to: "c")
             #expect(listeners == .success(1))
             test.bus.publish(bytes("2"), to: "d", heard: nil)
@@ -45,8 +45,8 @@ final class Ear: Sendable {
         self.subscription = Task {
             try await bus.subscribe(to: channels) { event in
                 switch event {
-                case .listening: continuation.yield("listening")
-                case .deaf: continuation.yield("deaf")
+                case .subscribed: continuation.yield("subscribed")
+                case .subscriptionLost: continuation.yield("subscription lost")
                 case .notice(let channel, let bytes):
                     continuation.yield("\(channel) \(String(decoding: bytes, as: UTF8.self))")
                 }

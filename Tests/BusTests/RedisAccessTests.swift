@@ -87,7 +87,7 @@ import Testing
             let lease = RateRequest(Allowance(perMinute: 6), uses: 2)
             #expect(try await bus.lease(KeyName("ratelimit:A:send"), lease).uses == 2)
             let ear = Ear(on: bus, channels: ["node:1", "nodes"])
-            #expect(await ear.next() == "listening")
+            #expect(await ear.next() == "subscribed")
             await ear.close()
 
             await self.expectRefused("a gateway that wakes") { () async throws(BusError) in try await bus.append([1], to: "wakes") }

@@ -9,22 +9,22 @@ import Testing
 
 /// What happens around `RedisBus` when the server dies, freezes, returns or refuses.
 @Suite(.enabled(if: RedisServer.isExpected)) struct RedisOutageTests {
-    @Test func aSubscriberHearsOfTheGapAndListensAgain() async throws {
+    @Test func aSubscriberHearsOfTheGapAndSubscribesAgain() async throws {
         try await RedisServer.run { server in
             let bus = RedisBus(server)
             let events = ConnectionEvents(of: bus)
             #expect(await events.next() == .connected(isReconnect: false))
             let ear = Ear(on: bus, channels: ["c"])
-            #expect(await ear.next() == "listening")
+            #expect(await ear.next() == "subscribed")
             bus.publish(bytes("before"), to: "c", heard: nil)
             #expect(await ear.next() == "c before")
 
             await server.kill()
-            #expect(await ear.next() == "deaf")
+            #expect(await ear.next() == "subscription lost")
             #expect(await events.next() == .lost)
             #expect(!bus.isConnected)
             try await server.start()
-            #expect(await ear.next() == "listening")
+            #expect(await ear.next() == "subscribed")
             #expect(await events.next() == .connected(isReconnect: true))
             #expect(await bus.listeners(bytes("after"), to: "c") == .success(1))
             #expect(await ear.next() == "c after")
@@ -99,7 +99,7 @@ import Testing
             try await bus.append(bytes("x"), to: "s")
             #expect(try await bus.read([("s", .start)], limit: 1, patience: .seconds(5)).count == 1)
             let ear = Ear(on: bus, channels: ["c"])
-            #expect(await ear.next() == "listening")
+            #expect(await ear.next() == "subscribed")
             await ear.close()
             await bus.close()
         }

@@ -49,7 +49,7 @@ import Testing
             try await bus.append(bytes("x"), to: "s")
             #expect(try await bus.read([("s", .start)], limit: 1, patience: .seconds(5)).count == 1)
             let ear = Ear(on: bus, channels: ["c"])
-            #expect(await ear.next() == "listening")
+            #expect(await ear.next() == "subscribed")
             bus.publish(bytes("1"), to: "c", heard: nil)
             #expect(await ear.next() == "c 1")
             await ear.close()

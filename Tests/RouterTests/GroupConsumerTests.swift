@@ -22,7 +22,7 @@ import Testing
                 let (listening, begun) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingOldest(1))
                 group.addTask {
                     try await bench.bus.subscribe(to: [Keyspace.node(request.answer.node).name]) { event in
-                        if case .listening = event { begun.yield() }
+                        if case .subscribed = event { begun.yield() }
                         guard case .notice(_, let bytes) = event, let notice = try? NodeNotice(decoding: bytes) else { return }
                         for case .answer(5, let answer) in notice.events { said.yield(answer) }
                     }

@@ -19,7 +19,7 @@ package final class MemoryBus: Bus {
             state.isAway = true
             return (Array(state.subscriptions.values), state.takeWaiters())
         }
-        for subscription in subscriptions { subscription.onEvent(.deaf) }
+        for subscription in subscriptions { subscription.onEvent(.subscriptionLost) }
         for waiter in waiters { waiter.resume() }
     }
 
@@ -28,7 +28,7 @@ package final class MemoryBus: Bus {
             state.isAway = false
             return Array(state.subscriptions.values)
         }
-        for subscription in subscriptions { subscription.onEvent(.listening) }
+        for subscription in subscriptions { subscription.onEvent(.subscribed) }
     }
 
     /// After so many more calls one is carried out, and its caller hears that the bus is away.
@@ -177,7 +177,7 @@ extension MemoryBus {
             state.subscriptions[state.lastSubscription] = MemorySubscription(channels: Set(channels), onEvent: onEvent)
             return (state.lastSubscription, state.isAway)
         }
-        if !isAway { onEvent(.listening) }
+        if !isAway { onEvent(.subscribed) }
         await withTaskCancellationHandler {
             await ended.wait()
         } onCancel: {

@@ -6,7 +6,7 @@ final class RedisLink {
     private struct Subscription {
         var channels: Set<String>
         var onEvent: @Sendable (SubscriptionEvent) -> Void
-        var isListening = false
+        var isSubscribed = false
     }
 
     let host: Host
@@ -86,13 +86,13 @@ final class RedisLink {
     /// The server's word that somebody listens stands in front of the first Notice, on the same connection.
     private func listen() {
         self.command {
-            self.subscription?.isListening = true
-            self.notify(.listening)
+            self.subscription?.isSubscribed = true
+            self.notify(.subscribed)
         } done: { _ in }
     }
 
     func hears(_ channel: String) -> Bool {
-        self.isUp && self.subscription?.isListening == true && self.subscription!.channels.contains(channel)
+        self.isUp && self.subscription?.isSubscribed == true && self.subscription!.channels.contains(channel)
     }
 
     func deliver(_ channel: String, _ bytes: [UInt8]) {
@@ -117,10 +117,10 @@ final class RedisLink {
         guard self.isUp else { return }
         self.isUp = false
         self.generation += 1
-        guard self.subscription?.isListening == true else { return }
-        self.subscription!.isListening = false
+        guard self.subscription?.isSubscribed == true else { return }
+        self.subscription!.isSubscribed = false
         let onEvent = self.subscription!.onEvent
-        Machine.current.after(0, for: self.host) { if !self.host.isDead { onEvent(.deaf) } }
+        Machine.current.after(0, for: self.host) { if !self.host.isDead { onEvent(.subscriptionLost) } }
     }
 
     func comeBack() {

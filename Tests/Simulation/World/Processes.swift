@@ -46,9 +46,9 @@ final class GatewayHost {
     /// A load balancer sends nobody to a gateway that cannot hear answers.
     var isReady: Bool {
         guard !self.host.isDead, self.host.frozenUntil <= Machine.current.now else { return false }
-        var isListening = false
-        self.loop.perform { isListening = self.gateway.assumeIsolated { $0.isListening } }
-        return isListening
+        var isSubscribed = false
+        self.loop.perform { isSubscribed = self.gateway.assumeIsolated { $0.isSubscribed } }
+        return isSubscribed
     }
 }
 

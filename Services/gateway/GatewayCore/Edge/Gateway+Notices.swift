@@ -7,11 +7,11 @@ import Telemetry
 extension Gateway {
     func heard(_ event: SubscriptionEvent) {
         switch event {
-        case .listening:
-            // Whatever was said while nobody listened is lost: the routers start over with every connection.
-            self.isListening = true
+        case .subscribed:
+            // Notices published before are lost, so the routers start over with every connection.
+            self.isSubscribed = true
             self.announceAll()
-        case .deaf: self.isListening = false
+        case .subscriptionLost: self.isSubscribed = false
         case .notice(let channel, let bytes):
             self.countEvent()
             do throws(WireError) {

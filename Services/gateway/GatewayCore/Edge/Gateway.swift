@@ -71,8 +71,8 @@ package actor Gateway {
     private nonisolated let rest: (@Sendable (Duration) -> Void)?
     private var listener: (any Channel)?
 
-    /// Notices are heard: without them no answer would come back.
-    var isListening = false
+    /// Whether Notices are heard. Without them no answer comes back.
+    var isSubscribed = false
     var isDraining = false
     let canary: Canary
     var second = 0
@@ -156,7 +156,7 @@ package actor Gateway {
     package var port: Int? { self.listener?.localAddress?.port }
 
     /// Whether a load balancer should send clients here.
-    package var isReady: Bool { self.listener != nil && self.isListening && !self.isDraining }
+    package var isReady: Bool { self.listener != nil && self.isSubscribed && !self.isDraining }
 
     /// Stops taking clients, moves those there are in paced batches (1001 with a jittered delay), and waits for
     /// answers under way.
