@@ -158,28 +158,28 @@ package enum SubscriptionEvent: Sendable {
 package protocol KeyBus: Sendable {
     func get(_ key: KeyName) async throws(BusError) -> [UInt8]?
     func get(_ keys: [KeyName]) async throws(BusError) -> [[UInt8]?]
-    /// As `get`, for somebody who does not wait: the answer may lie a moment until the bus has something else to do.
+    /// As `get`, for a caller that does not wait. The answer may be delayed until the bus has something else to do.
     /// - Parameter heard: called once, on the bus's thread.
-    func getSoon(_ keys: [KeyName], heard: @escaping @Sendable (Result<[[UInt8]?], BusError>) -> Void)
+    func getWithoutWaiting(_ keys: [KeyName], heard: @escaping @Sendable (Result<[[UInt8]?], BusError>) -> Void)
     /// Reads and deletes in one step: of several callers only one gets the value.
     func take(_ key: KeyName) async throws(BusError) -> [UInt8]?
     func set(_ key: KeyName, to value: [UInt8], for timeToLive: Duration) async throws(BusError)
-    /// As `set`, without waiting; lost without a word when the bus is away.
-    func setSoon(_ key: KeyName, to value: [UInt8], for timeToLive: Duration)
+    /// As `set`, without waiting. Lost silently while the bus is away.
+    func setWithoutWaiting(_ key: KeyName, to value: [UInt8], for timeToLive: Duration)
     func delete(_ keys: [KeyName]) async throws(BusError)
     /// Deletes the key only if it still holds `value`. Does not wait.
-    func deleteSoon(_ key: KeyName, ifStill value: [UInt8])
+    func deleteWithoutWaiting(_ key: KeyName, ifStill value: [UInt8])
     /// Counts one use of a rate under `key`, for all processes together, by the server's clock (see `Pace`).
     /// - Returns: `nil` if it is allowed now, else the milliseconds until the next one is.
     func admit(_ key: KeyName, _ allowance: Allowance) async throws(BusError) -> Int64?
     /// Takes several uses of a rate under `key` at once, by the same count as `admit`. The process gives them out.
     func lease(_ key: KeyName, _ request: RateRequest) async throws(BusError) -> RateGrant
-    /// Makes keys live longer. Does not wait; keys that do not exist stay so.
-    func touchSoon(_ keys: [KeyName], for timeToLive: Duration)
+    /// Extends the time to live of keys. Does not wait, and creates no keys.
+    func extendWithoutWaiting(_ keys: [KeyName], for timeToLive: Duration)
 }
 
 extension KeyBus {
-    package func getSoon(_ keys: [KeyName], heard: @escaping @Sendable (Result<[[UInt8]?], BusError>) -> Void) {
+    package func getWithoutWaiting(_ keys: [KeyName], heard: @escaping @Sendable (Result<[[UInt8]?], BusError>) -> Void) {
         // Bare: it lasts no longer than one answer of the bus.
         Task {
             do throws(BusError) {

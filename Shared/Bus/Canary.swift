@@ -21,7 +21,7 @@ package final class Canary {
             try await bus.set(self.key, to: [1], for: BusLimits.canaryTTL)
         } else {
             // Made to live longer, not written: written, it could hide that it was gone for a moment.
-            bus.touchSoon([self.key], for: BusLimits.canaryTTL)
+            bus.extendWithoutWaiting([self.key], for: BusLimits.canaryTTL)
         }
         defer { (self.wasSet, self.isMissing) = (true, false) }
         return self.wasSet && self.isMissing

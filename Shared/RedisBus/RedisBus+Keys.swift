@@ -11,7 +11,7 @@ extension RedisBus {
         return try await self.ask(.getAll(keys.map(\.name)), decode: Self.values)
     }
 
-    package func getSoon(_ keys: [KeyName], heard: @escaping @Sendable (Result<[[UInt8]?], BusError>) -> Void) {
+    package func getWithoutWaiting(_ keys: [KeyName], heard: @escaping @Sendable (Result<[[UInt8]?], BusError>) -> Void) {
         self.send(.getAll(keys.map(\.name)), .news { heard($0.decoded(Self.values)) })
     }
 
@@ -29,7 +29,7 @@ extension RedisBus {
         try await self.ask(.set(key.name, value, timeToLive: timeToLive)) { _ throws(BusError) in }
     }
 
-    package func setSoon(_ key: KeyName, to value: [UInt8], for timeToLive: Duration) {
+    package func setWithoutWaiting(_ key: KeyName, to value: [UInt8], for timeToLive: Duration) {
         self.send(.set(key.name, value, timeToLive: timeToLive), .nobody)
     }
 
@@ -38,7 +38,7 @@ extension RedisBus {
         try await self.ask(.delete(keys.map(\.name))) { _ throws(BusError) in }
     }
 
-    package func deleteSoon(_ key: KeyName, ifStill value: [UInt8]) {
+    package func deleteWithoutWaiting(_ key: KeyName, ifStill value: [UInt8]) {
         self.send(.deleteIfStill(key.name, value), .nobody)
     }
 
@@ -60,7 +60,7 @@ extension RedisBus {
         }
     }
 
-    package func touchSoon(_ keys: [KeyName], for timeToLive: Duration) {
+    package func extendWithoutWaiting(_ keys: [KeyName], for timeToLive: Duration) {
         for key in keys { self.send(.touch(key.name, timeToLive: timeToLive), .nobody) }
     }
 }

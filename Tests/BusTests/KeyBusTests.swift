@@ -12,7 +12,7 @@ import Testing
         try await kind.run { test in
             #expect(try await test.bus.get(a) == nil)
             try await test.bus.set(a, to: bytes("1"), for: .seconds(60))
-            test.bus.setSoon(b, to: [], for: .seconds(60))
+            test.bus.setWithoutWaiting(b, to: [], for: .seconds(60))
             #expect(try await test.bus.get([a, KeyName("none"), b]) == [bytes("1"), nil, []])
             try await test.bus.delete([a, b])
             #expect(try await test.bus.get([a, b]) == [nil, nil])
@@ -36,9 +36,9 @@ import Testing
     func aKeyIsDeletedOnlyIfItStillHoldsTheValue(kind: BusKind) async throws {
         try await kind.run { test in
             try await test.bus.set(a, to: bytes("new"), for: .seconds(60))
-            test.bus.deleteSoon(a, ifStill: bytes("old"))
+            test.bus.deleteWithoutWaiting(a, ifStill: bytes("old"))
             #expect(try await test.bus.get(a) == bytes("new"))
-            test.bus.deleteSoon(a, ifStill: bytes("new"))
+            test.bus.deleteWithoutWaiting(a, ifStill: bytes("new"))
             #expect(try await test.bus.get(a) == nil)
         }
     }
@@ -47,7 +47,7 @@ import Testing
     func aKeyEndsWithItsTimeUnlessTouched(kind: BusKind) async throws {
         try await kind.run { test in
             try await test.bus.set(a, to: bytes("touched"), for: .milliseconds(3_000))
-            test.bus.touchSoon([a, KeyName("none")], for: .seconds(60))
+            test.bus.extendWithoutWaiting([a, KeyName("none")], for: .seconds(60))
             try await test.bus.set(b, to: bytes("not touched"), for: .milliseconds(3_001))
             // Its end comes after that of the first key would have come.
             while try await test.bus.get(b) != nil {}
@@ -122,7 +122,7 @@ import Testing
             let (one, none) = (KeyName("one"), KeyName("none"))
             try await test.bus.set(one, to: bytes("1"), for: .seconds(60))
             let found = await withCheckedContinuation { continuation in
-                test.bus.getSoon([one, none]) { continuation.resume(returning: $0) }
+                test.bus.getWithoutWaiting([one, none]) { continuation.resume(returning: $0) }
             }
             #expect(try found.get() == [bytes("1"), nil])
         }

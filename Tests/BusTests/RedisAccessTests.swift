@@ -80,7 +80,7 @@ import Testing
             for stream in ["mailbox:0", "mailbox:31", "auth", "groups", "calls:0"] { try await bus.append([1], to: stream) }
             #expect(try await bus.depth(of: ["mailbox:0", "mailbox:1"]) == [1, 0])
             try await bus.set(KeyName("presence:A"), to: [1], for: .seconds(9))
-            bus.deleteSoon(KeyName("presence:A"), ifStill: [1])
+            bus.deleteWithoutWaiting(KeyName("presence:A"), ifStill: [1])
             #expect(try await bus.get(KeyName("presence:A")) == nil)
             #expect(try await bus.get([KeyName("ratelimit:A:send"), KeyName("session:aa")]) == [nil, nil])
             #expect(try await bus.admit(KeyName("ratelimit:A:register"), Allowance(perMinute: 6)) == nil)

@@ -141,7 +141,7 @@ struct GroupBench: Sendable {
 
     /// Somebody is connected to a node.
     func connect(_ identity: WhisperID, node: UInt64, connection: UInt64) {
-        self.bus.setSoon(
+        self.bus.setWithoutWaiting(
             Keyspace.presence(identity),
             to: Presence(
                 node: NodeID(value: node), connection: ConnectionID(value: connection), epoch: Epoch(value: 1)

@@ -209,7 +209,7 @@ extension MemoryBus {
         try self.run { state throws(BusError) in state.keys[key] = MemoryKey(value, for: timeToLive) }
     }
 
-    package func setSoon(_ key: KeyName, to value: [UInt8], for timeToLive: Duration) {
+    package func setWithoutWaiting(_ key: KeyName, to value: [UInt8], for timeToLive: Duration) {
         try? self.run { state throws(BusError) in state.keys[key] = MemoryKey(value, for: timeToLive) }
     }
 
@@ -217,7 +217,7 @@ extension MemoryBus {
         try self.run { state throws(BusError) in for key in keys { state.keys[key] = nil } }
     }
 
-    package func deleteSoon(_ key: KeyName, ifStill value: [UInt8]) {
+    package func deleteWithoutWaiting(_ key: KeyName, ifStill value: [UInt8]) {
         try? self.run { state throws(BusError) in if state.value(of: key) == value { state.keys[key] = nil } }
     }
 
@@ -241,7 +241,7 @@ extension MemoryBus {
         }
     }
 
-    package func touchSoon(_ keys: [KeyName], for timeToLive: Duration) {
+    package func extendWithoutWaiting(_ keys: [KeyName], for timeToLive: Duration) {
         try? self.run { state throws(BusError) in
             for key in keys {
                 if let value = state.value(of: key) { state.keys[key] = MemoryKey(value, for: timeToLive) }

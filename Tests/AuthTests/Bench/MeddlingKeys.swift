@@ -20,16 +20,16 @@ struct MeddlingKeys: KeyBus {
     func get(_ key: KeyName) async throws(BusError) -> [UInt8]? { try await self.bus.get(key) }
     func get(_ keys: [KeyName]) async throws(BusError) -> [[UInt8]?] { try await self.bus.get(keys) }
     func take(_ key: KeyName) async throws(BusError) -> [UInt8]? { try await self.bus.take(key) }
-    func setSoon(_ key: KeyName, to value: [UInt8], for timeToLive: Duration) {
-        self.bus.setSoon(key, to: value, for: timeToLive)
+    func setWithoutWaiting(_ key: KeyName, to value: [UInt8], for timeToLive: Duration) {
+        self.bus.setWithoutWaiting(key, to: value, for: timeToLive)
     }
     func delete(_ keys: [KeyName]) async throws(BusError) { try await self.bus.delete(keys) }
-    func deleteSoon(_ key: KeyName, ifStill value: [UInt8]) { self.bus.deleteSoon(key, ifStill: value) }
+    func deleteWithoutWaiting(_ key: KeyName, ifStill value: [UInt8]) { self.bus.deleteWithoutWaiting(key, ifStill: value) }
     func admit(_ key: KeyName, _ allowance: Allowance) async throws(BusError) -> Int64? {
         try await self.bus.admit(key, allowance)
     }
     func lease(_ key: KeyName, _ request: RateRequest) async throws(BusError) -> RateGrant {
         try await self.bus.lease(key, request)
     }
-    func touchSoon(_ keys: [KeyName], for timeToLive: Duration) { self.bus.touchSoon(keys, for: timeToLive) }
+    func extendWithoutWaiting(_ keys: [KeyName], for timeToLive: Duration) { self.bus.extendWithoutWaiting(keys, for: timeToLive) }
 }

@@ -132,12 +132,12 @@ final class LoopBus: Bus {
         try await self.memory.set(key, to: value, for: timeToLive)
     }
 
-    func setSoon(_ key: KeyName, to value: [UInt8], for timeToLive: Duration) {
-        self.memory.setSoon(key, to: value, for: timeToLive)
+    func setWithoutWaiting(_ key: KeyName, to value: [UInt8], for timeToLive: Duration) {
+        self.memory.setWithoutWaiting(key, to: value, for: timeToLive)
     }
 
     func delete(_ keys: [KeyName]) async throws(BusError) { try await self.memory.delete(keys) }
-    func deleteSoon(_ key: KeyName, ifStill value: [UInt8]) { self.memory.deleteSoon(key, ifStill: value) }
+    func deleteWithoutWaiting(_ key: KeyName, ifStill value: [UInt8]) { self.memory.deleteWithoutWaiting(key, ifStill: value) }
     func admit(_ key: KeyName, _ allowance: Allowance) async throws(BusError) -> Int64? {
         try await self.memory.admit(key, allowance)
     }
@@ -153,5 +153,5 @@ final class LoopBus: Bus {
         return try await self.memory.lease(key, request)
     }
 
-    func touchSoon(_ keys: [KeyName], for timeToLive: Duration) { self.memory.touchSoon(keys, for: timeToLive) }
+    func extendWithoutWaiting(_ keys: [KeyName], for timeToLive: Duration) { self.memory.extendWithoutWaiting(keys, for: timeToLive) }
 }

@@ -192,7 +192,7 @@ extension SimulatedBus {
         try await self.ask { self.server.set(key, to: value, for: timeToLive) }
     }
 
-    func setSoon(_ key: KeyName, to value: [UInt8], for timeToLive: Duration) {
+    func setWithoutWaiting(_ key: KeyName, to value: [UInt8], for timeToLive: Duration) {
         self.tell { self.server.set(key, to: value, for: timeToLive) }
     }
 
@@ -200,7 +200,7 @@ extension SimulatedBus {
         try await self.ask { for key in keys { self.server.set(key, to: nil) } }
     }
 
-    func deleteSoon(_ key: KeyName, ifStill value: [UInt8]) {
+    func deleteWithoutWaiting(_ key: KeyName, ifStill value: [UInt8]) {
         self.tell { if self.server.value(of: key) == value { self.server.set(key, to: nil) } }
     }
 
@@ -213,7 +213,7 @@ extension SimulatedBus {
         try await self.ask { RateGrant(uses: request.uses, wait: 0, rest: 0, record: 1) }
     }
 
-    func touchSoon(_ keys: [KeyName], for timeToLive: Duration) {
+    func extendWithoutWaiting(_ keys: [KeyName], for timeToLive: Duration) {
         self.tell {
             for key in keys {
                 if let value = self.server.value(of: key) { self.server.set(key, to: value, for: timeToLive) }

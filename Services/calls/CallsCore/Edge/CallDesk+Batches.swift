@@ -40,7 +40,7 @@ extension CallDesk {
             let share = CallShare(of: call.from, and: call.to)
             for identity in [call.from, call.to]
             where !self.book.calls(of: identity).contains(where: { $0.share == share }) {
-                self.bus.setSoon(Keyspace.engaged(identity, in: share), to: [1], for: CallLimits.engagedMin)
+                self.bus.setWithoutWaiting(Keyspace.engaged(identity, in: share), to: [1], for: CallLimits.engagedMin)
             }
         }
         var missing: Set<WhisperID> = []
@@ -259,14 +259,14 @@ extension CallDesk {
                 life = max(life, .milliseconds(other.forgetAt.milliseconds - self.now.milliseconds))
                 if other.isRinging, other.callee == identity { ringing = other.callID }
             }
-            self.bus.setSoon(
+            self.bus.setWithoutWaiting(
                 Keyspace.engaged(identity, in: call.share), to: ringing.map { $0.encoded() } ?? [1], for: life)
         }
         guard call.isRinging else { return }
         let ringing = RingingCall(
             callID: call.callID, caller: call.caller, callee: call.callee, isVideo: call.isVideo, wakeID: call.wakeID,
             ringsUntil: call.ringsUntil)
-        self.bus.setSoon(Keyspace.call(call.callID), to: ringing.encoded(), for: life)
+        self.bus.setWithoutWaiting(Keyspace.call(call.callID), to: ringing.encoded(), for: life)
     }
 
     private func hideFromRedis(_ changes: [CallBook.Change]) async {

@@ -75,7 +75,7 @@ extension Gateway {
                 if turn % presenceEvery == 0 { present.append(Keyspace.presence(session.caller.identity)) }
             }
         }
-        if !present.isEmpty { self.bus.touchSoon(present, for: GatewayLimits.presenceTTL) }
+        if !present.isEmpty { self.bus.extendWithoutWaiting(present, for: GatewayLimits.presenceTTL) }
     }
 
     /// Closes connections while all together keep more memory than the budget allows.

@@ -303,7 +303,7 @@ package actor Gateway {
 
     /// As long as its router has not heard of it, mail for it wakes nobody.
     func tell(_ departure: Departure) {
-        self.bus.deleteSoon(Keyspace.presence(departure.identity), ifStill: departure.presence)
+        self.bus.deleteWithoutWaiting(Keyspace.presence(departure.identity), ifStill: departure.presence)
         self.append(
             .unbound(identity: departure.identity, node: self.node, connection: departure.connection),
             to: Partition(of: departure.identity)
@@ -327,7 +327,7 @@ package actor Gateway {
     /// Says in Redis where the identity is.
     func showPresence(of connection: Connection) {
         guard let session = connection.session else { return }
-        self.bus.setSoon(
+        self.bus.setWithoutWaiting(
             Keyspace.presence(session.caller.identity), to: self.presence(of: connection, session),
             for: GatewayLimits.presenceTTL)
     }

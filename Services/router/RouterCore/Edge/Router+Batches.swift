@@ -327,7 +327,7 @@ extension Router {
     private func tell(strangers: [WhisperID: [Outcome]]) {
         let order = Array(strangers.keys)
         let empty = self.makeNoticeBatch()
-        self.bus.getSoon(order.map { Keyspace.presence($0) }) { found in
+        self.bus.getWithoutWaiting(order.map { Keyspace.presence($0) }) { found in
             guard case .success(let presences) = found else { return }
             var notices = empty
             for (sender, bytes) in zip(order, presences) {
