@@ -6,9 +6,9 @@ struct AdminServer: Sendable {
     private let url: URL
     private let token: String
     /// Longest wait for an answer, in seconds.
-    private static let patience: TimeInterval = 15
+    private static let timeout: TimeInterval = 15
     /// The same for work that takes its time.
-    private static let longPatience: TimeInterval = 120
+    private static let longTimeout: TimeInterval = 120
 
     init(url: URL, token: String) {
         self.url = url
@@ -37,12 +37,12 @@ struct AdminServer: Sendable {
         request.httpMethod = "POST"
         request.httpBody = try JSONEncoder().encode(body)
         request.setValue("application/json", forHTTPHeaderField: "Content-Type")
-        return try await self.answer(to: request, within: isLong ? Self.longPatience : Self.patience)
+        return try await self.answer(to: request, within: isLong ? Self.longTimeout : Self.timeout)
     }
 
-    private func answer(to request: URLRequest, within patience: TimeInterval = Self.patience) async throws -> Data {
+    private func answer(to request: URLRequest, within timeout: TimeInterval = Self.timeout) async throws -> Data {
         var request = request
-        request.timeoutInterval = patience
+        request.timeoutInterval = timeout
         request.setValue("Bearer \(self.token)", forHTTPHeaderField: "Authorization")
         let (body, response): (Data, URLResponse)
         do {

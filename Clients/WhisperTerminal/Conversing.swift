@@ -18,7 +18,7 @@ func running<T: Sendable>(_ client: WhisperClient, _ body: () async throws -> T)
 
 /// The first event that fits, or `nil` when the time is up or the client has stopped.
 func first<T: Sendable>(
-    in events: AsyncStream<ClientEvent>, within patience: Duration, _ match: @escaping @Sendable (ClientEvent) -> T?
+    in events: AsyncStream<ClientEvent>, within timeout: Duration, _ match: @escaping @Sendable (ClientEvent) -> T?
 ) async -> T? {
     await withTaskGroup(of: T?.self) { group in
         group.addTask {
@@ -26,7 +26,7 @@ func first<T: Sendable>(
             return nil
         }
         group.addTask {
-            try? await Task.sleep(for: patience)
+            try? await Task.sleep(for: timeout)
             return nil
         }
         let value = await group.next() ?? nil
@@ -37,9 +37,9 @@ func first<T: Sendable>(
 
 /// Waits for a session.
 /// - Throws: a `Problem` that says why there is none.
-func waitUntilOnline(_ client: WhisperClient, within patience: Duration) async throws {
+func waitUntilOnline(_ client: WhisperClient, within timeout: Duration) async throws {
     enum End: Sendable { case online, away(String), stopped(StopReason) }
-    let end = await first(in: await client.events(), within: patience) { event -> End? in
+    let end = await first(in: await client.events(), within: timeout) { event -> End? in
         switch event {
         case .connection(.online): .online
         case .connection(.away(let why, _)): .away(why)

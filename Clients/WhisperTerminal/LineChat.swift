@@ -16,7 +16,7 @@ struct LineChat {
         case over
     }
 
-    /// Reading stops when this many lines wait: pipes are patient.
+    /// Reading stops while this many lines wait. The pipe keeps the rest.
     private static let inputsWaitingMax = 65_536
 
     func run() async throws -> StopReason? {

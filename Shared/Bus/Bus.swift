@@ -85,7 +85,7 @@ package protocol JobBus: Sendable {
     /// Appends and waits until the server has it.
     func append(_ bytes: [UInt8], to stream: String) async throws(BusError)
 
-    /// Reads what stands behind each position, waiting up to `patience` for the first entry.
+    /// Reads what stands behind each position, waiting up to `blockFor` for the first entry.
     /// For streams with one reader: nothing is marked as taken, the position is the reader's own. No more than
     /// `BusLimits.readBytesMax` is kept of what comes; the rest is for the next read, and `isCut` says so.
     /// - Parameters:
@@ -93,7 +93,7 @@ package protocol JobBus: Sendable {
     ///   - limit: entries per stream.
     /// - Returns: streams that had something; empty when the time was up or the task was cancelled.
     func read(
-        _ positions: [(stream: String, after: EntryID)], limit: Int, patience: Duration
+        _ positions: [(stream: String, after: EntryID)], limit: Int, blockFor: Duration
     ) async throws(BusError) -> [StreamBatch]
 
     /// Removes the entry at `id` and all before it. Does not wait.
@@ -103,7 +103,7 @@ package protocol JobBus: Sendable {
     /// acknowledged. The group is made if it does not exist (also after the server lost everything).
     /// Empty when the time was up or the task was cancelled; what was just then assigned is left to `claim`.
     func take(
-        from stream: String, group: String, consumer: String, limit: Int, patience: Duration
+        from stream: String, group: String, consumer: String, limit: Int, blockFor: Duration
     ) async throws(BusError) -> [StreamEntry]
 
     /// Takes over entries that another consumer of the group holds unacknowledged for longer than `idle`.

@@ -19,10 +19,10 @@ final class BlockingCall {
     private var state = State.new
 
     /// - Parameters:
-    ///   - patience: how long the command lets the server wait.
+    ///   - blockFor: how long the command lets the server wait.
     ///   - done: called once.
     func start(
-        _ command: RedisCommand, patience: Duration, on readers: BlockingReaders, eventLoop: any EventLoop,
+        _ command: RedisCommand, blockFor: Duration, on readers: BlockingReaders, eventLoop: any EventLoop,
         done: @escaping (Outcome) -> Void
     ) {
         // Called off before it began.
@@ -34,7 +34,7 @@ final class BlockingCall {
                 self.finish(.failure(error))
             case .success(let connection):
                 guard case .lending(let done) = self.state else { return readers.giveBack(connection) }
-                let limit = TimeAmount(patience + RedisLimits.answerMax)
+                let limit = TimeAmount(blockFor + RedisLimits.answerMax)
                 let deadline = eventLoop.assumeIsolated().scheduleTask(in: limit) { connection.close() }
                 self.state = .waiting(connection, deadline: deadline, done)
                 let call = NIOLoopBound((self, connection, readers), eventLoop: eventLoop)

@@ -10,15 +10,15 @@ extension RedisBus {
     }
 
     package func read(
-        _ positions: [(stream: String, after: EntryID)], limit: Int, patience: Duration
+        _ positions: [(stream: String, after: EntryID)], limit: Int, blockFor: Duration
     ) async throws(BusError) -> [StreamBatch] {
-        guard patience > .zero else {
-            return try await self.ask(.read(positions, limit: limit, patience: nil)) { cursor throws(BusError) in
+        guard blockFor > .zero else {
+            return try await self.ask(.read(positions, limit: limit, blockFor: nil)) { cursor throws(BusError) in
                 try cursor.batches()
             }
         }
-        let command = RedisCommand.read(positions, limit: limit, patience: patience)
-        return try await self.askPatiently(command, patience: patience) { cursor throws(BusError) in
+        let command = RedisCommand.read(positions, limit: limit, blockFor: blockFor)
+        return try await self.askBlocking(command, blockFor: blockFor) { cursor throws(BusError) in
             try cursor.batches()
         } ?? []
     }
@@ -28,17 +28,17 @@ extension RedisBus {
     }
 
     package func take(
-        from stream: String, group: String, consumer: String, limit: Int, patience: Duration
+        from stream: String, group: String, consumer: String, limit: Int, blockFor: Duration
     ) async throws(BusError) -> [StreamEntry] {
         try await self.withGroup(group, of: stream) { () async throws(BusError) in
-            let isPatient = patience > .zero
+            let isBlocking = blockFor > .zero
             let command = RedisCommand.take(
-                stream: stream, group: group, consumer: consumer, limit: limit, patience: isPatient ? patience : nil)
+                stream: stream, group: group, consumer: consumer, limit: limit, blockFor: isBlocking ? blockFor : nil)
             let decode: @Sendable (inout ReplyCursor) throws(BusError) -> [StreamEntry] = {
                 cursor throws(BusError) in try cursor.batches().first?.entries ?? []
             }
-            return isPatient
-                ? try await self.askPatiently(command, patience: patience, decode: decode) ?? []
+            return isBlocking
+                ? try await self.askBlocking(command, blockFor: blockFor, decode: decode) ?? []
                 : try await self.ask(command, decode: decode)
         }
     }

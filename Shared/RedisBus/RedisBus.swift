@@ -59,10 +59,10 @@ package final class RedisBus: Bus {
         self.onLoop { $0.observe(handler) }
     }
 
-    /// - Throws: `.unavailable` if there is still no connection after `patience`.
-    package func waitUntilConnected(for patience: Duration) async throws(BusError) {
+    /// - Throws: `.unavailable` if there is still no connection after `timeout`.
+    package func waitUntilConnected(for timeout: Duration) async throws(BusError) {
         let result = await withCheckedContinuation { continuation in
-            self.onLoop { $0.whenConnected(within: patience) { continuation.resume(returning: $0) } }
+            self.onLoop { $0.whenConnected(within: timeout) { continuation.resume(returning: $0) } }
         }
         try result.get()
     }
@@ -100,10 +100,10 @@ package final class RedisBus: Bus {
         return try result.get()
     }
 
-    /// As `ask`, for a command that may wait at the server for as long as `patience`.
+    /// As `ask`, for a command that the server may block for as long as `blockFor`.
     /// - Returns: nil if the task was cancelled.
-    func askPatiently<T: Sendable>(
-        _ command: RedisCommand, patience: Duration,
+    func askBlocking<T: Sendable>(
+        _ command: RedisCommand, blockFor: Duration,
         decode: @escaping @Sendable (inout ReplyCursor) throws(BusError) -> T
     ) async throws(BusError) -> T? {
         let call = NIOLoopBoundBox.makeBoxSendingValue(BlockingCall(), eventLoop: self.eventLoop)
@@ -111,7 +111,7 @@ package final class RedisBus: Bus {
             await withCheckedContinuation { continuation in
                 self.onLoop { core in
                     call.value.start(
-                        command, patience: patience, on: core.readers, eventLoop: self.eventLoop
+                        command, blockFor: blockFor, on: core.readers, eventLoop: self.eventLoop
                     ) { outcome in
                         continuation.resume(
                             returning: outcome.flatMap { reply in

@@ -8,9 +8,9 @@ enum RedisCommand: Sendable {
     // Streams
     case append([UInt8], stream: String)
     case trim(stream: String, through: EntryID)
-    /// Without `patience` the server answers at once.
-    case read([(stream: String, after: EntryID)], limit: Int, patience: Duration?)
-    case take(stream: String, group: String, consumer: String, limit: Int, patience: Duration?)
+    /// Without `blockFor` the server answers at once.
+    case read([(stream: String, after: EntryID)], limit: Int, blockFor: Duration?)
+    case take(stream: String, group: String, consumer: String, limit: Int, blockFor: Duration?)
     case claim(stream: String, group: String, consumer: String, idle: Duration, from: EntryID, limit: Int)
     /// Makes the group, and the stream if need be; everything in the stream is still to be taken.
     case makeGroup(String, stream: String)
@@ -102,23 +102,23 @@ extension RedisCommand {
             buffer.writeWord("=")
             buffer.writeWord(through.next)
 
-        case .read(let positions, let limit, let patience):
-            buffer.writeCommand("XREAD", words: 4 + (patience == nil ? 0 : 2) + 2 * positions.count)
+        case .read(let positions, let limit, let blockFor):
+            buffer.writeCommand("XREAD", words: 4 + (blockFor == nil ? 0 : 2) + 2 * positions.count)
             buffer.writeWord("COUNT")
             buffer.writeWord(limit)
-            buffer.writeBlock(patience)
+            buffer.writeBlock(blockFor)
             buffer.writeWord("STREAMS")
             for position in positions { buffer.writeWord(position.stream) }
             for position in positions { buffer.writeWord(position.after) }
 
-        case .take(let stream, let group, let consumer, let limit, let patience):
-            buffer.writeCommand("XREADGROUP", words: 9 + (patience == nil ? 0 : 2))
+        case .take(let stream, let group, let consumer, let limit, let blockFor):
+            buffer.writeCommand("XREADGROUP", words: 9 + (blockFor == nil ? 0 : 2))
             buffer.writeWord("GROUP")
             buffer.writeWord(group)
             buffer.writeWord(consumer)
             buffer.writeWord("COUNT")
             buffer.writeWord(limit)
-            buffer.writeBlock(patience)
+            buffer.writeBlock(blockFor)
             buffer.writeWord("STREAMS")
             buffer.writeWord(stream)
             buffer.writeWord(">")
@@ -252,10 +252,10 @@ extension ByteBuffer {
         self.writeWord(id.milliseconds, id.sequence)
     }
 
-    fileprivate mutating func writeBlock(_ patience: Duration?) {
-        guard let patience else { return }
+    fileprivate mutating func writeBlock(_ blockFor: Duration?) {
+        guard let blockFor else { return }
         self.writeWord("BLOCK")
-        self.writeWord(patience.wholeMilliseconds)
+        self.writeWord(blockFor.wholeMilliseconds)
     }
 }
 

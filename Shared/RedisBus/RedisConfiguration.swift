@@ -28,7 +28,7 @@ package enum RedisLimits {
     /// Time to connect, authenticate and hear the first answer.
     package static let connectMax: Duration = .seconds(2)
     /// A command older than this without an answer ends its connection: the server is stopped or gone.
-    /// Also how long after its `patience` a blocking read may stay silent.
+    /// A blocking read may stay silent for this long after its `blockFor`, too.
     package static let answerMax: Duration = .seconds(5)
     /// Time between two looks at the age of commands. A quiet connection is pinged at every other look.
     package static let watchEvery: Duration = .seconds(1)
@@ -37,7 +37,7 @@ package enum RedisLimits {
     /// Wait before the second attempt to connect. Doubles with each failure.
     package static let backoffMin: Duration = .milliseconds(50)
     package static let backoffMax: Duration = .seconds(1)
-    /// Concurrent calls of `read` and `take` with patience; each has a connection to itself. Beyond: `BusError.full`.
+    /// Concurrent blocking calls of `read` and `take`; each has its own connection. Above it: `BusError.full`.
     package static let blockingReadersMax = 128
     /// Memory in bytes that a connection keeps between two bursts, for each of writing and reading.
     package static let memoryKeptMax = 1_024 * 1_024

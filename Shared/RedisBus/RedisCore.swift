@@ -42,11 +42,11 @@ final class RedisCore {
         if self.link?.connection != nil { observer(.connected(isReconnect: false)) }
     }
 
-    func whenConnected(within patience: Duration, _ done: @escaping (Result<Void, BusError>) -> Void) {
+    func whenConnected(within timeout: Duration, _ done: @escaping (Result<Void, BusError>) -> Void) {
         if self.link?.connection != nil { return done(.success(())) }
         let waiter = ConnectWaiter(done)
         self.connectWaiters.append(waiter)
-        self.dial.eventLoop.assumeIsolated().scheduleTask(in: TimeAmount(patience)) {
+        self.dial.eventLoop.assumeIsolated().scheduleTask(in: TimeAmount(timeout)) {
             self.connectWaiters.removeAll { $0 === waiter }
             waiter.finish(.failure(.unavailable))
         }

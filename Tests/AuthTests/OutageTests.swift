@@ -68,7 +68,7 @@ import Testing
             // What is no Job at all stops nobody.
             try await bench.bus.append([0xFF], to: Keyspace.auth.name)
             let taken = try await bench.bus.take(
-                from: Keyspace.auth.name, group: RequestConsumer.group, consumer: "dead", limit: 9, patience: .zero)
+                from: Keyspace.auth.name, group: RequestConsumer.group, consumer: "dead", limit: 9, blockFor: .zero)
             #expect(taken.count == 2)
             let answer = try await withThrowingTaskGroup { group in
                 group.addTask { await bench.consumer(claimIdle: .zero).run() }

@@ -7,10 +7,10 @@ import Testing
     func jobsAreReadInTheOrderOfTheirAppending(kind: BusKind) async throws {
         try await kind.run { test in
             for index in 0..<10 { try await test.bus.append(bytes("\(index)"), to: "s") }
-            let first = try await test.bus.read([("s", .start), ("none", .start)], limit: 4, patience: .zero)
+            let first = try await test.bus.read([("s", .start), ("none", .start)], limit: 4, blockFor: .zero)
             #expect(first.map(\.stream) == ["s"])
             #expect(first[0].entries.texts == ["0", "1", "2", "3"])
-            let rest = try await test.bus.read([("s", first[0].entries[3].id)], limit: 100, patience: .seconds(1))
+            let rest = try await test.bus.read([("s", first[0].entries[3].id)], limit: 100, blockFor: .seconds(1))
             #expect(rest[0].entries.texts == ["4", "5", "6", "7", "8", "9"])
             #expect(zip(rest[0].entries, rest[0].entries.dropFirst()).allSatisfy { $0.id < $1.id })
         }
@@ -24,7 +24,7 @@ import Testing
             }
             try await test.bus.append(bytes("last"), to: "s")
             #expect(try await test.bus.depth(of: ["s", "none"]) == [10_001, 0])
-            let batches = try await test.bus.read([("s", .start)], limit: 20_000, patience: .zero)
+            let batches = try await test.bus.read([("s", .start)], limit: 20_000, blockFor: .zero)
             #expect(batches[0].entries.texts == (0..<10_000).map { "\($0)" } + ["last"])
         }
     }
@@ -34,7 +34,7 @@ import Testing
         try await kind.run { test in
             let values: [[UInt8]] = [[], Array(0...255), bytes("\r\n$3\r\n"), [UInt8](repeating: 7, count: 700_000)]
             for value in values { try await test.bus.append(value, to: "s") }
-            let entries = try await test.bus.read([("s", .start)], limit: 10, patience: .zero)[0].entries
+            let entries = try await test.bus.read([("s", .start)], limit: 10, blockFor: .zero)[0].entries
             #expect(entries.map(\.bytes) == values)
         }
     }
@@ -43,10 +43,10 @@ import Testing
     func aReaderWaitsForTheFirstJob(kind: BusKind) async throws {
         try await kind.run { test in
             let bus = test.bus
-            async let batches = bus.read([("a", .start), ("b", .start)], limit: 10, patience: .seconds(20))
+            async let batches = bus.read([("a", .start), ("b", .start)], limit: 10, blockFor: .seconds(20))
             try await bus.append(bytes("x"), to: "b")
             #expect(try await batches.map(\.stream) == ["b"])
-            #expect(try await bus.read([("a", .start)], limit: 10, patience: .milliseconds(5)).isEmpty)
+            #expect(try await bus.read([("a", .start)], limit: 10, blockFor: .milliseconds(5)).isEmpty)
         }
     }
 
@@ -54,7 +54,7 @@ import Testing
     func aCancelledReaderReturnsAtOnce(kind: BusKind) async throws {
         try await kind.run { test in
             let bus = test.bus
-            let reader = Task { try await bus.read([("s", .start)], limit: 10, patience: .seconds(600)) }
+            let reader = Task { try await bus.read([("s", .start)], limit: 10, blockFor: .seconds(600)) }
             try await bus.append(bytes("elsewhere"), to: "t")
             reader.cancel()
             #expect(try await reader.value.isEmpty)
@@ -65,10 +65,10 @@ import Testing
     func trimRemovesTheEntryAndAllBeforeIt(kind: BusKind) async throws {
         try await kind.run { test in
             for index in 0..<5 { try await test.bus.append(bytes("\(index)"), to: "s") }
-            let entries = try await test.bus.read([("s", .start)], limit: 10, patience: .zero)[0].entries
+            let entries = try await test.bus.read([("s", .start)], limit: 10, blockFor: .zero)[0].entries
             test.bus.trim("s", through: entries[2].id)
             #expect(try await test.bus.depth(of: ["s"]) == [2])
-            #expect(try await test.bus.read([("s", .start)], limit: 10, patience: .zero)[0].entries.texts == ["3", "4"])
+            #expect(try await test.bus.read([("s", .start)], limit: 10, blockFor: .zero)[0].entries.texts == ["3", "4"])
         }
     }
 
@@ -76,13 +76,13 @@ import Testing
     func aJobIsTakenByOneConsumerAndEndsWhenAcknowledged(kind: BusKind) async throws {
         try await kind.run { test in
             for index in 0..<6 { try await test.bus.append(bytes("\(index)"), to: "s") }
-            let one = try await test.bus.take(from: "s", group: "g", consumer: "one", limit: 4, patience: .zero)
-            let two = try await test.bus.take(from: "s", group: "g", consumer: "two", limit: 4, patience: .seconds(1))
+            let one = try await test.bus.take(from: "s", group: "g", consumer: "one", limit: 4, blockFor: .zero)
+            let two = try await test.bus.take(from: "s", group: "g", consumer: "two", limit: 4, blockFor: .seconds(1))
             #expect(one.texts == ["0", "1", "2", "3"])
             #expect(two.texts == ["4", "5"])
             test.bus.acknowledge(one.map(\.id), in: "s", group: "g")
             #expect(try await test.bus.depth(of: ["s"]) == [2])
-            #expect(try await test.bus.take(from: "s", group: "g", consumer: "one", limit: 4, patience: .milliseconds(5)).isEmpty)
+            #expect(try await test.bus.take(from: "s", group: "g", consumer: "one", limit: 4, blockFor: .milliseconds(5)).isEmpty)
         }
     }
 
@@ -90,11 +90,11 @@ import Testing
     func whatAConsumerLeavesBehindIsClaimedOnceItIsIdle(kind: BusKind) async throws {
         try await kind.run { test in
             for index in 0..<30 { try await test.bus.append(bytes("\(index)"), to: "s") }
-            let one = try await test.bus.take(from: "s", group: "g", consumer: "one", limit: 30, patience: .zero)
+            let one = try await test.bus.take(from: "s", group: "g", consumer: "one", limit: 30, blockFor: .zero)
             #expect(try await test.bus.claim(from: "s", group: "g", consumer: "two", idle: .seconds(60), limit: 30).isEmpty)
             test.bus.acknowledge(one.prefix(10).map(\.id), in: "s", group: "g")
             try await waitUntilIdle(test.bus, count: 20)
-            #expect(try await test.bus.take(from: "s", group: "g", consumer: "one", limit: 30, patience: .zero).isEmpty)
+            #expect(try await test.bus.take(from: "s", group: "g", consumer: "one", limit: 30, blockFor: .zero).isEmpty)
         }
     }
 
@@ -112,12 +112,12 @@ import Testing
     func aGroupIsMadeAgainAfterTheServerForgotEverything(kind: BusKind) async throws {
         try await kind.run { test in
             try await test.bus.append(bytes("lost"), to: "s")
-            _ = try await test.bus.take(from: "s", group: "g", consumer: "one", limit: 4, patience: .zero)
+            _ = try await test.bus.take(from: "s", group: "g", consumer: "one", limit: 4, blockFor: .zero)
             try await test.forgetEverything()
             #expect(try await test.bus.claim(from: "s", group: "g", consumer: "one", idle: .seconds(1), limit: 4).isEmpty)
             try await test.forgetEverything()
             try await test.bus.append(bytes("new"), to: "s")
-            let taken = try await test.bus.take(from: "s", group: "g", consumer: "one", limit: 4, patience: .seconds(5))
+            let taken = try await test.bus.take(from: "s", group: "g", consumer: "one", limit: 4, blockFor: .seconds(5))
             #expect(taken.texts == ["new"])
         }
     }
@@ -126,8 +126,8 @@ import Testing
     func aConsumerThatWaitsWhileTheServerForgetsGetsTheNextJob(kind: BusKind) async throws {
         try await kind.run { test in
             let bus = test.bus
-            _ = try await bus.take(from: "s", group: "g", consumer: "one", limit: 4, patience: .zero)
-            async let taken = bus.take(from: "s", group: "g", consumer: "one", limit: 4, patience: .seconds(20))
+            _ = try await bus.take(from: "s", group: "g", consumer: "one", limit: 4, blockFor: .zero)
+            async let taken = bus.take(from: "s", group: "g", consumer: "one", limit: 4, blockFor: .seconds(20))
             try await bus.append(bytes("elsewhere"), to: "t")
             try await test.forgetEverything()
             try await bus.append(bytes("new"), to: "s")

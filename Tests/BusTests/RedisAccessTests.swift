@@ -98,7 +98,7 @@ import Testing
                 _ = try await bus.get(KeyName("challenge:x"))
             }
             await self.expectRefused("a gateway that reads mail") { () async throws(BusError) in
-                _ = try await bus.read([("mailbox:0", .start)], limit: 1, patience: .zero)
+                _ = try await bus.read([("mailbox:0", .start)], limit: 1, blockFor: .zero)
             }
             let published = await bus.listeners([1], to: "node:1")
             #expect(published.isRefused, "a gateway publishes: \(published)")
@@ -115,12 +115,12 @@ import Testing
             try await bus.set(KeyName("session:aa"), to: [1], for: .seconds(9))
             try await bus.delete([KeyName("session:aa")])
             #expect(try await bus.admit(KeyName("ratelimit:A:admin"), Allowance(perMinute: 6)) == nil)
-            _ = try await bus.take(from: "auth", group: "auth", consumer: "auth-1", limit: 1, patience: .zero)
+            _ = try await bus.take(from: "auth", group: "auth", consumer: "auth-1", limit: 1, blockFor: .zero)
             _ = try await bus.claim(from: "auth", group: "auth", consumer: "auth-1", idle: .seconds(1), limit: 1)
             #expect(await bus.listeners([1], to: "node:1") == .success(0))
 
             await self.expectRefused("auth reads mail") { () async throws(BusError) in
-                _ = try await bus.read([("mailbox:0", .start)], limit: 1, patience: .zero)
+                _ = try await bus.read([("mailbox:0", .start)], limit: 1, blockFor: .zero)
             }
             await self.expectRefused("auth writes mail") { () async throws(BusError) in try await bus.append([1], to: "mailbox:0") }
             await self.expectRefused("auth forges presence") { () async throws(BusError) in
@@ -135,10 +135,10 @@ import Testing
             let bus = self.bus(server, "router")
             try await bus.waitUntilConnected(for: .seconds(5))
             try await bus.append([1], to: "mailbox:0")
-            #expect(try await bus.read([("mailbox:0", .start)], limit: 1, patience: .seconds(1)).count == 1)
+            #expect(try await bus.read([("mailbox:0", .start)], limit: 1, blockFor: .seconds(1)).count == 1)
             bus.trim("mailbox:0", through: EntryID(milliseconds: .max - 1, sequence: 0))
-            #expect(try await bus.read([("mailbox:0", .start)], limit: 1, patience: .zero).isEmpty)
-            _ = try await bus.take(from: "groups", group: "router", consumer: "router-1", limit: 1, patience: .zero)
+            #expect(try await bus.read([("mailbox:0", .start)], limit: 1, blockFor: .zero).isEmpty)
+            _ = try await bus.take(from: "groups", group: "router", consumer: "router-1", limit: 1, blockFor: .zero)
             try await bus.append([1], to: "wakes")
             try await bus.set(KeyName("canary:1"), to: [1], for: .seconds(9))
 
@@ -157,14 +157,14 @@ import Testing
             let push = self.bus(server, "push")
             try await push.waitUntilConnected(for: .seconds(5))
             for stream in ["wakes", "wakes:calls"] {
-                _ = try await push.take(from: stream, group: "push", consumer: "push-1", limit: 1, patience: .zero)
+                _ = try await push.take(from: stream, group: "push", consumer: "push-1", limit: 1, blockFor: .zero)
             }
             #expect(try await push.depth(of: ["wakes", "wakes:calls"]) == [0, 0])
             try await push.append([1], to: "rejected-tokens")
             try await push.set(KeyName("callwake:x"), to: [1], for: .seconds(9))
             #expect(try await push.get([KeyName("callwake:x"), KeyName("presence:A")]) == [[1], nil])
             await self.expectRefused("push reads mail") { () async throws(BusError) in
-                _ = try await push.read([("mailbox:0", .start)], limit: 1, patience: .zero)
+                _ = try await push.read([("mailbox:0", .start)], limit: 1, blockFor: .zero)
             }
             await self.expectRefused("push reads sessions") { () async throws(BusError) in
                 _ = try await push.get(KeyName("session:aa"))
@@ -187,14 +187,14 @@ import Testing
         try await self.withUsers { server in
             let bus = self.bus(server, "calls")
             try await bus.waitUntilConnected(for: .seconds(5))
-            #expect(try await bus.read([("calls:0", .start)], limit: 1, patience: .zero).isEmpty)
+            #expect(try await bus.read([("calls:0", .start)], limit: 1, blockFor: .zero).isEmpty)
             bus.trim("calls:0", through: EntryID(milliseconds: 1, sequence: 0))
             for key in ["call:x", "engaged:0:A", "canary:1"] { try await bus.set(KeyName(key), to: [1], for: .seconds(9)) }
             try await bus.delete([KeyName("call:x"), KeyName("engaged:0:A")])
             try await bus.append([1], to: "wakes:calls")
             #expect(await bus.listeners([1], to: "node:1") == .success(0))
             await self.expectRefused("calls reads mail") { () async throws(BusError) in
-                _ = try await bus.read([("mailbox:0", .start)], limit: 1, patience: .zero)
+                _ = try await bus.read([("mailbox:0", .start)], limit: 1, blockFor: .zero)
             }
             await self.expectRefused("calls wakes for mail") { () async throws(BusError) in try await bus.append([1], to: "wakes") }
             await self.expectRefused("calls forges presence") { () async throws(BusError) in

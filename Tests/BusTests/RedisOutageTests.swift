@@ -42,7 +42,7 @@ import Testing
             for index in 0..<100 { bus.append(bytes("x"), to: "s") { failures.record(index, $0) } }
             async let answer = Result { () async throws(BusError) in try await bus.get(KeyName("k")) }
             async let read = Result { () async throws(BusError) in
-                try await bus.read([("s", .start)], limit: 1, patience: .seconds(60)).count
+                try await bus.read([("s", .start)], limit: 1, blockFor: .seconds(60)).count
             }
             await server.kill()
             #expect(await answer == .failure(.unavailable))
@@ -73,11 +73,11 @@ import Testing
         try await RedisServer.run { server in
             let bus = RedisBus(server)
             try await bus.waitUntilConnected(for: .seconds(5))
-            _ = try await bus.take(from: "s", group: "g", consumer: "one", limit: 1, patience: .milliseconds(1))
+            _ = try await bus.take(from: "s", group: "g", consumer: "one", limit: 1, blockFor: .milliseconds(1))
             try await server.restart()
             try await bus.waitUntilConnected(for: .seconds(5))
             try await bus.append(bytes("x"), to: "s")
-            let taken = try await bus.take(from: "s", group: "g", consumer: "one", limit: 1, patience: .seconds(5))
+            let taken = try await bus.take(from: "s", group: "g", consumer: "one", limit: 1, blockFor: .seconds(5))
             #expect(taken.texts == ["x"])
             await bus.close()
         }
@@ -97,7 +97,7 @@ import Testing
             let bus = RedisBus(server, password: Secret("sesame"))
             try await bus.waitUntilConnected(for: .seconds(5))
             try await bus.append(bytes("x"), to: "s")
-            #expect(try await bus.read([("s", .start)], limit: 1, patience: .seconds(5)).count == 1)
+            #expect(try await bus.read([("s", .start)], limit: 1, blockFor: .seconds(5)).count == 1)
             let ear = Ear(on: bus, channels: ["c"])
             #expect(await ear.next() == "subscribed")
             await ear.close()
@@ -110,7 +110,7 @@ import Testing
             let bus = RedisBus(server)
             try await bus.waitUntilConnected(for: .seconds(5))
             async let read = Result { () async throws(BusError) in
-                try await bus.read([("s", .start)], limit: 1, patience: .seconds(60)).count
+                try await bus.read([("s", .start)], limit: 1, blockFor: .seconds(60)).count
             }
             async let subscription = Result { () async throws(BusError) in try await bus.subscribe(to: ["c"]) { _ in } }
             try await bus.append(bytes("x"), to: "other")

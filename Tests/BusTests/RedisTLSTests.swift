@@ -47,7 +47,7 @@ import Testing
             try await bus.set(KeyName("k"), to: large, for: .seconds(60))
             #expect(try await bus.get(KeyName("k")) == large)
             try await bus.append(bytes("x"), to: "s")
-            #expect(try await bus.read([("s", .start)], limit: 1, patience: .seconds(5)).count == 1)
+            #expect(try await bus.read([("s", .start)], limit: 1, blockFor: .seconds(5)).count == 1)
             let ear = Ear(on: bus, channels: ["c"])
             #expect(await ear.next() == "subscribed")
             bus.publish(bytes("1"), to: "c", heard: nil)

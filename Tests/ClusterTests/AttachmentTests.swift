@@ -257,7 +257,7 @@ import Testing
             body: Keys.random(100_000))
         var direct = call
         direct.port = Cluster.stack.ports[.attachments, 1]!.http!
-        direct.patience = 45
+        direct.timeout = 45
         let clock = ContinuousClock.now
         #expect(await (try direct.stalled(after: 50_000)).isClosedByPeer())
         #expect(ContinuousClock.now - clock >= .seconds(25))

@@ -25,7 +25,7 @@ import Testing
         }
 
         func takesBase(_ count: Int) async throws {
-            try await waitUntil("there are \(count) base backups", within: readyPatience, every: .milliseconds(100)) {
+            try await waitUntil("there are \(count) base backups", within: readyTimeout, every: .milliseconds(100)) {
                 self.backups.bases.count == count
             }
         }
@@ -90,7 +90,7 @@ import Testing
         try await self.withBench { bench in
             // As slowly as it may be, so that it is under way for as long as we need.
             let attempt = try await bench.backups.beginBase(["BACKUP_RATE_MAX": "32k"])
-            try await waitUntil("it has begun", within: readyPatience) {
+            try await waitUntil("it has begun", within: readyTimeout) {
                 bench.backups.files("base").contains { !bench.backups.files("base/\($0)/archive").isEmpty }
             }
             await attempt.process.kill()
@@ -98,7 +98,7 @@ import Testing
             #expect(!bench.backups.files("base").isEmpty, "something was left behind")
             await #expect(throws: LaunchError.self) { try await bench.rowsRestored() }
             // What it had started hears of its end only when it writes, and holds the lock until then.
-            try await waitUntil("nothing of it is left", within: readyPatience, every: .milliseconds(200)) {
+            try await waitUntil("nothing of it is left", within: readyTimeout, every: .milliseconds(200)) {
                 (try? await bench.backups.takeBase()) != nil
             }
             #expect(bench.backups.files("base") == bench.backups.bases)
@@ -154,7 +154,7 @@ import Testing
             await bench.backups.stop()
             try "7000000000000000001".write(toFile: bench.backups.folder + "/system", atomically: false, encoding: .utf8)
             try await bench.backups.start()
-            try await waitUntil("it refuses", within: readyPatience) { bench.backups.output.contains("holds backups of another database") }
+            try await waitUntil("it refuses", within: readyTimeout) { bench.backups.output.contains("holds backups of another database") }
             #expect(try await bench.server.run("SELECT count(*) FROM pg_replication_slots WHERE active") == "0")
             #expect(bench.backups.bases.count == 1)
         }

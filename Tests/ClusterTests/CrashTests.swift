@@ -40,7 +40,7 @@ struct MistreatedCluster {
             await stack.signal(process, .resume)
         }
 
-        /// A graceful end is one: with status 0, well inside the launcher's patience.
+        /// A graceful end is one: with status 0, well inside the launcher's timeout.
         private static func stop(_ process: StackProcess, on stack: LocalStack) async throws {
             #expect(await stack.stop(process) == .exited(0))
             try await stack.start(process)

@@ -83,7 +83,7 @@ import Testing
                         continue
                     }
                     await #expect(throws: Never.self, "\(place) shows nothing") {
-                        try await waitUntil("\(place) shows something", within: Watching.patience, every: .milliseconds(500)) {
+                        try await waitUntil("\(place) shows something", within: Watching.timeout, every: .milliseconds(500)) {
                             try await !prometheus.answer(to: expression).isEmpty
                         }
                     }
@@ -105,7 +105,7 @@ import Testing
     }
 }
 
-/// Instances of everything, little patience, and a collector that comes often.
+/// Instances of all services, short timeouts, and a collector that runs often.
 private let watched: @Sendable (inout StackConfiguration) -> Void = {
     $0.environment[.attachments] = ["GC_EVERY_SECONDS": "2"]
     PushWorld.configure(&$0)
@@ -116,7 +116,7 @@ private enum Watching {
     /// Over what rates are taken. The cluster is asked once a second.
     static let window = "20s"
     /// How long a query may show nothing. Counts of mail are made every 30 s.
-    static let patience = Duration.seconds(60)
+    static let timeout = Duration.seconds(60)
 
     /// Queries that have nothing to show in a healthy cluster of these tests, and why.
     static let quiet: [String: String] = {

@@ -50,7 +50,7 @@ import Testing
         #expect(Set(ports).count == ports.count)
     }
 
-    @Test func aChildThatDoesNotListenIsKilledWhenPatienceEnds() async throws {
+    @Test func aChildThatIgnoresSIGTERMIsKilledAfterTheTimeout() async throws {
         let folder = try TemporaryFolder(named: "deaf")
         defer { folder.remove() }
         let log = folder.path + "/log"
@@ -59,7 +59,7 @@ import Testing
         try await waitUntil("it is deaf", within: .seconds(10)) {
             (try? String(contentsOfFile: log, encoding: .utf8)) == "deaf\n"
         }
-        #expect(await child.stop(patience: .milliseconds(50)) == .signalled(9))
+        #expect(await child.stop(timeout: .milliseconds(50)) == .signalled(9))
     }
 
     @Test func stoppingTakesItsTimeInACancelledTask() async throws {

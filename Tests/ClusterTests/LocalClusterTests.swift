@@ -59,7 +59,7 @@ import Testing
         #expect(run.processes.count > 10)
         // The two who proved it are gone.
         #expect(!FileManager.default.fileExists(atPath: run.conversation))
-        #expect(await process.stop(with: .interrupt, patience: .seconds(60)) == .exited(0))
+        #expect(await process.stop(with: .interrupt, timeout: .seconds(60)) == .exited(0))
         #expect(run.processes.isEmpty)
         run.folder.remove()
     }
@@ -70,7 +70,7 @@ import Testing
         try await waitUntil("the two have met", within: .seconds(120)) {
             !process.isRunning || run.output.contains("alice registered as")
         }
-        #expect(await process.stop(with: .interrupt, patience: .seconds(60)) == .exited(0), "\(run.output)")
+        #expect(await process.stop(with: .interrupt, timeout: .seconds(60)) == .exited(0), "\(run.output)")
         #expect(run.output.contains("alice registered as"))
         #expect(!FileManager.default.fileExists(atPath: run.conversation))
         // Nor does a process that was killed, once the next one has run.
@@ -110,7 +110,7 @@ import Testing
         try await waitUntil("the cluster is ready", within: .seconds(60)) {
             await LoopbackRequest.get("/ready", port: run.opsPort)?.status == 200
         }
-        #expect(await process.stop(patience: .seconds(60)) == .exited(0))
+        #expect(await process.stop(timeout: .seconds(60)) == .exited(0))
         run.folder.remove()
     }
 
@@ -126,7 +126,7 @@ import Testing
         let words = try String(contentsOfFile: second, encoding: .utf8)
         #expect(words.contains("another cluster runs in"))
         #expect(words.contains("port \(run.port) is taken"))
-        #expect(await process.stop(patience: .seconds(60)) == .exited(0))
+        #expect(await process.stop(timeout: .seconds(60)) == .exited(0))
         run.folder.remove()
     }
 

@@ -10,7 +10,7 @@ private let hurry = [
 private let offlineAfter = Duration.seconds(2)
 private let pause = Duration.seconds(4)
 /// Pauses, rounds and a busy machine taken together.
-private let patience = Duration.seconds(20)
+private let timeout = Duration.seconds(20)
 
 /// Contract §7 and §13: presence and typing.
 @Suite(.cluster { $0.environment[.router] = hurry })
@@ -52,7 +52,7 @@ struct SociableCluster {
         let second = try await bob.returned()
         #expect(try await bob.client.end().code == 4001)
         second.client.cut()
-        #expect(try await alice.client.next("presence_update", within: patience).payload["status"]?.string == "offline")
+        #expect(try await alice.client.next("presence_update", within: timeout).payload["status"]?.string == "offline")
     }
 
     @Test func trafficOneWayMakesNobodyPeers() async throws {
@@ -224,7 +224,7 @@ extension Phone {
 
     /// The next update about a peer, which must be this one.
     fileprivate func presence(of peer: Phone, _ status: String) async throws -> ServerFrame {
-        let update = try await self.client.frame("presence_update of \(peer.id)", within: patience) {
+        let update = try await self.client.frame("presence_update of \(peer.id)", within: timeout) {
             $0.type == "presence_update" && $0.payload["whisperId"]?.string == peer.id
         }
         #expect(update.payload["status"]?.string == status)

@@ -15,7 +15,7 @@ struct RestoreTests {
         let backups = try await PostgresBackups(of: Self.stack.postgres, in: folder.path + "/backup")
         try await backups.start()
         do {
-            try await waitUntil("there is a base backup", within: readyPatience, every: .milliseconds(100)) {
+            try await waitUntil("there is a base backup", within: readyTimeout, every: .milliseconds(100)) {
                 !backups.bases.isEmpty
             }
             try await body(backups)
@@ -78,7 +78,7 @@ struct RestoreTests {
         try await self.withBackups { backups in
             try await Self.stack.postgres.run("ALTER SYSTEM SET synchronous_standby_names = 'whisper_backup'")
             try await Self.stack.postgres.run("SELECT pg_reload_conf()")
-            try await waitUntil("Postgres waits for the backup", within: readyPatience) {
+            try await waitUntil("Postgres waits for the backup", within: readyTimeout) {
                 try await Self.stack.postgres.run("SELECT sync_state FROM pg_stat_replication WHERE application_name = 'whisper_backup'")
                     == "sync"
             }
@@ -86,7 +86,7 @@ struct RestoreTests {
             let traffic = try await Traffic(pairs: 4, seed: 7, on: Self.stack)
             try await traffic.run(onTheWay: .seconds(2)) { try await self.loseEverything(andRestoreFrom: backups) }
             // The restored server goes on in a timeline of its own, and is backed up anew by itself.
-            try await waitUntil("there is another base backup", within: readyPatience, every: .milliseconds(100)) {
+            try await waitUntil("there is another base backup", within: readyTimeout, every: .milliseconds(100)) {
                 backups.bases.count == 2
             }
             try await Self.stack.postgres.run("ALTER SYSTEM RESET synchronous_standby_names")

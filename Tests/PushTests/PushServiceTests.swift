@@ -64,7 +64,7 @@ import Testing
             try await bench.mail(for: self.alice)
             let wake = try await bench.wake(self.alice)
             let held = try await bench.bus.take(
-                from: Keyspace.wakes.name, group: "push", consumer: "dead", limit: 1, patience: .zero)
+                from: Keyspace.wakes.name, group: "push", consumer: "dead", limit: 1, blockFor: .zero)
             #expect(held.count == 1)
             let provider = ScriptedProvider()
             try await bench.running(provider, claimIdle: .zero) { try await provider.wait(for: 1) }
@@ -341,7 +341,7 @@ import Testing
                 }
             }
             let entry = try await bench.bus.take(
-                from: Keyspace.rejectedTokens.name, group: "auth", consumer: "a", limit: 1, patience: .zero)[0]
+                from: Keyspace.rejectedTokens.name, group: "auth", consumer: "a", limit: 1, blockFor: .zero)[0]
             #expect(
                 try RejectedToken(decoding: entry.bytes)
                     == RejectedToken(

@@ -14,7 +14,7 @@ import Testing
             try await bench.bus.append(request, to: Keyspace.groups)
             // It was done, and its router died before it could say so.
             let taken = try await bench.bus.take(
-                from: Keyspace.groups.name, group: GroupConsumer.group, consumer: "router-1", limit: 1, patience: .zero)
+                from: Keyspace.groups.name, group: GroupConsumer.group, consumer: "router-1", limit: 1, blockFor: .zero)
             let done = await bench.desk.handle(try ServiceRequest(decoding: taken[0].bytes)).answer
 
             let answer = await withThrowingTaskGroup { group in

@@ -79,9 +79,9 @@ extension MemoryBus {
     }
 
     package func read(
-        _ positions: [(stream: String, after: EntryID)], limit: Int, patience: Duration
+        _ positions: [(stream: String, after: EntryID)], limit: Int, blockFor: Duration
     ) async throws(BusError) -> [StreamBatch] {
-        try await self.patiently(patience) { state throws(BusError) in
+        try await self.blocking(blockFor) { state throws(BusError) in
             positions.compactMap { position in
                 let entries = state.streams[position.stream]?.entries(after: position.after, limit: limit) ?? []
                 return entries.isEmpty ? nil : StreamBatch(stream: position.stream, entries: entries)
@@ -94,9 +94,9 @@ extension MemoryBus {
     }
 
     package func take(
-        from stream: String, group: String, consumer: String, limit: Int, patience: Duration
+        from stream: String, group: String, consumer: String, limit: Int, blockFor: Duration
     ) async throws(BusError) -> [StreamEntry] {
-        try await self.patiently(patience) { state throws(BusError) in
+        try await self.blocking(blockFor) { state throws(BusError) in
             state.streams[stream, default: MemoryStream()].take(group: group, consumer: consumer, limit: limit)
         }
     }
@@ -124,10 +124,10 @@ extension MemoryBus {
     }
 
     /// Looks until there is something, the time is up or the task is cancelled. Looks again after every append.
-    private func patiently<Found: Collection & Sendable>(
-        _ patience: Duration, _ look: (inout MemoryBusState) throws(BusError) -> Found
+    private func blocking<Found: Collection & Sendable>(
+        _ blockFor: Duration, _ look: (inout MemoryBusState) throws(BusError) -> Found
     ) async throws(BusError) -> Found {
-        let deadline = ContinuousClock.now + patience
+        let deadline = ContinuousClock.now + blockFor
         while true {
             let waiter = MemoryWaiter()
             let found = try self.run { state throws(BusError) in

@@ -18,7 +18,7 @@ package enum AttachmentsLimits {
     /// How long after its URL has ended an upload may have taken before it is looked for, and between two looks.
     package static let checkDelay = Duration.seconds(60)
     package static let checkAgainAfter = Duration.seconds(3_600)
-    /// An operator's run ends after this long, with what it has done by then. Shorter than a balancer's patience.
+    /// An operator's run ends after this long, with what it has done by then. Shorter than the timeout of a balancer.
     package static let runMax = Duration.seconds(45)
     /// Age of an object without a row before it counts as leaked: its row may be on its way.
     package static let leakAge = Duration.seconds(3_600)

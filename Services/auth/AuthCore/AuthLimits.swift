@@ -7,7 +7,7 @@ package enum AuthLimits {
     /// Connections of the pool. Fewer than Jobs: a Job holds one only while it is at the database.
     package static let connectionsMax = 8
     /// How long one read of the stream waits for a Job, and so how long a drain waits for that read.
-    package static let takePatience = Duration.seconds(1)
+    package static let takeBlockMax = Duration.seconds(1)
     /// A Job taken this long ago and not acknowledged lost its process, or its answer. Longer than a Job takes.
     package static let claimIdle = Duration.seconds(15)
     /// Time between two looks for such Jobs.

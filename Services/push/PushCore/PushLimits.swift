@@ -9,13 +9,13 @@ package enum PushLimits {
     /// Jobs taken from the bus in one go, and recipients in one statement.
     package static let takeMax = 256
     /// Longest wait at the bus; also how late a drain is noticed.
-    package static let patience = Duration.seconds(1)
+    package static let takeBlockMax = Duration.seconds(1)
     /// Pushes under way at the providers, of mail; more than any of them may have (`HTTP2Limits.givingWayMax`, `webPushInFlightMax`), so
     /// that one that hangs leaves room for the others. At the bound no round is begun.
     package static let sendsInFlightMax = 2_048
     /// A round's slow pushes are waited for this long; then the next round begins beside them. Also how often what came of them
     /// is written down.
-    package static let roundPatience = Duration.milliseconds(500)
+    package static let roundTimeout = Duration.milliseconds(500)
     /// Between two looks whether a round may begin.
     package static let roomPause = Duration.milliseconds(50)
     /// One request to a provider, from its making to its answer.

@@ -6,16 +6,16 @@ struct ReadinessProbe {
     let address: ListenAddress
 
     /// Time to connect, and again to hear the answer.
-    private static let patience = timeval(tv_sec: 3, tv_usec: 0)
+    private static let timeout = timeval(tv_sec: 3, tv_usec: 0)
 
     /// Whether `GET /ready` is answered with 200.
     func isReady() -> Bool {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { return false }
         defer { close(descriptor) }
-        var patience = Self.patience
+        var timeout = Self.timeout
         for option in [SO_RCVTIMEO, SO_SNDTIMEO] {
-            setsockopt(descriptor, SOL_SOCKET, option, &patience, socklen_t(MemoryLayout<timeval>.size))
+            setsockopt(descriptor, SOL_SOCKET, option, &timeout, socklen_t(MemoryLayout<timeval>.size))
         }
         guard self.connect(descriptor) else { return false }
         let request = Array("GET /ready HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".utf8)

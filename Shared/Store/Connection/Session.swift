@@ -53,8 +53,8 @@ struct Session: ~Copyable {
         PQsetnonblocking(connection, 1)
         PQenterPipelineMode(connection)
         self.connection = connection
-        let patience = configuration.statementTimeout + StoreLimits.silenceGrace
-        self.silenceMax = configuration.statementTimeout > .zero ? Int32(clamping: patience.wholeMilliseconds) : nil
+        let timeout = configuration.statementTimeout + StoreLimits.silenceGrace
+        self.silenceMax = configuration.statementTimeout > .zero ? Int32(clamping: timeout.wholeMilliseconds) : nil
     }
 
     deinit {
@@ -79,11 +79,11 @@ struct Session: ~Copyable {
     }
 
     /// Waits for the server to begin its answer, no longer than this.
-    func isAnswered(within patience: Duration) -> Bool {
+    func isAnswered(within timeout: Duration) -> Bool {
         let unsent = PQflush(self.connection)
         var descriptor = pollfd(
             fd: self.descriptor, events: Int16(POLLIN) | (unsent == 1 ? Int16(POLLOUT) : 0), revents: 0)
-        return poll(&descriptor, 1, Int32(clamping: patience.wholeMilliseconds)) > 0
+        return poll(&descriptor, 1, Int32(clamping: timeout.wholeMilliseconds)) > 0
             && descriptor.revents & ~Int16(POLLOUT) != 0
     }
 

@@ -31,17 +31,17 @@ struct MuteBus: JobBus, NoticeBus {
     }
 
     func read(
-        _ positions: [(stream: String, after: EntryID)], limit: Int, patience: Duration
+        _ positions: [(stream: String, after: EntryID)], limit: Int, blockFor: Duration
     ) async throws(BusError) -> [StreamBatch] {
-        try await self.bus.read(positions, limit: limit, patience: patience)
+        try await self.bus.read(positions, limit: limit, blockFor: blockFor)
     }
 
     func trim(_ stream: String, through id: EntryID) { self.bus.trim(stream, through: id) }
 
     func take(
-        from stream: String, group: String, consumer: String, limit: Int, patience: Duration
+        from stream: String, group: String, consumer: String, limit: Int, blockFor: Duration
     ) async throws(BusError) -> [StreamEntry] {
-        try await self.bus.take(from: stream, group: group, consumer: consumer, limit: limit, patience: patience)
+        try await self.bus.take(from: stream, group: group, consumer: consumer, limit: limit, blockFor: blockFor)
     }
 
     func claim(

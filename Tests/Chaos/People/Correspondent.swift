@@ -139,7 +139,7 @@ package actor Correspondent {
             self.comeBackIn = .zero
             guard !Task.isCancelled else { return }
             guard let client = try? await TestClient.connect(
-                to: self.endpoint(self.attempts), patience: CorrespondentLimits.connectMax)
+                to: self.endpoint(self.attempts), timeout: CorrespondentLimits.connectMax)
             else {
                 self.attempts += 1
                 self.comeBackIn = self.habits.isPolite ? self.backoff : .milliseconds(CorrespondentLimits.backoffMin)

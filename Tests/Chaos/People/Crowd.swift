@@ -132,10 +132,10 @@ package struct Crowd: Sendable {
     /// Returns when all that was sent is accepted, delivered and told.
     /// - Parameter absentAreAway: they have not been fetched, and nobody hears of what was sent to them.
     /// - Throws: `TimeUp`, with who waits for what.
-    func settle(within patience: Duration, absentAreAway: Bool = false) async throws {
+    func settle(within timeout: Duration, absentAreAway: Bool = false) async throws {
         let absent = absentAreAway ? Set(self.people.filter(\.habits.isAbsent).map(\.id)) : []
         do {
-            try await waitUntil("all is accepted, delivered and told", within: patience, every: .milliseconds(200)) {
+            try await waitUntil("all is accepted, delivered and told", within: timeout, every: .milliseconds(200)) {
                 for person in self.people where await !person.isSettled(whileAway: absent) { return false }
                 return true
             }

@@ -32,7 +32,7 @@ package struct Habits: Sendable {
     var isAbsent: Bool { if case .absent = self.presence { true } else { false } }
 }
 
-/// Bounds of what clients here wait for. They are those of a good client, a little less patient.
+/// How long clients here wait. Their timeouts are a little shorter than those of a real client.
 enum CorrespondentLimits {
     /// How long it waits for an answer before it says the same again.
     static let silenceMax = Duration.seconds(4)

@@ -20,7 +20,7 @@ struct Keepsakes: Sendable {
     private static let bytes = 3_000
     private static let banMilliseconds: Int64 = 86_400_000
     /// For each thing that is looked for. Services have just lost what Redis kept for them.
-    private static let patience = Duration.seconds(10)
+    private static let timeout = Duration.seconds(10)
 
     static func lay(on stack: LocalStack, _ ledger: Ledger) async throws -> Keepsakes {
         func phone() async throws -> Phone {
@@ -33,7 +33,7 @@ struct Keepsakes: Sendable {
 
         let sent = try await alice.text(bob)
         alice.client.cut()
-        try await waitUntil("nobody is there to be told", within: Self.patience) { !alice.client.isConnected }
+        try await waitUntil("nobody is there to be told", within: Self.timeout) { !alice.client.isConnected }
         _ = try await bob.received(sent)
         bob.acknowledge(sent, from: alice.id)
         let linked = try await Self.upload(by: bob, at: origin)
@@ -106,7 +106,7 @@ struct Keepsakes: Sendable {
     private func look(for what: String, _ isThere: () async throws -> Bool) async {
         var last = "it is not there"
         do {
-            try await waitUntil(what, within: Self.patience, every: .seconds(1)) {
+            try await waitUntil(what, within: Self.timeout, every: .seconds(1)) {
                 do {
                     return try await isThere()
                 } catch {

@@ -17,7 +17,7 @@ actor Stranger {
     private(set) var acts = 0
 
     /// What waits for its answer no longer than this: much fails around it.
-    private static let patience = Duration.seconds(3)
+    private static let timeout = Duration.seconds(3)
     /// Between two acts, in milliseconds.
     private static let pauses = 100...600
     private static let openMax = 60
@@ -69,7 +69,7 @@ actor Stranger {
                 var call = HTTPCall(
                     "GET", self.origin + path, headers: ["Authorization": "Bearer \(Keys.random(16).hexadecimal)"])
                 call.from = self.address
-                call.patience = 3
+                call.timeout = 3
                 _ = try await call.answer()
             }
         case .failedProofs:
@@ -119,7 +119,7 @@ actor Stranger {
     private var origin: String { "http://127.0.0.1:\(self.port)" }
 
     private func connect() async throws -> TestClient {
-        try await TestClient.connect(to: "ws://127.0.0.1:\(self.port)/ws", from: self.address, patience: Self.patience)
+        try await TestClient.connect(to: "ws://127.0.0.1:\(self.port)/ws", from: self.address, timeout: Self.timeout)
     }
 
     /// It comes back whenever it has been thrown out.

@@ -15,7 +15,7 @@ struct Browser {
     /// The driver's name for an element (WebDriver, 11).
     private static let elementKey = "element-6066-11e4-a52e-4f735466cecf"
     /// Starting a browser on a machine with other things to do takes its time.
-    private static let patience = 60
+    private static let timeout = 60
 
     /// - Parameter size: of the window, in CSS pixels.
     static func open(on driver: ChromeDriver, width: Int = 1_280, height: Int = 900) async throws -> Browser {
@@ -128,7 +128,7 @@ struct Browser {
 
     private static func ask(_ method: String, _ url: String, _ body: JSON?) async throws -> JSON {
         var call = HTTPCall(method, url, body: Array((body?.text ?? "").utf8))
-        call.patience = self.patience
+        call.timeout = self.timeout
         let answer = try await call.answer()
         let value = answer.json["value"] ?? .null
         guard answer.status == 200 else { throw Refused(description: "\(url): \(value["message"]?.string ?? "\(answer.status)")") }

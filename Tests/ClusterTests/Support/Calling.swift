@@ -58,8 +58,8 @@ extension Phone {
     }
 
     @discardableResult
-    func gets(_ type: String, _ callID: String, within patience: Duration = TestClient.patience) async throws -> ServerFrame {
-        try await self.client.next(type, within: patience) { $0.payload["callId"]?.string == callID }
+    func gets(_ type: String, _ callID: String, within timeout: Duration = TestClient.timeout) async throws -> ServerFrame {
+        try await self.client.next(type, within: timeout) { $0.payload["callId"]?.string == callID }
     }
 
     /// So many different candidates, in the order in which they came first: what is not confirmed in time comes again.
@@ -93,7 +93,7 @@ extension Cluster {
         defer { Task { await bus.close() } }
         try await bus.waitUntilConnected(for: .seconds(5))
         let read = try await bus.read(
-            [(stream: Keyspace.callWakes.name, after: .start)], limit: 10_000, patience: .milliseconds(1))
+            [(stream: Keyspace.callWakes.name, after: .start)], limit: 10_000, blockFor: .milliseconds(1))
         return try read.flatMap(\.entries).map { try Wake(decoding: $0.bytes) }
             .filter { "\($0.recipient)" == phone.id }
     }

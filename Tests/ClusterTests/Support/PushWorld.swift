@@ -44,8 +44,8 @@ enum PushWorld {
 
     /// Returns when so many have come.
     @discardableResult
-    static func requests(for device: String, atLeast count: Int, within patience: Duration = .seconds(20)) async throws -> [PeerRequest] {
-        try await waitUntil("\(count) pushes", within: patience, every: .milliseconds(50)) {
+    static func requests(for device: String, atLeast count: Int, within timeout: Duration = .seconds(20)) async throws -> [PeerRequest] {
+        try await waitUntil("\(count) pushes", within: timeout, every: .milliseconds(50)) {
             try await self.requests(for: device).count >= count
         }
         return try await self.requests(for: device)

@@ -81,7 +81,7 @@ struct GatewayBench {
         while true {
             // A read that is cancelled finds nothing, at once.
             try Task.checkCancellation()
-            let batches = try await self.bus.read([(stream, self.seen.of[stream] ?? .start)], limit: 1, patience: .seconds(30))
+            let batches = try await self.bus.read([(stream, self.seen.of[stream] ?? .start)], limit: 1, blockFor: .seconds(30))
             guard let entry = batches.first?.entries.first else { continue }
             self.seen.of[stream] = entry.id
             return entry.bytes

@@ -76,17 +76,17 @@ final class LoopBus: Bus {
     func append(_ bytes: [UInt8], to stream: String) async throws(BusError) { try await self.memory.append(bytes, to: stream) }
 
     func read(
-        _ positions: [(stream: String, after: EntryID)], limit: Int, patience: Duration
+        _ positions: [(stream: String, after: EntryID)], limit: Int, blockFor: Duration
     ) async throws(BusError) -> [StreamBatch] {
-        try await self.memory.read(positions, limit: limit, patience: patience)
+        try await self.memory.read(positions, limit: limit, blockFor: blockFor)
     }
 
     func trim(_ stream: String, through id: EntryID) { self.memory.trim(stream, through: id) }
 
     func take(
-        from stream: String, group: String, consumer: String, limit: Int, patience: Duration
+        from stream: String, group: String, consumer: String, limit: Int, blockFor: Duration
     ) async throws(BusError) -> [StreamEntry] {
-        try await self.memory.take(from: stream, group: group, consumer: consumer, limit: limit, patience: patience)
+        try await self.memory.take(from: stream, group: group, consumer: consumer, limit: limit, blockFor: blockFor)
     }
 
     func claim(

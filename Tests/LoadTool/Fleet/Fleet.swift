@@ -126,7 +126,7 @@ actor Fleet {
     // MARK: Asking
 
     /// Time a server has to answer a question.
-    private static let patience = TimeAmount.seconds(30)
+    private static let timeout = TimeAmount.seconds(30)
 
     /// Writes something and returns the next text message, or the head of the upgrade response.
     func ask(_ client: Client, _ write: (inout ByteBuffer) -> Void) async throws -> [UInt8] {
@@ -134,7 +134,7 @@ actor Fleet {
         precondition(client.question == nil, "one question at a time")
         self.append(to: client, write)
         let number = client.number
-        let timeout = self.eventLoop.scheduleTask(in: Self.patience) {
+        let timeout = self.eventLoop.scheduleTask(in: Self.timeout) {
             self.assumeIsolated { $0.clients[number].answer(.failure(LoadError.noAnswer)) }
         }
         return try await withCheckedThrowingContinuation {

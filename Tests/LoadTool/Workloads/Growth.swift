@@ -83,7 +83,7 @@ private let recipientsAway = 1_000
 /// For what registering and storing left to do.
 private let settling = Duration.seconds(3)
 /// For all messages of one level.
-private let patience = Duration.seconds(540)
+private let timeout = Duration.seconds(540)
 
 /// Stores mail for people who are away.
 /// - Returns: how much, a multiple of the number of recipients if there is enough for each; and microseconds of CPU for each.
@@ -106,6 +106,6 @@ private func fill(
     fleet.listener = traffic
     let before = await CPUReading(stack)
     traffic.start(window: options.window, on: fleet)
-    try await waitUntil("everything is accepted", within: patience) { traffic.tally.accepted >= total }
+    try await waitUntil("everything is accepted", within: timeout) { traffic.tally.accepted >= total }
     return (total, await CPUReading(stack).since(before).servers / Double(total))
 }

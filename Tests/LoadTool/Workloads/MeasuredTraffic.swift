@@ -10,14 +10,14 @@ struct MeasuredTraffic {
     let profile: String?
 
     /// Time for everything under way to arrive.
-    private static let patience = Duration.seconds(20)
+    private static let timeout = Duration.seconds(20)
 
     /// Stops the traffic and waits for what is under way.
     /// - Returns: the fleet's troubles.
     func finish(_ fleet: isolated Fleet) async throws -> [String: Int] {
         self.traffic.stop()
         do {
-            try await waitUntil("everything has arrived", within: Self.patience) {
+            try await waitUntil("everything has arrived", within: Self.timeout) {
                 self.traffic.tally.delivered >= self.traffic.tally.sent
             }
         } catch is TimeUp {

@@ -13,7 +13,7 @@ func measureOffline(_ fleet: isolated Fleet, _ stack: LocalStack, _ options: Loa
     say("· storing \(total) messages")
     let start = await CPUReading(stack)
     traffic.start(window: options.window, on: fleet)
-    try? await waitUntil("everything is accepted", within: patience) { traffic.tally.accepted >= total }
+    try? await waitUntil("everything is accepted", within: timeout) { traffic.tally.accepted >= total }
     let stored = await CPUReading(stack)
     let receivedEarly = traffic.tally.received
 
@@ -25,7 +25,7 @@ func measureOffline(_ fleet: isolated Fleet, _ stack: LocalStack, _ options: Loa
         try await fleet.connect(conversation.recipient.number)
         drain.fetch(conversation.recipient, cursor: nil, on: fleet)
     }
-    try? await waitUntil("everything has arrived", within: patience) {
+    try? await waitUntil("everything has arrived", within: timeout) {
         traffic.tally.delivered >= total && drain.underWay == 0
     }
     let drained = await CPUReading(stack)
@@ -61,7 +61,7 @@ func measureOffline(_ fleet: isolated Fleet, _ stack: LocalStack, _ options: Loa
 }
 
 /// Longest that either half may take.
-private let patience = Duration.seconds(120)
+private let timeout = Duration.seconds(120)
 
 /// Recipients that ask for page after page until there is none.
 final class Drain {

@@ -19,7 +19,7 @@ func measureStorm(_ fleet: isolated Fleet, _ stack: LocalStack, _ options: LoadO
     fleet.listener = storm
     traffic.start(window: mailEach, on: fleet)
     let mail = mailEach * conversations.count
-    try await waitUntil("everything is accepted", within: patience) { traffic.tally.accepted >= mail }
+    try await waitUntil("everything is accepted", within: timeout) { traffic.tally.accepted >= mail }
     try await Task.sleep(for: settling)
     traffic.isDeaf = false
 
@@ -38,9 +38,9 @@ func measureStorm(_ fleet: isolated Fleet, _ stack: LocalStack, _ options: LoadO
         try await group.waitForAll()
     }
     let restarted = storm.seconds
-    try? await waitUntil("everybody is back", within: patience) { storm.back == count }
+    try? await waitUntil("everybody is back", within: timeout) { storm.back == count }
     let back = storm.seconds
-    try? await waitUntil("all mail is receipted", within: patience) { traffic.tally.delivered >= mail }
+    try? await waitUntil("all mail is receipted", within: timeout) { traffic.tally.delivered >= mail }
     let caughtUp = storm.seconds
     let after = await CPUReading(stack)
     let statements = try await stack.mailboxStatements()
@@ -85,7 +85,7 @@ private let mailEach = 5
 /// A receipt finds its mail where it was stored, or in the kept segment.
 private let receiptLooks = 2
 private let settling = Duration.seconds(3)
-private let patience = Duration.seconds(120)
+private let timeout = Duration.seconds(120)
 
 /// Has everybody who is lost come back, and notes when. Lives on the fleet's thread, as all listeners do; unchecked, because
 /// closures that the fleet calls back on that thread refer to it.

@@ -75,18 +75,18 @@ package final class ChildProcess: Sendable {
         }
     }
 
-    /// Asks with `signal`, and kills the whole group when the process still lives after `patience`.
+    /// Asks with `signal`, and kills the whole group when the process still lives after `timeout`.
     /// - Returns: how it ended.
     @discardableResult
-    package func stop(with signal: ProcessSignal = .terminate, patience: Duration = .seconds(20)) async -> ExitStatus {
+    package func stop(with signal: ProcessSignal = .terminate, timeout: Duration = .seconds(20)) async -> ExitStatus {
         self.signal(.resume)  // a stopped process hears nothing but SIGKILL
         self.signal(signal)
         // A task of its own, because stopping takes its time even when the caller has been cancelled.
-        let impatience = Task {
-            try await Task.sleep(for: patience)
+        let killing = Task {
+            try await Task.sleep(for: timeout)
             await self.kill()
         }
-        defer { impatience.cancel() }
+        defer { killing.cancel() }
         return await self.end()
     }
 

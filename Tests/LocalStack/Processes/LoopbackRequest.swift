@@ -3,7 +3,7 @@ import Foundation
 /// One question to a server on loopback, one answer; a connection each. Enough to ask whether it is ready.
 package enum LoopbackRequest {
     /// Longest wait for one answer, in seconds.
-    private static let patience = 10
+    private static let timeout = 10
 
     /// What the server at `port` answers to `text`, up to the end of the connection or until `isWhole`.
     /// Nil when it cannot be reached or says nothing in time.
@@ -41,7 +41,7 @@ package enum LoopbackRequest {
     private static func blockingAnswer(from port: Int, to text: String, isWhole: (String) -> Bool) -> String? {
         let socket = loopbackSocket()
         defer { close(socket) }
-        var time = timeval(tv_sec: self.patience, tv_usec: 0)
+        var time = timeval(tv_sec: self.timeout, tv_usec: 0)
         for option in [SO_RCVTIMEO, SO_SNDTIMEO] {
             setsockopt(socket, SOL_SOCKET, option, &time, socklen_t(MemoryLayout<timeval>.size))
         }

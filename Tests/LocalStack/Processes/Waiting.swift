@@ -1,6 +1,6 @@
 /// Time given to a server or service to become ready before it counts as failed. Covers the crash recovery of a
 /// database that was killed under load.
-package let readyPatience = Duration.seconds(60)
+package let readyTimeout = Duration.seconds(60)
 
 /// A condition did not come true in time.
 package struct TimeUp: Error, CustomStringConvertible {
@@ -19,12 +19,12 @@ package struct TimeUp: Error, CustomStringConvertible {
 /// when it changes.
 /// - Throws: `TimeUp` naming `what`, or what `condition` throws.
 nonisolated(nonsending) package func waitUntil(
-    _ what: String, within patience: Duration, every pause: Duration = .milliseconds(10),
+    _ what: String, within timeout: Duration, every pause: Duration = .milliseconds(10),
     _ condition: nonisolated(nonsending) () async throws -> Bool
 ) async throws {
-    let deadline = ContinuousClock.now + patience
+    let deadline = ContinuousClock.now + timeout
     while try await !condition() {
-        guard ContinuousClock.now < deadline else { throw TimeUp(what: what, after: patience) }
+        guard ContinuousClock.now < deadline else { throw TimeUp(what: what, after: timeout) }
         try await Task.sleep(for: pause)
     }
 }

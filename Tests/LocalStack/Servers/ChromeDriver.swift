@@ -28,7 +28,7 @@ package actor ChromeDriver {
     /// Ends it, and every browser with it.
     package func stop() async {
         // The browsers are of its group, and end with the pipe that they are driven by.
-        await self.process?.stop(patience: .seconds(5))
+        await self.process?.stop(timeout: .seconds(5))
         self.process = nil
     }
 }

@@ -57,7 +57,7 @@ package actor CoturnServer {
     }
 
     package func stop() async {
-        await self.process?.stop(patience: .seconds(3))
+        await self.process?.stop(timeout: .seconds(3))
         self.process = nil
     }
 

@@ -50,7 +50,7 @@ package actor HAProxyServer {
 
     /// Closes all connections and ends.
     package func stop() async {
-        await self.process?.stop(patience: .seconds(5))
+        await self.process?.stop(timeout: .seconds(5))
         self.process = nil
     }
 

@@ -96,7 +96,7 @@ package actor PostgresBackups {
     /// Returns when all that is committed now has been received.
     package nonisolated func catchUp() async throws {
         let now = Date().timeIntervalSince1970.rounded(.up)
-        try await waitUntil("the backup has all WAL", within: readyPatience, every: .milliseconds(100)) {
+        try await waitUntil("the backup has all WAL", within: readyTimeout, every: .milliseconds(100)) {
             (self.metric("wal_last_received_timestamp_seconds") ?? 0) >= now
         }
     }

@@ -57,9 +57,9 @@ package actor PostgresServer {
     package func start() async throws {
         if let process, process.isRunning { return }
         // Children of a server that somebody else killed hold on to its port until they notice.
-        let patience = self.process == nil ? Duration.zero : readyPatience
+        let timeout = self.process == nil ? Duration.zero : readyTimeout
         do {
-            try await waitUntil("the port is free", within: patience) { LoopbackPort.isFree(self.port) }
+            try await waitUntil("the port is free", within: timeout) { LoopbackPort.isFree(self.port) }
         } catch is TimeUp {
             throw LaunchError.portTaken(self.port)
         }
@@ -68,7 +68,7 @@ package actor PostgresServer {
             try await PostgresTemplate(programs: programs).copy(to: self.folder)
         }
         self.disownTheDead()
-        let deadline = ContinuousClock.now + readyPatience
+        let deadline = ContinuousClock.now + readyTimeout
         while true {
             let process = try await ChildProcess.start(self.command(programs), name: "postgres")
             self.process = process
@@ -100,13 +100,13 @@ package actor PostgresServer {
         guard let process, process.isRunning else { return }
         // No new children while we count them: one that was missed, and then waits for a lock of the dead, never notices.
         process.signal(.pause)
-        try? await waitUntil("postgres stands still", within: readyPatience) {
+        try? await waitUntil("postgres stands still", within: readyTimeout) {
             ProcessStat(process.pid).map { $0.isStopped || $0.isZombie } ?? true
         }
         let children = ProcessTable().descendants(of: process.pid)
         for child in children { Glibc.kill(child, SIGKILL) }
         await process.kill()
-        try? await waitUntil("children of postgres are gone", within: readyPatience) {
+        try? await waitUntil("children of postgres are gone", within: readyTimeout) {
             children.allSatisfy { ProcessStat($0)?.isZombie ?? true }
         }
     }

@@ -36,7 +36,7 @@ package actor PrometheusServer {
     }
 
     package func stop() async {
-        await self.process?.stop(patience: .seconds(5))
+        await self.process?.stop(timeout: .seconds(5))
         self.process = nil
     }
 

@@ -52,7 +52,7 @@ package actor RedisServer {
 
     /// Ends it in order. A temporary folder is removed.
     package func stop() async {
-        await self.process?.stop(patience: .seconds(5))
+        await self.process?.stop(timeout: .seconds(5))
         self.process = nil
         self.temporary?.remove()
     }
@@ -114,11 +114,11 @@ package actor RedisServer {
 }
 
 extension ChildProcess {
-    /// Waits until `isReady`; kills the process if that takes longer than `readyPatience`.
+    /// Waits until `isReady`; kills the process if that takes longer than `readyTimeout`.
     /// - Throws: `LaunchError.ended` or `.notReady`, with the end of the log.
     nonisolated(nonsending) func becomeReady(_ isReady: nonisolated(nonsending) () async throws -> Bool) async throws {
         do {
-            try await waitUntil("\(self.name) is ready", within: readyPatience) {
+            try await waitUntil("\(self.name) is ready", within: readyTimeout) {
                 if let status = self.exitStatus {
                     throw LaunchError.ended(name: self.name, status: status, log: tail(ofLog: self.log))
                 }
@@ -126,7 +126,7 @@ extension ChildProcess {
             }
         } catch is TimeUp {
             await self.kill()
-            throw LaunchError.notReady(name: self.name, after: readyPatience, log: tail(ofLog: self.log))
+            throw LaunchError.notReady(name: self.name, after: readyTimeout, log: tail(ofLog: self.log))
         }
     }
 }

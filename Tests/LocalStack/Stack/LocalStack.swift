@@ -141,7 +141,7 @@ package actor LocalStack {
         // Gateways first, so that what clients have sent still finds the services behind them.
         for group in [Array(gateways), Array(others)] {
             await withDiscardingTaskGroup { tasks in
-                for process in group { tasks.addTask { await process.stop(patience: Self.drainPatience) } }
+                for process in group { tasks.addTask { await process.stop(timeout: Self.drainTimeout) } }
             }
         }
         self.services = [:]
@@ -157,7 +157,7 @@ package actor LocalStack {
     }
 
     /// Time a service gets to drain before it is killed.
-    private static let drainPatience = Duration.seconds(15)
+    private static let drainTimeout = Duration.seconds(15)
 
     // MARK: One process
 
@@ -177,7 +177,7 @@ package actor LocalStack {
         case .redis: await self.redis.stop()
         case .balancer: await self.balancer.stop()
         case .relay: await self.relay.stop()
-        case .service: return await self.services[process]?.stop(patience: Self.drainPatience)
+        case .service: return await self.services[process]?.stop(timeout: Self.drainTimeout)
         }
         return nil
     }
@@ -288,7 +288,7 @@ package actor LocalStack {
     }
 
     private func waitUntilBalancerIsReady() async throws {
-        try await waitUntil("the balancer sees every service ready", within: readyPatience) {
+        try await waitUntil("the balancer sees every service ready", within: readyTimeout) {
             await LoopbackRequest.get("/ready", port: self.ports.ops)?.status == 200
         }
     }

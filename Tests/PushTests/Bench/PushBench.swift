@@ -140,7 +140,7 @@ final class ScriptedProvider: PushProvider {
         return await self.answer(number, push)
     }
 
-    func wait(for count: Int, within patience: Duration = .seconds(20)) async throws {
-        try await waitUntil("\(count) pushes", within: patience) { self.sent.count >= count }
+    func wait(for count: Int, within timeout: Duration = .seconds(20)) async throws {
+        try await waitUntil("\(count) pushes", within: timeout) { self.sent.count >= count }
     }
 }

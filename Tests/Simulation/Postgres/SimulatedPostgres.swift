@@ -165,10 +165,10 @@ final class SimulatedPostgres {
                 $1.add($0.owner === session)
             }
         case .endFrozen:
-            let patience = Int64(parameters(1, Double.self) * 1_000_000_000)
+            let timeout = Int64(parameters(1, Double.self) * 1_000_000_000)
             let members = Int32(parameters(2, Int64.self))
             for other in self.sessions
-            where other !== session && other.heardAt < Machine.current.now - patience
+            where other !== session && other.heardAt < Machine.current.now - timeout
                 && other.locks.contains(where: { $0.space == members })
             {
                 self.end(other)

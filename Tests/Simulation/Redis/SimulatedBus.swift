@@ -58,9 +58,9 @@ extension SimulatedBus {
     }
 
     func read(
-        _ positions: [(stream: String, after: EntryID)], limit: Int, patience: Duration
+        _ positions: [(stream: String, after: EntryID)], limit: Int, blockFor: Duration
     ) async throws(BusError) -> [StreamBatch] {
-        try await self.patiently(patience, for: positions.map(\.stream)) { self.server.read(positions, limit: limit) }
+        try await self.blocking(blockFor, for: positions.map(\.stream)) { self.server.read(positions, limit: limit) }
     }
 
     func trim(_ stream: String, through id: EntryID) {
@@ -68,9 +68,9 @@ extension SimulatedBus {
     }
 
     func take(
-        from stream: String, group: String, consumer: String, limit: Int, patience: Duration
+        from stream: String, group: String, consumer: String, limit: Int, blockFor: Duration
     ) async throws(BusError) -> [StreamEntry] {
-        try await self.patiently(patience, for: [stream]) {
+        try await self.blocking(blockFor, for: [stream]) {
             self.server.change(stream) { $0.take(group: group, consumer: consumer, limit: limit) }
         }
     }
@@ -96,8 +96,8 @@ extension SimulatedBus {
     }
 
     /// The server answers when there is something, or the time is up. Whoever is cancelled has found nothing.
-    private func patiently<Found: Collection>(
-        _ patience: Duration, for streams: [String], _ look: @escaping () -> Found
+    private func blocking<Found: Collection>(
+        _ blockFor: Duration, for streams: [String], _ look: @escaping () -> Found
     ) async throws(BusError) -> Found where Found: RangeReplaceableCollection {
         let asked = Asked<Result<Found, BusError>>()
         await withTaskCancellationHandler {
@@ -105,7 +105,7 @@ extension SimulatedBus {
                 asked.continuation = continuation
                 self.link.send { (answer: @escaping (Found) -> Void) in
                     let found = look()
-                    guard found.isEmpty, patience > .zero else { return answer(found) }
+                    guard found.isEmpty, blockFor > .zero else { return answer(found) }
                     var isOver = false
                     let waiter = SimulatedRedis.Waiter(for: streams) {
                         // Whoever waits on a connection that was cut must not take anything.
@@ -117,7 +117,7 @@ extension SimulatedBus {
                         return true
                     }
                     self.server.wait(waiter)
-                    Machine.current.after(patience.nanoseconds) {
+                    Machine.current.after(blockFor.nanoseconds) {
                         self.server.leave(waiter)
                         guard !isOver else { return }
                         isOver = true

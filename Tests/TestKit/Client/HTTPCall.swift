@@ -27,7 +27,7 @@ package struct HTTPCall: Sendable {
     /// Bytes of the body after which the connection is closed; all of it is sent when nil.
     package var breakingAfter: Int?
     /// Seconds that the peer may be silent.
-    package var patience = 20
+    package var timeout = 20
     /// The client's own address, of 127.0.0.0/8; limits count by it.
     package var from: String?
 
@@ -59,7 +59,7 @@ package struct HTTPCall: Sendable {
     /// - Parameter receiveBuffer: bytes that the kernel takes for a client that does not read.
     package func stalled(after bytes: Int, receiveBuffer: Int? = nil) throws -> OpenConnection {
         let connection = try OpenConnection(
-            to: self.port, from: self.from, receiveBuffer: receiveBuffer, patience: self.patience)
+            to: self.port, from: self.from, receiveBuffer: receiveBuffer, timeout: self.timeout)
         try connection.send(self.head)
         try connection.send(Array(self.body.prefix(bytes)))
         return connection
@@ -76,7 +76,7 @@ package struct HTTPCall: Sendable {
     }
 
     private func blockingAnswer() throws -> Answer {
-        let connection = try OpenConnection(to: self.port, from: self.from, patience: self.patience)
+        let connection = try OpenConnection(to: self.port, from: self.from, timeout: self.timeout)
         try connection.send(self.head)
         // A peer that refuses need not read the body; what it said still counts.
         try? connection.send(Array(self.body.prefix(self.breakingAfter ?? self.body.count)))

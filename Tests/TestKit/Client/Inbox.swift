@@ -106,8 +106,8 @@ final class Inbox: Sendable {
     var endedAt: ContinuousClock.Instant? { self.state.withLock { $0.endedAt } }
 
     /// Takes the oldest matching frame, waiting for it if need be.
-    /// - Parameter schedule: calls its argument when the patience is over.
-    /// - Returns: nil if the patience or the connection ended first.
+    /// - Parameter schedule: calls its argument after the timeout.
+    /// - Returns: nil if the timeout or the connection ended first.
     func take(
         _ matches: @escaping @Sendable (ServerFrame) -> Bool, until schedule: (@escaping @Sendable () -> Void) -> Void
     ) async -> ServerFrame? {

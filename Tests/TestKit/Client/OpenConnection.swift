@@ -7,13 +7,13 @@ package final class OpenConnection: Sendable {
     /// - Parameters:
     ///   - address: the client's own, of 127.0.0.0/8; limits count by it.
     ///   - receiveBuffer: bytes that the kernel takes for a client that does not read.
-    ///   - patience: seconds that the peer may be silent.
+    ///   - timeout: seconds that the peer may be silent.
     /// - Throws: `HTTPCall.Failed` if nobody takes the connection.
     package init(
-        to port: Int, from address: String? = nil, receiveBuffer: Int? = nil, patience: Int = 20
+        to port: Int, from address: String? = nil, receiveBuffer: Int? = nil, timeout: Int = 20
     ) throws(HTTPCall.Failed) {
         self.socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-        var time = timeval(tv_sec: patience, tv_usec: 0)
+        var time = timeval(tv_sec: timeout, tv_usec: 0)
         for option in [SO_RCVTIMEO, SO_SNDTIMEO] {
             setsockopt(self.socket, SOL_SOCKET, option, &time, socklen_t(MemoryLayout<timeval>.size))
         }
@@ -62,7 +62,7 @@ package final class OpenConnection: Sendable {
         return recv(self.socket, &byte, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT))
     }
 
-    /// The status of the answer, of which nothing is read; nil if none comes within the patience of the call.
+    /// The status of the answer, of which nothing is read; nil if none comes within the timeout of the call.
     package func status() async -> Int? {
         await withCheckedContinuation { continuation in
             DispatchQueue.global().async {
@@ -75,7 +75,7 @@ package final class OpenConnection: Sendable {
         }
     }
 
-    /// Reads until the peer has closed it, or is silent for the patience of the call.
+    /// Reads until the peer has closed it, or is silent for the timeout of the call.
     /// - Returns: how many bytes came.
     package func rest() async -> Int {
         await withCheckedContinuation { continuation in
@@ -91,7 +91,7 @@ package final class OpenConnection: Sendable {
     }
 
     /// Returns when the peer has closed it.
-    /// - Returns: false if it does not within the patience of the call.
+    /// - Returns: false if it does not within the timeout of the call.
     package func isClosedByPeer() async -> Bool {
         await withCheckedContinuation { continuation in
             // Blocks; not on the threads that run Swift's tasks.

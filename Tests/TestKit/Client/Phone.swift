@@ -24,9 +24,9 @@ package struct Phone: Sendable {
 
     /// Sends a privileged frame and takes the answer to it. `fields` overrides V and S.
     package func ask(
-        _ type: String, _ fields: Fields = [:], within patience: Duration = TestClient.patience
+        _ type: String, _ fields: Fields = [:], within timeout: Duration = TestClient.timeout
     ) async throws -> ServerFrame {
-        try await self.client.ask(type, self.privileges.with(fields), within: patience)
+        try await self.client.ask(type, self.privileges.with(fields), within: timeout)
     }
 
     // MARK: Messages
@@ -100,8 +100,8 @@ package struct Phone: Sendable {
     }
 
     /// The next live message with this id.
-    package func received(_ messageID: String, within patience: Duration = TestClient.patience) async throws -> ServerFrame {
-        try await self.client.frame("message_received \(messageID)", within: patience) {
+    package func received(_ messageID: String, within timeout: Duration = TestClient.timeout) async throws -> ServerFrame {
+        try await self.client.frame("message_received \(messageID)", within: timeout) {
             $0.type == "message_received" && $0.payload["messageId"]?.string == messageID
         }
     }

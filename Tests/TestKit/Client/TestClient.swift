@@ -7,7 +7,7 @@ import NIOPosix
 /// Everything that waits has a deadline; what it waited for stands in the error.
 package final class TestClient: Sendable {
     /// How long an answer may take unless a test says otherwise: a busy machine, and no more.
-    package static let patience = Duration.seconds(15)
+    package static let timeout = Duration.seconds(15)
 
     private let channel: any Channel
     private let inbox: Inbox
@@ -32,11 +32,11 @@ package final class TestClient: Sendable {
     ///   - url: `ws://host:port/path`.
     ///   - address: the client's own, of 127.0.0.0/8; limits count by it.
     ///   - receiveBuffer: bytes that the kernel takes for a client that does not read.
-    ///   - patience: time for the answer to the upgrade.
+    ///   - timeout: time for the answer to the upgrade.
     /// - Throws: `Refused`; what the system says when nobody listens; `ChannelError.connectTimeout`.
     package static func connect(
         to url: String, from address: String? = nil, headers: [String: String] = [:], receiveBuffer: Int? = nil,
-        patience: Duration = TestClient.patience
+        timeout: Duration = TestClient.timeout
     ) async throws -> TestClient {
         let parts = URLComponents(string: url)!
         let inbox = Inbox()
@@ -59,8 +59,8 @@ package final class TestClient: Sendable {
             if let address { bootstrap = bootstrap.bind(to: try SocketAddress(ipAddress: address, port: 0)) }
             let channel = try await bootstrap.connect(host: parts.host!, port: parts.port!).get()
             let client = TestClient(channel, inbox)
-            let giveUp = loop.scheduleTask(in: TimeAmount(patience)) {
-                opened.fail(ChannelError.connectTimeout(TimeAmount(patience)))
+            let giveUp = loop.scheduleTask(in: TimeAmount(timeout)) {
+                opened.fail(ChannelError.connectTimeout(TimeAmount(timeout)))
             }
             defer { giveUp.cancel() }
             try await opened.futureResult.get()
@@ -93,11 +93,11 @@ package final class TestClient: Sendable {
 
     /// Sends a frame with a request id of its own and takes the answer to it.
     package func ask(
-        _ type: String, _ payload: Fields, within patience: Duration = TestClient.patience
+        _ type: String, _ payload: Fields, within timeout: Duration = TestClient.timeout
     ) async throws -> ServerFrame {
         let requestID = UUID().uuidString
         self.send(type, payload, requestID: requestID)
-        return try await self.frame("the answer to \(type)", within: patience) { $0.requestID == requestID }
+        return try await self.frame("the answer to \(type)", within: timeout) { $0.requestID == requestID }
     }
 
     /// Everything that the gateway wrote to this connection before it answers this has arrived on return.
@@ -110,20 +110,20 @@ package final class TestClient: Sendable {
     /// Takes the oldest frame of this type that matches.
     /// - Throws: `Missing`.
     package func next(
-        _ type: String, within patience: Duration = TestClient.patience,
+        _ type: String, within timeout: Duration = TestClient.timeout,
         where matches: @escaping @Sendable (ServerFrame) -> Bool = { _ in true }
     ) async throws -> ServerFrame {
-        try await self.frame(type, within: patience) { $0.type == type && matches($0) }
+        try await self.frame(type, within: timeout) { $0.type == type && matches($0) }
     }
 
     /// Takes the oldest frame that matches.
     /// - Throws: `Missing`.
     package func frame(
-        _ what: String, within patience: Duration = TestClient.patience,
+        _ what: String, within timeout: Duration = TestClient.timeout,
         where matches: @escaping @Sendable (ServerFrame) -> Bool
     ) async throws -> ServerFrame {
-        let frame = await self.inbox.take(matches, until: self.after(patience))
-        guard let frame else { throw self.missing(what, patience) }
+        let frame = await self.inbox.take(matches, until: self.after(timeout))
+        guard let frame else { throw self.missing(what, timeout) }
         return frame
     }
 
@@ -135,9 +135,9 @@ package final class TestClient: Sendable {
     /// How the connection ends.
     /// - Throws: `Missing` if it does not.
     @discardableResult
-    package func end(within patience: Duration = TestClient.patience) async throws -> Ending {
-        await self.inbox.waitForEnding(until: self.after(patience))
-        guard let ending = self.inbox.ending else { throw self.missing("the end of the connection", patience) }
+    package func end(within timeout: Duration = TestClient.timeout) async throws -> Ending {
+        await self.inbox.waitForEnding(until: self.after(timeout))
+        guard let ending = self.inbox.ending else { throw self.missing("the end of the connection", timeout) }
         return ending
     }
 
@@ -176,11 +176,11 @@ package final class TestClient: Sendable {
     /// Cuts the TCP connection without a word.
     package func cut() { self.channel.close(promise: nil) }
 
-    private func after(_ patience: Duration) -> (@escaping @Sendable () -> Void) -> Void {
-        { giveUp in _ = self.channel.eventLoop.scheduleTask(in: TimeAmount(patience)) { giveUp() } }
+    private func after(_ timeout: Duration) -> (@escaping @Sendable () -> Void) -> Void {
+        { giveUp in _ = self.channel.eventLoop.scheduleTask(in: TimeAmount(timeout)) { giveUp() } }
     }
 
-    private func missing(_ what: String, _ patience: Duration) -> Missing {
-        Missing(what: what, after: patience, ending: self.ending, waiting: self.frames.suffix(5).map(\.description))
+    private func missing(_ what: String, _ timeout: Duration) -> Missing {
+        Missing(what: what, after: timeout, ending: self.ending, waiting: self.frames.suffix(5).map(\.description))
     }
 }

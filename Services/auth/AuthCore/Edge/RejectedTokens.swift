@@ -31,7 +31,7 @@ struct RejectedTokens: Sendable {
                 if entries.isEmpty {
                     entries = try await self.bus.take(
                         from: stream, group: Self.group, consumer: consumer, limit: AuthLimits.rejectedTokensMax,
-                        patience: AuthLimits.takePatience)
+                        blockFor: AuthLimits.takeBlockMax)
                 }
                 guard await self.clear(entries) else {
                     try? await Task.sleep(for: AuthLimits.busPause)

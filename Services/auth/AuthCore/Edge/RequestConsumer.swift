@@ -81,7 +81,7 @@ package final class RequestConsumer: Sendable {
     private func take(_ room: Int) async throws(BusError) -> [StreamEntry] {
         try await self.bus.take(
             from: Keyspace.auth.name, group: Self.group, consumer: self.consumer, limit: room,
-            patience: AuthLimits.takePatience)
+            blockFor: AuthLimits.takeBlockMax)
     }
 
     private func claim(_ room: Int) async throws(BusError) -> [StreamEntry] {

@@ -130,7 +130,7 @@ package actor CallDesk {
     private func intake() async throws(BusError) -> CallBatch {
         var batch = CallBatch()
         guard !self.owned.isEmpty else {
-            try? await Task.sleep(for: CallLimits.readPatience)
+            try? await Task.sleep(for: CallLimits.readBlockMax)
             return batch
         }
         // With something to do already nobody waits for more.
@@ -138,7 +138,7 @@ package actor CallDesk {
         batch.isSingle = self.carefulReadsLeft > 0
         let read = try await batch.isSingle ? self.readOne() : self.bus.read(
             self.owned.map { (stream: Keyspace.calls($0.key).name, after: $0.value) },
-            limit: CallLimits.jobsPerShareMax, patience: isBusy ? .milliseconds(1) : CallLimits.readPatience)
+            limit: CallLimits.jobsPerShareMax, blockFor: isBusy ? .milliseconds(1) : CallLimits.readBlockMax)
         for part in read {
             guard let share = self.sharesByStream[part.stream], self.owned[share] != nil, let last = part.entries.last
             else { continue }
@@ -162,7 +162,7 @@ package actor CallDesk {
         for (share, position) in self.owned.sorted(by: { $0.key < $1.key }) {
             self.carefulReadsLeft -= 1
             let read = try await self.bus.read(
-                [(stream: Keyspace.calls(share).name, after: position)], limit: 1, patience: .milliseconds(1))
+                [(stream: Keyspace.calls(share).name, after: position)], limit: 1, blockFor: .milliseconds(1))
             if !read.isEmpty { return read }
         }
         return []

@@ -52,7 +52,7 @@ package final class CallPusher: Sendable {
                     if entries.isEmpty {
                         entries = try await self.bus.take(
                             from: Self.stream, group: Self.group, consumer: self.consumer,
-                            limit: min(room, PushLimits.takeMax), patience: PushLimits.patience)
+                            limit: min(room, PushLimits.takeMax), blockFor: PushLimits.takeBlockMax)
                     }
                     // A call and its end stay in order; different calls do not wait for each other.
                     for wakes in self.read(entries) {

@@ -28,7 +28,7 @@ struct PushRound: Sendable {
     private typealias Ready = (item: Item, recipient: RecipientTable.Recipient)
     private typealias Outcome = (item: Item, record: RecipientTable.Record, dead: RecipientTable.DeadLetter?)
 
-    /// Returns when all but slow pushes have ended, or `PushLimits.roundPatience` has.
+    /// Returns when all but slow pushes have ended, or `PushLimits.roundTimeout` has.
     /// - Parameters:
     ///   - group: where the pushes go on.
     ///   - remembered: called, more than once, with those of whom everything that has to be remembered is in the database. Who is
@@ -52,9 +52,9 @@ struct PushRound: Sendable {
         self.underWay.end(settled)
         remembered(settled)
         guard !ready.isEmpty else { return }
-        let (patience, over) = AsyncStream.makeStream(of: Never.self, bufferingPolicy: .bufferingOldest(1))
+        let (untilTimeout, over) = AsyncStream.makeStream(of: Never.self, bufferingPolicy: .bufferingOldest(1))
         group.addTask { await self.send(ready, over, remembered) }
-        for await _ in patience {}
+        for await _ in untilTimeout {}
     }
 
     /// Those to push now; what is to be remembered of the others is in the database.
@@ -96,10 +96,10 @@ struct PushRound: Sendable {
             }
             var left = ready.count
             while left > 0 {
-                // A sleep that is cancelled is none: then there is no patience, and all are waited for.
+                // A cancelled sleep ends at once. Then there is no timeout, and the round waits for all pushes.
                 if !Task.isCancelled {
                     group.addTask {
-                        try? await Task.sleep(for: PushLimits.roundPatience)
+                        try? await Task.sleep(for: PushLimits.roundTimeout)
                         return nil
                     }
                 }

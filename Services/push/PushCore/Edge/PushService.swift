@@ -71,15 +71,15 @@ package final class PushService: Sendable {
 
     /// Jobs for this consumer: waits until one comes, or a window ends.
     private func next(_ coalescer: WakeCoalescer) async throws(BusError) -> [StreamEntry] {
-        let untilEnd = coalescer.nextEnd.map { $0 - .now } ?? PushLimits.patience
-        let patience = max(.milliseconds(1), min(untilEnd, PushLimits.patience))
+        let untilEnd = coalescer.nextEnd.map { $0 - .now } ?? PushLimits.takeBlockMax
+        let blockFor = max(.milliseconds(1), min(untilEnd, PushLimits.takeBlockMax))
         guard coalescer.room > 0 else {
-            try? await Task.sleep(for: patience)
+            try? await Task.sleep(for: blockFor)
             return []
         }
         return try await self.bus.take(
             from: Self.stream, group: Self.group, consumer: self.consumer,
-            limit: min(coalescer.room, PushLimits.takeMax), patience: patience)
+            limit: min(coalescer.room, PushLimits.takeMax), blockFor: blockFor)
     }
 
     /// Jobs that a consumer took and did not acknowledge: it died, or could not remember what it did.

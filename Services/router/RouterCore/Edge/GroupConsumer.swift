@@ -47,7 +47,7 @@ package final class GroupConsumer: Sendable {
                 if entries.isEmpty {
                     entries = try await self.bus.take(
                         from: Keyspace.groups.name, group: Self.group, consumer: self.consumer,
-                        limit: RouterLimits.groupJobsMax, patience: RouterLimits.readPatience)
+                        limit: RouterLimits.groupJobsMax, blockFor: RouterLimits.readBlockMax)
                 }
                 let known = ages
                 await withDiscardingTaskGroup { jobs in

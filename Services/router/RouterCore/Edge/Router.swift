@@ -180,22 +180,22 @@ package actor Router {
         while true {
             let left = self.deferred.timeLeft(at: .now)
             // The bus counts whole milliseconds: a look that ends too early would be followed by another.
-            let patience = left.map { max(.zero, $0) + .milliseconds(1) } ?? RouterLimits.readPatience
-            let read = try await self.intake(patience: patience)
+            let blockFor = left.map { max(.zero, $0) + .milliseconds(1) } ?? RouterLimits.readBlockMax
+            let read = try await self.intake(blockFor: blockFor)
             let batch = self.deferred.next(read, isWorthWaiting: self.company.isWorthWaiting && !self.isDraining, at: .now)
             if left == nil || !batch.isDeferred { return batch }
         }
     }
 
     /// Reads what has arrived and checks its signatures.
-    private func intake(patience: Duration = RouterLimits.readPatience) async throws(BusError) -> Batch {
+    private func intake(blockFor: Duration = RouterLimits.readBlockMax) async throws(BusError) -> Batch {
         guard !self.owned.isEmpty else {
-            try? await Task.sleep(for: RouterLimits.readPatience)
+            try? await Task.sleep(for: RouterLimits.readBlockMax)
             return Batch()
         }
         let pause = self.pacing.pause(at: .now)
         if pause > .zero { try? await self.bus.pause(for: pause) }
-        let read = try await self.carefulReadsLeft > 0 ? self.readOne() : self.readAll(patience: patience)
+        let read = try await self.carefulReadsLeft > 0 ? self.readOne() : self.readAll(blockFor: blockFor)
         let (jobs, now) = (read.reduce(0) { $0 + $1.entries.count }, ContinuousClock.now)
         self.pacing.looked(jobs, at: now)
         self.company.looked(jobs, at: now)
@@ -221,10 +221,10 @@ package actor Router {
         return batch
     }
 
-    private func readAll(patience: Duration) async throws(BusError) -> [StreamBatch] {
+    private func readAll(blockFor: Duration) async throws(BusError) -> [StreamBatch] {
         let read = try await self.bus.read(
             self.owned.map { (stream: Keyspace.mailbox($0.key).name, after: $0.value) },
-            limit: self.pace.jobs, patience: patience)
+            limit: self.pace.jobs, blockFor: blockFor)
         self.pace.hasRead(
             bytes: read.reduce(0) { $0 + $1.entries.reduce(0) { $0 + $1.bytes.count } }, isCut: read.contains(where: \.isCut))
         return read
@@ -236,7 +236,7 @@ package actor Router {
         for (partition, position) in self.owned.sorted(by: { $0.key < $1.key }) {
             self.carefulReadsLeft -= 1
             let read = try await self.bus.read(
-                [(stream: Keyspace.mailbox(partition).name, after: position)], limit: 1, patience: .zero)
+                [(stream: Keyspace.mailbox(partition).name, after: position)], limit: 1, blockFor: .zero)
             if !read.isEmpty { return read }
         }
         return []

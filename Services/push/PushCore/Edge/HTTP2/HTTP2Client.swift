@@ -89,7 +89,7 @@ package actor HTTP2Client {
     /// Sends a request and waits for its answer, whatever its status.
     /// - Parameter givesWay: it waits behind requests that do not, and there may be fewer of it (`HTTP2Limits.givingWayMax`).
     package func send(
-        _ request: HTTP2Request, within patience: Duration, givesWay: Bool = false
+        _ request: HTTP2Request, within timeout: Duration, givesWay: Bool = false
     ) async throws(HTTP2Error) -> HTTP2Response {
         guard self.exchanges.count < HTTP2Limits.waitingMax, !givesWay || self.givingWay < HTTP2Limits.givingWayMax else {
             throw .full
@@ -99,7 +99,7 @@ package actor HTTP2Client {
         self.lastExchange += 1
         let id = self.lastExchange
         let result = await withCheckedContinuation { done in
-            let deadline = self.eventLoop.scheduleTask(in: TimeAmount(patience)) {
+            let deadline = self.eventLoop.scheduleTask(in: TimeAmount(timeout)) {
                 self.assumeIsolated { $0.timedOut(id) }
             }
             self.exchanges[id] = Exchange(request: request, givesWay: givesWay, done: done, deadline: deadline)
