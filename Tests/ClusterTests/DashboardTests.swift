@@ -105,7 +105,7 @@ import Testing
     }
 }
 
-/// Instances of all services, short timeouts, and a collector that runs often.
+/// Instances of all services, and a collector that runs often.
 private let watched: @Sendable (inout StackConfiguration) -> Void = {
     $0.environment[.attachments] = ["GC_EVERY_SECONDS": "2"]
     PushWorld.configure(&$0)

@@ -50,16 +50,16 @@ import TestKit
             try await bench.tell(.bound(connection, isCaughtUp: true))
             try await client.stopReading()
             // More than the kernel keeps, and less than this client may have waiting by itself.
-            let letter = Array(#"{"messageId":"1","ciphertext":"\#(String(repeating: "x", count: 250_000))"}"#.utf8)
+            let message = Array(#"{"messageId":"1","ciphertext":"\#(String(repeating: "x", count: 250_000))"}"#.utf8)
             var number: Int64 = 0
             while await bench.gateway.isOpen(connection), number < 100 {
                 number += 1
-                try await bench.tell(.mail(connection, [Mail(number: number, payload: letter)], again: false))
+                try await bench.tell(.mail(connection, [Mail(number: number, payload: message)], again: false))
                 let unsent = await bench.gateway.unsent(on: connection)
                 #expect(unsent < GatewayLimits.outboundBytesMax)
                 if unsent > 100_000 { try await bench.looks(2) }
             }
-            #expect(await bench.gateway.isOpen(connection) == false, "it was written \(number) letters")
+            #expect(await bench.gateway.isOpen(connection) == false, "it was written \(number) messages")
         }
     }
 

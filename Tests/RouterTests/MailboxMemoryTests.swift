@@ -43,7 +43,7 @@ import TestKit
         #expect(!memory.mayHold(identity(1)))
     }
 
-    /// The receipt may be about a letter of before the partition was taken, and the counted one still waits.
+    /// The receipt may be about a message from before the partition was taken, and the counted one still waits.
     @Test func receiptsBeforeAllIsKnownCountNothingDown() {
         var memory = MailboxMemory(recipientsMax: 100)
         memory.adopted(self.partition)
@@ -73,41 +73,41 @@ import TestKit
         #expect(memory.term(of: self.partition) == nil)
     }
 
-    /// Stores, receipts, looks, and partitions that come and go, in any order, beside mailboxes that really hold letters.
+    /// Stores, receipts, looks, and partitions that come and go, in any order, beside mailboxes that really hold messages.
     @Test(arguments: UInt64(0)..<300) func aMailboxWithMailIsNeverCalledEmpty(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         var memory = MailboxMemory(recipientsMax: 5)
-        var letters: [WhisperID: Int] = [:]
+        var waiting: [WhisperID: Int] = [:]
         var reading: (term: MailboxMemory.Term, found: [WhisperID])?
         memory.adopted(self.partition)
         for _ in 0..<400 {
             let recipient = identity(.random(in: 1...6, using: &random))
             switch Int.random(in: 0..<20, using: &random) {
             case 0..<7:
-                letters[recipient, default: 0] += 1
+                waiting[recipient, default: 0] += 1
                 memory.stored(for: recipient)
-            case 7..<14 where letters[recipient, default: 0] > 0:
-                letters[recipient]! -= 1
+            case 7..<14 where waiting[recipient, default: 0] > 0:
+                waiting[recipient]! -= 1
                 memory.removed(from: recipient)
-            case 14 where letters[recipient, default: 0] == 0: memory.foundEmpty(recipient)
+            case 14 where waiting[recipient, default: 0] == 0: memory.foundEmpty(recipient)
             case 15:
                 // The sweep of old mail does not tell this memory.
-                letters[recipient] = 0
+                waiting[recipient] = 0
             case 16:
                 memory.keep { _ in false }
                 // Somebody else has stored meanwhile.
-                letters[recipient, default: 0] += 1
+                waiting[recipient, default: 0] += 1
                 memory.adopted(self.partition)
             case 17...18:
                 if let read = reading {
                     memory.learned(read.found, in: read.term)
                     reading = nil
                 } else if let term = memory.term(of: self.partition) {
-                    reading = (term, letters.filter { $0.value > 0 }.map(\.key))
+                    reading = (term, waiting.filter { $0.value > 0 }.map(\.key))
                 }
             default: break
             }
-            for (recipient, count) in letters where count > 0 { #expect(memory.mayHold(recipient)) }
+            for (recipient, count) in waiting where count > 0 { #expect(memory.mayHold(recipient)) }
         }
     }
 }

@@ -69,7 +69,7 @@ struct MailboxWorld {
 
     private(set) var faults: [String] = []
     private(set) var repeatedLive = 0
-    /// Letters that came without being asked for.
+    /// Messages that came live.
     private(set) var live = 0
 
     init(seed: UInt64, _ trouble: Trouble) {

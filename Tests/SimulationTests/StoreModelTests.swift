@@ -138,7 +138,7 @@ private struct RandomOperations {
             let envelopes = self.envelopes()
             return AcceptStatement.sql(envelopes, rooms: self.rooms(for: envelopes))
         case 5...7: return ReceiptStatement.sql(self.receipts())
-        case 8: return MailboxTable.read((0..<self.some(1...4)).map { _ in self.question() })
+        case 8: return MailboxTable.read((0..<self.some(1...4)).map { _ in self.readRequest() })
         case 9: return MailboxTable.newest((0..<self.some(1...4)).map { _ in let person = self.some(0...6); return self.caller(person) })
         case 10: return OutcomesTable.pending(of: [self.person(self.some(0...6)), self.person(self.some(0...6))])
         case 11: return self.sweep()
@@ -209,9 +209,9 @@ private struct RandomOperations {
         return reports
     }
 
-    private mutating func question() -> MailboxTable.Question {
+    private mutating func readRequest() -> MailboxTable.ReadRequest {
         let person = self.some(0...6)
-        return MailboxTable.Question(
+        return MailboxTable.ReadRequest(
             caller: self.caller(person), after: self.number(below: 200),
             through: self.some(0...3) == 0 ? self.number(below: 400) : .max,
             limit: self.some(1...10))

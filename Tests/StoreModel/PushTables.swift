@@ -32,7 +32,7 @@ package struct PushTables: Sendable {
                 row.add(known?.unanswered ?? 0)
                 row.add(known?.failures ?? 0)
                 row.add(known?.dueAt)
-                let waits = model.router.mailboxes[id]?.contains { letter in known?.sentAt.map { letter.acceptedAt <= $0 } ?? false }
+                let waits = model.router.mailboxes[id]?.contains { message in known?.sentAt.map { message.acceptedAt <= $0 } ?? false }
                 row.add((known?.unanswered ?? 0) > 0 && waits != true)
                 row.add(model.router.mailboxes[id]?.isEmpty == false)
                 row.add(now)

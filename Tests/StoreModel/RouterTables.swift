@@ -24,7 +24,7 @@ package struct RouterTables: Sendable {
         package var statusAt: Timestamp?
     }
 
-    package struct Letter: Sendable {
+    package struct StoredMessage: Sendable {
         package var number: Int64
         package var key: MessageKey
         package var acceptedAt: Timestamp
@@ -43,7 +43,7 @@ package struct RouterTables: Sendable {
 
     package internal(set) var ledger: [MessageKey: Entry] = [:]
     /// Of each recipient, oldest first.
-    package internal(set) var mailboxes: [WhisperID: [Letter]] = [:]
+    package internal(set) var mailboxes: [WhisperID: [StoredMessage]] = [:]
     /// Oldest first.
     package internal(set) var outcomes: [Outcome] = []
     /// The last numbers drawn.
@@ -130,7 +130,7 @@ package struct RouterTables: Sendable {
             let key = MessageKey(messageID: messageIDs[index], sender: senders[index], recipient: recipients[index])
             model.router.ledger[key] = Entry(number: number, acceptedAt: now, idCase: idCases[index])
             model.router.mailboxes[key.recipient, default: []].append(
-                Letter(number: number, key: key, acceptedAt: now, idCase: idCases[index], payload: payloads[index]))
+                StoredMessage(number: number, key: key, acceptedAt: now, idCase: idCases[index], payload: payloads[index]))
         }
         return StatementAnswer(judged) { item, row in
             row.add(item.verdict)
@@ -198,30 +198,30 @@ package struct RouterTables: Sendable {
         let through: [Int64] = parameters(4)
         let limits: [Int64] = parameters(5)
         let bytesMax: Int64 = parameters(6)
-        var found: [(position: Int64, isStale: Bool, letter: Letter?)] = []
+        var found: [(position: Int64, isStale: Bool, message: StoredMessage?)] = []
         for (position, identity) in identities.enumerated() {
             guard model.auth.identities[identity]?.epoch == epochs[position] else {
                 found.append((Int64(position), true, nil))
                 continue
             }
             var bytesBefore: Int64 = 0
-            var letters: [Letter] = []
-            for letter in model.router.mailboxes[identity] ?? []
-            where letter.number > after[position] && letter.number <= through[position] {
-                guard letters.count < Int(limits[position]), bytesBefore < bytesMax else { break }
-                letters.append(letter)
-                bytesBefore += Int64(letter.payload.count)
+            var messages: [StoredMessage] = []
+            for message in model.router.mailboxes[identity] ?? []
+            where message.number > after[position] && message.number <= through[position] {
+                guard messages.count < Int(limits[position]), bytesBefore < bytesMax else { break }
+                messages.append(message)
+                bytesBefore += Int64(message.payload.count)
             }
-            // As an outer join does: a mailbox without letters is a row, too.
-            if letters.isEmpty { found.append((Int64(position), false, nil)) }
-            found += letters.map { (Int64(position), false, $0) }
+            // As an outer join does: a mailbox without messages is a row, too.
+            if messages.isEmpty { found.append((Int64(position), false, nil)) }
+            found += messages.map { (Int64(position), false, $0) }
         }
         return StatementAnswer(found) { item, row in
             row.add(item.position)
             row.add(item.isStale)
-            row.add(item.letter?.number)
-            row.add(item.letter.map { model.now.milliseconds - $0.acceptedAt.milliseconds })
-            row.add(item.letter?.payload)
+            row.add(item.message?.number)
+            row.add(item.message.map { model.now.milliseconds - $0.acceptedAt.milliseconds })
+            row.add(item.message?.payload)
         }
     }
 
@@ -267,11 +267,11 @@ package struct RouterTables: Sendable {
         },
         StoreModel.reads("SELECT (SELECT count(*) FROM (") { model, parameters in
             let range: ClosedRange<Int64> = parameters(1)...parameters(2)
-            let letters = model.router.mailboxes.filter { range.contains(Int64($0.key.bits)) }.flatMap(\.value)
-            return StatementAnswer([letters]) { letters, row in
-                row.add(min(Int64(letters.count), parameters(3)))
+            let messages = model.router.mailboxes.filter { range.contains(Int64($0.key.bits)) }.flatMap(\.value)
+            return StatementAnswer([messages]) { messages, row in
+                row.add(min(Int64(messages.count), parameters(3)))
                 row.add(Int64(model.router.mailboxes.values.reduce(0) { $0 + $1.count }))
-                row.add(letters.map(\.acceptedAt).min().map { Double(model.now.milliseconds - $0.milliseconds) / 1_000 })
+                row.add(messages.map(\.acceptedAt).min().map { Double(model.now.milliseconds - $0.milliseconds) / 1_000 })
             }
         },
         StoreModel.reads("SELECT c.messages, c.bytes") { model, parameters in Self.count(model.router, parameters) },
@@ -299,13 +299,13 @@ package struct RouterTables: Sendable {
         let (messages, bytes): (Int64, Int64) = (parameters(2), parameters(3))
         let asked = Set(parameters(4, [WhisperID].self))
         return StatementAnswer(parameters(1, [WhisperID].self)) { recipient, row in
-            let letters = (tables.mailboxes[recipient] ?? []).prefix(Int(parameters(5, Int64.self)))
-            func size(_ letters: some Sequence<Letter>) -> Int64 { letters.reduce(0) { $0 + Int64($1.payload.count) } }
-            let senders = Dictionary(grouping: letters, by: \.key.sender).sorted { $0.key < $1.key }
+            let stored = (tables.mailboxes[recipient] ?? []).prefix(Int(parameters(5, Int64.self)))
+            func size(_ list: some Sequence<StoredMessage>) -> Int64 { list.reduce(0) { $0 + Int64($1.payload.count) } }
+            let senders = Dictionary(grouping: stored, by: \.key.sender).sorted { $0.key < $1.key }
                 .filter { Int64($0.value.count) > messages || size($0.value) > bytes || asked.contains($0.key) }
             for _ in 0..<2 {
-                row.add(Int64(letters.count))
-                row.add(size(letters))
+                row.add(Int64(stored.count))
+                row.add(size(stored))
             }
             row.add(senders.map(\.key))
             row.add(senders.map { Int64($0.value.count) })
@@ -320,13 +320,13 @@ package struct RouterTables: Sendable {
         let old = tables.mailboxes.filter { range.contains(Int64($0.key.bits)) }.flatMap(\.value)
             .filter { $0.acceptedAt < deadline }.sorted { $0.number < $1.number }.prefix(Int(limit))
         var told: [Outcome] = []
-        for letter in old {
-            tables.mailboxes[letter.key.recipient]!.removeAll { $0.number == letter.number }
-            tables.ledger[letter.key]?.status = 3
-            tables.ledger[letter.key]?.statusAt = now
+        for message in old {
+            tables.mailboxes[message.key.recipient]!.removeAll { $0.number == message.number }
+            tables.ledger[message.key]?.status = 3
+            tables.ledger[message.key]?.statusAt = now
             told.append(
                 Outcome(
-                    number: tables.nextOutcome(), key: letter.key, kind: 3, idCase: letter.idCase, at: now.milliseconds,
+                    number: tables.nextOutcome(), key: message.key, kind: 3, idCase: message.idCase, at: now.milliseconds,
                     createdAt: now))
         }
         tables.outcomes += told

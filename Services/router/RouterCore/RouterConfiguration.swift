@@ -77,8 +77,8 @@ package enum RouterLimits {
     package static let frozenAfter = Duration.seconds(5)
     /// After a failure of bus or store, before trying again.
     package static let retryPause = Duration.milliseconds(200)
-    /// Letters read from a mailbox at once, to be sent live.
-    package static let lettersPerReadMax = Limits.fetchPendingMax
+    /// Messages read from a mailbox at once, to be sent live.
+    package static let messagesPerReadMax = Limits.fetchPendingMax
     /// Live mail is held back for a client that pages, at most this long after its last page.
     package static let holdMax = Duration.seconds(10)
     /// Between two reconciliations of connections. A connection whose end was lost is believed live for at most this long.

@@ -235,7 +235,7 @@ final class World {
         self.postgres.tables.router.outcomes.contains { $0.key.messageID == PostgresUUID(high: id.high, low: id.low) }
     }
 
-    private func mailbox(_ phone: Phone) -> [RouterTables.Letter] {
+    private func mailbox(_ phone: Phone) -> [RouterTables.StoredMessage] {
         self.postgres.tables.router.mailboxes[phone.person.identity] ?? []
     }
 

@@ -18,12 +18,12 @@ extension Router {
         let asked = batch.fetches.map { fetch in
             let identity = fetch.caller.identity
             let isEmpty = !self.mailboxes.mayHold(identity) && !addressed.contains(identity)
-            return (fetch, MailboxTable.Question(
+            return (fetch, MailboxTable.ReadRequest(
                 caller: fetch.caller, after: fetch.after, through: .max, limit: fetch.limit, isEmpty: isEmpty))
         }
         // Those that cost nothing first, and all at once.
         let (empty, full) = (asked.filter(\.1.isEmpty), asked.filter { !$0.1.isEmpty })
-        let (fetches, questions) = ((empty + full).map(\.0), (empty + full).map(\.1))
+        let (fetches, reads) = ((empty + full).map(\.0), (empty + full).map(\.1))
 
         // The order is part of the meaning. What a connection that binds finds waiting must not include what this very
         // batch brings, or it would be held back for a client that sees no reason to fetch; a page must not show what
@@ -44,8 +44,8 @@ extension Router {
         for round in rounds { statements.append(ReceiptStatement.sql(round)) }
         let removals = statements.count..<statements.count + (batch.confirmed.isEmpty ? 0 : 2)
         if !removals.isEmpty { statements += Self.removals(of: batch.confirmed) }
-        let pages = questions.indices.parts(of: self.configuration.pagesPerReadMax, firstMore: empty.count)
-        if let first = pages.first { statements.append(MailboxTable.read(Array(questions[first]))) }
+        let pages = reads.indices.parts(of: self.configuration.pagesPerReadMax, firstMore: empty.count)
+        if let first = pages.first { statements.append(MailboxTable.read(Array(reads[first]))) }
 
         if !statements.isEmpty {
             var bytes = 0
@@ -74,8 +74,8 @@ extension Router {
             self.tell(told, &notices)
             results.removeFirst(removals.count)
             if let first = pages.first {
-                let letters = try MailboxTable.letters(results.removeFirst(), for: Array(questions[first]))
-                bytes += self.fetched(fetches[first], letters, &notices)
+                let found = try MailboxTable.storedMessages(results.removeFirst(), for: Array(reads[first]))
+                bytes += self.fetched(fetches[first], found, &notices)
             }
             for part in pages.dropFirst() {
                 guard bytes < RouterLimits.pageBytesMax else {
@@ -84,10 +84,10 @@ extension Router {
                 }
                 notices.send()
                 await self.untilSent()
-                let questions = Array(questions[part])
-                let letters = try MailboxTable.letters(
-                    try await self.store.query(MailboxTable.read(questions)), for: questions)
-                bytes += self.fetched(fetches[part], letters, &notices)
+                let requests = Array(reads[part])
+                let found = try MailboxTable.storedMessages(
+                    try await self.store.query(MailboxTable.read(requests)), for: requests)
+                bytes += self.fetched(fetches[part], found, &notices)
             }
         }
         for gone in batch.unbounds {
@@ -388,17 +388,17 @@ extension Router {
 
     /// - Returns: bytes of mail.
     private func fetched(
-        _ fetches: ArraySlice<FetchRequest>, _ letters: [MailboxTable.Letters], _ notices: inout NoticeBatch
+        _ fetches: ArraySlice<FetchRequest>, _ results: [MailboxTable.StoredMessages], _ notices: inout NoticeBatch
     ) -> Int {
         var bytes = 0
-        for (fetch, found) in zip(fetches, letters) {
+        for (fetch, found) in zip(fetches, results) {
             guard !found.isStale else {
                 notices.answer(fetch.answer, .stale)
                 continue
             }
-            let last = found.letters.last?.mail.number
+            let last = found.messages.last?.mail.number
             let next = found.hasMore ? last.map { Cursor(after: $0) } : nil
-            let mail = found.letters.map(\.mail)
+            let mail = found.messages.map(\.mail)
             bytes += mail.bytes
             notices.answer(fetch.answer, .page(mail, next: next))
             self.logger.debug(
@@ -406,7 +406,7 @@ extension Router {
                 [
                     .trace: "\(fetch.answer.trace)", .frame: "\(FetchPending.definition.type)",
                     .whisperId: "\(fetch.caller.identity)", .connId: .number(fetch.connection.value),
-                    .count: .number(found.letters.count),
+                    .count: .number(found.messages.count),
                 ])
             if let session = self.sessions[fetch.caller.identity], session.connection == fetch.connection,
                 session.node == fetch.answer.node
@@ -417,52 +417,53 @@ extension Router {
         return bytes
     }
 
-    /// Reads mailboxes whose connections are behind, and sends what is in them. Of whom it does not get to, the timers remind.
+    /// Reads and sends the mail of connections that are behind. Timers bring up those that this call does not reach.
     func catchUp(_ identities: [WhisperID]) async throws {
         let behind = identities.compactMap { identity in
             self.sessions[identity].flatMap { session in
                 if case .catchingUp(let through) = session.delivery {
-                    (identity, self.question(about: session, after: through, through: .max))
+                    (identity, self.readRequest(for: session, after: through, through: .max))
                 } else {
                     nil
                 }
             }
         }
-        try await self.read(behind) { session, through, letters, notices in
-            // While the mailbox was read, something sent before may have been lost: what is newer is held back then.
+        try await self.read(behind) { session, through, found, notices in
+            // Something sent earlier may have been lost during the read. Then newer mail is held back.
             guard case .catchingUp(through) = session.delivery else { return 0 }
-            let mail = letters.letters.map(\.mail)
-            session.caughtUp(mail.map(\.number), isAll: !letters.hasMore, at: self.now)
+            let mail = found.messages.map(\.mail)
+            session.caughtUp(mail.map(\.number), isAll: !found.hasMore, at: self.now)
             if !mail.isEmpty { notices.add(.mail(session.connection, mail, again: false), for: session.node) }
             return mail.bytes
         }
     }
 
-    private func question(about session: MailboxSession, after: Int64, through: Int64) -> MailboxTable.Question {
-        .init(caller: session.caller, after: after, through: through, limit: RouterLimits.lettersPerReadMax)
+    private func readRequest(for session: MailboxSession, after: Int64, through: Int64) -> MailboxTable.ReadRequest {
+        .init(caller: session.caller, after: after, through: through, limit: RouterLimits.messagesPerReadMax)
     }
 
-    /// Reads mailboxes of connections part by part, up to `catchUpBytesMax`. In another order each time, so that nobody always comes first.
+    /// Reads mailboxes of connections part by part, up to `catchUpBytesMax`. The order is random, so that nobody always comes first.
     /// - Parameter each: takes a session, after which number its mailbox was read, and what was found.
     /// - Returns (each): the bytes that it sent.
     private func read(
-        _ work: [(identity: WhisperID, question: MailboxTable.Question)],
-        _ each: (inout MailboxSession, Int64, MailboxTable.Letters, inout NoticeBatch) -> Int
+        _ work: [(identity: WhisperID, request: MailboxTable.ReadRequest)],
+        _ each: (inout MailboxSession, Int64, MailboxTable.StoredMessages, inout NoticeBatch) -> Int
     ) async throws {
         let work = work.shuffled()
         var bytes = 0
         for part in work.indices.parts(of: self.configuration.pagesPerReadMax) where bytes < RouterLimits.catchUpBytesMax {
             if part.lowerBound > 0 { await self.untilSent() }
             var notices = self.makeNoticeBatch()
-            let questions = work[part].map(\.question)
-            let found = try MailboxTable.letters(try await self.store.query(MailboxTable.read(questions)), for: questions)
-            for ((identity, question), letters) in zip(work[part], found) {
+            let requests = work[part].map(\.request)
+            let results = try MailboxTable.storedMessages(
+                try await self.store.query(MailboxTable.read(requests)), for: requests)
+            for ((identity, request), found) in zip(work[part], results) {
                 guard var session = self.sessions[identity] else { continue }
-                guard !letters.isStale else {
+                guard !found.isStale else {
                     self.end(session, &notices)
                     continue
                 }
-                bytes += each(&session, question.after, letters, &notices)
+                bytes += each(&session, request.after, found, &notices)
                 self.sessions[identity] = session
             }
             notices.send()
@@ -477,26 +478,26 @@ extension Router {
     /// Mail that was held back too long, or not acknowledged.
     func fireTimers(at now: Int64) async throws {
         var behind: [WhisperID] = []
-        var late: [(identity: WhisperID, question: MailboxTable.Question)] = []
+        var late: [(identity: WhisperID, request: MailboxTable.ReadRequest)] = []
         for identity in self.sessions.keys {
             switch self.sessions[identity]!.timerFired(at: now, resendAfter: self.configuration.resendAfter.milliseconds) {
             case .none: break
             case .catchUp: behind.append(identity)
             case .resend(let after, let through):
-                late.append((identity, self.question(about: self.sessions[identity]!, after: after, through: through)))
+                late.append((identity, self.readRequest(for: self.sessions[identity]!, after: after, through: through)))
             }
         }
         self.wakes.forget(olderThan: now)
         try await self.catchUp(behind)
-        try await self.read(late) { session, _, letters, notices in
+        try await self.read(late) { session, _, found, notices in
             // A busy client always has mail under way: only what it has had for long is late. What was accepted later than
             // now was accepted before the database's clock was set back.
             let young = 0..<self.configuration.resendAfter.milliseconds
-            let mail = letters.letters.filter { !young.contains($0.age) }.map(\.mail)
+            let mail = found.messages.filter { !young.contains($0.age) }.map(\.mail)
             session.resent(
-                count: mail.count, from: letters.letters.first?.mail.number,
-                youngSince: letters.letters.first { young.contains($0.age) }.map { now - $0.age },
-                isAll: !letters.hasMore, at: now)
+                count: mail.count, from: found.messages.first?.mail.number,
+                youngSince: found.messages.first { young.contains($0.age) }.map { now - $0.age },
+                isAll: !found.hasMore, at: now)
             guard !mail.isEmpty else { return 0 }
             self.metrics.redeliveries.increment(by: mail.count)
             notices.add(.mail(session.connection, mail, again: true), for: session.node)

@@ -17,8 +17,8 @@ package struct MailboxMemory {
         let term: Term
         /// What had been stored before the partition was taken has been read.
         var isKnown = false
-        /// Letters that wait, at most this many; `some` if nobody has counted. Who is missing has none, once `isKnown`.
-        var letters: [WhisperID: Int] = [:]
+        /// Upper bound of waiting messages by recipient; `some` if not counted. Once `isKnown`, others have none.
+        var waiting: [WhisperID: Int] = [:]
     }
 
     /// More than is ever counted down from.
@@ -34,7 +34,7 @@ package struct MailboxMemory {
     /// Whether there may be mail for this recipient.
     package func mayHold(_ recipient: WhisperID) -> Bool {
         guard let mailboxes = self.partitions[Partition(of: recipient)], mailboxes.isKnown else { return true }
-        return mailboxes.letters[recipient] != nil
+        return mailboxes.waiting[recipient] != nil
     }
 
     // MARK: Partitions
@@ -59,38 +59,38 @@ package struct MailboxMemory {
     /// For these recipients, and nobody else in the partition, something waited when they were read.
     package mutating func learned(_ recipients: [WhisperID], in term: Term) {
         guard self.partitions[term.partition]?.term == term else { return }
-        for recipient in recipients { self.partitions[term.partition]!.letters[recipient] = Self.some }
+        for recipient in recipients { self.partitions[term.partition]!.waiting[recipient] = Self.some }
         self.partitions[term.partition]!.isKnown = true
         self.forgetIfTooMany(term.partition)
     }
 
     // MARK: Mail
 
-    /// A letter was committed.
+    /// A message was committed.
     package mutating func stored(for recipient: WhisperID) {
         let partition = Partition(of: recipient)
         guard self.partitions[partition] != nil else { return }
-        self.partitions[partition]!.letters[recipient, default: 0] += 1
+        self.partitions[partition]!.waiting[recipient, default: 0] += 1
         self.forgetIfTooMany(partition)
     }
 
-    /// A receipt has taken a letter out.
+    /// A receipt has removed a message.
     package mutating func removed(from recipient: WhisperID) {
         let partition = Partition(of: recipient)
-        // Until all is known, the letter may be one that was never counted.
+        // Until all is known, the message may be one that was never counted.
         guard self.partitions[partition]?.isKnown == true,
-            let letters = self.partitions[partition]!.letters[recipient], letters < Self.some
+            let waiting = self.partitions[partition]!.waiting[recipient], waiting < Self.some
         else { return }
-        self.partitions[partition]!.letters[recipient] = letters > 1 ? letters - 1 : nil
+        self.partitions[partition]!.waiting[recipient] = waiting > 1 ? waiting - 1 : nil
     }
 
     /// The whole mailbox was read, and nothing was in it.
     package mutating func foundEmpty(_ recipient: WhisperID) {
-        self.partitions[Partition(of: recipient)]?.letters[recipient] = nil
+        self.partitions[Partition(of: recipient)]?.waiting[recipient] = nil
     }
 
     private mutating func forgetIfTooMany(_ partition: Partition) {
-        guard self.partitions[partition]!.letters.count > self.recipientsMax else { return }
+        guard self.partitions[partition]!.waiting.count > self.recipientsMax else { return }
         self.partitions[partition] = nil
     }
 }

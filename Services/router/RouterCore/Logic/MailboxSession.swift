@@ -129,7 +129,7 @@ package struct MailboxSession {
         }
     }
 
-    /// Letters were read and sent live, oldest first.
+    /// Messages were read and sent live, oldest first.
     /// - Parameter isAll: nothing lies behind them.
     package mutating func caughtUp(_ numbers: [Int64], isAll: Bool, at now: Int64) {
         guard case .catchingUp(let through) = self.delivery else { return }

@@ -3,34 +3,34 @@ import Store
 
 /// Reads `router.mailbox`; `AcceptStatement` and `ReceiptStatement` write it.
 enum MailboxTable {
-    /// A part of a mailbox that is asked for.
-    struct Question {
+    /// A request to read a part of a mailbox.
+    struct ReadRequest {
         var caller: Caller
         var after: Int64
         /// Inclusive; `.max` for no end.
         var through: Int64
         var limit: Int
-        /// The mailbox is known to hold nothing: the session is checked, and that is all.
+        /// The mailbox is known to be empty, so only the session is checked.
         var isEmpty = false
     }
 
-    struct Letters {
+    struct StoredMessages {
         /// The caller's session is not the live one; nothing was read.
         var isStale = false
         /// Oldest first, with the milliseconds since each was accepted, both by the database's clock.
-        var letters: [(mail: Mail, age: Int64)] = []
-        /// There is more behind them.
+        var messages: [(mail: Mail, age: Int64)] = []
+        /// The mailbox holds more behind them.
         var hasMore = false
     }
 
-    /// Reads several mailboxes at once. Of each, no more than `limit` letters and about a page's bytes.
-    static func read(_ questions: [Question]) -> SQL {
-        let identities = questions.map(\.caller.identity)
-        let epochs = questions.map(\.caller.epoch.value)
-        let after = questions.map(\.after)
-        let through = questions.map(\.through)
+    /// Reads several mailboxes at once. Of each, no more than `limit` messages and about a page's bytes.
+    static func read(_ requests: [ReadRequest]) -> SQL {
+        let identities = requests.map(\.caller.identity)
+        let epochs = requests.map(\.caller.epoch.value)
+        let after = requests.map(\.after)
+        let through = requests.map(\.through)
         // One more than wanted tells whether there is more.
-        let limits = questions.map { $0.isEmpty ? 0 : Int64($0.limit + 1) }
+        let limits = requests.map { $0.isEmpty ? 0 : Int64($0.limit + 1) }
         return """
             SELECT g.position - 1, i.whisper_id IS NULL, m.number,
                 floor(extract(epoch FROM now() - m.accepted_at) * 1000)::int8, m.payload
@@ -52,9 +52,9 @@ enum MailboxTable {
             """
     }
 
-    static func letters(_ rows: Rows, for questions: [Question]) throws(StoreError) -> [Letters] {
-        var results = [Letters](repeating: Letters(), count: questions.count)
-        var bytes = [Int](repeating: 0, count: questions.count)
+    static func storedMessages(_ rows: Rows, for requests: [ReadRequest]) throws(StoreError) -> [StoredMessages] {
+        var results = [StoredMessages](repeating: StoredMessages(), count: requests.count)
+        var bytes = [Int](repeating: 0, count: requests.count)
         for var row in rows {
             let index = Int(try row.next(Int64.self))
             results[index].isStale = try row.next()
@@ -63,13 +63,13 @@ enum MailboxTable {
             let payload: [UInt8] = try row.next()
             // A comma before each but the first; the rest of the frame is reserved for.
             let size = payload.count + 1
-            let isFull = results[index].letters.count == questions[index].limit
-                || (!results[index].letters.isEmpty && bytes[index] + size > Self.pageBytesForMail)
+            let isFull = results[index].messages.count == requests[index].limit
+                || (!results[index].messages.isEmpty && bytes[index] + size > Self.pageBytesForMail)
             if isFull {
                 results[index].hasMore = true
             } else {
                 bytes[index] += size
-                results[index].letters.append((Mail(number: number, payload: payload), age))
+                results[index].messages.append((Mail(number: number, payload: payload), age))
             }
         }
         return results
@@ -103,7 +103,7 @@ enum MailboxTable {
         return results
     }
 
-    /// Recipients in these ranges for whom something waits, found without reading every letter: the index is skipped
+    /// Recipients in these ranges for whom something waits, found without reading every message: the index is skipped
     /// through from one recipient to the next.
     static func recipients(from first: Int64, through last: Int64, limit: Int64) -> SQL {
         """
