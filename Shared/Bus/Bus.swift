@@ -114,7 +114,7 @@ package protocol JobBus: Sendable {
     /// Ends these entries: acknowledged and removed. Does not wait; an entry whose end got lost comes again.
     func acknowledge(_ ids: [EntryID], in stream: String, group: String)
 
-    /// Entries now standing in each stream, in the order asked.
+    /// Entries now waiting in each stream, in the order asked.
     func depth(of streams: [String]) async throws(BusError) -> [Int]
 
     /// The time in milliseconds by the clock that numbers entries (`EntryID.milliseconds`).

@@ -54,9 +54,9 @@ package enum MetricName: String, CaseIterable, Sendable {
     case partitionsLeased = "whisper_partitions_leased"
     /// Counter by partition: Jobs read.
     case partitionJobs = "whisper_partition_jobs_total"
-    /// Gauge by partition: Jobs standing in its stream, which are those not known to be committed. Every router sees all.
+    /// Gauge by partition: Jobs waiting in its stream, which are those not known to be committed. Every router sees all.
     case partitionDepth = "whisper_partition_depth"
-    /// Gauge: questions about groups standing in their stream, whoever will answer them.
+    /// Gauge: questions about groups waiting in their stream, whoever will answer them.
     case groupQuestionsWaiting = "whisper_group_questions_waiting"
 
     // Identities.
@@ -87,7 +87,7 @@ package enum MetricName: String, CaseIterable, Sendable {
     case callSharesLeased = "whisper_call_shares_leased"
 
     // The bus and the store, as each process sees them.
-    /// Gauge: entries standing in the streams that a service reads, as each of its processes sees them.
+    /// Gauge: entries waiting in the streams that a service reads, as each of its processes sees them.
     case busDepth = "whisper_bus_depth"
     /// Gauge: commands without an answer yet.
     case busCommandsInFlight = "whisper_bus_commands_in_flight"
@@ -116,7 +116,7 @@ package enum MetricName: String, CaseIterable, Sendable {
     case pushWoke = "whisper_push_woke_total"
     /// Histogram: from the push to the device's coming back.
     case pushWokeSeconds = "whisper_push_woke_seconds"
-    /// Gauge: Jobs of calls standing in the stream; `whisper_bus_depth` is that of mail.
+    /// Gauge: Jobs of calls waiting in the stream; `whisper_bus_depth` is that of mail.
     case callWakesWaiting = "whisper_push_call_wakes_waiting"
 
     // Attachments.

@@ -41,74 +41,74 @@ private func at(_ seconds: Int64) -> Timestamp { Timestamp(milliseconds: 1_800_0
     static let hour: Int64 = 3_600
     static let day: Int64 = 86_400
 
-    private func uploaded(_ change: (inout Retention.Standing) -> Void = { _ in }) -> Retention.Standing {
-        var standing = Retention.Standing(createdAt: at(0), uploadedAt: at(60), expiresAt: at(900))
-        change(&standing)
-        return standing
+    private func uploaded(_ change: (inout Retention.Usage) -> Void = { _ in }) -> Retention.Usage {
+        var usage = Retention.Usage(createdAt: at(0), uploadedAt: at(60), expiresAt: at(900))
+        change(&usage)
+        return usage
     }
 
     @Test(arguments: [true, false]) func whatNobodyPointsToGoesAfterADay(sparing: Bool) {
-        let standing = self.uploaded()
-        #expect(self.retention.reason(toRemove: standing, at: at(24 * Self.hour - 1), sparingURLs: sparing) == nil)
-        #expect(self.retention.reason(toRemove: standing, at: at(24 * Self.hour), sparingURLs: sparing) == .unlinked)
+        let usage = self.uploaded()
+        #expect(self.retention.reason(toRemove: usage, at: at(24 * Self.hour - 1), sparingURLs: sparing) == nil)
+        #expect(self.retention.reason(toRemove: usage, at: at(24 * Self.hour), sparingURLs: sparing) == .unlinked)
     }
 
     @Test func whatWasNeverUploadedGoesAfterADayToo() {
-        let standing = Retention.Standing(createdAt: at(0), expiresAt: at(900))
-        #expect(self.retention.reason(toRemove: standing, at: at(901), sparingURLs: true) == nil)
-        #expect(self.retention.reason(toRemove: standing, at: at(24 * Self.hour), sparingURLs: true) == .unlinked)
+        let usage = Retention.Usage(createdAt: at(0), expiresAt: at(900))
+        #expect(self.retention.reason(toRemove: usage, at: at(901), sparingURLs: true) == nil)
+        #expect(self.retention.reason(toRemove: usage, at: at(24 * Self.hour), sparingURLs: true) == .unlinked)
         // An upload in parts that goes on is left alone.
-        let renewed = Retention.Standing(createdAt: at(0), expiresAt: at(24 * Self.hour + 800))
+        let renewed = Retention.Usage(createdAt: at(0), expiresAt: at(24 * Self.hour + 800))
         #expect(self.retention.reason(toRemove: renewed, at: at(24 * Self.hour), sparingURLs: true) == nil)
         #expect(self.retention.reason(toRemove: renewed, at: at(24 * Self.hour), sparingURLs: false) == .unlinked)
     }
 
     @Test func itGoesWhenAllHaveAcknowledgedAndFetched() {
-        var standing = self.uploaded {
+        var usage = self.uploaded {
             $0.links = 2
             $0.lastLinkedAt = at(100)
             $0.unacknowledged = 1
             $0.unfetched = 1
         }
-        #expect(self.retention.reason(toRemove: standing, at: at(2_000), sparingURLs: false) == nil)
-        standing.unacknowledged = 0
-        standing.lastAcknowledgedAt = at(200)
-        #expect(self.retention.reason(toRemove: standing, at: at(2_000), sparingURLs: false) == nil)
-        standing.unfetched = 0
-        standing.lastFetchedAt = at(1_900)
+        #expect(self.retention.reason(toRemove: usage, at: at(2_000), sparingURLs: false) == nil)
+        usage.unacknowledged = 0
+        usage.lastAcknowledgedAt = at(200)
+        #expect(self.retention.reason(toRemove: usage, at: at(2_000), sparingURLs: false) == nil)
+        usage.unfetched = 0
+        usage.lastFetchedAt = at(1_900)
         // The timer waits until the last URL has ended; an operator does not.
-        #expect(self.retention.reason(toRemove: standing, at: at(2_000), sparingURLs: false) == .received)
-        #expect(self.retention.reason(toRemove: standing, at: at(2_199), sparingURLs: true) == nil)
-        #expect(self.retention.reason(toRemove: standing, at: at(2_200), sparingURLs: true) == .received)
-        standing.unacknowledged = 1
-        #expect(self.retention.reason(toRemove: standing, at: at(2_200), sparingURLs: false) == nil)
+        #expect(self.retention.reason(toRemove: usage, at: at(2_000), sparingURLs: false) == .received)
+        #expect(self.retention.reason(toRemove: usage, at: at(2_199), sparingURLs: true) == nil)
+        #expect(self.retention.reason(toRemove: usage, at: at(2_200), sparingURLs: true) == .received)
+        usage.unacknowledged = 1
+        #expect(self.retention.reason(toRemove: usage, at: at(2_200), sparingURLs: false) == nil)
     }
 
     @Test func itGoesSevenDaysAfterTheLastAcknowledgement() {
-        var standing = self.uploaded {
+        var usage = self.uploaded {
             $0.links = 3
             $0.unacknowledged = 1
             $0.unfetched = 3
             $0.lastLinkedAt = at(100)
             $0.lastAcknowledgedAt = at(1_000)
         }
-        #expect(self.retention.reason(toRemove: standing, at: at(1_000 + 7 * Self.day - 1), sparingURLs: true) == nil)
-        #expect(self.retention.reason(toRemove: standing, at: at(1_000 + 7 * Self.day), sparingURLs: true) == .acknowledged)
+        #expect(self.retention.reason(toRemove: usage, at: at(1_000 + 7 * Self.day - 1), sparingURLs: true) == nil)
+        #expect(self.retention.reason(toRemove: usage, at: at(1_000 + 7 * Self.day), sparingURLs: true) == .acknowledged)
         // A message that came after that acknowledgement has its time as well.
-        standing.lastLinkedAt = at(6 * Self.day)
-        #expect(self.retention.reason(toRemove: standing, at: at(1_000 + 7 * Self.day), sparingURLs: true) == nil)
-        #expect(self.retention.reason(toRemove: standing, at: at(13 * Self.day), sparingURLs: true) == .acknowledged)
+        usage.lastLinkedAt = at(6 * Self.day)
+        #expect(self.retention.reason(toRemove: usage, at: at(1_000 + 7 * Self.day), sparingURLs: true) == nil)
+        #expect(self.retention.reason(toRemove: usage, at: at(13 * Self.day), sparingURLs: true) == .acknowledged)
     }
 
     @Test func nothingIsKeptLongerThanThirtyDaysAfterItsUpload() {
-        let standing = self.uploaded {
+        let usage = self.uploaded {
             $0.links = 1
             $0.unacknowledged = 1
             $0.unfetched = 1
             $0.lastLinkedAt = at(29 * Self.day)
         }
-        #expect(self.retention.reason(toRemove: standing, at: at(30 * Self.day + 59), sparingURLs: true) == nil)
-        #expect(self.retention.reason(toRemove: standing, at: at(30 * Self.day + 60), sparingURLs: true) == .old)
+        #expect(self.retention.reason(toRemove: usage, at: at(30 * Self.day + 59), sparingURLs: true) == nil)
+        #expect(self.retention.reason(toRemove: usage, at: at(30 * Self.day + 60), sparingURLs: true) == .old)
     }
 }
 

@@ -7,18 +7,18 @@ private let start = Timestamp(milliseconds: 1_730_000_000_000)
 private let people = ["WSP-JBPU-D452-TLT4", "WSP-7NUF-DNEU-IGIL", "WSP-AAAA-AAAA-AAAA", "WSP-7777-7777-7777"]
     .map { WhisperID($0)! }
 private let (alice, bob, carol, dave) = (people[0], people[1], people[2], people[3])
-private let standings = Dictionary(
-    uniqueKeysWithValues: people.map { ($0, CallStanding(epoch: Epoch(value: 1), isBanned: false)) })
+private let accounts = Dictionary(
+    uniqueKeysWithValues: people.map { ($0, AccountStatus(epoch: Epoch(value: 1), isBanned: false)) })
 
 private func leg(_ identity: WhisperID) -> CallLeg {
     CallLeg(node: NodeID(value: 1), connection: ConnectionID(value: identity.bits))
 }
 
-private func rules(at now: Timestamp = start, _ change: (inout [WhisperID: CallStanding]) -> Void = { _ in }) -> CallRules {
-    var standings = standings
-    change(&standings)
+private func rules(at now: Timestamp = start, _ change: (inout [WhisperID: AccountStatus]) -> Void = { _ in }) -> CallRules {
+    var accounts = accounts
+    change(&accounts)
     return CallRules(
-        book: CallBook(), standings: standings, legs: Dictionary(uniqueKeysWithValues: people.map { ($0, leg($0)) }),
+        book: CallBook(), accounts: accounts, legs: Dictionary(uniqueKeysWithValues: people.map { ($0, leg($0)) }),
         at: now)
 }
 
@@ -74,7 +74,7 @@ extension CallRules {
 
 @Suite struct CallRulesTests {
     @Test func theChecksHaveTheirOrder() throws {
-        var rules = rules { $0[carol] = CallStanding(epoch: Epoch(value: 1), isBanned: true) }
+        var rules = rules { $0[carol] = AccountStatus(epoch: Epoch(value: 1), isBanned: true) }
         let initiate = CallInitiate.definition
         let late = start - .seconds(601)
         let nobody = WhisperID("WSP-BBBB-BBBB-BBBB")!
@@ -253,7 +253,7 @@ extension CallRules {
     @Test func aBatchCanBeTakenBack() throws {
         var book = rules().book
         #expect(book.changes.isEmpty)
-        var first = CallRules(book: book, standings: standings, at: start)
+        var first = CallRules(book: book, accounts: accounts, at: start)
         #expect(first.hear(try frame(CallInitiate.definition, ids[0], alice, bob)) == "done")
         book = first.book
         #expect(book.changes.count == 1)
@@ -275,7 +275,7 @@ extension CallRules {
         var now = start
         for _ in 0..<60 {
             now = now + .milliseconds(Int.random(in: 0...3_000, using: &random))
-            var rules = CallRules(book: book, lines: lines, standings: standings, at: now)
+            var rules = CallRules(book: book, lines: lines, accounts: accounts, at: now)
             rules.tick()
             let call = calls.randomElement(using: &random)!
             let isReversed = Bool.random(using: &random)

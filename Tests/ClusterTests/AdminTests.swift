@@ -171,29 +171,29 @@ extension CalmCluster {
             let (alice, bob) = (try await Cluster.phone(gateway: 1), try await Cluster.phone(gateway: 2))
             let before = nowMilliseconds()
             let id = try await alice.text(bob)
-            let pending = try await self.standing(of: id)
+            let pending = try await self.delivery(of: id)
             #expect(pending["from"]?.string == alice.id && pending["to"]?.string == bob.id)
             #expect(pending["status"]?.string == "pending")
             #expect((before - 1_000...nowMilliseconds() + 1_000).contains(try #require(pending["acceptedAt"]?.integer)))
             #expect(Set(pending.members.keys) == ["from", "to", "status", "acceptedAt"])
             bob.acknowledge(id, from: alice.id)
             _ = try await alice.client.next("message_delivered")
-            let delivered = try await self.standing(of: id)
+            let delivered = try await self.delivery(of: id)
             #expect(delivered["status"]?.string == "delivered")
             #expect((before...nowMilliseconds()).contains(try #require(delivered["deliveredAt"]?.integer)))
             // The sender knows: what was kept for it is gone, and the time is still there.
             try await waitUntil("the outcome is confirmed", within: .seconds(10), every: .milliseconds(50)) {
                 try await Cluster.database("SELECT count(*) FROM router.outcomes WHERE message_id = '\(id)'") == "0"
             }
-            #expect(try await self.standing(of: id) == delivered)
+            #expect(try await self.delivery(of: id) == delivered)
             bob.acknowledge(id, from: alice.id, status: "read")
             _ = try await alice.client.next("message_delivered") { $0.payload["status"]?.string == "read" }
-            let read = try await self.standing(of: id.uppercased())
+            let read = try await self.delivery(of: id.uppercased())
             #expect(read["status"]?.string == "read")
             try await waitUntil("the outcome is confirmed", within: .seconds(10), every: .milliseconds(50)) {
                 try await Cluster.database("SELECT count(*) FROM router.outcomes WHERE message_id = '\(id)'") == "0"
             }
-            #expect(try await self.standing(of: id) == read)
+            #expect(try await self.delivery(of: id) == read)
             #expect(read["deliveredAt"] == delivered["deliveredAt"])
             #expect((before...nowMilliseconds()).contains(try #require(read["readAt"]?.integer)))
             #expect(try await Operators.get("/admin/messages/\(newUUID())").is(404, "NOT_FOUND"))
@@ -263,7 +263,7 @@ extension CalmCluster {
             return try await command.output(name: "whisper-admin")
         }
 
-        private func standing(of id: String) async throws -> JSON {
+        private func delivery(of id: String) async throws -> JSON {
             let answer = try await Operators.get("/admin/messages/\(id)")
             #expect(answer.status == 200 && answer.body["messageId"]?.string == id)
             #expect(answer.body["deliveries"]?.elements.count == 1)
@@ -292,8 +292,8 @@ extension HastyCluster {
         let before = nowMilliseconds()
         let id = try await alice.text(bob)
         _ = try await alice.client.next("message_expired", within: .seconds(20))
-        let standing = try await Operators.get("/admin/messages/\(id)").body["deliveries"]?[0]
-        #expect(standing?["status"]?.string == "expired")
-        #expect((before + 8_000...nowMilliseconds() + 1_000).contains(try #require(standing?["expiredAt"]?.integer)))
+        let delivery = try await Operators.get("/admin/messages/\(id)").body["deliveries"]?[0]
+        #expect(delivery?["status"]?.string == "expired")
+        #expect((before + 8_000...nowMilliseconds() + 1_000).contains(try #require(delivery?["expiredAt"]?.integer)))
     }
 }

@@ -223,9 +223,9 @@ import Testing
 
         #expect(try await bob.http("POST", "/attachments/\(key)/parts").is(403, "FORBIDDEN"))
         #expect(try await bob.http("POST", "/attachments/\(key)/complete").is(403, "FORBIDDEN"))
-        let standing = try await alice.http("POST", "/attachments/\(key)/parts")
-        #expect(standing.json["received"] == .array([.integer(1), .integer(3)]))
-        let missing = standing.json["parts"]?.elements ?? []
+        let progress = try await alice.http("POST", "/attachments/\(key)/parts")
+        #expect(progress.json["received"] == .array([.integer(1), .integer(3)]))
+        let missing = progress.json["parts"]?.elements ?? []
         #expect(missing.count == 1 && missing[0]["number"]?.integer == 2)
         #expect(try await alice.http("POST", "/attachments/\(key)/complete").is(400, "INVALID_PAYLOAD"))
         #expect(try await Phone.put(slice(missing[0]), to: missing[0]["uploadUrl"]!.string!).status == 200)

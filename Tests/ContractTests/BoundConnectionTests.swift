@@ -3,13 +3,13 @@ import Testing
 
 /// Which of two connections of one identity stays.
 @Suite struct BoundConnectionTests {
-    typealias Standing = BoundConnection.Standing
+    typealias AnnouncementState = BoundConnection.AnnouncementState
 
-    private func connection(_ standing: Standing, boundAt: Int64, epoch: Int64 = 1) -> BoundConnection {
+    private func connection(_ state: AnnouncementState, boundAt: Int64, epoch: Int64 = 1) -> BoundConnection {
         BoundConnection(
             caller: Caller(identity: WhisperID(bits: 1)!, epoch: Epoch(value: epoch)), node: NodeID(value: 1),
             connection: ConnectionID(value: 1), boundAt: Timestamp(milliseconds: boundAt), progress: .live(through: 0),
-            standing: standing, number: 1)
+            state: state, number: 1)
     }
 
     private func wins(_ one: BoundConnection, over other: BoundConnection) -> Bool {
@@ -17,8 +17,8 @@ import Testing
     }
 
     /// The end of the older one got lost on the way to its gateway, and both are announced again, in whichever order.
-    @Test(arguments: [Standing.unconfirmed, .confirmed], [Standing.unconfirmed, .confirmed])
-    func ofTwoThatAreAnnouncedAgainTheOneBoundLastStays(older: Standing, newer: Standing) {
+    @Test(arguments: [AnnouncementState.unconfirmed, .confirmed], [AnnouncementState.unconfirmed, .confirmed])
+    func ofTwoThatAreAnnouncedAgainTheOneBoundLastStays(older: AnnouncementState, newer: AnnouncementState) {
         let older = self.connection(older, boundAt: 1_000)
         let newer = self.connection(newer, boundAt: 2_000)
         #expect(self.wins(newer, over: older))

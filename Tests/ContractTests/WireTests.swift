@@ -135,7 +135,7 @@ extension SeededGenerator {
                     return BoundConnection(
                         caller: self.caller(), node: self.node(), connection: self.connection(), boundAt: self.timestamp(),
                         progress: self.one(of: [.fresh, .paging, .live(through: through)]),
-                        standing: self.one(of: [.new, .unconfirmed, .confirmed]), number: UInt32(self.upTo(1_000)))
+                        state: self.one(of: [.new, .unconfirmed, .confirmed]), number: UInt32(self.upTo(1_000)))
                 })
         case 4: return .unbound(identity: self.whisperID(), node: self.node(), connection: self.connection())
         default: return .outcomesConfirmed((0..<self.upTo(5)).map { _ in self.int64() })

@@ -141,7 +141,7 @@ import Testing
             try await client.send(Frames.receipt(from: self.sender))
             guard case .bound(let announced) = try await bench.job(of: Partition(of: self.sender)) else { return #expect(Bool(false)) }
             #expect(announced.map(\.connection) == [connection])
-            #expect(announced.first?.standing == .confirmed)
+            #expect(announced.first?.state == .confirmed)
         }
     }
 

@@ -26,7 +26,7 @@ import Testing
             batch.add(.bound([
                 BoundConnection(
                     caller: caller, node: NodeID(value: 1), connection: ConnectionID(value: 1), boundAt: .now, progress: .fresh,
-                    standing: .new, number: 1)
+                    state: .new, number: 1)
             ]))
             batch.add(.unbound(identity: who, node: NodeID(value: 1), connection: ConnectionID(value: 1)))
             batch.add(.presence([PresenceNews(about: identity(1), state: .online, to: [who])]))

@@ -10,7 +10,7 @@ import Testing
         MailboxSession(
             BoundConnection(
                 caller: Caller(identity: identity(1), epoch: Epoch(value: 1)), node: NodeID(value: 1), connection: ConnectionID(value: 1),
-                boundAt: Timestamp(milliseconds: 0), progress: progress, standing: progress == .fresh ? .new : .confirmed,
+                boundAt: Timestamp(milliseconds: 0), progress: progress, state: progress == .fresh ? .new : .confirmed,
                 number: 1),
             newest: newest, at: now)
     }
@@ -105,7 +105,7 @@ import Testing
         #expect(older.mayLeaveMail)
         let bound = BoundConnection(
             caller: older.caller, node: NodeID(value: 2), connection: ConnectionID(value: 2),
-            boundAt: Timestamp(milliseconds: 1), progress: .fresh, standing: .new, number: 1)
+            boundAt: Timestamp(milliseconds: 1), progress: .fresh, state: .new, number: 1)
         #expect(MailboxSession(bound, newest: 5, after: older, at: 1_000).mayLeaveMail)
         #expect(!MailboxSession(bound, newest: nil, after: older, at: 1_000).mayLeaveMail)
         #expect(!MailboxSession(bound, newest: 5, at: 1_000).mayLeaveMail)

@@ -9,11 +9,11 @@ import Testing
     private let node = NodeID(value: 1)
 
     private func bound(
-        _ standing: BoundConnection.Standing, _ progress: BoundConnection.Progress = .fresh, connection: UInt64 = 1
+        _ state: BoundConnection.AnnouncementState, _ progress: BoundConnection.Progress = .fresh, connection: UInt64 = 1
     ) -> BoundConnection {
         BoundConnection(
             caller: Caller(identity: self.alice, epoch: Epoch(value: 1)), node: self.node,
-            connection: ConnectionID(value: connection), boundAt: Timestamp(milliseconds: 0), progress: progress, standing: standing,
+            connection: ConnectionID(value: connection), boundAt: Timestamp(milliseconds: 0), progress: progress, state: state,
             number: 1)
     }
 
@@ -28,11 +28,11 @@ import Testing
 
     /// A takeover: the router before us has heard the first announcement, and has told of it; its confirmation got lost, or
     /// the gateway was faster. That the connection is fresh says only that the gateway has heard nothing yet.
-    @Test(arguments: [BoundConnection.Standing.unconfirmed, .confirmed])
-    func whoeverIsAnnouncedAgainAfterATakeoverHasNotCome(standing: BoundConnection.Standing) {
+    @Test(arguments: [BoundConnection.AnnouncementState.unconfirmed, .confirmed])
+    func whoeverIsAnnouncedAgainAfterATakeoverHasNotCome(state: BoundConnection.AnnouncementState) {
         var memory = PresenceMemory(contract)
         memory.adoptedAt[Partition(of: self.alice)] = 100_000
-        memory.came(self.bound(standing), known: nil, at: 100_500)
+        memory.came(self.bound(state), known: nil, at: 100_500)
         #expect(memory.machine.changes(at: 900_000).isEmpty)
         #expect(memory.newcomers.isEmpty)
     }

@@ -208,7 +208,7 @@ struct MailboxWorld {
                 BoundConnection(
                     caller: Caller(identity: WhisperID(bits: 1)!, epoch: Epoch(value: 1)), node: NodeID(value: 1),
                     connection: ConnectionID(value: self.connection), boundAt: self.cursor.boundAt,
-                    progress: self.cursor.progress, standing: self.cursor.standing, number: self.cursor.nextNumber)))
+                    progress: self.cursor.progress, state: self.cursor.state, number: self.cursor.nextNumber)))
         self.cursor.announced(at: self.now)
     }
 

@@ -91,7 +91,7 @@ package enum GatewayLimits {
     /// Receipts expected within `receiptsHeldFor` for which one is held, and over how long their rate is measured.
     package static let receiptsWorthHolding = 2.0
     package static let receiptRateWindow = Duration.milliseconds(200)
-    /// Jobs standing in one partition's stream before the gateway takes no more for it.
+    /// Jobs waiting in one partition's stream before the gateway takes no more for it.
     package static let partitionDepthMax = 20_000
     /// Peers of one client of whom it is remembered that it knows them to be online. As many as a router tells it of.
     package static let peersRememberedMax = 500

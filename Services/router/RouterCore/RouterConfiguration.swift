@@ -47,7 +47,7 @@ package enum RouterLimits {
     package static let pageBytesMax = 64 << 20
     /// Bytes of mail read for connections that are behind before others have their turn. They go on within a second.
     package static let catchUpBytesMax = 16 << 20
-    /// Wake-ups standing in their stream before routers keep new ones back: beyond its bound Redis would drop the oldest.
+    /// Wake-ups waiting in their stream before routers keep new ones back: beyond its bound Redis would drop the oldest.
     package static let wakesWaitingMax = BusLimits.streamEntriesMax / 2
     /// Statements of `sweepRowsMax` rows that one sweep runs on one table.
     package static let sweepStatementsMax = 100

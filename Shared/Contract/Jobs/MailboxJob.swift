@@ -249,11 +249,11 @@ package struct BoundConnection: Sendable {
         case live(through: Int64)
     }
 
-    /// What routers can have heard of the connection. Says nothing of its mail: a page may be answered before.
-    package enum Standing: UInt8, Sendable {
-        /// It has just been bound, and is announced for the first time.
+    /// Whether routers can have heard of the connection. It says nothing about mail: a page may be answered before.
+    package enum AnnouncementState: UInt8, Sendable {
+        /// Just bound, and announced for the first time.
         case new
-        /// Announced before, but confirmed by none. A router that is gone may have heard it.
+        /// Announced before, but not confirmed. A router that is gone may have heard it.
         case unconfirmed
         /// A router has confirmed it.
         case confirmed
@@ -265,30 +265,31 @@ package struct BoundConnection: Sendable {
     /// When it showed the token that bound it to its session, by its gateway's clock.
     package var boundAt: Timestamp
     package var progress: Progress
-    package var standing: Standing
+    package var state: AnnouncementState
     /// Counts the connection's announcements from 1. The answer repeats it, so that an older one's is known as such.
     package var number: UInt32
 
     package init(
-        caller: Caller, node: NodeID, connection: ConnectionID, boundAt: Timestamp, progress: Progress, standing: Standing,
-        number: UInt32
+        caller: Caller, node: NodeID, connection: ConnectionID, boundAt: Timestamp, progress: Progress,
+        state: AnnouncementState, number: UInt32
     ) {
         self.caller = caller
         self.node = node
         self.connection = connection
         self.boundAt = boundAt
         self.progress = progress
-        self.standing = standing
+        self.state = state
         self.number = number
     }
 
-    /// Whether it takes the place of another connection of its identity: a newer session does, and within a session whichever
-    /// was bound last (contract §4). One that is announced for the first time was; of what is announced again the clocks tell,
-    /// for the older one may have lost the news of its end, and may be announced first to a router that knows neither.
-    /// - Parameter isNewToo: the other one was announced for the first time just before. After an outage both may have waited for it.
+    /// Whether it replaces another connection of its identity (contract §4).
+    ///
+    /// A newer session wins. Within a session a first announcement wins. Between repeated announcements the later `boundAt`
+    /// wins, because the gateway of the older connection may have missed its end.
+    /// - Parameter isNewToo: the other one was first announced just before. After an outage both may have waited.
     package func wins(over other: Caller, boundAt: Timestamp, isNewToo: Bool = false) -> Bool {
         guard other.epoch == self.caller.epoch else { return other.epoch < self.caller.epoch }
-        guard self.standing != .new || isNewToo, self.boundAt != boundAt else { return self.standing != .confirmed }
+        guard self.state != .new || isNewToo, self.boundAt != boundAt else { return self.state != .confirmed }
         return self.boundAt > boundAt
     }
 }
@@ -306,7 +307,7 @@ extension BoundConnection: WireCodable {
             writer.write(UInt8(2))
             writer.write(through)
         }
-        writer.write(self.standing.rawValue)
+        writer.write(self.state.rawValue)
         writer.write(self.number)
     }
 
@@ -322,8 +323,8 @@ extension BoundConnection: WireCodable {
         case let other: throw .unknown(other)
         }
         let value = try reader.read(UInt8.self)
-        guard let standing = Standing(rawValue: value) else { throw .unknown(value) }
-        self.standing = standing
+        guard let state = AnnouncementState(rawValue: value) else { throw .unknown(value) }
+        self.state = state
         self.number = try reader.read()
     }
 }

@@ -47,7 +47,7 @@ package struct Leases: Sendable {
             """
     }
 
-    /// Every lock, for `standing`.
+    /// Reads every lock, for `snapshot`.
     package var all: SQL {
         """
         SELECT classid = \(Int64(self.members))::oid, objid::int4, pid = pg_backend_pid()
@@ -69,8 +69,8 @@ package struct Leases: Sendable {
         """
     }
 
-    /// Who has what.
-    package struct Standing: Equatable, Sendable {
+    /// The holders of all shares at one moment.
+    package struct Snapshot: Equatable, Sendable {
         /// Processes alive, this one included.
         package var members = 0
         package var taken: Set<Int> = []
@@ -78,25 +78,25 @@ package struct Leases: Sendable {
     }
 
     /// - Parameter rows: what `all` answered.
-    package func standing(_ rows: Rows) throws(StoreError) -> Standing {
-        var standing = Standing()
+    package func snapshot(_ rows: Rows) throws(StoreError) -> Snapshot {
+        var snapshot = Snapshot()
         for var row in rows {
             let isMember: Bool = try row.next()
             let number = Int(try row.next(Int32.self))
             let isMine: Bool = try row.next()
             if isMember {
-                standing.members += 1
+                snapshot.members += 1
             } else if (0..<self.count).contains(number) {
-                standing.taken.insert(number)
-                if isMine { standing.mine.insert(number) }
+                snapshot.taken.insert(number)
+                if isMine { snapshot.mine.insert(number) }
             }
         }
-        return standing
+        return snapshot
     }
 
-    /// What this process should do about `standing`.
-    package func decide(_ standing: Standing) -> LeaseShare.Decision {
+    /// Which shares this process should take or give up.
+    package func decide(_ snapshot: Snapshot) -> LeaseShare.Decision {
         LeaseShare.decide(
-            mine: standing.mine, taken: standing.taken, members: max(1, standing.members), of: self.count)
+            mine: snapshot.mine, taken: snapshot.taken, members: max(1, snapshot.members), of: self.count)
     }
 }

@@ -101,15 +101,15 @@ package actor Correspondent {
             && self.phone != nil && self.pageAskedAt == nil
     }
 
-    /// What it still waits for.
-    struct Standing: Sendable {
+    /// Answers and statuses that a correspondent still waits for.
+    struct OpenWork: Sendable {
         var isConnected: Bool
         var waitsForPage: Bool
         var underWay: [Letter]
         var untold: Set<Letter>
 
         /// For whoever has to find out why. A partition is the first symbol of its recipients' ids.
-        static func text(of list: [Standing]) -> String {
+        static func text(of list: [OpenWork]) -> String {
             func partitions(_ letters: [Letter]) -> String {
                 Dictionary(grouping: letters) { $0.to.dropFirst(4).prefix(1) }.sorted { $0.key < $1.key }
                     .map { "\($0.value.count) in \($0.key)" }.joined(separator: ", ")
@@ -121,8 +121,8 @@ package actor Correspondent {
         }
     }
 
-    func standing(whileAway absent: Set<String>) -> Standing {
-        Standing(
+    func openWork(whileAway absent: Set<String>) -> OpenWork {
+        OpenWork(
             isConnected: self.phone != nil, waitsForPage: self.pageAskedAt != nil, underWay: self.underWay.map(\.letter),
             untold: self.untold.filter { !absent.contains($0.to) })
     }

@@ -140,11 +140,11 @@ package struct Crowd: Sendable {
                 return true
             }
         } catch let timeUp as TimeUp {
-            var waiting: [Correspondent.Standing] = []
+            var waiting: [Correspondent.OpenWork] = []
             for person in self.people where await !person.isSettled(whileAway: absent) {
-                waiting.append(await person.standing(whileAway: absent))
+                waiting.append(await person.openWork(whileAway: absent))
             }
-            throw TimeUp(what: "\(timeUp.what); \(Correspondent.Standing.text(of: waiting))", after: timeUp.after)
+            throw TimeUp(what: "\(timeUp.what); \(Correspondent.OpenWork.text(of: waiting))", after: timeUp.after)
         }
     }
 

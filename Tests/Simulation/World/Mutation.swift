@@ -30,7 +30,7 @@ enum Mutation: String, CaseIterable, Sendable {
         switch self {
         case .announcesOnce:
             guard stream.hasPrefix("mailbox:"), case .bound(let bound) = try? MailboxJob(decoding: bytes) else { return bytes }
-            let first = bound.filter { $0.standing == .new }
+            let first = bound.filter { $0.state == .new }
             return first.isEmpty ? nil : MailboxJob.bound(first).encoded()
         case .wakesNobody: return stream == Keyspace.wakes.name ? nil : bytes
         default: return bytes

@@ -108,8 +108,8 @@ package struct Auditor: Sendable {
         report.dangling += missing.count
         report.danglingKeys += missing.prefix(AttachmentOperations.findingsMax - report.danglingKeys.count)
         if fixing, !missing.isEmpty {
-            let doomed = missing
-            try await self.tabled { () async throws(StoreError) in try await self.removals.mark(dangling: doomed) }
+            let dangling = missing
+            try await self.tabled { () async throws(StoreError) in try await self.removals.mark(dangling: dangling) }
             report.fixed += missing.count
         }
         dangling = []

@@ -99,7 +99,7 @@ package struct Collector: Sendable {
     private func mark(_ numbers: [Int64], sparingURLs: Bool) async throws(StoreError) {
         let (retention, now) = (self.configuration.retention, self.clock.store)
         let isToBeRemoved: @Sendable (RemovalTable.Examined) -> Bool = {
-            retention.reason(toRemove: $0.standing, at: $0.at, sparingURLs: sparingURLs) != nil
+            retention.reason(toRemove: $0.usage, at: $0.at, sparingURLs: sparingURLs) != nil
         }
         let candidates = try await self.removals.examine(numbers, at: now).filter(isToBeRemoved).map(\.number)
         if !candidates.isEmpty { try await self.removals.mark(candidates, at: now, if: isToBeRemoved) }

@@ -2,8 +2,8 @@ package import Contract
 
 /// When an attachment is of no use any more (contract §9). Decides, and touches nothing.
 package struct Retention: Sendable {
-    /// What is known of one attachment.
-    package struct Standing: Equatable, Sendable {
+    /// Times and links of one attachment, which decide how long it stays.
+    package struct Usage: Equatable, Sendable {
         package var createdAt: Timestamp
         package var uploadedAt: Timestamp?
         /// When the last upload URL ends.
@@ -45,21 +45,21 @@ package struct Retention: Sendable {
 
     package init() {}
 
-    /// - Parameter sparingURLs: leave alone what a URL that has been given out may still be used for. An operator's run goes by
-    ///   the letter of the contract instead.
+    /// - Parameter sparingURLs: keep attachments that a URL given out may still be used for. A run by an operator follows the
+    ///   contract literally instead.
     /// - Returns: why it is to be removed; nil if it stays.
-    package func reason(toRemove standing: Standing, at now: Timestamp, sparingURLs: Bool) -> Reason? {
-        if sparingURLs, standing.uploadedAt == nil, standing.expiresAt > now { return nil }
-        if (standing.uploadedAt ?? standing.createdAt) + self.life <= now { return .old }
-        guard standing.links > 0 else {
-            return standing.createdAt + self.unlinkedLife <= now ? .unlinked : nil
+    package func reason(toRemove usage: Usage, at now: Timestamp, sparingURLs: Bool) -> Reason? {
+        if sparingURLs, usage.uploadedAt == nil, usage.expiresAt > now { return nil }
+        if (usage.uploadedAt ?? usage.createdAt) + self.life <= now { return .old }
+        guard usage.links > 0 else {
+            return usage.createdAt + self.unlinkedLife <= now ? .unlinked : nil
         }
-        if standing.unacknowledged == 0, standing.unfetched == 0 {
-            let isInUse = sparingURLs && standing.lastFetchedAt.map { $0 + self.downloadURLLife > now } == true
+        if usage.unacknowledged == 0, usage.unfetched == 0 {
+            let isInUse = sparingURLs && usage.lastFetchedAt.map { $0 + self.downloadURLLife > now } == true
             if !isInUse { return .received }
         }
-        if let acknowledged = standing.lastAcknowledgedAt {
-            let last = max(acknowledged, standing.lastLinkedAt ?? acknowledged)
+        if let acknowledged = usage.lastAcknowledgedAt {
+            let last = max(acknowledged, usage.lastLinkedAt ?? acknowledged)
             if last + self.acknowledgedLife <= now { return .acknowledged }
         }
         return nil

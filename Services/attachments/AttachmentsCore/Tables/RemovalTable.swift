@@ -12,8 +12,8 @@ package struct RemovalTable: Sendable {
 
     package struct Examined: Sendable {
         package var number: Int64
-        package var standing: Retention.Standing
-        /// When it stood so, by the clock that its times were written by.
+        package var usage: Retention.Usage
+        /// When it was read, by the clock that wrote its times.
         package var at: Timestamp
     }
 
@@ -38,7 +38,7 @@ package struct RemovalTable: Sendable {
 
     /// Where these stand, with what the router knows by now.
     package func examine(_ numbers: [Int64], at now: StoreTime) async throws(StoreError) -> [Examined] {
-        let results = try await self.pool.pipeline([LinkTable.acknowledge(numbers), Self.standings(numbers, at: now)])
+        let results = try await self.pool.pipeline([LinkTable.acknowledge(numbers), Self.usage(numbers, at: now)])
         return try Self.examined(results[1])
     }
 
@@ -55,9 +55,9 @@ package struct RemovalTable: Sendable {
                 ORDER BY number FOR UPDATE SKIP LOCKED
                 """)
             let mine = try locked.map { row throws(StoreError) in try row.decode(0, as: Int64.self) }
-            let doomed = try Self.examined(try await transaction.query(Self.standings(mine, at: now)))
+            let unused = try Self.examined(try await transaction.query(Self.usage(mine, at: now)))
                 .filter(isToBeRemoved).map(\.number)
-            try await transaction.execute(Self.marking(doomed))
+            try await transaction.execute(Self.marking(unused))
         }
     }
 
@@ -105,7 +105,7 @@ package struct RemovalTable: Sendable {
         "UPDATE attachments.attachments SET state = 3, check_at = NULL WHERE number = ANY (\(numbers)::int8[])"
     }
 
-    private static func standings(_ numbers: [Int64], at now: StoreTime) -> SQL {
+    private static func usage(_ numbers: [Int64], at now: StoreTime) -> SQL {
         """
         SELECT a.number, a.created_at, a.uploaded_at, a.expires_at, count(l.attachment),
             count(l.attachment) FILTER (WHERE l.acknowledged_at IS NULL),
@@ -122,14 +122,14 @@ package struct RemovalTable: Sendable {
         examined.reserveCapacity(rows.count)
         for var row in rows {
             let number: Int64 = try row.next()
-            var standing = Retention.Standing(createdAt: try row.next(), uploadedAt: try row.next(), expiresAt: try row.next())
-            standing.links = Int(try row.next(Int64.self))
-            standing.unacknowledged = Int(try row.next(Int64.self))
-            standing.unfetched = Int(try row.next(Int64.self))
-            standing.lastLinkedAt = try row.next()
-            standing.lastAcknowledgedAt = try row.next()
-            standing.lastFetchedAt = try row.next()
-            examined.append(Examined(number: number, standing: standing, at: try row.next()))
+            var usage = Retention.Usage(createdAt: try row.next(), uploadedAt: try row.next(), expiresAt: try row.next())
+            usage.links = Int(try row.next(Int64.self))
+            usage.unacknowledged = Int(try row.next(Int64.self))
+            usage.unfetched = Int(try row.next(Int64.self))
+            usage.lastLinkedAt = try row.next()
+            usage.lastAcknowledgedAt = try row.next()
+            usage.lastFetchedAt = try row.next()
+            examined.append(Examined(number: number, usage: usage, at: try row.next()))
         }
         return examined
     }

@@ -14,8 +14,8 @@ extension HTTPRefusal {
         .invalidPayload, status: .contentTooLarge,
         "the backup is too large for an identity that nobody has exchanged messages with")
 
-    package init?(_ standing: CallerStanding) {
-        switch standing {
+    package init?(_ callerStatus: CallerStatus) {
+        switch callerStatus {
         case .live: return nil
         case .banned: self = .banned
         case .stale: self = .notRegistered

@@ -11,7 +11,7 @@ extension PublicRoutes {
             try await self.backups.read(for: session.caller)
         }
         switch reading {
-        case .refused(let standing): throw HTTPRefusal(standing) ?? .internalError
+        case .refused(let callerStatus): throw HTTPRefusal(callerStatus) ?? .internalError
         case .none: throw .noBackup
         case .found(let backup):
             var json = JSONWriter(capacity: backup.ciphertext.count / 3 * 4 + 160)
@@ -42,7 +42,7 @@ extension PublicRoutes {
                 strangerBytesMax: self.strangerBackupBytesMax, at: now)
         }
         switch writing {
-        case .refused(let standing): throw HTTPRefusal(standing) ?? .internalError
+        case .refused(let callerStatus): throw HTTPRefusal(callerStatus) ?? .internalError
         case .lostRace: throw .lostRace
         case .tooLarge: throw .backupTooLargeForStranger
         case .written(let revision):
@@ -55,10 +55,10 @@ extension PublicRoutes {
 
     func removeBackup(_ request: Request, _ peer: NetworkAddress?) async throws(HTTPRefusal) -> Response {
         let session = try await self.session(of: request, from: peer, within: Rates.backup)
-        let standing = try await self.stored { () async throws(StoreError) in
+        let callerStatus = try await self.stored { () async throws(StoreError) in
             try await self.backups.remove(for: session.caller)
         }
-        if let refusal = HTTPRefusal(standing) { throw refusal }
+        if let refusal = HTTPRefusal(callerStatus) { throw refusal }
         var json = JSONWriter(capacity: 16)
         json.add("success", true)
         return .answer(json.finished())

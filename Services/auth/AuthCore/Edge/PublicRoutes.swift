@@ -69,7 +69,7 @@ package struct PublicRoutes: Sendable {
             try await self.identities.keys(of: identity, for: session.caller)
         }
         switch lookup {
-        case .refused(let standing): throw HTTPRefusal(standing) ?? .internalError
+        case .refused(let callerStatus): throw HTTPRefusal(callerStatus) ?? .internalError
         case .unknown: throw .unknownIdentity
         case .found(let keys, let isBanned):
             var json = JSONWriter(capacity: 224)

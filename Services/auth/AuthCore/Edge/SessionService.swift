@@ -69,18 +69,18 @@ package struct SessionService: Sendable {
 
     package func update(_ tokens: UpdateTokens, of session: Session) async throws(HandlingError) -> Answer {
         let now = self.clock.store
-        let standing = try await atStore { () async throws(StoreError) in
+        let callerStatus = try await atStore { () async throws(StoreError) in
             try await self.pool.persistently { transaction throws(StoreError) in
-                let standing = try await self.identities.hold(session.caller, in: transaction)
-                if standing == .live {
+                let callerStatus = try await self.identities.hold(session.caller, in: transaction)
+                if callerStatus == .live {
                     try await self.devices.setTokens(
                         of: DeviceTable.Device(of: session), push: tokens.pushToken, voip: tokens.voipToken, at: now,
                         in: transaction)
                 }
-                return standing
+                return callerStatus
             }
         }
-        switch standing {
+        switch callerStatus {
         case .live: return Replies.tokensUpdated
         case .banned: return Replies.banned
         case .stale: return .stale

@@ -12,13 +12,13 @@ package struct ContactBackupTable: Sendable {
 
     package enum Reading: Equatable, Sendable {
         /// The caller is not `live`.
-        case refused(CallerStanding)
+        case refused(CallerStatus)
         case none
         case found(Backup)
     }
 
     package enum Writing: Equatable, Sendable {
-        case refused(CallerStanding)
+        case refused(CallerStatus)
         /// The backup is not the one that the caller thought it was.
         case lostRace
         /// So much may only be kept by whoever has a peer.
@@ -66,8 +66,8 @@ package struct ContactBackupTable: Sendable {
         let question: StaticString =
             ciphertext.count <= strangerBytesMax ? "SELECT true AS may" : "SELECT router.has_peer(me.id) AS may"
         return try await self.pool.withTransaction { transaction throws(StoreError) in
-            let standing = try await self.identities.hold(caller, in: transaction)
-            guard standing == .live else { return .refused(standing) }
+            let callerStatus = try await self.identities.hold(caller, in: transaction)
+            guard callerStatus == .live else { return .refused(callerStatus) }
             let rows: Rows
             switch condition {
             case .anything:
@@ -106,10 +106,10 @@ package struct ContactBackupTable: Sendable {
 
     /// Removing it twice changes nothing.
     /// - Returns: `live` when there is no backup any more; otherwise nothing was done.
-    package func remove(for caller: Caller) async throws(StoreError) -> CallerStanding {
+    package func remove(for caller: Caller) async throws(StoreError) -> CallerStatus {
         try await self.pool.withTransaction { transaction throws(StoreError) in
-            let standing = try await self.identities.hold(caller, in: transaction)
-            guard standing == .live else { return standing }
+            let callerStatus = try await self.identities.hold(caller, in: transaction)
+            guard callerStatus == .live else { return callerStatus }
             try await transaction.execute("DELETE FROM auth.contact_backups WHERE whisper_id = \(caller.identity)")
             return .live
         }

@@ -1,8 +1,8 @@
 package import Contract
 package import Store
 
-/// How a caller stands now. Its session may have come from a cache.
-package enum CallerStanding: Equatable, Sendable {
+/// Whether the session of a caller is still live. It may have come from a cache.
+package enum CallerStatus: Equatable, Sendable {
     case live
     case banned
     /// A newer login or a logout has ended the session.
@@ -30,7 +30,7 @@ package struct IdentityTable: Sendable {
     /// What a caller learns of another identity.
     package enum Lookup: Equatable, Sendable {
         /// The caller is not `live`.
-        case refused(CallerStanding)
+        case refused(CallerStatus)
         case unknown
         case found(IdentityKeys, isBanned: Bool)
     }
@@ -108,10 +108,10 @@ package struct IdentityTable: Sendable {
         return !rows.isEmpty
     }
 
-    /// Reads how the caller stands, and keeps its epoch from ending before the transaction does.
+    /// Reads the status of the caller. Locks its epoch until the end of the transaction.
     package func hold(
         _ caller: Caller, in transaction: borrowing Transaction
-    ) async throws(StoreError) -> CallerStanding {
+    ) async throws(StoreError) -> CallerStatus {
         let rows = try await transaction.query(
             """
             SELECT is_banned FROM auth.identities

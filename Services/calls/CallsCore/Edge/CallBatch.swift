@@ -68,7 +68,7 @@ struct CallBatch {
         return Set(self.frames.map(\.call).filter { types.contains($0.type) }.flatMap { [$0.from, $0.to] }).sorted()
     }
 
-    /// Everybody whose standing matters.
+    /// The identities whose account status decides about the batch.
     var identities: [WhisperID] {
         var identities = Set(self.frames.map(\.caller.identity))
         identities.formUnion(self.beginnings.map(\.to))

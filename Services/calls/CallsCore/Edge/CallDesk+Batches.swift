@@ -81,20 +81,20 @@ extension CallDesk {
         let identities = batch.identities
         guard !identities.isEmpty else {
             // Nobody says anything new: nothing needs to be read, and mostly nothing to be written.
-            let (outcome, lines) = self.apply(batch, looked, lines: Lines(), standings: [:])
+            let (outcome, lines) = self.apply(batch, looked, lines: Lines(), accounts: [:])
             let writes = self.writes(lines)
             if !writes.statements.isEmpty { _ = try await self.store.pipeline(writes.statements) }
             return outcome
         }
         let parties = batch.partiesOfNewCalls
         return try await self.store.transaction { transaction throws(StoreError) in
-            var questions = [IdentityView.standings(of: identities)]
+            var questions = [IdentityView.accounts(of: identities)]
             if !parties.isEmpty { questions += [LineTable.lock(parties), LineTable.lockRings(parties)] }
             let rows = try await transaction.pipeline(questions)
             let lines =
                 parties.isEmpty ? Lines() : try LineTable.lines(rows[1], rings: rows[2], notedSince: self.notedSince)
             let (outcome, after) = self.apply(
-                batch, looked, lines: lines, standings: try IdentityView.standings(rows[0]))
+                batch, looked, lines: lines, accounts: try IdentityView.accounts(rows[0]))
             let writes = self.writes(after)
             if !writes.statements.isEmpty {
                 let results = try await transaction.pipeline(writes.statements)
@@ -106,10 +106,10 @@ extension CallDesk {
     }
 
     private func apply(
-        _ batch: CallBatch, _ looked: Looked, lines: Lines, standings: [WhisperID: CallStanding]
+        _ batch: CallBatch, _ looked: Looked, lines: Lines, accounts: [WhisperID: AccountStatus]
     ) -> (Outcome, Lines) {
         var rules = CallRules(
-            book: self.book, lines: lines, standings: standings, legs: looked.callees,
+            book: self.book, lines: lines, accounts: accounts, legs: looked.callees,
             ringTime: self.configuration.ringTime, at: self.now)
         // One owner at a time, so that a change copies nothing.
         self.book = CallBook()

@@ -189,9 +189,9 @@ package actor CallDesk {
     private func lookAtLeases() async throws {
         let answers = try await self.store.pipeline([self.leases.all, Self.timeQuestion])
         self.time = ToldTime(try answers[1][0].decode(0))
-        let standing = try self.leases.standing(answers[0])
-        if standing.members > 1 { _ = try await self.store.query(self.leases.endFrozen) }
-        let decision = self.leases.decide(standing)
+        let snapshot = try self.leases.snapshot(answers[0])
+        if snapshot.members > 1 { _ = try await self.store.query(self.leases.endFrozen) }
+        let decision = self.leases.decide(snapshot)
         if !decision.giveUp.isEmpty { try await self.giveUp(decision.giveUp.compactMap { CallShare($0) }) }
         if !decision.take.isEmpty { try await self.take(decision.take) }
         self.metrics.sharesLeased.set(self.owned.count)

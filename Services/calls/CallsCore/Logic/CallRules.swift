@@ -22,8 +22,8 @@ package struct CallFrame: Sendable {
     }
 }
 
-/// What auth says of an identity.
-package struct CallStanding: Equatable, Sendable {
+/// Whether an account may call, from auth.
+package struct AccountStatus: Equatable, Sendable {
     package var epoch: Epoch
     package var isBanned: Bool
 
@@ -37,19 +37,19 @@ package struct CallStanding: Equatable, Sendable {
 package struct CallRules: Sendable {
     package var book: CallBook
     package var lines: Lines
-    private let standings: [WhisperID: CallStanding]
+    private let accounts: [WhisperID: AccountStatus]
     /// Where callees are, as far as somebody has just looked.
     private let legs: [WhisperID: CallLeg]
     private let ringTime: Duration
     private let time: Timestamp
 
     package init(
-        book: CallBook, lines: Lines = Lines(), standings: [WhisperID: CallStanding] = [:],
+        book: CallBook, lines: Lines = Lines(), accounts: [WhisperID: AccountStatus] = [:],
         legs: [WhisperID: CallLeg] = [:], ringTime: Duration = Limits.callRingTime, at now: Timestamp
     ) {
         self.book = book
         self.lines = lines
-        self.standings = standings
+        self.accounts = accounts
         self.legs = legs
         self.ringTime = ringTime
         self.time = now
@@ -57,8 +57,8 @@ package struct CallRules: Sendable {
 
     /// Why a caller is not heard at all; nil if it is.
     package func judge(_ caller: Caller) -> Answer? {
-        guard let standing = self.standings[caller.identity], standing.epoch == caller.epoch else { return .stale }
-        return standing.isBanned ? .refused(Refusal(.userBanned, "the identity is banned")) : nil
+        guard let account = self.accounts[caller.identity], account.epoch == caller.epoch else { return .stale }
+        return account.isBanned ? .refused(Refusal(.userBanned, "the identity is banned")) : nil
     }
 
     /// - Parameter wakeID: for a call that begins; random.
@@ -86,7 +86,7 @@ package struct CallRules: Sendable {
             return .done
         }
         guard frame.call.timestamp.isWithinSkew(of: frame.receivedAt) else { return .refused(.untimely) }
-        guard let callee = self.standings[frame.call.to] else { return .refused(.noSuchCallee) }
+        guard let callee = self.accounts[frame.call.to] else { return .refused(.noSuchCallee) }
         guard !callee.isBanned else { return .refused(.bannedCallee) }
         guard !self.isTooLate(frame) else { return nil }
         var call = CallMachine(

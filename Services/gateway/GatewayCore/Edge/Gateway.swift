@@ -40,7 +40,7 @@ package actor Gateway {
     /// WebSockets of each client address.
     var openConnections: [ClientAddress: Int] = [:]
     var pendingRequests = PendingRequests()
-    /// Jobs standing in each partition's stream, as last seen.
+    /// Jobs waiting in each partition's stream, as last seen.
     var partitionDepth = [Int](repeating: 0, count: Partition.count)
     var hasAppendedSinceDepth = false
     var heldReceipts = HeldReceipts()
@@ -225,7 +225,8 @@ package actor Gateway {
         guard let session = connection.session, connection.isOpen else { return }
         let announcement = BoundConnection(
             caller: session.caller, node: self.node, connection: connection.id, boundAt: connection.deliveryCursor.boundAt,
-            progress: connection.deliveryCursor.progress, standing: connection.deliveryCursor.standing, number: connection.deliveryCursor.nextNumber)
+            progress: connection.deliveryCursor.progress, state: connection.deliveryCursor.state,
+            number: connection.deliveryCursor.nextNumber)
         connection.deliveryCursor.announced(at: self.now)
         let partition = Partition(of: session.caller.identity)
         if now {

@@ -10,7 +10,7 @@ struct DeliveryCursor {
     /// Whether a router has confirmed the connection. Until then it is announced repeatedly.
     private(set) var isConfirmed = false
     /// What routers can have heard since the bind.
-    private(set) var standing = BoundConnection.Standing.new
+    private(set) var state = BoundConnection.AnnouncementState.new
     /// Milliseconds of the gateway's clock.
     private(set) var announcedAt: Int64 = 0
     /// Number of announcements so far.
@@ -50,7 +50,7 @@ struct DeliveryCursor {
         self.isConfirmed = false
         self.announcedAt = now
         self.announcements += 1
-        if self.standing == .new { self.standing = .unconfirmed }
+        if self.state == .new { self.state = .unconfirmed }
     }
 
     enum BoundAction: Equatable { case none, announceAgain }
@@ -60,7 +60,7 @@ struct DeliveryCursor {
     ///   - isCaughtUp: `false` if it holds mail back for a client that is still to read what waited.
     ///   - number: of the announcement.
     mutating func bound(isCaughtUp: Bool, answering number: UInt32) -> BoundAction {
-        self.standing = .confirmed
+        self.state = .confirmed
         self.isFresh = false
         guard number >= self.confirmableFrom else {
             // The client was caught up at that time. Later mail waits for the next confirmation, which fixes the start.

@@ -220,7 +220,7 @@ package struct RecipientTable: Sendable {
             """
             DELETE FROM push.recipients WHERE recipient IN (
                 SELECT recipient FROM push.recipients
-                WHERE due_at IS NULL AND tried_at < \(now - PushLimits.standingKept) LIMIT \(Int64(limit)))
+                WHERE due_at IS NULL AND tried_at < \(now - PushLimits.lastPushKept) LIMIT \(Int64(limit)))
             """,
         ])
     }

@@ -373,7 +373,7 @@ extension Router {
                 "connection bound",
                 [
                     .whisperId: "\(identity)", .connId: .number(bound.connection.value), .node: "\(bound.node)",
-                    .reason: "\(bound.standing) \(bound.boundAt.milliseconds)",
+                    .reason: "\(bound.state) \(bound.boundAt.milliseconds)",
                 ])
             notices.add(.bound(bound.connection, isCaughtUp: session.isCaughtUp, answering: bound.number), for: bound.node)
             if let list = waiting[identity] {

@@ -304,9 +304,9 @@ package actor Router {
     }
 
     private func lookAtLeases() async throws {
-        let standing = try self.leases.standing(try await self.store.query(self.leases.all))
-        if standing.members > 1 { _ = try await self.store.query(self.leases.endFrozen) }
-        let decision = self.leases.decide(standing)
+        let snapshot = try self.leases.snapshot(try await self.store.query(self.leases.all))
+        if snapshot.members > 1 { _ = try await self.store.query(self.leases.endFrozen) }
+        let decision = self.leases.decide(snapshot)
         if !decision.giveUp.isEmpty { try await self.giveUp(decision.giveUp.compactMap { Partition($0) }) }
         if !decision.take.isEmpty {
             for var row in try await self.store.query(self.leases.take(decision.take)) {

@@ -39,7 +39,7 @@ struct PresenceMemory {
         let identity = bound.caller.identity
         // Nobody here knows it, and it is not new: the router before us has told of it. That is so even if no router has
         // confirmed it yet: the first announcement would lie before this one if it had not been dealt with.
-        guard bound.standing == .new || (known != nil && bound.standing == .unconfirmed) else {
+        guard bound.state == .new || (known != nil && bound.state == .unconfirmed) else {
             guard known == nil else { return }
             self.machine.announced(identity)
             self.pairs.inherited(identity, at: now)
