@@ -8,12 +8,12 @@ import Store
 import TestKit
 import Testing
 
-/// A desk for groups on a bus in memory and a real Postgres, with the rights that the migrations granted and no more.
+/// A group service on a bus in memory and a real Postgres, with the rights that the migrations granted and no more.
 struct GroupBench: Sendable {
     let postgres: PostgresServer
     let pool: PostgresPool
     let bus = MemoryBus()
-    let desk: GroupDesk
+    let service: GroupService
 
     /// Everybody up to `person(399)` exists, in epoch 1.
     static func run(
@@ -54,7 +54,7 @@ struct GroupBench: Sendable {
     private init(_ configuration: GroupConfiguration, postgres: PostgresServer, pool: PostgresPool) {
         self.postgres = postgres
         self.pool = pool
-        self.desk = GroupDesk(pool: pool, bus: self.bus, configuration: configuration, logger: quiet)
+        self.service = GroupService(pool: pool, bus: self.bus, configuration: configuration, logger: quiet)
     }
 
     func sql(_ sql: String) async throws -> String {
@@ -76,14 +76,14 @@ struct GroupBench: Sendable {
     }
 
     func create(_ title: String, _ members: [WhisperID], by caller: WhisperID) async throws -> SeenGroup {
-        try await self.desk.handle(self.request("group_create", createJSON(title, members), by: caller)).answer.event().group
+        try await self.service.handle(self.request("group_create", createJSON(title, members), by: caller)).answer.event().group
     }
 
     func update(
         _ group: UUIDText, by caller: WhisperID, title: String? = nil, add: [WhisperID] = [], remove: [WhisperID] = [],
         roles: [(WhisperID, GroupRole)] = []
-    ) async -> GroupDesk.Reply {
-        await self.desk.handle(
+    ) async -> GroupService.Reply {
+        await self.service.handle(
             self.request(
                 "group_update", updateJSON(group, title: title, add: add, remove: remove, roles: roles), by: caller))
     }
@@ -91,7 +91,7 @@ struct GroupBench: Sendable {
     func list(of caller: WhisperID, epoch: Int64 = 1, after cursor: String? = nil, limit: Int? = nil) async -> Answer {
         let cursor = cursor.map { #","cursor":"\#($0)""# } ?? ""
         let limit = limit.map { #","limit":\#($0)"# } ?? ""
-        return await self.desk.handle(
+        return await self.service.handle(
             self.request("group_list", #"{"protocolVersion":1,"cryptoVersion":1\#(cursor)\#(limit)}"#, by: caller, epoch: epoch)).answer
     }
 

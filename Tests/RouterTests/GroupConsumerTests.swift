@@ -15,7 +15,7 @@ import Testing
             // It was done, and its router died before it could say so.
             let taken = try await bench.bus.take(
                 from: Keyspace.groups.name, group: GroupConsumer.group, consumer: "router-1", limit: 1, blockFor: .zero)
-            let done = await bench.desk.handle(try ServiceRequest(decoding: taken[0].bytes)).answer
+            let done = await bench.service.handle(try ServiceRequest(decoding: taken[0].bytes)).answer
 
             let answer = await withThrowingTaskGroup { group in
                 let (answers, said) = AsyncStream.makeStream(of: Answer.self, bufferingPolicy: .bufferingOldest(8))
@@ -29,7 +29,7 @@ import Testing
                 }
                 for await _ in listening { break }
                 let consumer = GroupConsumer(
-                    bus: bench.bus, desk: bench.desk, instance: 2, claimIdle: .zero, logger: quiet)
+                    bus: bench.bus, service: bench.service, instance: 2, claimIdle: .zero, logger: quiet)
                 group.addTask { await consumer.run() }
                 var first: Answer?
                 for await answer in answers {

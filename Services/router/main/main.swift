@@ -26,7 +26,7 @@ await runService("router", RouterSettings()) { context in
     let groupPool = PostgresPool(store, connections: RouterLimits.groupConnectionsMax, logger: context.logger)
     let groups = GroupConsumer(
         bus: bus,
-        desk: GroupDesk(pool: groupPool, bus: bus, configuration: configuration.groups, logger: context.logger),
+        service: GroupService(pool: groupPool, bus: bus, configuration: configuration.groups, logger: context.logger),
         instance: context.instance, logger: context.logger)
     return Composition(
         parts: [

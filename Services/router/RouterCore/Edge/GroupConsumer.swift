@@ -10,7 +10,7 @@ package final class GroupConsumer: Sendable {
     package static let group = "router"
 
     private let bus: any Bus
-    private let desk: GroupDesk
+    private let service: GroupService
     private let consumer: String
     private let claimIdle: Duration
     private let logger: Logger
@@ -21,10 +21,10 @@ package final class GroupConsumer: Sendable {
     ///   - instance: the number of this process among those of its service.
     ///   - claimIdle: see `RouterLimits.groupClaimIdle`.
     package init(
-        bus: any Bus, desk: GroupDesk, instance: Int, claimIdle: Duration = RouterLimits.groupClaimIdle, logger: Logger
+        bus: any Bus, service: GroupService, instance: Int, claimIdle: Duration = RouterLimits.groupClaimIdle, logger: Logger
     ) {
         self.bus = bus
-        self.desk = desk
+        self.service = service
         self.consumer = "router-\(instance)"
         self.claimIdle = claimIdle
         self.logger = logger
@@ -81,7 +81,7 @@ package final class GroupConsumer: Sendable {
             self.logger.debug("question too old", request.facts(since: clock))
             return self.acknowledge(entry)
         }
-        let reply = await self.desk.handle(request)
+        let reply = await self.service.handle(request)
         self.logger.debug("question handled", request.facts(since: clock))
         let answer = NodeEvent.answer(question: request.answer.question, reply.answer)
         for (node, events) in reply.others {

@@ -4,9 +4,10 @@ package import Logging
 package import Store
 import Telemetry
 
-/// Answers what clients ask about groups: each change is one transaction with its group locked. Taking the same question
-/// twice, after a crash or at the same time, changes a group once and gives the same answer.
-package struct GroupDesk: Sendable {
+/// Answers requests about groups. Each change is one transaction with its group locked.
+///
+/// A request that is handled twice, after a crash or at the same time, changes a group once and gets the same answer.
+package struct GroupService: Sendable {
     private let pool: PostgresPool
     private let bus: any KeyBus
     private let configuration: GroupConfiguration
@@ -24,7 +25,7 @@ package struct GroupDesk: Sendable {
         self.logger = logger
     }
 
-    /// What is to be said after a question, node by node. The one who asked comes first.
+    /// The answer to a request, and the events for other nodes.
     package struct Reply: Sendable {
         package var answer: Answer
         package var others: [NodeID: [NodeEvent]] = [:]

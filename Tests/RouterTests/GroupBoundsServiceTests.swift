@@ -7,11 +7,11 @@ import Testing
 @testable import RouterCore
 
 /// Contract §13a: what is judged where it is stored, against a real Postgres.
-@Suite(.serialized) struct GroupBoundsDeskTests {
+@Suite(.serialized) struct GroupBoundsServiceTests {
     private let alice = person(1), bob = person(2), carol = person(3)
 
     private func create(_ members: [WhisperID], by caller: WhisperID, _ bench: GroupBench) async -> Answer {
-        await bench.desk.handle(bench.request("group_create", createJSON("Group", members), by: caller)).answer
+        await bench.service.handle(bench.request("group_create", createJSON("Group", members), by: caller)).answer
     }
 
     /// How many of these answers are events; the others are refused with this code.
@@ -62,7 +62,7 @@ import Testing
                     now() - interval '22 hours', now() + interval '3 years'] WHERE identity = \(alice.bits)
                 """)
             // Years ahead, and nobody's peer by that clock either.
-            let ahead = GroupDesk(
+            let ahead = GroupService(
                 pool: bench.pool, bus: bench.bus, configuration: GroupConfiguration(strangersPerDayMax: 3),
                 clock: { .now + .seconds(10 * 365 * 86_400) }, logger: quiet)
             let two = bench.request("group_update", updateJSON(group.id, add: [bob, carol]), by: alice)
@@ -176,7 +176,7 @@ import Testing
         try await GroupBench.run(GroupConfiguration(ownedMax: 1)) { bench in
             for number in 100..<130 {
                 let make = bench.request("group_create", createJSON("Mine", [bob]), by: person(number))
-                let answers = await self.answers(2) { _ in await bench.desk.handle(make).answer }
+                let answers = await self.answers(2) { _ in await bench.service.handle(make).answer }
                 let groups = try answers.map { try $0.event().group.groupId }
                 #expect(Set(groups).count == 1)
             }
@@ -256,7 +256,7 @@ import Testing
     @Test func newsWaitsFor30DaysOfTheDatabasesClock() async throws {
         try await GroupBench.run { bench in
             // By its clock everything was long ago.
-            let behind = GroupDesk(
+            let behind = GroupService(
                 pool: bench.pool, bus: bench.bus, clock: { .now - .seconds(20 * 365 * 86_400) }, logger: quiet)
             let old = try await behind.handle(bench.request("group_create", createJSON("Old", [bob]), by: alice)).answer.event().group
             let young = try await behind.handle(bench.request("group_create", createJSON("Young", [bob]), by: alice)).answer.event().group

@@ -6,13 +6,13 @@ import Testing
 
 @testable import RouterCore
 
-@Suite(.serialized) struct GroupDeskTests {
+@Suite(.serialized) struct GroupServiceTests {
     private let alice = person(1), bob = person(2), carol = person(3)
 
     @Test func aChangeIsStoredAnsweredAndToldToThoseWhoAreConnected() async throws {
         try await GroupBench.run { bench in
             bench.connect(bob, node: 8, connection: 80)
-            let reply = await bench.desk.handle(bench.request("group_create", createJSON("Hiking", [bob, carol]), by: alice))
+            let reply = await bench.service.handle(bench.request("group_create", createJSON("Hiking", [bob, carol]), by: alice))
             let event = try reply.answer.event()
             #expect(event.event == "created" && event.actor == "\(alice)" && event.added == ["\(bob)", "\(carol)"])
             #expect(event.group.revision == 1 && event.group.ownerId == "\(alice)" && event.group.title == "Hiking")
@@ -38,18 +38,18 @@ import Testing
     @Test func theSameQuestionTwiceChangesAGroupOnce() async throws {
         try await GroupBench.run { bench in
             let make = bench.request("group_create", createJSON("Hiking", [bob]), by: alice, question: .max)
-            async let one = bench.desk.handle(make).answer
-            async let two = bench.desk.handle(make).answer
+            async let one = bench.service.handle(make).answer
+            async let two = bench.service.handle(make).answer
             let (first, second) = (await one, await two)
             #expect(try first.event().group.id == second.event().group.id)
             #expect(first.number == second.number && first.number != nil)
             let id = try first.event().group.id
 
             let change = bench.request("group_update", updateJSON(id, add: [carol]), by: alice, question: 17)
-            _ = try await bench.desk.handle(change).answer.event()
+            _ = try await bench.service.handle(change).answer.event()
             _ = try await bench.update(id, by: alice, remove: [carol]).answer.event()
             // Taken again after a crash: it does not bring Carol back, and says what it said.
-            let again = try await bench.desk.handle(change).answer.event()
+            let again = try await bench.service.handle(change).answer.event()
             #expect(again.added == ["\(carol)"] && again.group.revision == 2)
             let now = try await bench.list(of: alice).groups()
             #expect(now.map(\.revision) == [3] && now[0].role(carol) == nil)
@@ -66,7 +66,7 @@ import Testing
             _ = try await bench.sql("UPDATE auth.identities SET is_banned = true WHERE whisper_id = \(bob.bits)")
             #expect(await bench.update(group.id, by: bob, remove: [bob]).answer.refusal == .userBanned)
             let request = bench.request("group_create", createJSON("With Bob", [bob]), by: carol)
-            #expect(await bench.desk.handle(request).answer.refusal == .forbidden)
+            #expect(await bench.service.handle(request).answer.refusal == .forbidden)
             #expect(await bench.update(.random(), by: carol, title: "None").answer.refusal == .notFound)
             #expect(await bench.update(group.id, by: carol, title: "None").answer.refusal == .forbidden)
         }
