@@ -31,7 +31,7 @@ import Testing
             batch.add(.unbound(identity: who, node: NodeID(value: 1), connection: ConnectionID(value: 1)))
             batch.add(.presence([PresenceNews(about: identity(1), state: .online, to: [who])]))
             batch.add(.presenceAsked([PresenceQuestion(asker: identity(1), about: [who])]))
-            batch.add(.presenceHandedOver([RestlessIdentity(who, isPresent: true, leftAt: 0, isToldOnline: true, notBefore: 0)]))
+            batch.add(.presenceHandedOver([PendingTransition(who, isPresent: true, leftAt: 0, isToldOnline: true, notBefore: 0)]))
             batch.add(.typing(TypingNews(from: identity(1), to: who, isTyping: true)))
         }
         batch.verdicts = [true, false]
@@ -43,6 +43,6 @@ import Testing
         #expect(batch.receipts.count == 1 && batch.fetches.count == 1 && batch.bounds.count == 1)
         #expect(batch.unbounds.map(\.identity) == [identity(1)])
         #expect(batch.presence.map(\.to) == [[identity(1)]] && batch.presenceQuestions.map(\.about) == [[identity(1)]])
-        #expect(batch.restless.map(\.identity) == [identity(1)] && batch.typing.map(\.to) == [identity(1)])
+        #expect(batch.transitions.map(\.identity) == [identity(1)] && batch.typing.map(\.to) == [identity(1)])
     }
 }

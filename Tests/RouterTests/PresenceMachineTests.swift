@@ -13,7 +13,7 @@ import TestKit
         machine.came(self.alice, at: 1_000)
         #expect(machine.changes(at: 1_000) == [.init(identity: self.alice, state: .online)])
         #expect(machine.changes(at: 90_000).isEmpty)
-        #expect(machine.restless == 0)
+        #expect(machine.pendingTransitions == 0)
     }
 
     @Test func offlineIsToldAfterTheAbsenceWithTheTimeOfLeaving() {
@@ -32,7 +32,7 @@ import TestKit
         machine.came(self.alice, at: 114_999)
         #expect(machine.changes(at: 115_000).isEmpty)
         #expect(machine.changes(at: 200_000).isEmpty)
-        #expect(machine.restless == 0)
+        #expect(machine.pendingTransitions == 0)
     }
 
     /// Contract §13: delayed to the end of the 30 s, the latest state only, and none if it was told last.
@@ -62,17 +62,17 @@ import TestKit
         machine.announced(self.alice)
         machine.announced(self.bob)
         #expect(machine.changes(at: 60_000).isEmpty)
-        #expect(machine.restless == 0)
+        #expect(machine.pendingTransitions == 0)
     }
 
     @Test func anotherRouterGoesOnWhereThisOneStopped() {
         var machine = PresenceMachine(contract)
         machine.left(self.alice, at: 0)
         machine.left(self.bob, at: 0)
-        let restless = machine.keep { $0 == self.bob }
-        #expect(machine.restless == 1)
+        let transitions = machine.keep { $0 == self.bob }
+        #expect(machine.pendingTransitions == 1)
         var successor = PresenceMachine(contract)
-        successor.inherit(restless)
+        successor.inherit(transitions)
         let state = PresenceState.offline(lastSeen: Timestamp(milliseconds: 0))
         #expect(successor.changes(at: 15_000) == [.init(identity: self.alice, state: state)])
     }
@@ -147,7 +147,7 @@ import TestKit
         for person in people where isPresent[person] != nil {
             #expect((told[person]?.state ?? false) == isPresent[person])
         }
-        #expect(machine.restless == 0)
+        #expect(machine.pendingTransitions == 0)
     }
 }
 

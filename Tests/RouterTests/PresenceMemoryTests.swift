@@ -97,13 +97,13 @@ import Testing
         memory.telling = memory.machine.changes(at: 101_000)
         #expect(memory.telling.count == 1)
 
-        let legacy = memory.keep { _ in false }
+        let handover = memory.keep { _ in false }
         #expect(
-            Set(legacy.news) == [
+            Set(handover.news) == [
                 .init(listener: self.alice, about: bob, state: gone), .init(listener: carol, about: bob, state: gone),
             ])
         var successor = PresenceMachine(contract)
-        successor.inherit(legacy.restless)
+        successor.inherit(handover.transitions)
         #expect(successor.changes(at: 101_100).map(\.identity) == [bob])
         let rest = memory.keep { _ in false }
         #expect(rest.news.isEmpty)
@@ -112,7 +112,7 @@ import Testing
     @Test func whoeverWentWhileNobodyOwnedThePartitionIsOffline() {
         var memory = PresenceMemory(contract)
         memory.leftUnseen(self.alice, at: 100_000)
-        #expect(memory.machine.restless == 0)
+        #expect(memory.machine.pendingTransitions == 0)
         memory.adoptedAt[Partition(of: self.alice)] = 100_000
         memory.leftUnseen(self.alice, at: 101_000)
         #expect(memory.machine.changes(at: 116_000).count == 1)

@@ -29,8 +29,8 @@ package enum PresenceLimits {
     package static let roundPause = Duration.milliseconds(250)
     /// Identities whose peers one round looks up; the others wait for the next.
     package static let identitiesPerRoundMax = 500
-    /// Identities that are coming or going, or did lately. Beyond it changes are not told.
-    package static let restlessMax = 200_000
+    /// Pending transitions of one router. Above it changes are not told.
+    package static let pendingTransitionsMax = 200_000
     /// Clients that have just connected and are to learn which peers are online. Beyond it they learn only of changes.
     package static let newcomersMax = 100_000
     /// Pairs told lately. Beyond it nobody is told.

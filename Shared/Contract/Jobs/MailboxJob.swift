@@ -15,7 +15,7 @@ package enum MailboxJob: Job {
     /// Which peers in this partition are online?
     case presenceAsked([PresenceQuestion])
     /// Left by a router that gave this partition up, for its successor.
-    case presenceHandedOver([RestlessIdentity])
+    case presenceHandedOver([PendingTransition])
     case typing(TypingNews)
 
     package func encode(into writer: inout WireWriter) {
@@ -50,9 +50,9 @@ package enum MailboxJob: Job {
         case .typing(let news):
             writer.write(UInt8(22))
             writer.write(news)
-        case .presenceHandedOver(let restless):
+        case .presenceHandedOver(let transitions):
             writer.write(UInt8(23))
-            writer.write(list: restless)
+            writer.write(list: transitions)
         }
     }
 

@@ -74,11 +74,11 @@ extension PresenceQuestion: WireCodable {
     }
 }
 
-/// Somebody who is coming or going, or was told about a moment ago. Times are milliseconds since 1970.
-package struct RestlessIdentity: Hashable, Sendable {
+/// An identity that is connecting or leaving, or was told about a moment ago. Times are milliseconds since 1970.
+package struct PendingTransition: Hashable, Sendable {
     package let identity: WhisperID
     package var isPresent: Bool
-    /// When the last connection was gone; means something while it is not present.
+    /// When the last connection ended. Valid only while it is not present.
     package var leftAt: Int64
     /// What peers believe.
     package var isToldOnline: Bool
@@ -94,7 +94,7 @@ package struct RestlessIdentity: Hashable, Sendable {
     }
 }
 
-extension RestlessIdentity: WireCodable {
+extension PendingTransition: WireCodable {
     package func encode(into writer: inout WireWriter) {
         writer.write(self.identity)
         writer.write(self.isPresent)

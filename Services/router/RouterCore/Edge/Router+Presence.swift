@@ -27,16 +27,17 @@ extension Router {
 
     func left(_ identity: WhisperID) { self.presence.left(identity, at: self.now) }
 
-    /// Partitions go to another router: what it must know of those coming and going awaits it in their streams. A router
-    /// that dies leaves nothing: whoever went in its last seconds is offline for those who ask, and for nobody else.
-    /// Returns when it is there: before anybody can own them, or this process end.
+    /// Hands the pending transitions of lost partitions over to their next owner, through the partitions' streams.
+    ///
+    /// Returns once Redis has the hand-over, hence before another router can own the partitions. A router that dies hands
+    /// nothing over: peers are then not told of departures in its last seconds.
     func handOverPresence() async {
-        let legacy = self.presence.keep { self.owned[Partition(of: $0)] != nil }
+        let handover = self.presence.keep { self.owned[Partition(of: $0)] != nil }
         var jobs: [(Partition, MailboxJob)] = []
-        for (partition, list) in Dictionary(grouping: legacy.restless, by: { Partition(of: $0.identity) }) {
+        for (partition, list) in Dictionary(grouping: handover.transitions, by: { Partition(of: $0.identity) }) {
             jobs += Self.parts(of: list).map { (partition, .presenceHandedOver($0)) }
         }
-        for (partition, list) in Dictionary(grouping: legacy.news, by: { Partition(of: $0.listener) }) {
+        for (partition, list) in Dictionary(grouping: handover.news, by: { Partition(of: $0.listener) }) {
             let news = list.map { PresenceNews(about: $0.about, state: $0.state, to: [$0.listener]) }
             jobs += Self.parts(of: news).map { (partition, .presence($0)) }
         }
@@ -56,7 +57,7 @@ extension Router {
 
     /// What other routers say about peers, what they ask, and who is typing.
     func heardPresence(_ batch: Batch, _ notices: inout NoticeBatch) {
-        self.presence.machine.inherit(batch.restless)
+        self.presence.machine.inherit(batch.transitions)
         guard !batch.presence.isEmpty || !batch.presenceQuestions.isEmpty || !batch.typing.isEmpty else { return }
         let now = self.now
         for news in batch.presence { self.pass(news, at: now, &notices) }

@@ -13,7 +13,7 @@ struct Batch {
     var confirmed: [Int64] = []
     var presence: [PresenceNews] = []
     var presenceQuestions: [PresenceQuestion] = []
-    var restless: [RestlessIdentity] = []
+    var transitions: [PendingTransition] = []
     var typing: [TypingNews] = []
     /// The last entry taken of each partition: everything up to it is done when the batch is.
     var positions: [(partition: Partition, through: EntryID)] = []
@@ -38,11 +38,11 @@ struct Batch {
 
     /// Holds Jobs that must see what receipts before them have removed: a page, what waits for whoever binds or has left.
     var dependsOnReceipts: Bool {
-        !self.fetches.isEmpty || !self.bounds.isEmpty || !self.unbounds.isEmpty || !self.restless.isEmpty
+        !self.fetches.isEmpty || !self.bounds.isEmpty || !self.unbounds.isEmpty || !self.transitions.isEmpty
     }
 
     /// Nothing of it is left to do now.
-    var isDeferred: Bool { self.isEmpty || self.leavesStreams && self.jobs == 0 && self.restless.isEmpty }
+    var isDeferred: Bool { self.isEmpty || self.leavesStreams && self.jobs == 0 && self.transitions.isEmpty }
 
     /// Takes the Jobs for which nobody waits, and the task of trimming the streams.
     mutating func takeDeferrable() -> Batch {
@@ -70,7 +70,7 @@ struct Batch {
         self.confirmed += later.confirmed
         self.presence += later.presence
         self.presenceQuestions += later.presenceQuestions
-        self.restless += later.restless
+        self.transitions += later.transitions
         self.typing += later.typing
         self.positions += later.positions
         self.isSingle = self.isSingle || later.isSingle
@@ -86,7 +86,7 @@ struct Batch {
         case .outcomesConfirmed(let numbers): self.confirmed += numbers
         case .presence(let news): self.presence += news
         case .presenceAsked(let questions): self.presenceQuestions += questions
-        case .presenceHandedOver(let restless): self.restless += restless
+        case .presenceHandedOver(let transitions): self.transitions += transitions
         case .typing(let news): self.typing.append(news)
         }
     }
@@ -107,7 +107,7 @@ extension Batch {
         self.unbounds.removeAll { !concerns($0.identity) }
         self.presence.removeAll { !($0.to.first.map(concerns) ?? false) }
         self.presenceQuestions.removeAll { !($0.about.first.map(concerns) ?? false) }
-        self.restless.removeAll { !concerns($0.identity) }
+        self.transitions.removeAll { !concerns($0.identity) }
         self.typing.removeAll { !concerns($0.to) }
     }
 }

@@ -1,10 +1,10 @@
 package import Contract
 
-/// Decides what the peers of identities are told about their coming and going, and when: whoever has been away for less
-/// than `offlineAfter` has not been away, and an identity is told about at most once in `pause`, in its latest state.
+/// Decides what peers are told about an identity that connects or leaves, and when.
 ///
-/// Remembers only those who are restless: coming, going, or told about lately. Everybody else is online if and only if
-/// there is a session. Times are the caller's clock in milliseconds.
+/// An absence shorter than `offlineAfter` is not told. An identity is told about at most once in `pause`, in its latest
+/// state. Only pending transitions are remembered: identities that connect, leave, or were told about lately. All others
+/// are online if and only if they have a session. Times are the caller's clock in milliseconds.
 package struct PresenceMachine {
     /// What peers are to be told.
     package struct Change: Hashable, Sendable {
@@ -15,15 +15,15 @@ package struct PresenceMachine {
     private let offlineAfter: Int64
     private let pause: Int64
     private let entriesMax: Int
-    private var entries: [WhisperID: RestlessIdentity] = [:]
+    private var entries: [WhisperID: PendingTransition] = [:]
 
-    package init(_ configuration: PresenceConfiguration, entriesMax: Int = PresenceLimits.restlessMax) {
+    package init(_ configuration: PresenceConfiguration, entriesMax: Int = PresenceLimits.pendingTransitionsMax) {
         self.offlineAfter = configuration.offlineAfter.milliseconds
         self.pause = configuration.pause.milliseconds
         self.entriesMax = entriesMax
     }
 
-    package var restless: Int { self.entries.count }
+    package var pendingTransitions: Int { self.entries.count }
 
     /// An identity that had no session has opened one.
     /// - Parameter notBefore: nobody is told earlier: whoever comes right after a takeover may never have been away long
@@ -32,7 +32,7 @@ package struct PresenceMachine {
         if self.entries[identity] != nil {
             self.entries[identity]!.isPresent = true
         } else if self.entries.count < self.entriesMax {
-            self.entries[identity] = RestlessIdentity(
+            self.entries[identity] = PendingTransition(
                 identity, isPresent: true, leftAt: now, isToldOnline: false, notBefore: notBefore)
         }
     }
@@ -51,7 +51,7 @@ package struct PresenceMachine {
             self.entries[identity]!.isPresent = false
             self.entries[identity]!.leftAt = now
         } else if self.entries.count < self.entriesMax {
-            self.entries[identity] = RestlessIdentity(
+            self.entries[identity] = PendingTransition(
                 identity, isPresent: false, leftAt: now, isToldOnline: true, notBefore: .min)
         }
     }
@@ -96,18 +96,18 @@ package struct PresenceMachine {
         }
     }
 
-    /// Forgets identities that are another router's now.
-    /// - Returns: what that one has to know.
+    /// Forgets identities of other routers' partitions.
+    /// - Returns: their transitions, for the next owner.
     @discardableResult
-    package mutating func keep(_ isOurs: (WhisperID) -> Bool) -> [RestlessIdentity] {
+    package mutating func keep(_ isOurs: (WhisperID) -> Bool) -> [PendingTransition] {
         let others = self.entries.values.filter { !isOurs($0.identity) }
         for other in others { self.entries[other.identity] = nil }
         return others
     }
 
-    /// What the router before us knew. What we have heard since is newer.
-    package mutating func inherit(_ restless: [RestlessIdentity]) {
-        for entry in restless where self.entries[entry.identity] == nil && self.entries.count < self.entriesMax {
+    /// Takes the transitions of the previous owner. What this router has heard since is newer.
+    package mutating func inherit(_ transitions: [PendingTransition]) {
+        for entry in transitions where self.entries[entry.identity] == nil && self.entries.count < self.entriesMax {
             self.entries[entry.identity] = entry
         }
     }

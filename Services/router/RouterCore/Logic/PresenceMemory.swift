@@ -89,26 +89,26 @@ struct PresenceMemory {
     }
 
     /// What the next owner of a partition has to know.
-    struct Legacy {
-        /// Who is coming or going there.
-        var restless: [RestlessIdentity] = []
-        /// What listeners there were still to be told.
+    struct HandoverState {
+        /// Identities of the partition that are connecting or leaving.
+        var transitions: [PendingTransition] = []
+        /// Updates that listeners in the partition have not been sent yet.
         var news: [PresencePairs.Update] = []
     }
 
-    /// Forgets identities that are another router's now. Who wrote to whom today remains true.
+    /// Forgets identities of other routers' partitions. Peer pairs stay, because they remain true.
     @discardableResult
-    mutating func keep(_ isOurs: (WhisperID) -> Bool) -> Legacy {
-        var legacy = Legacy(news: self.pairs.keep(isOurs))
+    mutating func keep(_ isOurs: (WhisperID) -> Bool) -> HandoverState {
+        var handover = HandoverState(news: self.pairs.keep(isOurs))
         for (listener, news) in self.early where !isOurs(listener) {
             self.early[listener] = nil
             self.earlyCount -= news.count
-            legacy.news += news.map { PresencePairs.Update(listener: listener, about: $0.key, state: $0.value) }
+            handover.news += news.map { PresencePairs.Update(listener: listener, about: $0.key, state: $0.value) }
         }
         self.newcomers = self.newcomers.filter(isOurs)
-        // Whose peers are being looked up has not been told.
+        // While peers are looked up, nobody has been told yet.
         self.machine.untold(self.telling.filter { !isOurs($0.identity) })
-        legacy.restless = self.machine.keep(isOurs)
-        return legacy
+        handover.transitions = self.machine.keep(isOurs)
+        return handover
     }
 }
