@@ -15,7 +15,7 @@ package enum CallLimits {
     /// Transactions tried for one batch while others get in its way.
     package static let attemptsMax = 5
     /// Reads of one Job at a time after the database has refused a batch.
-    package static let carefulReads = 1_024
+    package static let poisonIsolationReads = 1_024
     /// A frame older than this is not begun any more: its client has been told INTERNAL_ERROR by then
     /// (`GatewayLimits.answerMax`). Clocks of the cluster are taken to agree within a second.
     package static let frameAgeMax = Duration.seconds(9)

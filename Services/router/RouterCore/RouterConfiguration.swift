@@ -52,7 +52,7 @@ package enum RouterLimits {
     /// Statements of `sweepRowsMax` rows that one sweep runs on one table.
     package static let sweepStatementsMax = 100
     /// Reads of one Job at a time after the database has refused a batch.
-    package static let carefulReads = 4_096
+    package static let poisonIsolationReads = 4_096
     /// Attempts to commit a batch while other transactions are in its way, before the router starts over.
     package static let commitAttemptsMax = 3
     /// How long one look for Jobs waits. Also how late a new partition is first read.

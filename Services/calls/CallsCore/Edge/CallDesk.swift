@@ -43,7 +43,7 @@ package actor CallDesk {
     private var time = ToldTime(.now)
     private let canary: Canary
     /// Above 0: Jobs are taken one at a time.
-    private var carefulReadsLeft = 0
+    private var poisonIsolationReadsLeft = 0
     private var isDraining = false
     private var isServing = false
     private var drained: [CheckedContinuation<Void, Never>] = []
@@ -70,7 +70,7 @@ package actor CallDesk {
                 try await self.serve()
             } catch {
                 self.logger.warning("calls interrupted", [.error: "\(error)"])
-                if case StoreError.refused = error { self.carefulReadsLeft = CallLimits.carefulReads }
+                if case StoreError.refused = error { self.poisonIsolationReadsLeft = CallLimits.poisonIsolationReads }
             }
             self.isServing = false
             await self.leave()
@@ -135,7 +135,7 @@ package actor CallDesk {
         }
         // With something to do already nobody waits for more.
         let isBusy = !self.silentNodes.isEmpty || self.shouldLocate
-        batch.isSingle = self.carefulReadsLeft > 0
+        batch.isSingle = self.poisonIsolationReadsLeft > 0
         let read = try await batch.isSingle ? self.readOne() : self.bus.read(
             self.owned.map { (stream: Keyspace.calls($0.key).name, after: $0.value) },
             limit: CallLimits.jobsPerShareMax, blockFor: isBusy ? .milliseconds(1) : CallLimits.readBlockMax)
@@ -160,7 +160,7 @@ package actor CallDesk {
     /// Reads a single Job: for a while after the database has refused a batch, to find out which Job it was.
     private func readOne() async throws(BusError) -> [StreamBatch] {
         for (share, position) in self.owned.sorted(by: { $0.key < $1.key }) {
-            self.carefulReadsLeft -= 1
+            self.poisonIsolationReadsLeft -= 1
             let read = try await self.bus.read(
                 [(stream: Keyspace.calls(share).name, after: position)], limit: 1, blockFor: .milliseconds(1))
             if !read.isEmpty { return read }

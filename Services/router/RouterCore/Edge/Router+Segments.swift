@@ -43,9 +43,10 @@ extension Router {
         }
     }
 
-    /// One step: rows of one partition that still wait move out of the segment that is to be emptied. Between batches and on their
-    /// connection, so that no receipt for them can be under way.
-    func keepRest() async throws(StoreError) {
+    /// Moves waiting rows of one partition out of the segment that is emptied next.
+    ///
+    /// It runs between batches and on their connection, so that no receipt for these rows can be under way.
+    func evacuateSegment() async throws(StoreError) {
         for (parent, clearing) in self.clearings {
             guard let (segment, partition) = clearing.next else { continue }
             guard self.owned[partition] != nil else {

@@ -49,7 +49,7 @@ package actor Router {
     /// As last seen, of all wake-ups for mail.
     var wakesWaiting = 0
     /// Above 0: Jobs are taken one at a time.
-    private var carefulReadsLeft = 0
+    private var poisonIsolationReadsLeft = 0
     /// Known to be so; looked at again while it is not.
     var canLinkAttachments = false
     private var isDraining = false
@@ -95,7 +95,7 @@ package actor Router {
                 try await self.serve()
             } catch {
                 self.logger.warning("routing interrupted", [.error: "\(error)"])
-                if case StoreError.refused = error { self.carefulReadsLeft = RouterLimits.carefulReads }
+                if case StoreError.refused = error { self.poisonIsolationReadsLeft = RouterLimits.poisonIsolationReads }
             }
             self.isServing = false
             await self.leave()
@@ -170,7 +170,7 @@ package actor Router {
             self.logger.error("job given up", [.code: "\(state)", .error: "\(message)"])
             self.trim(batch)
         }
-        try await self.keepRest()
+        try await self.evacuateSegment()
     }
 
     // MARK: Intake
@@ -195,12 +195,12 @@ package actor Router {
         }
         let pause = self.pacing.pause(at: .now)
         if pause > .zero { try? await self.bus.pause(for: pause) }
-        let read = try await self.carefulReadsLeft > 0 ? self.readOne() : self.readAll(blockFor: blockFor)
+        let read = try await self.poisonIsolationReadsLeft > 0 ? self.readOne() : self.readAll(blockFor: blockFor)
         let (jobs, now) = (read.reduce(0) { $0 + $1.entries.count }, ContinuousClock.now)
         self.pacing.looked(jobs, at: now)
         self.company.looked(jobs, at: now)
         var batch = Batch()
-        batch.isSingle = self.carefulReadsLeft > 0
+        batch.isSingle = self.poisonIsolationReadsLeft > 0
         for part in read {
             // Given up while the read was waiting: the next owner will find these entries.
             guard let partition = self.partition(ofStream: part.stream), self.owned[partition] != nil,
@@ -234,7 +234,7 @@ package actor Router {
     /// Job it was.
     private func readOne() async throws(BusError) -> [StreamBatch] {
         for (partition, position) in self.owned.sorted(by: { $0.key < $1.key }) {
-            self.carefulReadsLeft -= 1
+            self.poisonIsolationReadsLeft -= 1
             let read = try await self.bus.read(
                 [(stream: Keyspace.mailbox(partition).name, after: position)], limit: 1, blockFor: .zero)
             if !read.isEmpty { return read }
