@@ -20,11 +20,11 @@ private func newCall(calleeAt leg: CallLeg? = there) -> CallMachine {
 }
 
 extension CallMachine {
-    fileprivate mutating func sent(at now: Timestamp = start) -> [CallParcel.Kind] { self.dispatch(at: now).map(\.parcel.kind) }
+    fileprivate mutating func sent(at now: Timestamp = start) -> [PendingCallFrame.Kind] { self.dispatch(at: now).map(\.pending.kind) }
 
     /// Everything under way is written.
     fileprivate mutating func writeAll(at now: Timestamp = start) {
-        for (parcel, leg) in self.dispatch(at: now) { self.delivered(parcel.number, on: leg, isWritten: true, at: now) }
+        for (pending, leg) in self.dispatch(at: now) { self.delivered(pending.number, on: leg, isWritten: true, at: now) }
     }
 
     fileprivate mutating func say(_ saying: Saying, by side: CallSide, mark: Int64 = .random(in: .min ... .max)) -> ErrorCode? {
@@ -37,15 +37,15 @@ extension CallMachine {
     @Test func itRingsForTheCallerOnceItHasReachedTheCallee() {
         var call = newCall()
         let sent = call.dispatch(at: start)
-        #expect(sent.map(\.parcel.kind) == [.incoming])
+        #expect(sent.map(\.pending.kind) == [.incoming])
         #expect(sent[0].leg == there)
         #expect(call.sent().isEmpty)
-        call.delivered(sent[0].parcel.number, on: there, isWritten: true, at: start)
+        call.delivered(sent[0].pending.number, on: there, isWritten: true, at: start)
         let ringing = call.dispatch(at: start)
-        #expect(ringing.map(\.parcel.kind) == [.ringing])
+        #expect(ringing.map(\.pending.kind) == [.ringing])
         #expect(ringing[0].leg == here)
-        #expect(call.requestID(for: ringing[0].parcel, on: here) == "r1")
-        #expect(call.requestID(for: ringing[0].parcel, on: elsewhere) == nil)
+        #expect(call.requestID(for: ringing[0].pending, on: here) == "r1")
+        #expect(call.requestID(for: ringing[0].pending, on: elsewhere) == nil)
         #expect(!call.isWoken)
     }
 
@@ -144,10 +144,10 @@ extension CallMachine {
         #expect(call.candidatesDropped == 0)
         // But if it turns out that nobody is there, the newest go.
         let sent = call.dispatch(at: start)
-        call.delivered(sent[0].parcel.number, on: there, isWritten: false, at: start)
+        call.delivered(sent[0].pending.number, on: there, isWritten: false, at: start)
         #expect(call.candidatesDropped == 16)
         call.connected(.callee, on: elsewhere)
-        #expect(call.dispatch(at: start).map(\.parcel.number) == sent.prefix(65).map(\.parcel.number))
+        #expect(call.dispatch(at: start).map(\.pending.number) == sent.prefix(65).map(\.pending.number))
     }
 
     @Test func candidatesHaveABoundInBytes() {
@@ -165,7 +165,7 @@ extension CallMachine {
         #expect(call.sent() == [.ringing])
         call.connected(.callee, on: elsewhere)
         let sent = call.dispatch(at: start)
-        #expect(sent.map(\.parcel.kind) == [.incoming, .candidate])
+        #expect(sent.map(\.pending.kind) == [.incoming, .candidate])
         #expect(sent.allSatisfy { $0.leg == elsewhere })
         _ = call.said(.answer, by: .callee, on: elsewhere, mark: 2, payload: [], at: start)
         call.connected(.callee, on: there)
@@ -192,7 +192,7 @@ extension CallMachine {
         _ = call.said(.candidate, by: .caller, on: elsewhere, mark: 7, payload: [], at: start)
         call.connected(.caller, on: here)
         #expect(call.sent() == [.candidate])
-        #expect(call.parcels.allSatisfy { $0.side == .callee })
+        #expect(call.pendingFrames.allSatisfy { $0.side == .callee })
     }
 
     /// Who changes networks in the middle of a call gets what it has not confirmed; but not for 12 h.
@@ -207,18 +207,18 @@ extension CallMachine {
         let quiet = start + CallLimits.quietAfter
         let before = quiet - .milliseconds(1)
         call.tick(at: before)
-        #expect(call.parcels.count == 3)
+        #expect(call.pendingFrames.count == 3)
         call.connected(.caller, on: elsewhere)
         let again = call.dispatch(at: before)
-        #expect(again.map(\.parcel.kind) == [.answer, .candidate])
-        for (parcel, leg) in again { call.delivered(parcel.number, on: leg, isWritten: true, at: before) }
+        #expect(again.map(\.pending.kind) == [.answer, .candidate])
+        for (pending, leg) in again { call.delivered(pending.number, on: leg, isWritten: true, at: before) }
         call.tick(at: quiet)
-        #expect(call.parcels.isEmpty)
+        #expect(call.pendingFrames.isEmpty)
         #expect(call.candidatesDropped == 0)
         // What is said later is kept as long.
         _ = call.said(.candidate, by: .caller, on: elsewhere, mark: 7, payload: [], at: quiet)
         call.tick(at: quiet + CallLimits.quietAfter - .milliseconds(1))
-        #expect(call.parcels.map(\.kind) == [.candidate])
+        #expect(call.pendingFrames.map(\.kind) == [.candidate])
     }
 
     /// Candidates for who is away go as well, and count as dropped; the answer waits.
@@ -230,7 +230,7 @@ extension CallMachine {
         #expect(call.say(.answer, by: .callee) == nil)
         #expect(call.say(.candidate, by: .callee) == nil)
         call.tick(at: start + CallLimits.quietAfter)
-        #expect(call.parcels.map(\.kind) == [.answer])
+        #expect(call.pendingFrames.map(\.kind) == [.answer])
         #expect(call.candidatesDropped == 1)
         call.connected(.caller, on: elsewhere)
         #expect(call.sent() == [.answer])
@@ -238,16 +238,16 @@ extension CallMachine {
 
     /// Nobody knows when its sides last spoke: they have the whole time again.
     @Test func aCallFromTheTablesIsNotQuietAtOnce() {
-        let candidate = CallParcel(number: 4, side: .callee, kind: .candidate, payload: [1])
+        let candidate = PendingCallFrame(number: 4, side: .callee, kind: .candidate, payload: [1])
         var call = CallMachine(
             callID: .random(), wakeID: .random(), caller: alice, callee: bob, isVideo: false, startedAt: start,
-            ringsUntil: start + .seconds(45), phase: .answered(at: start), isWoken: false, parcels: [candidate])
+            ringsUntil: start + .seconds(45), phase: .answered(at: start), isWoken: false, pendingFrames: [candidate])
         let taken = start + .seconds(3_600)
         call.tick(at: taken)
         call.tick(at: taken + CallLimits.quietAfter - .milliseconds(1))
-        #expect(call.parcels == [candidate])
+        #expect(call.pendingFrames == [candidate])
         call.tick(at: taken + CallLimits.quietAfter)
-        #expect(call.parcels.isEmpty)
+        #expect(call.pendingFrames.isEmpty)
     }
 
     /// Frames on their way when the call ends are of no more use once they are written.
@@ -255,9 +255,9 @@ extension CallMachine {
         var call = newCall()
         #expect(call.say(.candidate, by: .caller) == nil)
         #expect(call.say(.end(nil), by: .caller) == nil)
-        #expect(call.parcels.map(\.kind) == [.incoming, .candidate, .end])
+        #expect(call.pendingFrames.map(\.kind) == [.incoming, .candidate, .end])
         call.writeAll()
-        #expect(call.parcels.map(\.kind) == [.end])
+        #expect(call.pendingFrames.map(\.kind) == [.end])
     }
 
     /// Also the end.
@@ -274,9 +274,9 @@ extension CallMachine {
         var call = newCall()
         let sent = call.dispatch(at: start)
         call.connected(.callee, on: elsewhere)
-        call.delivered(sent[0].parcel.number, on: there, isWritten: true, at: start)
+        call.delivered(sent[0].pending.number, on: there, isWritten: true, at: start)
         #expect(call.sent() == [.incoming])
-        call.delivered(sent[0].parcel.number, on: there, isWritten: false, at: start)
+        call.delivered(sent[0].pending.number, on: there, isWritten: false, at: start)
         #expect(call.leg(of: .callee) == elsewhere)
     }
 
@@ -298,8 +298,8 @@ extension CallMachine {
         call.writeAll()
         call.asked("r2", on: elsewhere, at: start)
         let sent = call.dispatch(at: start)
-        #expect(sent.map(\.parcel.kind) == [.ringing])
-        #expect(call.requestID(for: sent[0].parcel, on: sent[0].leg) == "r2")
+        #expect(sent.map(\.pending.kind) == [.ringing])
+        #expect(call.requestID(for: sent[0].pending, on: sent[0].leg) == "r2")
     }
 
     /// Whatever happens in whatever order: it ends once, numbers grow, the callee hears of the call before all else, and
@@ -310,7 +310,7 @@ extension CallMachine {
         var now = start
         var ends = 0
         var under: [(number: Int64, leg: CallLeg)] = []
-        var written: [CallSide: [CallLeg: [CallParcel.Kind]]] = [:]
+        var written: [CallSide: [CallLeg: [PendingCallFrame.Kind]]] = [:]
         for _ in 0..<200 {
             let wasOver = call.isOver
             now = now + .milliseconds(Int.random(in: 0...400, using: &random))
@@ -335,19 +335,19 @@ extension CallMachine {
             }
             if !wasOver, call.isOver { ends += 1 }
             #expect(!wasOver || call.isOver)
-            #expect(call.parcels.map(\.number) == call.parcels.map(\.number).sorted())
-            if call.isOver { #expect(call.parcels.allSatisfy { $0.kind == .end || call.leg(of: $0.side) != nil }) }
-            if !call.isRinging, !call.isOver { #expect(!call.parcels.contains { $0.kind == .incoming }) }
+            #expect(call.pendingFrames.map(\.number) == call.pendingFrames.map(\.number).sorted())
+            if call.isOver { #expect(call.pendingFrames.allSatisfy { $0.kind == .end || call.leg(of: $0.side) != nil }) }
+            if !call.isRinging, !call.isOver { #expect(!call.pendingFrames.contains { $0.kind == .incoming }) }
             for side in CallSide.allCases {
-                let open = call.parcels.count { $0.side == side && $0.kind == .candidate && $0.progress != .written }
+                let open = call.pendingFrames.count { $0.side == side && $0.kind == .candidate && $0.progress != .written }
                 #expect(open <= CallLimits.candidatesUnderWayMax)
                 if call.leg(of: side) == nil { #expect(open <= Limits.callCandidatesBufferedMax) }
             }
-            for (parcel, leg) in call.dispatch(at: now) {
-                #expect(call.leg(of: parcel.side) == leg)
-                under.append((parcel.number, leg))
-                if parcel.side == .callee {
-                    written[.callee, default: [:]][leg, default: []].append(parcel.kind)
+            for (pending, leg) in call.dispatch(at: now) {
+                #expect(call.leg(of: pending.side) == leg)
+                under.append((pending.number, leg))
+                if pending.side == .callee {
+                    written[.callee, default: [:]][leg, default: []].append(pending.kind)
                     // While it rings nothing comes to a connection before the call itself.
                     if call.isRinging { #expect(written[.callee]?[leg]?.first == .incoming) }
                 }

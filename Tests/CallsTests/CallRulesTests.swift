@@ -139,7 +139,7 @@ extension CallRules {
         #expect(rules.phase(ids[1], bob, carol) == "ringing")
         #expect(rules.phase(ids[0], alice, bob) == "ended")
         let older = try #require(rules.book.call(UUIDText(ids[0])!, between: alice, and: bob))
-        #expect(older.parcels.filter { $0.kind == .end }.map(\.side) == [.caller, .callee])
+        #expect(older.pendingFrames.filter { $0.kind == .end }.map(\.side) == [.caller, .callee])
         #expect(rules.lines.after[alice] == nil)
     }
 
@@ -175,7 +175,7 @@ extension CallRules {
         rules.lineLost(wakeID)
         rules.lineLost(.random())
         #expect(rules.phase(ids[0], alice, bob) == "ended")
-        let ends = try #require(rules.book[wakeID]).parcels.filter { $0.kind == .end }
+        let ends = try #require(rules.book[wakeID]).pendingFrames.filter { $0.kind == .end }
         #expect(ends.map(\.side) == [.caller, .callee])
         #expect(rules.lines.after.isEmpty)
         #expect(rules.hear(try frame(CallICECandidate.definition, ids[0], alice, bob)) == "NOT_FOUND")
@@ -212,7 +212,7 @@ extension CallRules {
         #expect(rules.phase(ids[0], alice, bob) == "answered")
         #expect(rules.phase(ids[1], bob, carol) == (isAnswered ? "ended" : "cancelled"))
         let left = try #require(rules.book.call(UUIDText(ids[1])!, between: bob, and: carol))
-        #expect(Set(left.parcels.filter { $0.kind == .end }.map(\.side)) == [.caller, .callee])
+        #expect(Set(left.pendingFrames.filter { $0.kind == .end }.map(\.side)) == [.caller, .callee])
         #expect(Set(rules.lines.after.keys) == [alice, bob] && rules.lines.rings.isEmpty)
     }
 

@@ -25,11 +25,11 @@ import Testing
                     ])
                 ])
             let rows = try await connection.pipeline([
-                CallTable.trim([whole.share]), CallTable.load([whole.share]), CallTable.loadParcels([whole.share]),
+                CallTable.trim([whole.share]), CallTable.load([whole.share]), CallTable.loadPendingFrames([whole.share]),
                 LineTable.whole(among: calls.map(\.wakeID)),
             ])
-            let loaded = try CallTable.calls(rows[1], parcels: rows[2])
-            let kinds = Dictionary(uniqueKeysWithValues: loaded.map { ($0.wakeID, $0.parcels.map(\.kind)) })
+            let loaded = try CallTable.calls(rows[1], pendingFrames: rows[2])
+            let kinds = Dictionary(uniqueKeysWithValues: loaded.map { ($0.wakeID, $0.pendingFrames.map(\.kind)) })
             #expect(
                 kinds == [
                     whole.wakeID: [.candidate, .end], torn.wakeID: [], over.wakeID: [.end], ringing.wakeID: [.candidate, .end],
@@ -80,9 +80,9 @@ import Testing
         CallMachine(
             callID: .random(), wakeID: .random(), caller: alice, callee: bob, isVideo: false, startedAt: now,
             ringsUntil: now + .seconds(60), phase: phase, isWoken: false,
-            parcels: [
-                CallParcel(number: 1, side: .callee, kind: .candidate, payload: [1]),
-                CallParcel(number: 2, side: .callee, kind: .end, payload: [2]),
+            pendingFrames: [
+                PendingCallFrame(number: 1, side: .callee, kind: .candidate, payload: [1]),
+                PendingCallFrame(number: 2, side: .callee, kind: .end, payload: [2]),
             ])
     }
 

@@ -199,10 +199,10 @@ extension CallDesk {
             notices.answer(address, answer)
             self.logger.debug("question handled", [.trace: "\(address.trace)"])
         }
-        for (call, parcel, leg) in self.book.dispatch(at: self.now) {
+        for (call, pending, leg) in self.book.dispatch(at: self.now) {
             let delivery = CallDelivery(
-                connection: leg.connection, share: call.share, call: call.wakeID, number: parcel.number,
-                requestID: call.requestID(for: parcel, on: leg), type: parcel.kind.type, payload: parcel.payload)
+                connection: leg.connection, share: call.share, call: call.wakeID, number: pending.number,
+                requestID: call.requestID(for: pending, on: leg), type: pending.kind.type, payload: pending.payload)
             notices.add(.call(delivery), for: leg.node)
         }
         notices.send()

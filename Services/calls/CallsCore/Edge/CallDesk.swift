@@ -206,9 +206,9 @@ package actor CallDesk {
         }
         guard !shares.isEmpty else { return }
         let rows = try await self.store.pipeline([
-            CallTable.trim(shares), CallTable.load(shares), CallTable.loadParcels(shares),
+            CallTable.trim(shares), CallTable.load(shares), CallTable.loadPendingFrames(shares),
         ])
-        let calls = try CallTable.calls(rows[1], parcels: rows[2])
+        let calls = try CallTable.calls(rows[1], pendingFrames: rows[2])
         for call in calls {
             self.book.load(call)
             self.showInRedis(call)

@@ -49,14 +49,14 @@ package struct CallBook: Sendable {
     }
 
     /// Changes what is not written down: what is on its way to whom.
-    package mutating func dispatch(at now: Timestamp) -> [(call: CallMachine, parcel: CallParcel, leg: CallLeg)] {
-        var sent: [(call: CallMachine, parcel: CallParcel, leg: CallLeg)] = []
+    package mutating func dispatch(at now: Timestamp) -> [(call: CallMachine, pending: PendingCallFrame, leg: CallLeg)] {
+        var sent: [(call: CallMachine, pending: PendingCallFrame, leg: CallLeg)] = []
         for wakeID in self.calls.keys {
-            guard var call = self.calls[wakeID], call.parcels.contains(where: { $0.progress == .waiting }) else { continue }
-            let parcels = call.dispatch(at: now)
-            guard !parcels.isEmpty else { continue }
+            guard var call = self.calls[wakeID], call.pendingFrames.contains(where: { $0.progress == .waiting }) else { continue }
+            let pendingFrames = call.dispatch(at: now)
+            guard !pendingFrames.isEmpty else { continue }
             self.calls[wakeID] = call
-            sent += parcels.map { (call, $0.parcel, $0.leg) }
+            sent += pendingFrames.map { (call, $0.pending, $0.leg) }
         }
         return sent
     }

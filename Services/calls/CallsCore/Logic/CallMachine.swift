@@ -32,7 +32,7 @@ package struct CallMachine: Equatable, Sendable {
     /// A push has been asked for.
     package private(set) var isWoken: Bool
     /// In the order in which they were said.
-    package private(set) var parcels: [CallParcel]
+    package private(set) var pendingFrames: [PendingCallFrame]
     /// The beginnings of the signatures that answered and ended it: a repeated frame is known by them.
     package private(set) var answerMark: Int64?
     package private(set) var endMark: Int64?
@@ -62,14 +62,14 @@ package struct CallMachine: Equatable, Sendable {
     ) {
         self.init(
             callID: callID, wakeID: wakeID, caller: caller, callee: callee, isVideo: isVideo, startedAt: now,
-            ringsUntil: now + ringTime, phase: .ringing(reachedAt: nil), isWoken: false, parcels: [])
+            ringsUntil: now + ringTime, phase: .ringing(reachedAt: nil), isWoken: false, pendingFrames: [])
         self.add(.incoming, to: .callee, payload)
     }
 
     /// As it stands in the tables. Where the sides are is not known.
     package init(
         callID: UUIDText, wakeID: UUIDText, caller: WhisperID, callee: WhisperID, isVideo: Bool, startedAt: Timestamp,
-        ringsUntil: Timestamp, phase: Phase, isWoken: Bool, parcels: [CallParcel], answerMark: Int64? = nil,
+        ringsUntil: Timestamp, phase: Phase, isWoken: Bool, pendingFrames: [PendingCallFrame], answerMark: Int64? = nil,
         endMark: Int64? = nil
     ) {
         self.callID = callID
@@ -81,10 +81,10 @@ package struct CallMachine: Equatable, Sendable {
         self.ringsUntil = ringsUntil
         self.phase = phase
         self.isWoken = isWoken
-        self.parcels = parcels
+        self.pendingFrames = pendingFrames
         self.answerMark = answerMark
         self.endMark = endMark
-        self.nextNumber = (parcels.map(\.number).max() ?? 0) + 1
+        self.nextNumber = (pendingFrames.map(\.number).max() ?? 0) + 1
     }
 
     // MARK: What can be asked
@@ -124,14 +124,14 @@ package struct CallMachine: Equatable, Sendable {
     package var missing: [CallSide] {
         CallSide.allCases.filter { side in
             self.leg(of: side) == nil
-                && (side == .callee && self.isRinging || self.parcels.contains { $0.side == side && $0.progress == .waiting })
+                && (side == .callee && self.isRinging || self.pendingFrames.contains { $0.side == side && $0.progress == .waiting })
         }
     }
 
-    /// The request id that a parcel of this kind answers, on this leg.
-    package func requestID(for parcel: CallParcel, on leg: CallLeg) -> String? {
-        guard parcel.side == .caller, let question, question.leg == leg else { return nil }
-        switch (parcel.kind, self.phase) {
+    /// The request id that a frame of this kind answers, on this leg.
+    package func requestID(for pending: PendingCallFrame, on leg: CallLeg) -> String? {
+        guard pending.side == .caller, let question, question.leg == leg else { return nil }
+        switch (pending.kind, self.phase) {
         case (.ringing, _), (.end, .ended(.busy, _, by: nil, answeredAt: _)): return question.requestID
         default: return nil
         }
@@ -144,7 +144,7 @@ package struct CallMachine: Equatable, Sendable {
         self.connected(.caller, on: leg)
         self.question = requestID.map { Question(requestID: $0, leg: leg) }
         // What the caller may have missed is said again; the callee hears nothing twice.
-        let kept = self.parcels.filter { $0.side == .caller }
+        let kept = self.pendingFrames.filter { $0.side == .caller }
         guard kept.isEmpty else {
             if kept.allSatisfy({ $0.progress == .written }) { self.sayAgain(to: .caller) }
             return
@@ -198,7 +198,7 @@ package struct CallMachine: Equatable, Sendable {
         case .ringing:
             self.phase = .answered(at: now)
             self.answerMark = mark
-            self.parcels.removeAll { $0.kind == .incoming || $0.progress == .written }
+            self.pendingFrames.removeAll { $0.kind == .incoming || $0.progress == .written }
             self.add(.answer, to: .caller, payload)
             return nil
         }
@@ -209,7 +209,7 @@ package struct CallMachine: Equatable, Sendable {
         guard !self.marks.contains(mark) else { return nil }
         if self.marks.count >= CallLimits.marksMax { self.marks.removeFirst() }
         self.marks.append(mark)
-        var kept = self.parcels.filter { $0.side == side.other && $0.kind == .candidate }
+        var kept = self.pendingFrames.filter { $0.side == side.other && $0.kind == .candidate }
         let open = kept.count { $0.progress != .written }
         let openMax =
             self.leg(of: side.other) == nil ? Limits.callCandidatesBufferedMax : CallLimits.candidatesUnderWayMax
@@ -218,9 +218,9 @@ package struct CallMachine: Equatable, Sendable {
         while open < openMax, kept.count >= Limits.callCandidatesBufferedMax || bytes > CallLimits.candidateBytesMax,
             let oldest = kept.firstIndex(where: { $0.progress == .written })
         {
-            let parcel = kept.remove(at: oldest)
-            bytes -= parcel.payload.count
-            self.parcels.removeAll { $0.number == parcel.number }
+            let pending = kept.remove(at: oldest)
+            bytes -= pending.payload.count
+            self.pendingFrames.removeAll { $0.number == pending.number }
         }
         guard open < openMax, bytes <= CallLimits.candidateBytesMax else {
             // The sender is not told: it has no use for it, and the call may well come about without this path.
@@ -267,23 +267,23 @@ package struct CallMachine: Equatable, Sendable {
     /// An answered call may last for hours. What a side has not confirmed is of use only as long as that side may be changing networks;
     /// an answer that was not written yet waits all the same.
     private mutating func forgetIfQuiet(at now: Timestamp) {
-        guard case .answered = self.phase, !self.parcels.isEmpty else { return }
+        guard case .answered = self.phase, !self.pendingFrames.isEmpty else { return }
         guard let heardAt = self.heardAt else {
             self.heardAt = now
             return
         }
         guard now >= heardAt + CallLimits.quietAfter else { return }
-        self.candidatesDropped += self.parcels.count { $0.kind == .candidate && $0.progress != .written }
-        self.parcels.removeAll { $0.kind == .candidate || $0.progress == .written }
+        self.candidatesDropped += self.pendingFrames.count { $0.kind == .candidate && $0.progress != .written }
+        self.pendingFrames.removeAll { $0.kind == .candidate || $0.progress == .written }
     }
 
     /// What was sent long ago is sent again, and all that was sent behind it: a beginning must not come behind its end.
     private mutating func resend(to side: CallSide, at now: Timestamp) {
         var isLate = false
-        for index in self.parcels.indices where self.parcels[index].side == side {
-            guard case .sent(let at) = self.parcels[index].progress else { continue }
+        for index in self.pendingFrames.indices where self.pendingFrames[index].side == side {
+            guard case .sent(let at) = self.pendingFrames[index].progress else { continue }
             isLate = isLate || now >= at + CallLimits.resendAfter
-            if isLate { self.parcels[index].progress = .waiting }
+            if isLate { self.pendingFrames[index].progress = .waiting }
         }
     }
 
@@ -299,7 +299,7 @@ package struct CallMachine: Equatable, Sendable {
         self.marks = []
         // A side that is there hears what was said before the end, in order; one that is away only needs the end.
         let present = CallSide.allCases.filter { self.leg(of: $0) != nil }
-        self.parcels.removeAll { $0.progress == .written || !present.contains($0.side) }
+        self.pendingFrames.removeAll { $0.progress == .written || !present.contains($0.side) }
     }
 
     // MARK: Where the sides are
@@ -313,8 +313,8 @@ package struct CallMachine: Equatable, Sendable {
     }
 
     private mutating func sayAgain(to side: CallSide) {
-        for index in self.parcels.indices where self.parcels[index].side == side {
-            self.parcels[index].progress = .waiting
+        for index in self.pendingFrames.indices where self.pendingFrames[index].side == side {
+            self.pendingFrames[index].progress = .waiting
         }
     }
 
@@ -322,7 +322,7 @@ package struct CallMachine: Equatable, Sendable {
     /// it rings the callee may come by another connection all the same, and needs the whole.
     private mutating func isHeard(_ side: CallSide) {
         guard side == .caller || !self.isRinging else { return }
-        self.parcels.removeAll { $0.side == side && $0.progress == .written }
+        self.pendingFrames.removeAll { $0.side == side && $0.progress == .written }
     }
 
     /// Somebody looked where a side is. Only news if that was not known.
@@ -338,43 +338,43 @@ package struct CallMachine: Equatable, Sendable {
         self.setLeg(nil, of: side)
         self.keepOnlyTheEnd(for: side)
         var candidates = 0
-        self.parcels.removeAll { parcel in
-            guard parcel.side == side, parcel.kind == .candidate, parcel.progress != .written else { return false }
+        self.pendingFrames.removeAll { pending in
+            guard pending.side == side, pending.kind == .candidate, pending.progress != .written else { return false }
             candidates += 1
             return candidates > Limits.callCandidatesBufferedMax
         }
         self.candidatesDropped += max(0, candidates - Limits.callCandidatesBufferedMax)
-        for index in self.parcels.indices where self.parcels[index].side == side {
-            if case .sent = self.parcels[index].progress { self.parcels[index].progress = .waiting }
+        for index in self.pendingFrames.indices where self.pendingFrames[index].side == side {
+            if case .sent = self.pendingFrames[index].progress { self.pendingFrames[index].progress = .waiting }
         }
     }
 
-    /// A gateway says what became of a parcel.
+    /// A gateway reports whether it wrote a pending frame.
     package mutating func delivered(_ number: Int64, on leg: CallLeg, isWritten: Bool, at now: Timestamp) {
-        guard let index = self.parcels.firstIndex(where: { $0.number == number }) else { return }
-        let parcel = self.parcels[index]
-        // The side has moved meanwhile: it gets the parcel where it is now.
-        guard self.leg(of: parcel.side) == leg else { return }
-        guard isWritten else { return self.lost(parcel.side, on: leg) }
+        guard let index = self.pendingFrames.firstIndex(where: { $0.number == number }) else { return }
+        let pending = self.pendingFrames[index]
+        // The side has another leg by now, and gets the frame there.
+        guard self.leg(of: pending.side) == leg else { return }
+        guard isWritten else { return self.lost(pending.side, on: leg) }
         // Behind the end nobody needs it again.
-        guard !self.isOver || parcel.kind == .end else {
-            self.parcels.remove(at: index)
+        guard !self.isOver || pending.kind == .end else {
+            self.pendingFrames.remove(at: index)
             return
         }
-        self.parcels[index].progress = .written
-        if parcel.kind == .incoming, case .ringing(nil) = self.phase {
+        self.pendingFrames[index].progress = .written
+        if pending.kind == .incoming, case .ringing(nil) = self.phase {
             self.phase = .ringing(reachedAt: now)
             self.add(.ringing, to: .caller, self.ringingPayload(at: now))
         }
     }
 
     /// What is to be sent now, in order; counts as sent from here on.
-    package mutating func dispatch(at now: Timestamp) -> [(parcel: CallParcel, leg: CallLeg)] {
-        var sent: [(parcel: CallParcel, leg: CallLeg)] = []
-        for index in self.parcels.indices where self.parcels[index].progress == .waiting {
-            guard let leg = self.leg(of: self.parcels[index].side) else { continue }
-            self.parcels[index].progress = .sent(at: now)
-            sent.append((self.parcels[index], leg))
+    package mutating func dispatch(at now: Timestamp) -> [(pending: PendingCallFrame, leg: CallLeg)] {
+        var sent: [(pending: PendingCallFrame, leg: CallLeg)] = []
+        for index in self.pendingFrames.indices where self.pendingFrames[index].progress == .waiting {
+            guard let leg = self.leg(of: self.pendingFrames[index].side) else { continue }
+            self.pendingFrames[index].progress = .sent(at: now)
+            sent.append((self.pendingFrames[index], leg))
         }
         return sent
     }
@@ -384,15 +384,15 @@ package struct CallMachine: Equatable, Sendable {
     /// Of a call that is over, a side that has moved hears nothing else.
     private mutating func keepOnlyTheEnd(for side: CallSide) {
         guard self.isOver else { return }
-        self.parcels.removeAll { $0.side == side && $0.kind != .end }
+        self.pendingFrames.removeAll { $0.side == side && $0.kind != .end }
     }
 
     private mutating func setLeg(_ leg: CallLeg?, of side: CallSide) {
         if side == .caller { self.callerLeg = leg } else { self.calleeLeg = leg }
     }
 
-    private mutating func add(_ kind: CallParcel.Kind, to side: CallSide, _ payload: [UInt8]) {
-        self.parcels.append(CallParcel(number: self.nextNumber, side: side, kind: kind, payload: payload))
+    private mutating func add(_ kind: PendingCallFrame.Kind, to side: CallSide, _ payload: [UInt8]) {
+        self.pendingFrames.append(PendingCallFrame(number: self.nextNumber, side: side, kind: kind, payload: payload))
         self.nextNumber += 1
     }
 

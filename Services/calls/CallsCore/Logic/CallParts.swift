@@ -24,8 +24,8 @@ package enum CallEndReason: String, CaseIterable, Sendable {
     case ended, declined, busy, timeout, failed, cancelled
 }
 
-/// A frame for one side, kept until that side has it for sure.
-package struct CallParcel: Equatable, Sendable {
+/// A signalling frame for one side, kept until that side certainly has it.
+package struct PendingCallFrame: Equatable, Sendable {
     package enum Kind: Int16, Sendable {
         case incoming = 1
         case ringing = 2
@@ -47,10 +47,10 @@ package struct CallParcel: Equatable, Sendable {
     package enum Progress: Equatable, Sendable {
         /// To be sent when the side is there.
         case waiting
-        /// On its way to the side's leg. Goes back to `waiting` if nothing is heard of it.
+        /// On its way to the leg of the side. It becomes `waiting` again if the gateway does not report it.
         case sent(at: Timestamp)
-        /// The leg's socket has it, which nobody may read any more: kept until the side says something, and for the callee as long as it
-        /// rings. Whoever comes by another connection gets it again.
+        /// Written to the socket of the leg, which proves nothing about the client. It is kept until the side sends something,
+        /// and for a callee while the call rings. A new connection of the side gets it again.
         case written
     }
 

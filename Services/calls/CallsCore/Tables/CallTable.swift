@@ -9,7 +9,7 @@ package enum CallTable {
         """
         DELETE FROM calls.parcels p USING calls.calls c
         WHERE c.wake_id = p.wake_id AND c.share = ANY (\(shares.map { Int16($0.index) })::int2[]) AND (
-            (c.ended_at IS NOT NULL AND p.kind <> \(CallParcel.Kind.end.rawValue))
+            (c.ended_at IS NOT NULL AND p.kind <> \(PendingCallFrame.Kind.end.rawValue))
             OR (c.ended_at IS NULL AND c.answered_at IS NOT NULL
                 AND (SELECT count(*) FROM calls.lines l WHERE l.wake_id = c.wake_id) < 2))
         """
@@ -24,7 +24,7 @@ package enum CallTable {
         """
     }
 
-    static func loadParcels(_ shares: [CallShare]) -> SQL {
+    static func loadPendingFrames(_ shares: [CallShare]) -> SQL {
         """
         SELECT p.wake_id, p.number, p.side, p.kind, p.payload
         FROM calls.parcels p JOIN calls.calls c ON c.wake_id = p.wake_id
@@ -32,16 +32,16 @@ package enum CallTable {
         """
     }
 
-    static func calls(_ rows: Rows, parcels parcelRows: Rows) throws(StoreError) -> [CallMachine] {
-        var parcels: [UUIDText: [CallParcel]] = [:]
-        for var row in parcelRows {
+    static func calls(_ rows: Rows, pendingFrames pendingRows: Rows) throws(StoreError) -> [CallMachine] {
+        var pendingFrames: [UUIDText: [PendingCallFrame]] = [:]
+        for var row in pendingRows {
             let wakeID = try UUIDText(row.next(PostgresUUID.self))
             let number: Int64 = try row.next()
             let side = CallSide(rawValue: try row.next())
-            let kind = CallParcel.Kind(rawValue: try row.next())
+            let kind = PendingCallFrame.Kind(rawValue: try row.next())
             let payload: [UInt8] = try row.next()
             guard let side, let kind else { continue }  // Of a newer release: nothing that this one could send.
-            parcels[wakeID, default: []].append(CallParcel(number: number, side: side, kind: kind, payload: payload))
+            pendingFrames[wakeID, default: []].append(PendingCallFrame(number: number, side: side, kind: kind, payload: payload))
         }
         var calls: [CallMachine] = []
         for var row in rows {
@@ -67,7 +67,7 @@ package enum CallTable {
                 CallMachine(
                     callID: callID, wakeID: wakeID, caller: caller, callee: callee, isVideo: isVideo,
                     startedAt: startedAt, ringsUntil: ringsUntil, phase: phase, isWoken: try row.next(),
-                    parcels: parcels[wakeID] ?? [], answerMark: try row.next(), endMark: try row.next()))
+                    pendingFrames: pendingFrames[wakeID] ?? [], answerMark: try row.next(), endMark: try row.next()))
         }
         return calls
     }
@@ -83,7 +83,7 @@ package enum CallTable {
             change.after.flatMap { after in change.before.map { after.isStored(like: $0) } == true ? nil : after }
         }
         if !changed.isEmpty { statements.append(Self.upsert(changed)) }
-        let (gone, new) = Self.parcels(changes)
+        let (gone, new) = Self.pendingFrames(changes)
         if !gone.isEmpty {
             statements.append(
                 """
@@ -97,25 +97,25 @@ package enum CallTable {
                 """
                 INSERT INTO calls.parcels (wake_id, number, side, kind, payload)
                 SELECT * FROM unnest(
-                    \(new.map { PostgresUUID($0.call) })::uuid[], \(new.map(\.parcel.number))::int8[],
-                    \(new.map(\.parcel.side.rawValue))::int2[], \(new.map(\.parcel.kind.rawValue))::int2[],
-                    \(new.map(\.parcel.payload))::bytea[])
+                    \(new.map { PostgresUUID($0.call) })::uuid[], \(new.map(\.pending.number))::int8[],
+                    \(new.map(\.pending.side.rawValue))::int2[], \(new.map(\.pending.kind.rawValue))::int2[],
+                    \(new.map(\.pending.payload))::bytea[])
                 """)
         }
         return statements
     }
 
-    private static func parcels(
+    private static func pendingFrames(
         _ changes: [CallBook.Change]
-    ) -> (gone: [(call: UUIDText, number: Int64)], new: [(call: UUIDText, parcel: CallParcel)]) {
+    ) -> (gone: [(call: UUIDText, number: Int64)], new: [(call: UUIDText, pending: PendingCallFrame)]) {
         var gone: [(call: UUIDText, number: Int64)] = []
-        var new: [(call: UUIDText, parcel: CallParcel)] = []
+        var new: [(call: UUIDText, pending: PendingCallFrame)] = []
         // Those of a call that is forgotten go with its row.
         for change in changes {
             guard let after = change.after else { continue }
-            let (before, now) = (Set(change.before?.parcels.map(\.number) ?? []), Set(after.parcels.map(\.number)))
+            let (before, now) = (Set(change.before?.pendingFrames.map(\.number) ?? []), Set(after.pendingFrames.map(\.number)))
             gone += before.subtracting(now).sorted().map { (change.wakeID, $0) }
-            new += after.parcels.filter { !before.contains($0.number) }.map { (change.wakeID, $0) }
+            new += after.pendingFrames.filter { !before.contains($0.number) }.map { (change.wakeID, $0) }
         }
         return (gone, new)
     }
