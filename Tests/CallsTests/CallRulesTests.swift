@@ -106,8 +106,8 @@ extension CallRules {
         #expect(rules.phase(ids[1], alice, bob) == "busy")
         let live = rules.book.call(UUIDText(ids[0])!, between: alice, and: bob)!.wakeID
         let (caller, callee) = isLowerFirst ? (alice, bob) : (bob, alice)
-        #expect(rules.lines.after.mapValues(\.call) == [caller: live])
-        #expect(rules.lines.rings == [callee: live])
+        #expect(rules.slots.after.mapValues(\.call) == [caller: live])
+        #expect(rules.slots.rings == [callee: live])
     }
 
     @Test func anIDIsOneWithoutRegardToCase() throws {
@@ -125,13 +125,13 @@ extension CallRules {
         #expect(rules.phase(ids[1], carol, alice) == "busy")
         #expect(rules.hear(try frame(CallEnd.definition, ids[0], bob, alice)) == "done")
         #expect(rules.phase(ids[0], alice, bob) == "declined")
-        #expect(rules.lines.after.isEmpty && rules.lines.rings.isEmpty)
+        #expect(rules.slots.after.isEmpty && rules.slots.rings.isEmpty)
         let third = "00000000-0000-4000-8000-000000000003"
         #expect(rules.hear(try frame(CallInitiate.definition, third, carol, alice)) == "done")
         #expect(rules.phase(third, carol, alice) == "ringing")
     }
 
-    /// One person, one line: nobody else would end the older call, and its candidates would be kept for 12 h.
+    /// One person, one slot: nobody else would end the older call, and its candidates would be kept for 12 h.
     @Test func whoBeginsAnotherCallEndsTheAnsweredOne() throws {
         var rules = rules()
         try rules.talk(ids[0], alice, bob)
@@ -140,25 +140,25 @@ extension CallRules {
         #expect(rules.phase(ids[0], alice, bob) == "ended")
         let older = try #require(rules.book.call(UUIDText(ids[0])!, between: alice, and: bob))
         #expect(older.pendingFrames.filter { $0.kind == .end }.map(\.side) == [.caller, .callee])
-        #expect(rules.lines.after[alice] == nil)
+        #expect(rules.slots.after[alice] == nil)
     }
 
-    /// Without a line there is no other call: who is refused because the callee is busy stays in the older one.
+    /// Without a slot there is no other call: who is refused because the callee is busy stays in the older one.
     @Test func whoIsRefusedKeepsTheAnsweredCall() throws {
         var rules = rules()
         try rules.talk(ids[0], alice, bob)
-        rules.lines = Lines(
-            rules.lines.after.merging([carol: Lines.Line(call: .random(), isAnswered: false, seenAt: start)]) { _, new in new })
+        rules.slots = BusySlots(
+            rules.slots.after.merging([carol: BusySlots.Slot(call: .random(), isAnswered: false, seenAt: start)]) { _, new in new })
         #expect(rules.hear(try frame(CallInitiate.definition, ids[1], alice, carol)) == "done")
         #expect(rules.phase(ids[1], alice, carol) == "busy")
         #expect(rules.phase(ids[0], alice, bob) == "answered")
     }
 
-    /// Each time both lines have gone to calls of other processes, and come free there.
+    /// Each time both slots have gone to calls of other processes, and come free there.
     @Test func answeredCallsOfAPairDoNotPileUp() throws {
         var rules = rules()
         for index in 1...9 {
-            rules.lines = Lines()
+            rules.slots = BusySlots()
             try rules.talk("00000000-0000-4000-8000-00000000000\(index)", alice, bob)
             let live = rules.book.all.filter { !$0.isOver }
             #expect(live.count == 1)
@@ -171,13 +171,13 @@ extension CallRules {
         #expect(rules.hear(try frame(CallInitiate.definition, ids[0], alice, bob)) == "done")
         let wakeID = rules.book.call(UUIDText(ids[0])!, between: alice, and: bob)!.wakeID
         #expect(rules.hear(try frame(CallAnswer.definition, ids[0], bob, alice)) == "done")
-        rules.lineLost(wakeID)
-        rules.lineLost(wakeID)
-        rules.lineLost(.random())
+        rules.slotLost(wakeID)
+        rules.slotLost(wakeID)
+        rules.slotLost(.random())
         #expect(rules.phase(ids[0], alice, bob) == "ended")
         let ends = try #require(rules.book[wakeID]).pendingFrames.filter { $0.kind == .end }
         #expect(ends.map(\.side) == [.caller, .callee])
-        #expect(rules.lines.after.isEmpty)
+        #expect(rules.slots.after.isEmpty)
         #expect(rules.hear(try frame(CallICECandidate.definition, ids[0], alice, bob)) == "NOT_FOUND")
     }
 
@@ -198,7 +198,7 @@ extension CallRules {
         #expect(rules.phase(fourth, dave, bob) == "busy")
         #expect(rules.hear(try frame(CallAnswer.definition, ids[0], bob, alice)) == "done")
         #expect(rules.phase(ids[0], alice, bob) == "answered")
-        #expect(Set(rules.lines.after.keys) == [alice, bob] && rules.lines.rings.isEmpty)
+        #expect(Set(rules.slots.after.keys) == [alice, bob] && rules.slots.rings.isEmpty)
     }
 
     /// One device: who takes a call has left the one it began or talked in.
@@ -213,7 +213,7 @@ extension CallRules {
         #expect(rules.phase(ids[1], bob, carol) == (isAnswered ? "ended" : "cancelled"))
         let left = try #require(rules.book.call(UUIDText(ids[1])!, between: bob, and: carol))
         #expect(Set(left.pendingFrames.filter { $0.kind == .end }.map(\.side)) == [.caller, .callee])
-        #expect(Set(rules.lines.after.keys) == [alice, bob] && rules.lines.rings.isEmpty)
+        #expect(Set(rules.slots.after.keys) == [alice, bob] && rules.slots.rings.isEmpty)
     }
 
     /// What rings for a caller goes on also when the caller's own call is answered.
@@ -263,7 +263,7 @@ extension CallRules {
     }
 
     /// Everybody calls everybody, in whatever order: nobody is in two calls beside one that rings, and each call that lives holds
-    /// a line or a ring of both.
+    /// a slot or a ring of both.
     @Test(arguments: UInt64(0)..<200) func nobodyIsInTwoCalls(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         let calls = (0..<6).map { index in
@@ -271,11 +271,11 @@ extension CallRules {
             return (id: "00000000-0000-4000-8000-00000000000\(index)", from: pair[0], to: pair[1])
         }
         var book = CallBook()
-        var lines = Lines()
+        var slots = BusySlots()
         var now = start
         for _ in 0..<60 {
             now = now + .milliseconds(Int.random(in: 0...3_000, using: &random))
-            var rules = CallRules(book: book, lines: lines, accounts: accounts, at: now)
+            var rules = CallRules(book: book, slots: slots, accounts: accounts, at: now)
             rules.tick()
             let call = calls.randomElement(using: &random)!
             let isReversed = Bool.random(using: &random)
@@ -284,7 +284,7 @@ extension CallRules {
                 .randomElement(using: &random)!
             _ = rules.hear(try frame(kind, call.id, from, to, timestamp: now, receivedAt: now))
             book = rules.book
-            lines = Lines(rules.lines.after, rings: rules.lines.rings)
+            slots = BusySlots(rules.slots.after, rings: rules.slots.rings)
             book.commit()
             for identity in people {
                 let live = book.calls(of: identity).filter { !$0.isOver }
@@ -292,61 +292,61 @@ extension CallRules {
                 #expect(live.count - rung.count <= 1 && live.count <= 2)
             }
             var held: [UUIDText: Set<WhisperID>] = [:]
-            for (identity, line) in lines.after { held[line.call, default: []].insert(identity) }
-            for (identity, call) in lines.rings { held[call, default: []].insert(identity) }
+            for (identity, slot) in slots.after { held[slot.call, default: []].insert(identity) }
+            for (identity, call) in slots.rings { held[call, default: []].insert(identity) }
             let live = book.all.filter { !$0.isOver }
             #expect(held == Dictionary(uniqueKeysWithValues: live.map { ($0.wakeID, [$0.caller, $0.callee]) }))
         }
     }
 }
 
-@Suite struct LinesTests {
+@Suite struct BusySlotsTests {
     private let one = UUIDText.random()
     private let other = UUIDText.random()
 
     @Test func aLineIsTakenOnce() {
-        var lines = Lines()
-        #expect(lines.take(self.one, caller: alice, callee: bob, at: start) == true)
-        #expect(lines.take(self.other, caller: carol, callee: bob, at: start) == false)
-        #expect(lines.take(self.other, caller: alice, callee: carol, at: start) == false)
-        #expect(lines.after[carol] == nil)
-        lines.release(self.one)
-        #expect(lines.take(self.other, caller: carol, callee: bob, at: start) == true)
-        #expect(lines.changes.removed.isEmpty)
-        #expect(lines.changes.added.map(\.identity) == [carol])
-        #expect(lines.ringChanges.added.map(\.identity) == [bob])
+        var slots = BusySlots()
+        #expect(slots.take(self.one, caller: alice, callee: bob, at: start) == true)
+        #expect(slots.take(self.other, caller: carol, callee: bob, at: start) == false)
+        #expect(slots.take(self.other, caller: alice, callee: carol, at: start) == false)
+        #expect(slots.after[carol] == nil)
+        slots.release(self.one)
+        #expect(slots.take(self.other, caller: carol, callee: bob, at: start) == true)
+        #expect(slots.changes.removed.isEmpty)
+        #expect(slots.changes.added.map(\.identity) == [carol])
+        #expect(slots.ringChanges.added.map(\.identity) == [bob])
     }
 
     @Test func aRingKeepsOthersAwayAndItsOwnerFree() {
-        var lines = Lines()
+        var slots = BusySlots()
         let third = UUIDText.random()
-        #expect(lines.take(self.one, caller: alice, callee: bob, at: start) == true)
-        #expect(lines.take(self.other, caller: bob, callee: carol, at: start) == true)
-        #expect(lines.take(third, caller: dave, callee: bob, at: start) == false)
-        #expect(lines.take(third, caller: bob, callee: dave, at: start) == false)
-        // Who answers takes the line from the call that had it.
-        #expect(lines.answer(self.one, caller: alice, callee: bob, at: start) == self.other)
-        #expect(lines.after.mapValues(\.call) == [alice: self.one, bob: self.one])
-        #expect(lines.rings == [carol: self.other])
+        #expect(slots.take(self.one, caller: alice, callee: bob, at: start) == true)
+        #expect(slots.take(self.other, caller: bob, callee: carol, at: start) == true)
+        #expect(slots.take(third, caller: dave, callee: bob, at: start) == false)
+        #expect(slots.take(third, caller: bob, callee: dave, at: start) == false)
+        // Who answers takes the slot from the call that had it.
+        #expect(slots.answer(self.one, caller: alice, callee: bob, at: start) == self.other)
+        #expect(slots.after.mapValues(\.call) == [alice: self.one, bob: self.one])
+        #expect(slots.rings == [carol: self.other])
     }
 
     /// Whose phone died in a call can be called again: at once by starting anew, or when it has been away for long.
     @Test func anAnsweredCallDoesNotHoldALineForever() {
-        var lines = Lines()
-        #expect(lines.take(self.one, caller: alice, callee: bob, at: start) == true)
-        #expect(lines.answer(self.one, caller: alice, callee: bob, at: start) == nil)
-        lines = Lines(lines.after)
-        let later = start + CallLimits.lineLostAfter
-        #expect(lines.take(self.other, caller: carol, callee: bob, at: later) == false)
+        var slots = BusySlots()
+        #expect(slots.take(self.one, caller: alice, callee: bob, at: start) == true)
+        #expect(slots.answer(self.one, caller: alice, callee: bob, at: start) == nil)
+        slots = BusySlots(slots.after)
+        let later = start + CallLimits.slotLostAfter
+        #expect(slots.take(self.other, caller: carol, callee: bob, at: later) == false)
         // While nobody could look who is there, nobody is away.
-        var blind = Lines(lines.after, notedSince: start + .seconds(1))
+        var blind = BusySlots(slots.after, notedSince: start + .seconds(1))
         let looked = later + .seconds(1)
         #expect(blind.take(self.other, caller: carol, callee: bob, at: looked) == false)
         #expect(blind.take(self.other, caller: carol, callee: bob, at: looked + .milliseconds(1)) == true)
-        var calling = lines
+        var calling = slots
         #expect(calling.take(self.other, caller: alice, callee: carol, at: start) == true)
         #expect(calling.changes.removed == [alice])
-        #expect(lines.take(self.other, caller: carol, callee: bob, at: later + .milliseconds(1)) == true)
-        #expect(lines.after[alice]?.call == self.one)
+        #expect(slots.take(self.other, caller: carol, callee: bob, at: later + .milliseconds(1)) == true)
+        #expect(slots.after[alice]?.call == self.one)
     }
 }

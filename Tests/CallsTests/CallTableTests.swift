@@ -20,13 +20,13 @@ import Testing
             let calls = [whole, torn, over, ringing]
             _ = try await connection.pipeline(
                 CallTable.write(calls.map { CallBook.Change(wakeID: $0.wakeID, before: nil, after: $0) }) + [
-                    LineTable.add([
-                        (Self.alice, Self.line(whole)), (Self.bob, Self.line(whole)), (WhisperID("WSP-AAAA-AAAA-AAAA")!, Self.line(torn)),
+                    BusySlotTable.add([
+                        (Self.alice, Self.slot(whole)), (Self.bob, Self.slot(whole)), (WhisperID("WSP-AAAA-AAAA-AAAA")!, Self.slot(torn)),
                     ])
                 ])
             let rows = try await connection.pipeline([
                 CallTable.trim([whole.share]), CallTable.load([whole.share]), CallTable.loadPendingFrames([whole.share]),
-                LineTable.whole(among: calls.map(\.wakeID)),
+                BusySlotTable.whole(among: calls.map(\.wakeID)),
             ])
             let loaded = try CallTable.calls(rows[1], pendingFrames: rows[2])
             let kinds = Dictionary(uniqueKeysWithValues: loaded.map { ($0.wakeID, $0.pendingFrames.map(\.kind)) })
@@ -34,7 +34,7 @@ import Testing
                 kinds == [
                     whole.wakeID: [.candidate, .end], torn.wakeID: [], over.wakeID: [.end], ringing.wakeID: [.candidate, .end],
                 ])
-            #expect(try LineTable.whole(rows[3]) == [whole.wakeID])
+            #expect(try BusySlotTable.whole(rows[3]) == [whole.wakeID])
         }
     }
 
@@ -43,15 +43,15 @@ import Testing
         let calls = [one.wakeID, other.wakeID]
         try await Self.run { connection in
             let rows = try await connection.pipeline([
-                LineTable.addRings([(Self.bob, one.wakeID)]), LineTable.addRings([(Self.bob, other.wakeID)]),
-                LineTable.add([(Self.alice, Self.line(one))]), LineTable.whole(among: calls),
-                LineTable.lock([Self.alice, Self.bob]), LineTable.lockRings([Self.alice, Self.bob]),
+                BusySlotTable.addRings([(Self.bob, one.wakeID)]), BusySlotTable.addRings([(Self.bob, other.wakeID)]),
+                BusySlotTable.add([(Self.alice, Self.slot(one))]), BusySlotTable.whole(among: calls),
+                BusySlotTable.lock([Self.alice, Self.bob]), BusySlotTable.lockRings([Self.alice, Self.bob]),
             ])
             #expect(rows[0].affected == 1 && rows[1].affected == 0)
-            #expect(try LineTable.whole(rows[3]) == [one.wakeID])
-            let lines = try LineTable.lines(rows[4], rings: rows[5], notedSince: Self.now)
-            #expect(lines.after == [Self.alice: Self.line(one)] && lines.rings == [Self.bob: one.wakeID])
-            let gone = try await connection.pipeline(LineTable.release(calls) + [LineTable.whole(among: calls)])
+            #expect(try BusySlotTable.whole(rows[3]) == [one.wakeID])
+            let slots = try BusySlotTable.slots(rows[4], rings: rows[5], notedSince: Self.now)
+            #expect(slots.after == [Self.alice: Self.slot(one)] && slots.rings == [Self.bob: one.wakeID])
+            let gone = try await connection.pipeline(BusySlotTable.release(calls) + [BusySlotTable.whole(among: calls)])
             #expect(gone.map(\.affected) == [1, 1, 0])
         }
     }
@@ -86,8 +86,8 @@ import Testing
             ])
     }
 
-    private static func line(_ call: CallMachine) -> Lines.Line {
-        Lines.Line(call: call.wakeID, isAnswered: true, seenAt: now)
+    private static func slot(_ call: CallMachine) -> BusySlots.Slot {
+        BusySlots.Slot(call: call.wakeID, isAnswered: true, seenAt: now)
     }
 
     private static func run(_ body: (PostgresConnection) async throws -> Void) async throws {

@@ -36,9 +36,9 @@ package enum CallLimits {
     /// How long the end of an answered call is remembered.
     package static let endedTTL = Duration.seconds(60)
     /// A side of an answered call that has not been connected for this long can be called by others.
-    package static let lineLostAfter = Duration.seconds(60)
-    /// Between two notes of who of the answered calls is connected, and looks for such calls that have lost a line.
-    package static let lineSeenInterval = Duration.seconds(20)
+    package static let slotLostAfter = Duration.seconds(60)
+    /// Between two notes of who of the answered calls is connected, and looks for such calls that have lost a slot.
+    package static let slotSeenInterval = Duration.seconds(20)
     /// An answered call in which nobody has said anything for this long keeps no candidates: who changes networks is back by then.
     package static let quietAfter = Duration.seconds(60)
     /// How long an identity gets the same credentials for relays at most (contract §13a: an hour).

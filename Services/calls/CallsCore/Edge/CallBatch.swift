@@ -62,7 +62,7 @@ struct CallBatch {
         self.steps.contains { if case .turn = $0 { true } else { false } }
     }
 
-    /// Whose lines may change: of those who begin a call or answer one, and of the others in it.
+    /// Both sides of calls that are begun or answered here. Their slots may change.
     var partiesOfNewCalls: [WhisperID] {
         let types = [CallInitiate.definition.type, CallAnswer.definition.type]
         return Set(self.frames.map(\.call).filter { types.contains($0.type) }.flatMap { [$0.from, $0.to] }).sorted()

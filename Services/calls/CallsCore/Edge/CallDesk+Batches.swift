@@ -81,24 +81,24 @@ extension CallDesk {
         let identities = batch.identities
         guard !identities.isEmpty else {
             // Nobody says anything new: nothing needs to be read, and mostly nothing to be written.
-            let (outcome, lines) = self.apply(batch, looked, lines: Lines(), accounts: [:])
-            let writes = self.writes(lines)
+            let (outcome, slots) = self.apply(batch, looked, slots: BusySlots(), accounts: [:])
+            let writes = self.writes(slots)
             if !writes.statements.isEmpty { _ = try await self.store.pipeline(writes.statements) }
             return outcome
         }
         let parties = batch.partiesOfNewCalls
         return try await self.store.transaction { transaction throws(StoreError) in
             var questions = [IdentityView.accounts(of: identities)]
-            if !parties.isEmpty { questions += [LineTable.lock(parties), LineTable.lockRings(parties)] }
+            if !parties.isEmpty { questions += [BusySlotTable.lock(parties), BusySlotTable.lockRings(parties)] }
             let rows = try await transaction.pipeline(questions)
-            let lines =
-                parties.isEmpty ? Lines() : try LineTable.lines(rows[1], rings: rows[2], notedSince: self.notedSince)
+            let slots =
+                parties.isEmpty ? BusySlots() : try BusySlotTable.slots(rows[1], rings: rows[2], notedSince: self.notedSince)
             let (outcome, after) = self.apply(
-                batch, looked, lines: lines, accounts: try IdentityView.accounts(rows[0]))
+                batch, looked, slots: slots, accounts: try IdentityView.accounts(rows[0]))
             let writes = self.writes(after)
             if !writes.statements.isEmpty {
                 let results = try await transaction.pipeline(writes.statements)
-                // Somebody else has taken a line or a ring since they were read: everything is decided anew.
+                // Another process has taken a slot or a ring since they were read, so decide again.
                 for (place, count) in writes.taking where results[place].affected < count { throw .conflict }
             }
             return outcome
@@ -106,16 +106,16 @@ extension CallDesk {
     }
 
     private func apply(
-        _ batch: CallBatch, _ looked: Looked, lines: Lines, accounts: [WhisperID: AccountStatus]
-    ) -> (Outcome, Lines) {
+        _ batch: CallBatch, _ looked: Looked, slots: BusySlots, accounts: [WhisperID: AccountStatus]
+    ) -> (Outcome, BusySlots) {
         var rules = CallRules(
-            book: self.book, lines: lines, accounts: accounts, legs: looked.callees,
+            book: self.book, slots: slots, accounts: accounts, legs: looked.callees,
             ringTime: self.configuration.ringTime, at: self.now)
         // One owner at a time, so that a change copies nothing.
         self.book = CallBook()
         var outcome = Outcome()
         rules.tick()
-        for wakeID in self.lineless { rules.lineLost(wakeID) }
+        for wakeID in self.callsMissingSlot { rules.slotLost(wakeID) }
         for node in looked.silent { rules.unheard(by: node) }
         for (identity, leg) in looked.sides { rules.located(identity, on: leg) }
         for step in batch.steps {
@@ -133,31 +133,31 @@ extension CallDesk {
             }
         }
         self.book = rules.book
-        return (outcome, rules.lines)
+        return (outcome, rules.slots)
     }
 
     private struct Writes {
         var statements: [SQL] = []
-        /// Where among them lines and rings are taken, and how many.
+        /// Which of the statements take slots and rings, and how many.
         var taking: [(place: Int, count: Int)] = []
     }
 
-    private func writes(_ lines: Lines) -> Writes {
+    private func writes(_ slots: BusySlots) -> Writes {
         let changes = self.book.changes
         var writes = Writes()
         let over = changes.filter { $0.after?.isOver ?? true && $0.before?.isOver == false }.map(\.wakeID)
-        if !over.isEmpty { writes.statements += LineTable.release(over) }
-        let (removed, added) = lines.changes
-        if !removed.isEmpty { writes.statements.append(LineTable.remove(removed)) }
+        if !over.isEmpty { writes.statements += BusySlotTable.release(over) }
+        let (removed, added) = slots.changes
+        if !removed.isEmpty { writes.statements.append(BusySlotTable.remove(removed)) }
         if !added.isEmpty {
             writes.taking.append((writes.statements.count, added.count))
-            writes.statements.append(LineTable.add(added))
+            writes.statements.append(BusySlotTable.add(added))
         }
-        let (silenced, rung) = lines.ringChanges
-        if !silenced.isEmpty { writes.statements.append(LineTable.removeRings(silenced)) }
+        let (silenced, rung) = slots.ringChanges
+        if !silenced.isEmpty { writes.statements.append(BusySlotTable.removeRings(silenced)) }
         if !rung.isEmpty {
             writes.taking.append((writes.statements.count, rung.count))
-            writes.statements.append(LineTable.addRings(rung))
+            writes.statements.append(BusySlotTable.addRings(rung))
         }
         writes.statements += CallTable.write(changes)
         return writes

@@ -23,8 +23,8 @@ package actor CallDesk {
     var book = CallBook()
     /// Nodes that did not hear a Notice since the last batch.
     var silentNodes: Set<NodeID> = []
-    /// Calls that had lost a line when somebody last looked.
-    var lineless: Set<UUIDText> = []
+    /// Calls that had lost a slot at the last check. The next batch ends them.
+    var callsMissingSlot: Set<UUIDText> = []
     /// Of the latest period in which somebody asked for relays.
     var relayKey: (period: RelayPeriod, key: [UInt8])?
     /// Wake-ups that the bus did not take.
@@ -180,7 +180,7 @@ package actor CallDesk {
         try await self.lookAtCanary()
         await self.measureStreams()
         self.shouldLocate = true
-        if now - self.seenAt >= CallLimits.lineSeenInterval.milliseconds {
+        if now - self.seenAt >= CallLimits.slotSeenInterval.milliseconds {
             self.seenAt = now
             try await self.noteWhoIsSeen()
         }
@@ -249,19 +249,20 @@ package actor CallDesk {
         self.metrics.busDepth.set(depths.reduce(0, +))
     }
 
-    /// Notes who of those in answered calls is connected: a line whose owner is away for long becomes free. And which calls have
-    /// lost a line, to a call that may be another process's: the next batch ends them.
+    /// Notes who of the people in answered calls is connected, because the slot of an absent owner becomes free.
+    ///
+    /// Also finds calls that have lost a slot, perhaps to a call of another process.
     private func noteWhoIsSeen() async throws {
-        self.lineless = []
+        self.callsMissingSlot = []
         let wakeIDs = self.book.all.filter { !$0.isOver }.map(\.wakeID)
         guard !wakeIDs.isEmpty else { return }
-        let whole = try LineTable.whole(try await self.store.query(LineTable.whole(among: wakeIDs)))
-        self.lineless = Set(wakeIDs).subtracting(whole)
+        let whole = try BusySlotTable.whole(try await self.store.query(BusySlotTable.whole(among: wakeIDs)))
+        self.callsMissingSlot = Set(wakeIDs).subtracting(whole)
         let calls = self.book.all.filter { $0.isAnswered }
         let identities = calls.flatMap { [$0.caller, $0.callee] }
         let present = try await self.legs(of: identities)
         let seen = identities.filter { present[$0] != nil }
-        if !seen.isEmpty { _ = try await self.store.query(LineTable.seen(seen, at: self.now)) }
+        if !seen.isEmpty { _ = try await self.store.query(BusySlotTable.seen(seen, at: self.now)) }
     }
 
     /// Where these identities are, as their presence keys say.

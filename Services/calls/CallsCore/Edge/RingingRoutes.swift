@@ -55,7 +55,7 @@ package struct RingingRoutes: Sendable {
             return nil
         }
         let ids = engaged.compactMap { $0.flatMap { try? UUIDText(decoding: $0) } }
-        // One line each: more than one is a leftover, and the tables know which.
+        // One slot each: more than one is a leftover, and the tables know which.
         guard ids.count == 1, let bytes = try? await self.keys.get(Keyspace.call(ids[0])),
             let call = try? RingingCall(decoding: bytes), call.callee == identity
         else { return nil }

@@ -240,10 +240,10 @@ package struct CallMachine: Equatable, Sendable {
         self.endByServer(.busy, tellingCallee: tellingCallee, at: now)
     }
 
-    /// It has lost a line: one of the two is in another call, or was away for long and has been called since. Nobody else would end
-    /// it, and who has left many such calls would fill memory and tables. A call that rings loses its caller's line when the
-    /// caller answers another call.
-    package mutating func lineLost(at now: Timestamp) {
+    /// The slot of one side was taken by a newer call. End this call, or abandoned calls accumulate.
+    ///
+    /// A ringing call loses the slot of its caller when the caller answers another call.
+    package mutating func slotLost(at now: Timestamp) {
         switch self.phase {
         case .ringing: self.endByServer(.cancelled, tellingCallee: true, at: now)
         case .answered: self.endByServer(.ended, tellingCallee: true, at: now)

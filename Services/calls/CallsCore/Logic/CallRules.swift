@@ -36,7 +36,7 @@ package struct AccountStatus: Equatable, Sendable {
 /// Applies what happens to the calls of a book, one event after the other, in the order of contract §3.
 package struct CallRules: Sendable {
     package var book: CallBook
-    package var lines: Lines
+    package var slots: BusySlots
     private let accounts: [WhisperID: AccountStatus]
     /// Where callees are, as far as somebody has just looked.
     private let legs: [WhisperID: CallLeg]
@@ -44,11 +44,11 @@ package struct CallRules: Sendable {
     private let time: Timestamp
 
     package init(
-        book: CallBook, lines: Lines = Lines(), accounts: [WhisperID: AccountStatus] = [:],
+        book: CallBook, slots: BusySlots = BusySlots(), accounts: [WhisperID: AccountStatus] = [:],
         legs: [WhisperID: CallLeg] = [:], ringTime: Duration = Limits.callRingTime, at now: Timestamp
     ) {
         self.book = book
-        self.lines = lines
+        self.slots = slots
         self.accounts = accounts
         self.legs = legs
         self.ringTime = ringTime
@@ -94,21 +94,21 @@ package struct CallRules: Sendable {
             isVideo: frame.call.isVideo, payload: frame.call.relayed(), ringTime: self.ringTime, at: self.time)
         call.asked(frame.requestID, on: frame.leg, at: self.time)
         let crossed = self.crossed(by: call)
-        var lines = self.lines
-        for other in crossed { lines.release(other.wakeID) }
-        if lines.take(
+        var slots = self.slots
+        for other in crossed { slots.release(other.wakeID) }
+        if slots.take(
             wakeID, caller: call.caller, callee: call.callee, crosses: !crossed.isEmpty, at: self.time)
         {
-            self.lines = lines
+            self.slots = slots
             call.located(.callee, on: self.legs[call.callee])
             for var other in crossed {
                 other.busy(tellingCallee: true, at: self.time)
                 self.put(other)
             }
-            // Neither has the line of an answered call any more. One that belongs to another process ends when that looks for its
-            // lines. What rings for the caller goes on (contract §13a).
+            // Neither has the slot of an answered call any more. One that belongs to another process ends when that looks for its
+            // slots. What rings for the caller goes on (contract §13a).
             for other in self.book.calls(of: call.caller) + self.book.calls(of: call.callee) where other.isAnswered {
-                self.lineLost(other.wakeID)
+                self.slotLost(other.wakeID)
             }
         } else {
             call.busy(tellingCallee: false, at: self.time)
@@ -127,9 +127,9 @@ package struct CallRules: Sendable {
     }
 
     /// One of the two is in another call now.
-    package mutating func lineLost(_ wakeID: UUIDText) {
+    package mutating func slotLost(_ wakeID: UUIDText) {
         guard var call = self.book[wakeID] else { return }
-        call.lineLost(at: self.time)
+        call.slotLost(at: self.time)
         self.put(call)
     }
 
@@ -174,7 +174,7 @@ package struct CallRules: Sendable {
     package mutating func tick() {
         for var call in Array(self.book.all) {
             if self.time >= call.forgetAt {
-                self.lines.release(call.wakeID)
+                self.slots.release(call.wakeID)
                 self.book.put(nil, at: call.wakeID)
                 continue
             }
@@ -186,19 +186,19 @@ package struct CallRules: Sendable {
     private mutating func put(_ call: CallMachine) {
         let old = self.book[call.wakeID]
         guard old != call else { return }
-        if call.isOver, old?.isOver != true { self.lines.release(call.wakeID) }
+        if call.isOver, old?.isOver != true { self.slots.release(call.wakeID) }
         self.book.put(call, at: call.wakeID)
         if call.isAnswered, old?.isRinging == true { self.answered(call) }
     }
 
     /// Who answers has left every other call that it began or talked in; what rings for the caller goes on.
     private mutating func answered(_ call: CallMachine) {
-        if let lost = self.lines.answer(call.wakeID, caller: call.caller, callee: call.callee, at: self.time) {
-            self.lineLost(lost)
+        if let lost = self.slots.answer(call.wakeID, caller: call.caller, callee: call.callee, at: self.time) {
+            self.slotLost(lost)
         }
         for other in self.book.calls(of: call.callee)
         where other.wakeID != call.wakeID && (other.isAnswered || other.isRinging && other.caller == call.callee) {
-            self.lineLost(other.wakeID)
+            self.slotLost(other.wakeID)
         }
     }
 }

@@ -4,7 +4,7 @@ package import Store
 /// The only code that reads or writes `calls.calls` and `calls.parcels`.
 package enum CallTable {
     /// Deletes what nobody will get, before a new owner reads the rest: of a call that is over all but its end, and everything of an
-    /// answered one that has lost a line. What remains is that of one call per identity.
+    /// answered one that has lost a slot. What remains is that of one call per identity.
     static func trim(_ shares: [CallShare]) -> SQL {
         """
         DELETE FROM calls.parcels p USING calls.calls c

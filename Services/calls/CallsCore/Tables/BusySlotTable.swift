@@ -2,8 +2,8 @@ import Contract
 import Store
 
 /// The only code that reads or writes `calls.lines` and `calls.rings`.
-enum LineTable {
-    /// The lines of these people, held until the end of the transaction.
+enum BusySlotTable {
+    /// The slots of these people, held until the end of the transaction.
     static func lock(_ identities: [WhisperID]) -> SQL {
         """
         SELECT identity, wake_id, is_answered, seen_at FROM calls.lines
@@ -19,19 +19,19 @@ enum LineTable {
         """
     }
 
-    static func lines(_ rows: Rows, rings ringRows: Rows, notedSince: Timestamp) throws(StoreError) -> Lines {
-        var lines: [WhisperID: Lines.Line] = [:]
+    static func slots(_ rows: Rows, rings ringRows: Rows, notedSince: Timestamp) throws(StoreError) -> BusySlots {
+        var slots: [WhisperID: BusySlots.Slot] = [:]
         for var row in rows {
             let identity: WhisperID = try row.next()
-            lines[identity] = Lines.Line(
+            slots[identity] = BusySlots.Slot(
                 call: try UUIDText(row.next(PostgresUUID.self)), isAnswered: try row.next(), seenAt: try row.next())
         }
         var rings: [WhisperID: UUIDText] = [:]
         for var row in ringRows { rings[try row.next()] = try UUIDText(row.next(PostgresUUID.self)) }
-        return Lines(lines, rings: rings, notedSince: notedSince)
+        return BusySlots(slots, rings: rings, notedSince: notedSince)
     }
 
-    /// Which of these calls hold a line or a ring of both sides.
+    /// Which of these calls hold a slot or a ring of both sides.
     static func whole(among calls: [UUIDText]) -> SQL {
         let calls = calls.map { PostgresUUID($0) }
         return """
@@ -62,12 +62,12 @@ enum LineTable {
     }
 
     /// Fewer rows than given are affected if somebody else was faster.
-    static func add(_ lines: [(identity: WhisperID, line: Lines.Line)]) -> SQL {
+    static func add(_ slots: [(identity: WhisperID, slot: BusySlots.Slot)]) -> SQL {
         """
         INSERT INTO calls.lines (identity, wake_id, is_answered, seen_at)
         SELECT g.* FROM unnest(
-            \(lines.map(\.identity))::int8[], \(lines.map { PostgresUUID($0.line.call) })::uuid[],
-            \(lines.map(\.line.isAnswered))::bool[], \(lines.map(\.line.seenAt))::timestamptz[])
+            \(slots.map(\.identity))::int8[], \(slots.map { PostgresUUID($0.slot.call) })::uuid[],
+            \(slots.map(\.slot.isAnswered))::bool[], \(slots.map(\.slot.seenAt))::timestamptz[])
             AS g (identity, wake_id, is_answered, seen_at)
         ORDER BY g.identity ON CONFLICT (identity) DO NOTHING
         """

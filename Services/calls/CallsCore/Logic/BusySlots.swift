@@ -1,13 +1,15 @@
 package import Contract
 
-/// Who is in a call. One person has one *line*, held by calling out and by talking, and one *ring*, held by being called. So a
-/// person whose phone rings may call out, while third callers find the person busy (contract §13a). A live call holds two of
-/// these: its caller's line and its callee's ring, or after the answer the lines of both.
+/// Decides who is busy.
 ///
-/// The rows of `calls.lines` and `calls.rings` that one batch needs, and what it does to them. The database holds the truth,
-/// because two calls of one person may belong to different processes.
-package struct Lines: Sendable {
-    package struct Line: Equatable, Sendable {
+/// A person has one *slot*, held while calling out or talking, and one *ring*, held while being called. So a person whose
+/// phone rings may call out, and third callers find the person busy (contract §13a). A ringing call holds the slot of its
+/// caller and the ring of its callee. An answered call holds the slots of both.
+///
+/// Contains the rows of `calls.lines` (slots) and `calls.rings` that one batch needs, and their changes. The database
+/// decides, because two calls of one person may belong to different processes.
+package struct BusySlots: Sendable {
+    package struct Slot: Equatable, Sendable {
         package var call: UUIDText
         package var isAnswered: Bool
         /// When its owner was last known to be connected.
@@ -20,17 +22,17 @@ package struct Lines: Sendable {
         }
     }
 
-    package private(set) var before: [WhisperID: Line]
-    package private(set) var after: [WhisperID: Line]
+    package private(set) var before: [WhisperID: Slot]
+    package private(set) var after: [WhisperID: Slot]
     /// Calls that ring for their callees.
     package private(set) var ringsBefore: [WhisperID: UUIDText]
     package private(set) var rings: [WhisperID: UUIDText]
 
-    /// Before then nobody may have noted who is connected.
+    /// Connections were noted only since this time.
     private let notedSince: Timestamp
 
     package init(
-        _ rows: [WhisperID: Line] = [:], rings: [WhisperID: UUIDText] = [:],
+        _ rows: [WhisperID: Slot] = [:], rings: [WhisperID: UUIDText] = [:],
         notedSince: Timestamp = Timestamp(milliseconds: 0)
     ) {
         self.before = rows
@@ -40,25 +42,25 @@ package struct Lines: Sendable {
         self.notedSince = notedSince
     }
 
-    /// Takes the caller's line and the callee's ring for a new call, or none.
+    /// Takes the caller's slot and the callee's ring for a new call, or none.
     ///
-    /// Who begins a call is not in an answered one any more, whatever became of that: one person has one device. And a line
-    /// whose owner has been away for long is free, so that two dead phones do not keep their owners busy for hours.
-    /// An answered call that loses a line in this way ends, so that the time during which nobody could look does not count.
+    /// A caller cannot be in an answered call any more, because one person has one device. The slot of an owner who has
+    /// been away for long is free, so that two dead phones do not keep their owners busy for hours. An answered call that
+    /// loses a slot ends, so time during which nobody noted connections does not count.
     /// - Parameter crosses: the callee has just called this caller, and that call has lost. Then the callee may be rung by
-    ///   somebody else as well, and the new call takes the line that the lost one has given back.
+    ///   somebody else as well, and the new call takes the slot that the lost one has given back.
     package mutating func take(
         _ call: UUIDText, caller: WhisperID, callee: WhisperID, crosses: Bool = false, at now: Timestamp
     ) -> Bool {
         let isCallerFree = self.after[caller].map(\.isAnswered) ?? true
         let isCalleeFree =
             self.after[callee].map {
-                $0.isAnswered && max($0.seenAt, self.notedSince) + CallLimits.lineLostAfter < now
+                $0.isAnswered && max($0.seenAt, self.notedSince) + CallLimits.slotLostAfter < now
             } ?? true
         guard isCallerFree, isCalleeFree, crosses || self.rings[callee] == nil else { return false }
-        let line = Line(call: call, isAnswered: false, seenAt: now)
-        self.after[caller] = line
-        self.after[callee] = self.rings[callee] == nil ? nil : line
+        let slot = Slot(call: call, isAnswered: false, seenAt: now)
+        self.after[caller] = slot
+        self.after[callee] = self.rings[callee] == nil ? nil : slot
         if self.rings[callee] == nil { self.rings[callee] = call }
         return true
     }
@@ -69,22 +71,22 @@ package struct Lines: Sendable {
         self.rings = self.rings.filter { $0.value != call }
     }
 
-    /// The callee gives its ring back and takes its line, whoever had that. The caller keeps the line, unless the caller has
+    /// The callee gives its ring back and takes its slot from any other call. The caller keeps its slot, unless it has
     /// answered another call meanwhile.
-    /// - Returns: the call that has lost the callee's line.
+    /// - Returns: the call that lost the slot of the callee.
     package mutating func answer(
         _ call: UUIDText, caller: WhisperID, callee: WhisperID, at now: Timestamp
     ) -> UUIDText? {
-        let line = Line(call: call, isAnswered: true, seenAt: now)
+        let slot = Slot(call: call, isAnswered: true, seenAt: now)
         let lost = self.after[callee].flatMap { $0.call == call ? nil : $0.call }
         if self.rings[callee] == call { self.rings[callee] = nil }
-        self.after[callee] = line
-        if self.after[caller]?.call == call { self.after[caller] = line }
+        self.after[callee] = slot
+        if self.after[caller]?.call == call { self.after[caller] = slot }
         return lost
     }
 
-    /// What is to be written: rows that go, then rows that come.
-    package var changes: (removed: [WhisperID], added: [(identity: WhisperID, line: Line)]) {
+    /// The rows to delete, then the rows to insert.
+    package var changes: (removed: [WhisperID], added: [(identity: WhisperID, slot: Slot)]) {
         let touched = Set(self.before.keys).union(self.after.keys).filter { self.before[$0] != self.after[$0] }.sorted()
         return (
             touched.filter { self.before[$0] != nil },
