@@ -18,7 +18,7 @@ await runService("calls", CallsSettings()) { context in
         url: try context.settings.postgres.conninfo().revealed, applicationName: "whisper-calls-\(context.instance)")
     let pool = PostgresPool(store, connections: 1, logger: context.logger)
     let configuration = try context.settings.configuration()
-    let desk = CallDesk(
+    let coordinator = CallCoordinator(
         configuration: configuration, bus: bus, store: PostgresConnection(store, logger: context.logger),
         logger: context.logger)
     let routes = RingingRoutes(
@@ -27,11 +27,11 @@ await runService("calls", CallsSettings()) { context in
     return Composition(
         parts: [
             Part("bus", close: bus.close), Part("store", close: pool.close),
-            Part("calls", run: desk.run, drain: desk.drain),
+            Part("calls", run: coordinator.run, drain: coordinator.drain),
             HTTPListener.part(on: try context.settings.http.address(), logger: context.logger, routes: routes.add),
         ],
         readiness: [
             ReadinessCheck("redis") { bus.isConnected },
-            ReadinessCheck("calls") { await desk.isReady },
+            ReadinessCheck("calls") { await coordinator.isReady },
         ])
 }

@@ -5,7 +5,7 @@ import Store
 import Telemetry
 
 /// One batch: what is read, decided and written in one transaction, and who hears of it afterwards.
-extension CallDesk {
+extension CallCoordinator {
     func handle(_ batch: CallBatch) async throws {
         let looked = try await self.lookForSides(batch)
         self.silentNodes.subtract(looked.silent)

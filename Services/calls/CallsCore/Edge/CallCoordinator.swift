@@ -8,7 +8,7 @@ import Telemetry
 ///
 /// A batch is everything that has arrived meanwhile, committed in one transaction. After the commit the gateways and push
 /// hear of it, and only then the Jobs leave their streams.
-package actor CallDesk {
+package actor CallCoordinator {
     let configuration: CallsConfiguration
     let bus: any Bus
     let store: PostgresConnection
