@@ -5,7 +5,7 @@ import Store
 
 await runService("push", PushSettings()) { context in
     let url = try context.settings.postgres.conninfo().revealed
-    try await PushParts.migrator.run(
+    try await PushService.migrator.run(
         PostgresConfiguration(url: url, applicationName: "whisper-push-migrate"), logger: context.logger)
 } compose: { context in
     let redis = try context.settings.redis.access()
@@ -19,13 +19,13 @@ await runService("push", PushSettings()) { context in
             url: try context.settings.postgres.conninfo().revealed, applicationName: "whisper-push-\(context.instance)"),
         connections: PushLimits.connectionsMax, logger: context.logger)
     let configuration = try context.settings.configuration()
-    let push = PushParts(
+    let push = PushService(
         instance: context.instance, bus: bus, pool: pool,
         providers: try configuration.providers(eventLoop: context.eventLoop, logger: context.logger),
         schedule: try context.settings.schedule(), logger: context.logger)
     return Composition(
         parts: [
-            Part("bus", close: bus.close), Part("store", close: pool.close), Part("look", run: push.look.run),
+            Part("bus", close: bus.close), Part("store", close: pool.close), Part("look", run: push.reminders.run),
             Part("mail", run: push.mail.run, drain: push.mail.drain),
             Part("calls", run: push.calls.run, drain: push.calls.drain),
         ],

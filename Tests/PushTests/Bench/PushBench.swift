@@ -34,7 +34,7 @@ final class PushBench: Sendable {
                 CREATE SCHEMA router;
                 CREATE TABLE router.waiting (recipient bigint, accepted_at timestamptz);
                 """)
-            try await PushParts.migrator.run(
+            try await PushService.migrator.run(
                 PostgresConfiguration(url: postgres.url(), applicationName: "migrate"), logger: quiet)
             try await postgres.run(
                 """
@@ -59,17 +59,17 @@ final class PushBench: Sendable {
         _ provider: any PushProvider, scale: Double = 1, claimIdle: Duration = PushLimits.claimIdle, drains: Bool = true,
         _ body: () async throws -> Void
     ) async throws {
-        let parts = PushParts(
+        let push = PushService(
             instance: 1, bus: self.bus, pool: self.pool, providers: PushProviders(standIn: provider),
             schedule: PushSchedule(scale: scale, claimIdle: claimIdle), logger: quiet)
         try await withThrowingTaskGroup { group in
-            group.addTask { await parts.mail.run() }
-            group.addTask { await parts.calls.run() }
-            group.addTask { await parts.look.run() }
+            group.addTask { await push.mail.run() }
+            group.addTask { await push.calls.run() }
+            group.addTask { await push.reminders.run() }
             try await body()
             if drains {
-                await parts.mail.drain()
-                await parts.calls.drain()
+                await push.mail.drain()
+                await push.calls.drain()
             }
             group.cancelAll()
         }

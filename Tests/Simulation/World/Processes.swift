@@ -94,13 +94,13 @@ enum Service: CaseIterable {
         case .push:
             let pool = world.pool(2, logger)
             let provider = SimulatedProvider(world)
-            let parts = Machine.current.acting(for: host) {
-                PushParts(
+            let push = Machine.current.acting(for: host) {
+                PushService(
                     instance: 1, bus: bus, pool: pool, providers: PushProviders(apns: provider, standIn: provider),
                     clock: ServiceClock { .now }, logger: logger)
             }
-            host.run { await parts.mail.run() }
-            host.run { await parts.look.run() }
+            host.run { await push.mail.run() }
+            host.run { await push.reminders.run() }
             host.atDeath { pool.close() }
         }
     }

@@ -13,7 +13,7 @@ package final class CallPusher: Sendable {
 
     private let consumer: String
     private let bus: any JobBus & KeyBus
-    private let desk: PushDesk
+    private let sender: PushSender
     private let table: RecipientTable
     private let logger: Logger
     private let isDraining = Atomic<Bool>(false)
@@ -21,10 +21,10 @@ package final class CallPusher: Sendable {
     private let ended: AsyncStream<Never>
     private let end: AsyncStream<Never>.Continuation
 
-    init(consumer: String, bus: any JobBus & KeyBus, desk: PushDesk, table: RecipientTable, logger: Logger) {
+    init(consumer: String, bus: any JobBus & KeyBus, sender: PushSender, table: RecipientTable, logger: Logger) {
         self.consumer = consumer
         self.bus = bus
-        self.desk = desk
+        self.sender = sender
         self.table = table
         self.logger = logger
         (self.ended, self.end) = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(1))
@@ -47,7 +47,7 @@ package final class CallPusher: Sendable {
                         entries = try await self.bus.claim(
                             from: Self.stream, group: Self.group, consumer: self.consumer,
                             idle: PushLimits.callClaimIdle, limit: room)
-                        self.desk.metrics.callWakesWaiting.set(try await self.bus.depth(of: [Self.stream])[0])
+                        self.sender.metrics.callWakesWaiting.set(try await self.bus.depth(of: [Self.stream])[0])
                     }
                     if entries.isEmpty {
                         entries = try await self.bus.take(
@@ -148,13 +148,13 @@ package final class CallPusher: Sendable {
         let held = ContinuousClock.now + PushLimits.callHeldMax
         var failures = 0
         while true {
-            let attempt: PushDesk.Attempt
+            let attempt: PushSender.Attempt
             do throws(StoreError) {
                 let device = try await self.table.devices(of: [wake.recipient])[wake.recipient]
-                attempt = await self.desk.attempt(push, for: wake.recipient, on: device, queuedAt: wake.queuedAt)
+                attempt = await self.sender.attempt(push, for: wake.recipient, on: device, queuedAt: wake.queuedAt)
             } catch {
                 self.logger.warning("device not found", [.wakeId: "\(wake.wakeID)", .error: "\(error)"])
-                attempt = PushDesk.Attempt(provider: .log, answer: .later(.unavailable, after: nil))
+                attempt = PushSender.Attempt(provider: .log, answer: .later(.unavailable, after: nil))
             }
             let after: Duration?
             switch attempt.answer {
@@ -181,7 +181,7 @@ package final class CallPusher: Sendable {
                 return self.acknowledge(entry)
             }
             try? await Task.sleep(for: pause)
-            self.desk.metrics.retries.increment()
+            self.sender.metrics.retries.increment()
             if push.kind != .callOver, try await self.mark(of: wake) == .over { return self.acknowledge(entry) }
         }
     }
@@ -192,14 +192,14 @@ package final class CallPusher: Sendable {
 
     /// Nobody rings any more.
     private func drop(_ wake: Wake, _ entry: EntryID) {
-        self.desk.metrics.tried(.log, .late)
+        self.sender.metrics.tried(.log, .late)
         self.logger.debug("call rings no longer", [.wakeId: "\(wake.wakeID)"])
         self.acknowledge(entry)
     }
 
-    private func giveUp(_ push: Push, _ wake: Wake, _ attempt: PushDesk.Attempt, tries: Int) async {
+    private func giveUp(_ push: Push, _ wake: Wake, _ attempt: PushSender.Attempt, tries: Int) async {
         self.logger.warning("wake given up", [.wakeId: "\(wake.wakeID)", .reason: "\(attempt.result.rawValue)"])
-        self.desk.metrics.deadLetters.increment()
+        self.sender.metrics.deadLetters.increment()
         let letter = RecipientTable.DeadLetter(
             recipient: wake.recipient, wakeID: wake.wakeID, kind: push.kind.name, provider: attempt.provider,
             reason: attempt.result, tries: tries)

@@ -17,7 +17,7 @@ struct PushRound: Sendable {
         var isDue = false
     }
 
-    let desk: PushDesk
+    let sender: PushSender
     let table: RecipientTable
     let watcher: Watcher
     let schedule: PushSchedule
@@ -80,7 +80,7 @@ struct PushRound: Sendable {
             case .hold(let until): held.append((item.recipient, self.scaled(until, at: now)))
             }
         }
-        self.desk.metrics.woke.increment(by: answered.count)
+        self.sender.metrics.woke.increment(by: answered.count)
         if !held.isEmpty { try await self.table.hold(held) }
         return ready
     }
@@ -124,7 +124,7 @@ struct PushRound: Sendable {
         } catch {
             return self.logger.warning("pushes not remembered", [.error: "\(error)", .count: .number(items.count)])
         }
-        self.desk.metrics.deadLetters.increment(by: dead.count)
+        self.sender.metrics.deadLetters.increment(by: dead.count)
         let sentAt = ContinuousClock.now
         self.watcher.watch.withLock { watch in
             for record in records where record.result == .sent { watch.sent(to: record.recipient, at: sentAt) }
@@ -135,9 +135,9 @@ struct PushRound: Sendable {
     private func send(_ item: Item, to recipient: RecipientTable.Recipient) async -> Outcome {
         let push = Push(
             kind: .mail(isReminder: item.isReminder), wakeID: item.wakeID, expires: .now + Limits.pendingTTL)
-        if recipient.history.failures > 0 { self.desk.metrics.retries.increment() }
-        if item.isReminder { self.desk.metrics.reminders.increment() }
-        let attempt = await self.desk.attempt(push, for: item.recipient, on: recipient.device, queuedAt: item.queuedAt)
+        if recipient.history.failures > 0 { self.sender.metrics.retries.increment() }
+        if item.isReminder { self.sender.metrics.reminders.increment() }
+        let attempt = await self.sender.attempt(push, for: item.recipient, on: recipient.device, queuedAt: item.queuedAt)
         let now = recipient.time.now
         var step = WakePlan.Step(history: recipient.history)
         if let answer = attempt.answer {

@@ -2,32 +2,32 @@ package import Bus
 package import Logging
 package import Store
 
-/// The push service, put together from its ports.
-package struct PushParts: Sendable {
-    /// Mail's wake-ups, calls' wake-ups, and what is due later.
-    package let mail: PushService
+/// The push service, composed from its ports.
+package struct PushService: Sendable {
+    /// The workers for wake-ups of mail and of calls, and the scheduler of retries and reminders.
+    package let mail: MailPushWorker
     package let calls: CallPusher
-    package let look: WakeLook
+    package let reminders: ReminderScheduler
 
     /// - Parameters:
     ///   - instance: number of this process among those of push.
     ///   - schedule: see `PushSchedule`.
-    ///   - clock: whose database's side says when something is due or old.
+    ///   - clock: decides when something is due or old.
     package init(
         instance: Int, bus: any JobBus & KeyBus, pool: PostgresPool, providers: PushProviders,
         schedule: PushSchedule = PushSchedule(), clock: ServiceClock = .real, logger: Logger
     ) {
-        // A consumer's name is never used again: what a dead one held is claimed, not found.
+        // The name of a consumer is never used again. Jobs of a dead consumer are claimed.
         let random = String(UInt64.random(in: .min ... .max), radix: 36)
         let consumer = "push-\(instance)-\(random)"
         let table = RecipientTable(pool, clock: clock)
-        let desk = PushDesk(providers: providers, bus: bus, logger: logger)
+        let sender = PushSender(providers: providers, bus: bus, logger: logger)
         let watcher = Watcher()
-        let round = PushRound(desk: desk, table: table, watcher: watcher, schedule: schedule, logger: logger)
-        self.mail = PushService(
+        let round = PushRound(sender: sender, table: table, watcher: watcher, schedule: schedule, logger: logger)
+        self.mail = MailPushWorker(
             consumer: consumer, bus: bus, round: round, logger: logger, claimIdle: schedule.claimIdle)
-        self.calls = CallPusher(consumer: consumer, bus: bus, desk: desk, table: table, logger: logger)
-        self.look = WakeLook(
+        self.calls = CallPusher(consumer: consumer, bus: bus, sender: sender, table: table, logger: logger)
+        self.reminders = ReminderScheduler(
             bus: bus, table: table, round: round, watcher: watcher, schedule: schedule, logger: logger)
     }
 

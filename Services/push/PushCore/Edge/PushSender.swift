@@ -5,7 +5,7 @@ import ServerCrypto
 import Telemetry
 
 /// Finds the way to a device, tries it once, counts it, and tells auth of tokens that are gone.
-struct PushDesk: Sendable {
+struct PushSender: Sendable {
     struct Attempt: Sendable {
         /// `log` when there was nobody to ask.
         var provider: PushProviderName

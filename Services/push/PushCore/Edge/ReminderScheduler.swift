@@ -4,10 +4,10 @@ import Logging
 import Store
 import Telemetry
 
-/// Looks after recipients that were pushed: who has come back, whose failed push is to be tried again, and who is to be
-/// reminded because mail still waits. The times stand in the database, so that another process takes over those of one that
-/// died; several may look side by side.
-package struct WakeLook: Sendable {
+/// Retries failed pushes, reminds recipients whose mail still waits, and records who has come back.
+///
+/// The times are in the database, so other processes take over from one that died. Several processes may run side by side.
+package struct ReminderScheduler: Sendable {
     let bus: any KeyBus
     let table: RecipientTable
     let round: PushRound
@@ -15,13 +15,13 @@ package struct WakeLook: Sendable {
     let schedule: PushSchedule
     let logger: Logger
 
-    /// Looks until its task is cancelled.
+    /// Runs until its task is cancelled.
     package func run() async {
         await withDiscardingTaskGroup { group in
             var nextSweep = ContinuousClock.now
             while !Task.isCancelled {
                 do throws(StoreError) {
-                    try await self.seeWhoCame()
+                    try await self.recordReturnedDevices()
                     while !Task.isCancelled, try await self.lookAtDue(in: &group) == PushLimits.takeMax {}
                     if .now >= nextSweep {
                         nextSweep = .now + PushLimits.sweepEvery
@@ -35,12 +35,12 @@ package struct WakeLook: Sendable {
         }
     }
 
-    /// Those pushed lately who have a connection now: how soon, to the second.
-    private func seeWhoCame() async throws(StoreError) {
+    /// Records which recently pushed recipients have a connection now, and how soon they came.
+    private func recordReturnedDevices() async throws(StoreError) {
         let watched = self.watcher.watch.withLock { $0.watched(at: .now) }
         guard !watched.isEmpty, let present = await self.present(watched), !present.isEmpty else { return }
         let now = ContinuousClock.now
-        let metrics = self.round.desk.metrics
+        let metrics = self.round.sender.metrics
         for recipient in try await self.table.woke(Array(present)) {
             metrics.woke.increment()
             self.logger.debug("pushed recipient is back", [.whisperId: "\(recipient)"])
@@ -48,7 +48,7 @@ package struct WakeLook: Sendable {
                 metrics.wokeSeconds.record(duration: after)
             }
         }
-        // Those whom somebody else has seen before are not watched any longer either.
+        // Recipients that another process has recorded are not watched any longer either.
         self.watcher.watch.withLock { watch in for recipient in present { _ = watch.came(recipient, at: now) } }
     }
 
@@ -62,7 +62,7 @@ package struct WakeLook: Sendable {
         guard let present = await self.present(due.filter(\.hasMail).map(\.id)) else { return 0 }
         // Who is there and has mail is looked at again when the lease ends: the presence key of a gateway that died outlives it.
         let back = due.filter { !$0.hasMail }.map(\.id)
-        if !back.isEmpty { self.round.desk.metrics.woke.increment(by: try await self.table.woke(back).count) }
+        if !back.isEmpty { self.round.sender.metrics.woke.increment(by: try await self.table.woke(back).count) }
         let items = due.filter { $0.hasMail && !present.contains($0.id) }.map { recipient in
             PushRound.Item(
                 recipient: recipient.id, wakeID: .random(), isReminder: recipient.history.unanswered > 0, isDue: true)

@@ -5,10 +5,11 @@ import Store
 import Synchronization
 import Telemetry
 
-/// Takes mail's wake Jobs from the bus and drives `WakeCoalescer`. A Job is acknowledged when the push that answers it
-/// has been tried and what came of it stands in the database: from there on it is the database that remembers. Slow pushes hold up
-/// their own Jobs and nobody else's.
-package final class PushService: Sendable {
+/// Takes the wake Jobs of mail from the bus and drives `WakeCoalescer`.
+///
+/// A Job is acknowledged once its push was tried and the result is in the database, which remembers it from then on. Slow
+/// pushes delay their own Jobs only.
+package final class MailPushWorker: Sendable {
     private static let stream = Keyspace.wakes.name
     private static let group = "push"
 
@@ -42,7 +43,7 @@ package final class PushService: Sendable {
                         nextClaim = .now + PushLimits.claimEvery
                         let entries = try await self.abandoned(coalescer.room)
                         await self.handle(entries, with: &coalescer, in: &group)
-                        self.round.desk.metrics.wakesWaiting.set(try await self.bus.depth(of: [Self.stream])[0])
+                        self.round.sender.metrics.wakesWaiting.set(try await self.bus.depth(of: [Self.stream])[0])
                     }
                     let entries = try await self.next(coalescer)
                     await self.handle(entries, with: &coalescer, in: &group)
@@ -53,7 +54,7 @@ package final class PushService: Sendable {
                 }
                 let due = coalescer.due(at: .now) { underWay.contains($0) }
                 await self.send(due, in: &group)
-                self.round.desk.metrics.jobsInFlight.set(coalescer.jobsHeld)
+                self.round.sender.metrics.jobsInFlight.set(coalescer.jobsHeld)
             }
             // Whose last push is slow is left to the next process: the Jobs come again after `claimIdle`.
             let last = coalescer.flush().filter { !underWay.contains($0.recipient) }
@@ -130,7 +131,7 @@ package final class PushService: Sendable {
             do throws(StoreError) {
                 try await self.round.push(items, in: &group) { remembered in
                     let ended = remembered.compactMap { jobs[$0.recipient] }
-                    self.round.desk.metrics.coalesced.increment(by: ended.reduce(0) { $0 + $1.count - 1 })
+                    self.round.sender.metrics.coalesced.increment(by: ended.reduce(0) { $0 + $1.count - 1 })
                     self.acknowledge(ended.flatMap { $0 })
                 }
             } catch {
