@@ -38,7 +38,7 @@ final class RedisConnection: ChannelInboundHandler {
     private var writtenNow = 0
     private var nextRead: Scheduled<Void>?
 
-    private var watch = AnswerWatch()
+    private var replyMonitor = ReplyTimeoutMonitor()
     private var nextLook: Scheduled<Void>?
     private var isPingDue = false
 
@@ -59,7 +59,7 @@ final class RedisConnection: ChannelInboundHandler {
     }
 
     /// Commands written in all, and how many of them have no answer.
-    var commands: (issued: UInt64, inFlight: Int) { (self.watch.issued, self.waiting.count) }
+    var commands: (issued: UInt64, inFlight: Int) { (self.replyMonitor.issued, self.waiting.count) }
 
     // MARK: Commands
 
@@ -77,7 +77,7 @@ final class RedisConnection: ChannelInboundHandler {
     /// Says that one more answer will come for the command just sent.
     func expect(_ handler: ReplyHandler, textMax: Int = .max) {
         self.waiting.append((handler, textMax))
-        self.watch.issued &+= 1
+        self.replyMonitor.issued &+= 1
         self.writtenNow += 1
         guard self.isLazy else { return }
         if handler.isAwaited {
@@ -157,15 +157,15 @@ final class RedisConnection: ChannelInboundHandler {
     // MARK: Watch
 
     /// From here on an old unanswered command ends the connection, and a quiet connection is pinged.
-    func keepWatch() {
+    func watchForReplies() {
         let every = TimeAmount(RedisLimits.watchEvery)
         self.nextLook = self.eventLoop.assumeIsolated().scheduleTask(in: every) {
             guard self.isOpen else { return }
-            guard self.watch.look(unanswered: self.waiting.count) else { return self.close() }
+            guard self.replyMonitor.check(unanswered: self.waiting.count) else { return self.close() }
             // Every other time: an answer wakes two processes.
             self.isPingDue.toggle()
             if self.waiting.isEmpty, self.isPingDue { self.send(.ping, .nobody) }
-            self.keepWatch()
+            self.watchForReplies()
         }
     }
 

@@ -69,7 +69,7 @@ final class RedisLink {
         self.state = .up(connection)
         self.backoff.reset()
         connection.onClose = { self.fall() }
-        connection.keepWatch()
+        connection.watchForReplies()
         self.onEvent(.up(connection))
     }
 

@@ -39,17 +39,17 @@ import TestKit
         #expect(!isProtocol)
     }
 
-    @Test func theWatchEndsAConnectionWhoseOldestCommandIsTooOld() {
-        var watch = AnswerWatch()
-        let looks = Int(RedisLimits.answerMax / RedisLimits.watchEvery)
-        watch.issued = 3
-        for _ in 0..<looks {
-            watch.issued += 1
-            let isFresh = watch.look(unanswered: 1)
+    @Test func aConnectionWhoseOldestCommandIsTooOldEnds() {
+        var monitor = ReplyTimeoutMonitor()
+        let checks = Int(RedisLimits.answerMax / RedisLimits.watchEvery)
+        monitor.issued = 3
+        for _ in 0..<checks {
+            monitor.issued += 1
+            let isFresh = monitor.check(unanswered: 1)
             #expect(isFresh)
         }
-        let unanswered = Int(watch.issued) - 3
-        let isFresh = watch.look(unanswered: unanswered)
+        let unanswered = Int(monitor.issued) - 3
+        let isFresh = monitor.check(unanswered: unanswered)
         #expect(!isFresh)
     }
 

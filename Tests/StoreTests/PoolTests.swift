@@ -71,7 +71,7 @@ import Testing
             try await pool.execute("INSERT INTO box VALUES (1)")
             await server.kill()
             await #expect(throws: StoreError.unavailable) { try await pool.execute("INSERT INTO box VALUES (2)") }
-            // The brake is on now: refused without another attempt, or after one that fails.
+            // Refused by the limiter without another attempt, or after one that fails.
             await #expect(throws: StoreError.unavailable) { try await pool.query("SELECT 1") }
             try await server.start()
             try await waitUntil("the pool is back", within: .seconds(10)) {
@@ -102,17 +102,17 @@ import Testing
     @Test func whileTheServerIsAwayOneCallerPerPauseTries() {
         let start = ContinuousClock.now
         let (shortest, longest) = (StoreLimits.reconnectPauseMin, StoreLimits.reconnectPauseMax)
-        var brake = ReconnectBrake()
-        func admitted(_ times: Duration...) -> [Bool] { times.map { brake.admits(at: start + $0) } }
+        var limiter = ReconnectLimiter()
+        func admitted(_ times: Duration...) -> [Bool] { times.map { limiter.admits(at: start + $0) } }
         #expect(admitted(.zero, .zero) == [true, true])
-        brake.failed(at: start)
-        #expect(admitted(.zero) == [false] && !brake.isTrying)
-        #expect(admitted(shortest, shortest) == [true, false] && brake.isTrying)
+        limiter.failed(at: start)
+        #expect(admitted(.zero) == [false] && !limiter.isTrying)
+        #expect(admitted(shortest, shortest) == [true, false] && limiter.isTrying)
         #expect(admitted(shortest * 2) == [true])
-        for _ in 0..<100 { brake.failed(at: start) }
-        #expect(!brake.isTrying)
+        for _ in 0..<100 { limiter.failed(at: start) }
+        #expect(!limiter.isTrying)
         #expect(admitted(longest - .milliseconds(1), longest, longest) == [false, true, false])
-        brake.succeeded()
+        limiter.succeeded()
         #expect(admitted(.zero, .zero) == [true, true])
     }
 }

@@ -24,7 +24,7 @@ package final class PostgresPool: Sendable {
         var busy = 0
         var waiters: [Waiter] = []
         var lastWaiter: UInt64 = 0
-        var brake = ReconnectBrake()
+        var limiter = ReconnectLimiter()
         var isClosed = false
     }
 
@@ -126,10 +126,10 @@ package final class PostgresPool: Sendable {
         }
         do {
             try await connection.connect()
-            self.state.withLock { $0.brake.succeeded() }
+            self.state.withLock { $0.limiter.succeeded() }
             return connection
         } catch {
-            self.state.withLock { $0.brake.failed(at: .now) }
+            self.state.withLock { $0.limiter.failed(at: .now) }
             self.giveBack(connection)
             throw error
         }
@@ -140,7 +140,7 @@ package final class PostgresPool: Sendable {
     private func mayConnect() async -> Bool {
         let deadline = ContinuousClock.now + self.waitMax
         while true {
-            let (isAdmitted, isTrying) = self.state.withLock { ($0.brake.admits(at: .now), $0.brake.isTrying) }
+            let (isAdmitted, isTrying) = self.state.withLock { ($0.limiter.admits(at: .now), $0.limiter.isTrying) }
             if isAdmitted { return true }
             guard isTrying, ContinuousClock.now < deadline, !Task.isCancelled else { return false }
             try? await Task.sleep(for: StoreLimits.reconnectLookPause)

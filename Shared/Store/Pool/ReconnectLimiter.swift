@@ -1,11 +1,11 @@
-/// Decides whether a server that is away is tried again now. Holds no clock.
-struct ReconnectBrake {
+/// Decides whether to try a server again that is away: one attempt per pause, with exponential back-off. Holds no clock.
+struct ReconnectLimiter {
     private var failures = 0
     private var nextAttempt: ContinuousClock.Instant?
-    /// Somebody tries just now, after a failure: the server may be back.
+    /// An attempt after a failure is under way, so the server may be back.
     private(set) var isTrying = false
 
-    /// Whether to try now. While the server is away one caller per pause gets a yes.
+    /// Whether to try now. While the server is away, one caller per pause may.
     mutating func admits(at now: ContinuousClock.Instant) -> Bool {
         guard let nextAttempt else { return true }
         guard now >= nextAttempt else { return false }
@@ -20,7 +20,7 @@ struct ReconnectBrake {
         self.nextAttempt = now + self.pause
     }
 
-    mutating func succeeded() { self = ReconnectBrake() }
+    mutating func succeeded() { self = ReconnectLimiter() }
 
     /// Doubles with each failure.
     private var pause: Duration {
