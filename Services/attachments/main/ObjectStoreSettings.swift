@@ -68,9 +68,9 @@ struct S3Settings: SettingGroup {
         optional: "s3.ca.file", .path, "PEM of authorities to trust beside the system's.")
 }
 
-extension Form<String> {
-    fileprivate static var endpoint: Form {
-        Form("http:// or https://, a host, and perhaps a port") { text in
+extension SettingParser<String> {
+    fileprivate static var endpoint: SettingParser {
+        SettingParser("http:// or https://, a host, and perhaps a port") { text in
             S3Address(endpoint: text, bucket: "any", style: .path).map { _ in text }
         }
     }

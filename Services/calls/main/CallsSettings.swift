@@ -12,8 +12,8 @@ struct CallsSettings: ServiceSettings {
     let ringTime = Setting("call.ring.seconds", .seconds(in: 1...120), default: "45", "How long a call rings.")
     let turnURLs = Setting(
         "turn.urls",
-        Form("1 to \(TurnConfiguration.urlsMax) of turn:… or turns:…, with commas between") {
-            Form.list.read($0).flatMap { try? TurnConfiguration.checked($0) }
+        SettingParser("1 to \(TurnConfiguration.urlsMax) of turn:… or turns:…, with commas between") {
+            SettingParser.list.read($0).flatMap { try? TurnConfiguration.checked($0) }
         },
         "The relays that clients are sent to.")
     let turnSecret = Setting("turn.secret", .secret, "The relays' `static-auth-secret`.")

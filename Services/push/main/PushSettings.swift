@@ -21,7 +21,7 @@ struct PushSettings: ServiceSettings {
 struct APNsSettings: SettingGroup {
     private static let withKey = "with APNS_KEY_FILE"
     let key = Setting(
-        optional: "apns.key.file", Form("a file with a P-256 key in PEM") { KeyFile.signingKey($0) },
+        optional: "apns.key.file", SettingParser("a file with a P-256 key in PEM") { KeyFile.signingKey($0) },
         "The signing key, as Apple gave it out (.p8). Without one nothing is pushed to APNs.")
     let keyID = Setting("apns.key.id", .text, needed: withKey, "The key's id, of ten characters.")
     let team = Setting("apns.team.id", .text, needed: withKey, "The team's id, of ten characters.")
@@ -36,14 +36,14 @@ struct APNsSettings: SettingGroup {
 struct FCMSettings: SettingGroup {
     let account = Setting(
         optional: "fcm.account.file",
-        Form("the JSON file of a service account") { KeyFile.read($0).flatMap { ServiceAccount(file: $0) } },
+        SettingParser("the JSON file of a service account") { KeyFile.read($0).flatMap { ServiceAccount(file: $0) } },
         "The service account, as Google gave it out. Without one nothing is pushed to FCM.")
     let address = Setting("fcm.url", .httpsAddress, default: "https://fcm.googleapis.com", "FCM.")
 }
 
 struct WebPushSettings: SettingGroup {
     let key = Setting(
-        optional: "webpush.key.file", Form("a file with a P-256 key in PEM") { KeyFile.signingKey($0) },
+        optional: "webpush.key.file", SettingParser("a file with a P-256 key in PEM") { KeyFile.signingKey($0) },
         "The VAPID key. Without one nothing is pushed to Web Push endpoints.")
     let contact = Setting(
         "webpush.contact", .text(from: "mailto:", "https:"), needed: "with WEBPUSH_KEY_FILE",
@@ -52,8 +52,8 @@ struct WebPushSettings: SettingGroup {
         "webpush.private.allowed", .truth, default: "false", "Whether endpoints may stand on addresses that are not public.")
 }
 
-extension Form<HTTPSAddress> {
-    fileprivate static var httpsAddress: Form { Form("an https address") { HTTPSAddress($0) } }
+extension SettingParser<HTTPSAddress> {
+    fileprivate static var httpsAddress: SettingParser { SettingParser("an https address") { HTTPSAddress($0) } }
 }
 
 extension Settings<PushSettings> {

@@ -18,10 +18,10 @@ package struct ProcessSettings: SettingGroup {
 
 private let instances = 1...9_999
 
-extension Form<Int> {
-    fileprivate static var instance: Form {
-        let number = Form.integer(in: instances)
-        return Form("\(number.allowed), or `host`: made from the machine's name") { text in
+extension SettingParser<Int> {
+    fileprivate static var instance: SettingParser {
+        let number = SettingParser.integer(in: instances)
+        return SettingParser("\(number.allowed), or `host`: made from the machine's name") { text in
             text == "host" ? instanceNumber(ofHost: HostName.current) : number.read(text)
         }
     }

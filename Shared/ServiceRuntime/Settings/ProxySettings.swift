@@ -12,10 +12,10 @@ extension Settings<ProxySettings> {
     package func addresses() throws(SettingsError) -> Set<NetworkAddress> { try self.trusted }
 }
 
-extension Form<Set<NetworkAddress>> {
+extension SettingParser<Set<NetworkAddress>> {
     /// Addresses between commas, spaces around them ignored.
-    fileprivate static var addresses: Form {
-        Form("a list of IP addresses, with commas between") { text in
+    fileprivate static var addresses: SettingParser {
+        SettingParser("a list of IP addresses, with commas between") { text in
             let parts = text.split { $0 == "," || $0.isWhitespace }
             let addresses = parts.compactMap { NetworkAddress(String($0)) }
             return addresses.count == parts.count ? Set(addresses) : nil

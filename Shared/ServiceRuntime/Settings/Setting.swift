@@ -14,30 +14,30 @@ package struct Setting<Value: Sendable>: Sendable {
     }
 
     let key: String
-    let form: Form<Value>
+    let parser: SettingParser<Value>
     let absence: Absence
     /// One sentence for the person who sets it.
     let meaning: String
 
     /// - Parameter needed: when it must be given, if that is not always.
-    package init(_ key: String, _ form: Form<Value>, needed: String = "always", _ meaning: String) {
+    package init(_ key: String, _ parser: SettingParser<Value>, needed: String = "always", _ meaning: String) {
         self.key = key
-        self.form = form
+        self.parser = parser
         self.absence = .refused(needed: needed)
         self.meaning = meaning
     }
 
     /// - Parameter standard: taken when there is no other; written as in the environment. Secrets have none, ever.
-    package init(_ key: String, _ form: Form<Value>, default standard: String, _ meaning: String) {
+    package init(_ key: String, _ parser: SettingParser<Value>, default standard: String, _ meaning: String) {
         self.key = key
-        self.form = form
+        self.parser = parser
         self.absence = .filled(with: standard)
         self.meaning = meaning
     }
 
-    package init<Wrapped>(optional key: String, _ form: Form<Wrapped>, _ meaning: String) where Value == Wrapped? {
+    package init<Wrapped>(optional key: String, _ parser: SettingParser<Wrapped>, _ meaning: String) where Value == Wrapped? {
         self.key = key
-        self.form = Form(form.allowed, isSecret: form.isSecret) { form.read($0).map(Optional.some) }
+        self.parser = SettingParser(parser.allowed, isSecret: parser.isSecret) { parser.read($0).map(Optional.some) }
         self.absence = .left(nil)
         self.meaning = meaning
     }

@@ -37,16 +37,16 @@ package struct Settings<Group: SettingGroup>: Sendable {
         case (nil, .left(let value)): return value
         case (nil, .refused): throw .missing(key: setting.key)
         }
-        guard let value = setting.form.read(text) else {
-            throw .invalid(key: setting.key, value: setting.form.isSecret ? "***" : text, allowed: setting.form.allowed)
+        guard let value = setting.parser.read(text) else {
+            throw .invalid(key: setting.key, value: setting.parser.isSecret ? "***" : text, allowed: setting.parser.allowed)
         }
         return value
     }
 
     /// For a secret: the value itself, or the contents of the file that `<key>.file` names.
     private func text<Value>(of setting: Setting<Value>) throws(SettingsError) -> String? {
-        let text = self.text(setting.key, isSecret: setting.form.isSecret)
-        guard setting.form.isSecret, let path = self.text(setting.key + ".file") else { return text }
+        let text = self.text(setting.key, isSecret: setting.parser.isSecret)
+        guard setting.parser.isSecret, let path = self.text(setting.key + ".file") else { return text }
         guard text == nil else { throw .ambiguous(key: setting.key, other: setting.key + ".file") }
         guard let contents = SecretFile(path: path).contents else {
             throw .unreadable(key: setting.key + ".file", path: path)

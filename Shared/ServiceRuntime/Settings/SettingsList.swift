@@ -20,7 +20,7 @@ private protocol ListedSetting {
 }
 
 extension Setting: ListedSetting {
-    var columns: [String] { [variable(self.key), self.form.allowed, self.otherwise, self.meaning] }
+    var columns: [String] { [variable(self.key), self.parser.allowed, self.otherwise, self.meaning] }
 
     private var otherwise: String {
         switch self.absence {

@@ -68,13 +68,13 @@ extension Settings<RateSettings> {
     package func table() throws(SettingsError) -> RateTable { RateTable(scale: try self.scale, changes: try self.changes) }
 }
 
-extension Form<[String: RateTable.Change]> {
+extension SettingParser<[String: RateTable.Change]> {
     private static var numbers: ClosedRange<Int> { 1...1_000_000 }
 
     /// `send_message=240/60, report=5`.
-    fileprivate static var rates: Form {
+    fileprivate static var rates: SettingParser {
         let actions = Rates.all.map(\.action)
-        return Form("pairs like `report=5` or `report=5/2`, with commas between; actions: \(actions.joined(separator: ", "))") { text in
+        return SettingParser("pairs like `report=5` or `report=5/2`, with commas between; actions: \(actions.joined(separator: ", "))") { text in
             var changes: [String: RateTable.Change] = [:]
             for pair in text.split(whereSeparator: { $0 == "," || $0.isWhitespace }) {
                 let parts = pair.split(separator: "=", omittingEmptySubsequences: false)
