@@ -2,7 +2,7 @@
 import PackageDescription
 
 // Who may import whom. Data goes one way: client, gateway, bus, service, store.
-// Tests/HouseTests checks that the sources keep to it.
+// Tests/ArchitectureTests checks that the sources keep to it.
 
 let strict: [SwiftSetting] = [
     .swiftLanguageMode(.v6),
@@ -181,7 +181,7 @@ let package = Package(
             name: "ContractDocumentTests",
             dependencies: ["ContractDocuments", "Contract", "ServerCrypto", "WhisperClient", "LocalStack"],
             path: "Tests/ContractDocumentTests", exclude: ["Independent"], swiftSettings: strict),
-        tests("HouseTests", []),
+        tests("ArchitectureTests", []),
         tests("ContractTests", ["Contract", "ServerCrypto", "TestKit"]),
         .testTarget(
             name: "ServerCryptoTests", dependencies: ["ServerCrypto", "Contract", "TestKit", "CSodium"],

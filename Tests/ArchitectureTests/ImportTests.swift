@@ -3,7 +3,7 @@ import Testing
 /// Who may import whom. Data goes one way: client, gateway, bus, service, store; no import points backwards.
 ///
 /// A module that is in no row may be imported by nobody: a new dependency is a new word in here.
-private enum House {
+private enum Architecture {
     /// The system's own, free for all except `Contract`.
     static let system: Set = ["Glibc", "Synchronization", "Dispatch"]
 
@@ -76,19 +76,19 @@ private enum House {
 
 @Suite struct ImportTests {
     @Test func theSourcesAreFound() {
-        #expect(Set(SourceTree.files.map(\.target)).isSuperset(of: House.rules.keys))
+        #expect(Set(SourceTree.files.map(\.target)).isSuperset(of: Architecture.rules.keys))
     }
 
     @Test func everyTargetOutsideTheTestsHasARule() {
         for file in SourceTree.files where !file.isTest {
-            #expect(House.rules[file.target] != nil, "\(file.path): the target \(file.target) is in no row of the house's table")
+            #expect(Architecture.rules[file.target] != nil, "\(file.path): the target \(file.target) is in no row of the house's table")
         }
     }
 
     @Test func everyTargetImportsWhatItMay() {
         for file in SourceTree.files {
-            guard let rule = House.rules[file.target] else { continue }
-            let allowed = file.target == "Contract" ? rule : rule.union(House.system)
+            guard let rule = Architecture.rules[file.target] else { continue }
+            let allowed = file.target == "Contract" ? rule : rule.union(Architecture.system)
             for (line, module) in file.imports {
                 #expect(allowed.contains(module), "\(file.path):\(line): \(file.target) must not import \(module)")
             }
@@ -98,7 +98,7 @@ private enum House {
     @Test func everyCLibraryHasItsDoor() {
         for file in SourceTree.files {
             for (line, module) in file.imports {
-                guard let doors = House.doors[module] else { continue }
+                guard let doors = Architecture.doors[module] else { continue }
                 #expect(doors.contains(file.target), "\(file.path):\(line): \(module) is behind \(doors.sorted())")
             }
         }

@@ -1,6 +1,6 @@
 import Testing
 
-/// What keeps the house tidy and a machine can see.
+/// Rules of style that a machine can check.
 @Suite struct StyleTests {
     @Test func noPlaceIsAnAttic() {
         let words = ["Utils", "Util", "Utilities", "Helpers", "Helper", "Common", "Manager", "Managers", "Misc"]
