@@ -38,7 +38,7 @@ import Testing
             #expect(FileManager.default.fileExists(atPath: Folder.root.appending(path: String(path.1)).path()), "\(path.1)")
         }
         for subcommand in page.matches(of: #/make admin ARGS="([a-z-]+)/#) {
-            let sources = try ["Attachments", "Changing", "Looking"].map { try Self.text("Clients/WhisperAdmin/\($0).swift") }.joined()
+            let sources = try ["Attachments", "ChangeCommands", "ReadCommands"].map { try Self.text("Clients/WhisperAdmin/\($0).swift") }.joined()
             #expect(sources.contains("commandName: \"\(subcommand.1)\""), "\(subcommand.1)")
         }
     }
