@@ -5,7 +5,7 @@ import NIOPosix
 import Synchronization
 import Testing
 
-/// The weather does what it says, or a plan would promise troubles that never come.
+/// The conditions of a proxy take effect. Otherwise a plan would contain faults that never happen.
 @Suite struct FaultyProxyTests {
     @Test func whatIsHeldComesLaterAndWhole() async throws {
         try await self.withEcho { proxy, client in

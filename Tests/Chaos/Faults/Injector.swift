@@ -83,12 +83,12 @@ struct Injector: Sendable {
             await self.stack.signal(process, .resume)
         case .flush: try await self.stack.flushRedis()
         case .cut(let link, let percent): await self.links[link]?.cut(percent: percent)
-        case .delay(let link, let by, let time): await self.set(link, FaultyProxy.Weather(delay: by), for: time)
-        case .hold(let link, let ways, let time): await self.set(link, FaultyProxy.Weather(held: ways), for: time)
+        case .delay(let link, let by, let time): await self.set(link, FaultyProxy.Conditions(delay: by), for: time)
+        case .hold(let link, let ways, let time): await self.set(link, FaultyProxy.Conditions(held: ways), for: time)
         case .close(let link, let time):
-            await self.links[link]?.set(FaultyProxy.Weather(isClosed: true))
+            await self.links[link]?.set(FaultyProxy.Conditions(isClosed: true))
             await self.links[link]?.cut(percent: 100)
-            await self.set(link, FaultyProxy.Weather(isClosed: true), for: time)
+            await self.set(link, FaultyProxy.Conditions(isClosed: true), for: time)
         case .moveClock(let process, let seconds, let time):
             self.ledger.clockMoved(isOff: true)
             defer { self.ledger.clockMoved(isOff: false) }
@@ -116,10 +116,10 @@ struct Injector: Sendable {
         }
     }
 
-    private func set(_ link: Fault.Link, _ weather: FaultyProxy.Weather, for time: Duration) async {
-        await self.links[link]?.set(weather)
+    private func set(_ link: Fault.Link, _ conditions: FaultyProxy.Conditions, for time: Duration) async {
+        await self.links[link]?.set(conditions)
         try? await Task.sleep(for: time)
-        await self.links[link]?.set(FaultyProxy.Weather())
+        await self.links[link]?.set(FaultyProxy.Conditions())
     }
 
     private func start(_ process: StackProcess) async throws {

@@ -3,7 +3,7 @@ import NIOPosix
 import TestKit
 import LocalStack
 
-/// A TCP proxy on loopback whose weather is made: what goes through it can be cut, delayed or held up. One thread.
+/// A TCP proxy on loopback. It can cut, delay or hold what goes through it. One thread.
 package actor FaultyProxy {
     private nonisolated let eventLoop: any EventLoop
     package nonisolated var unownedExecutor: UnownedSerialExecutor { self.eventLoop.executor.asUnownedSerialExecutor() }
@@ -15,7 +15,7 @@ package actor FaultyProxy {
     private var relays: [Int: Relay] = [:]
     private var next = 0
     private var random = SystemRandomNumberGenerator()
-    private var weather = Weather()
+    private var conditions = Conditions()
 
     /// One connection, and its other half.
     private final class Relay {
@@ -54,7 +54,7 @@ package actor FaultyProxy {
         package mutating func left() { self.waiting -= 1 }
     }
 
-    package struct Weather: Sendable, Equatable {
+    package struct Conditions: Sendable, Equatable {
         /// What each piece waits.
         package var delay = Duration.zero
         /// Nothing moves these ways.
@@ -94,8 +94,8 @@ package actor FaultyProxy {
     }
 
     /// From here on, for connections that stand and for new ones.
-    package func set(_ weather: Weather) {
-        self.weather = weather
+    package func set(_ conditions: Conditions) {
+        self.conditions = conditions
         for relay in self.relays.values { self.apply(to: relay) }
     }
 
@@ -111,7 +111,7 @@ package actor FaultyProxy {
     // MARK: Relaying
 
     private func arrived(_ near: any Channel) -> EventLoopFuture<Void> {
-        guard !self.weather.isClosed else { return near.eventLoop.makeFailedFuture(ChannelError.connectPending) }
+        guard !self.conditions.isClosed else { return near.eventLoop.makeFailedFuture(ChannelError.connectPending) }
         self.next += 1
         let number = self.next
         return ClientBootstrap(group: self.eventLoop)
@@ -131,7 +131,7 @@ package actor FaultyProxy {
 
     private func apply(to relay: Relay) {
         for (channel, way, other) in [(relay.near, Way.there, relay.far), (relay.far, .back, relay.near)] {
-            let reads = !self.weather.held.contains(way) && other.isWritable
+            let reads = !self.conditions.held.contains(way) && other.isWritable
             _ = channel.setOption(.autoRead, value: reads)
         }
     }
@@ -139,7 +139,7 @@ package actor FaultyProxy {
     fileprivate func passes(_ bytes: ByteBuffer, on number: Int, _ way: Way) {
         guard let relay = self.relays[number] else { return }
         let other = way == .there ? relay.far : relay.near
-        guard let due = relay.lanes[way, default: Lane()].enter(at: .now(), delay: self.weather.delay) else {
+        guard let due = relay.lanes[way, default: Lane()].enter(at: .now(), delay: self.conditions.delay) else {
             return other.writeAndFlush(bytes, promise: nil)
         }
         self.eventLoop.assumeIsolated().scheduleTask(deadline: due) {

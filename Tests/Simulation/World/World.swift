@@ -9,8 +9,8 @@ import StoreModel
 final class World {
     nonisolated(unsafe) static var current: World!
 
-    /// How much goes wrong. Differs from seed to seed: some worlds are calm and mostly live.
-    struct Weather {
+    /// How often faults happen. The rates differ from seed to seed; in some worlds there are none.
+    struct FaultRates {
         /// Chances in a thousand, each second.
         var crash: Int
         var freeze: Int
@@ -21,7 +21,7 @@ final class World {
         /// One statement in so many loses its session.
         var lostStatements: Int
 
-        static let calm = Weather(crash: 0, freeze: 0, cut: 0, redis: 0, postgres: 0, lines: 0, lostStatements: 0)
+        static let calm = FaultRates(crash: 0, freeze: 0, cut: 0, redis: 0, postgres: 0, lines: 0, lostStatements: 0)
     }
 
     static let pageMax = 5
@@ -38,9 +38,9 @@ final class World {
     let redis = SimulatedRedis()
     let postgres = SimulatedPostgres()
     private(set) var record: Record!
-    private var weather: Weather
-    private var isStormy = false
-    /// Until the storm ends nothing else goes wrong.
+    private var faultRates: FaultRates
+    private var injectsFaults = false
+    /// No other fault happens until the end of the faults.
     private var isLastAct = false
     private var isOver = false
     /// Longest time until a client has stored what it sees; nanoseconds.
@@ -66,9 +66,9 @@ final class World {
         self.mutation = mutation
         self.isTracing = isTracing
         func some(_ most: Int) -> Int { Int.random(in: 0...most, using: &machine.random) }
-        self.weather = isCalm
+        self.faultRates = isCalm
             ? .calm
-            : Weather(
+            : FaultRates(
                 crash: some(40), freeze: some(30), cut: some(40), redis: some(25), postgres: some(25), lines: some(120),
                 lostStatements: [0, 0, 300, 1_500][some(3)])
         self.storingMax = .milliseconds(Int64([200, 2_000, 6_000][some(2)]))
@@ -116,16 +116,16 @@ final class World {
         for _ in 0..<2 { self.gateways.append(GatewayHost(self.name("gateway"), in: self)) }
         for service in [Service.router, .router, .auth, .push] { self.start(service) }
         self.tickPhones()
-        self.isStormy = true
+        self.injectsFaults = true
         self.everySecond()
-        let storm = self.machine.now + .seconds(seconds)
-        // What goes wrong later mends much of what went wrong before. In some worlds one thing is the last.
-        if self.weather.redis > 0, self.machine.random.isOne(in: 4) {
-            self.machine.run(until: storm - Self.lastActLength) { !self.record.faults.isEmpty }
+        let faultsEnd = self.machine.now + .seconds(seconds)
+        // Later faults repair effects of earlier ones. So in some worlds one fault is the last.
+        if self.faultRates.redis > 0, self.machine.random.isOne(in: 4) {
+            self.machine.run(until: faultsEnd - Self.lastActLength) { !self.record.faults.isEmpty }
             self.isLastAct = true
             self.loseDepartures(isNew: self.machine.random.isOne(in: 3))
         }
-        self.machine.run(until: storm) { !self.record.faults.isEmpty }
+        self.machine.run(until: faultsEnd) { !self.record.faults.isEmpty }
         self.calmDown()
     }
 
@@ -134,8 +134,8 @@ final class World {
     private func calmDown() {
         guard self.record.faults.isEmpty else { return }
         self.trace("——— nothing goes wrong any more")
-        self.isStormy = false
-        self.weather = .calm
+        self.injectsFaults = false
+        self.faultRates = .calm
         self.postgres.isAway = false
         self.providerAwayUntil = 0
         for link in self.redis.links { link.comeBack() }
@@ -183,9 +183,9 @@ final class World {
     }
 
     /// Once in a while a client does not store what it has seen.
-    func forgets() -> Bool { self.isStormy && self.weather.lines > 0 && self.machine.random.isOne(in: 12) }
+    func forgets() -> Bool { self.injectsFaults && self.faultRates.lines > 0 && self.machine.random.isOne(in: 12) }
 
-    func repeatsJob() -> Bool { self.weather.lines > 0 && self.machine.random.isOne(in: 100) }
+    func repeatsJob() -> Bool { self.faultRates.lines > 0 && self.machine.random.isOne(in: 100) }
 
     private func isAway(_ identity: WhisperID) -> Bool {
         self.phones.contains { $0.person.identity == identity && $0.sleepsSince != nil }
@@ -260,10 +260,10 @@ final class World {
         }
     }
 
-    // MARK: Weather
+    // MARK: Faults
 
     private func everySecond() {
-        guard self.isStormy else { return }
+        guard self.injectsFaults else { return }
         self.machine.after(.seconds(1)) { [unowned self] in self.everySecond() }
         for phone in self.phones {
             guard self.happens(self.chattiness) else { continue }
@@ -283,7 +283,7 @@ final class World {
                 if self.happens(60) { phone.wakeUp() }
                 continue
             }
-            guard self.happens(self.weather.lines) else { continue }
+            guard self.happens(self.faultRates.lines) else { continue }
             let rest = self.some(.seconds(6))
             switch Int.random(in: 0..<8, using: &self.machine.random) {
             case 0, 1: phone.hangUp(rest: rest)
@@ -296,20 +296,20 @@ final class World {
     }
 
     private func serversFail() {
-        if self.happens(self.weather.crash) { self.crashSomething() }
-        if self.happens(self.weather.freeze), let host = self.hosts.randomElement(using: &self.machine.random) {
+        if self.happens(self.faultRates.crash) { self.crashSomething() }
+        if self.happens(self.faultRates.freeze), let host = self.hosts.randomElement(using: &self.machine.random) {
             // What waits already has been put off until then.
             host.frozenUntil = max(host.frozenUntil, self.machine.now + self.some(.seconds(12)))
             self.trace("\(host.name) is frozen until \(self.time(host.frozenUntil))")
         }
-        if self.happens(self.weather.cut), let link = self.redis.links.randomElement(using: &self.machine.random) {
+        if self.happens(self.faultRates.cut), let link = self.redis.links.randomElement(using: &self.machine.random) {
             self.trace("\(link.host.name) loses Redis")
             link.cut()
             self.machine.after(self.some(.seconds(3))) { link.comeBack() }
         }
-        if self.happens(self.weather.redis) { self.failRedis() }
-        if self.happens(self.weather.postgres) { self.failPostgres() }
-        if self.happens(self.weather.cut) { self.providerAwayUntil = self.machine.now + self.some(.seconds(20)) }
+        if self.happens(self.faultRates.redis) { self.failRedis() }
+        if self.happens(self.faultRates.postgres) { self.failPostgres() }
+        if self.happens(self.faultRates.cut) { self.providerAwayUntil = self.machine.now + self.some(.seconds(20)) }
     }
 
     private func crashSomething() {
@@ -384,7 +384,7 @@ final class World {
     }
 
     private func fate() -> SimulatedPostgres.Fate {
-        guard self.weather.lostStatements > 0, self.machine.random.isOne(in: self.weather.lostStatements) else { return .done }
+        guard self.faultRates.lostStatements > 0, self.machine.random.isOne(in: self.faultRates.lostStatements) else { return .done }
         self.trace("a statement loses its session")
         return self.machine.random.isOne(in: 2) ? .lostBefore : .lostAfter
     }
