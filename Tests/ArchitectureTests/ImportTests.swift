@@ -81,7 +81,7 @@ private enum Architecture {
 
     @Test func everyTargetOutsideTheTestsHasARule() {
         for file in SourceTree.files where !file.isTest {
-            #expect(Architecture.rules[file.target] != nil, "\(file.path): the target \(file.target) is in no row of the house's table")
+            #expect(Architecture.rules[file.target] != nil, "\(file.path): the target \(file.target) is in no row of the table")
         }
     }
 

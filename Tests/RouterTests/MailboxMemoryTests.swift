@@ -73,7 +73,8 @@ import TestKit
         #expect(memory.term(of: self.partition) == nil)
     }
 
-    /// Stores, receipts, looks, and partitions that come and go, in any order, beside mailboxes that really hold messages.
+    /// Stores, receipts, looks, and partitions that come and go, in any order, beside mailboxes that really hold
+    /// messages.
     @Test(arguments: UInt64(0)..<300) func aMailboxWithMailIsNeverCalledEmpty(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         var memory = MailboxMemory(recipientsMax: 5)

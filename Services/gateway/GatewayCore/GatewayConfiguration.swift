@@ -97,7 +97,8 @@ package enum GatewayLimits {
     package static let peersRememberedMax = 500
     /// A bind that no router has confirmed is announced again after this.
     package static let announceAgainAfter = Duration.seconds(3)
-    /// Departures kept while the bus is away, to be told when it is back. Routers learn of further ones by reconciliation.
+    /// Departures kept while the bus is away, to be told when it is back. Routers learn of further ones by
+    /// reconciliation.
     package static let departuresUntoldMax = 65_536
     /// Departures told in one second.
     package static let departuresAtOnceMax = 4_096

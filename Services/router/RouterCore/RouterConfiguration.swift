@@ -47,7 +47,8 @@ package enum RouterLimits {
     package static let pageBytesMax = 64 << 20
     /// Bytes of mail read for connections that are behind before others have their turn. They go on within a second.
     package static let catchUpBytesMax = 16 << 20
-    /// Wake-ups waiting in their stream before routers keep new ones back: beyond its bound Redis would drop the oldest.
+    /// Wake-ups waiting in their stream before routers keep new ones back: beyond its bound Redis would drop the
+    /// oldest.
     package static let wakesWaitingMax = BusLimits.streamEntriesMax / 2
     /// Statements of `sweepRowsMax` rows that one sweep runs on one table.
     package static let sweepStatementsMax = 100
@@ -81,7 +82,8 @@ package enum RouterLimits {
     package static let messagesPerReadMax = Limits.fetchPendingMax
     /// Live mail is held back for a client that pages, at most this long after its last page.
     package static let holdMax = Duration.seconds(10)
-    /// Between two reconciliations of connections. A connection whose end was lost is believed live for at most this long.
+    /// Between two reconciliations of connections. A connection whose end was lost is believed live for at most this
+    /// long.
     package static let reconciliationPause = Duration.seconds(5)
     /// Longest pause between two attempts to have the same mail acknowledged.
     package static let resendPauseMax = Duration.seconds(300)

@@ -2,9 +2,9 @@ package import Contract
 
 /// Decides who is busy.
 ///
-/// A person has one *slot*, held while calling out or talking, and one *ring*, held while being called. So a person whose
-/// phone rings may call out, and third callers find the person busy (contract §13a). A ringing call holds the slot of its
-/// caller and the ring of its callee. An answered call holds the slots of both.
+/// A person has one *slot*, held while calling out or talking, and one *ring*, held while being called. So a person
+/// whose phone rings may call out, and third callers find the person busy (contract §13a). A ringing call holds the
+/// slot of its caller and the ring of its callee. An answered call holds the slots of both.
 ///
 /// Contains the rows of `calls.lines` (slots) and `calls.rings` that one batch needs, and their changes. The database
 /// decides, because two calls of one person may belong to different processes.
@@ -45,8 +45,8 @@ package struct BusySlots: Sendable {
     /// Takes the caller's slot and the callee's ring for a new call, or none.
     ///
     /// A caller cannot be in an answered call any more, because one person has one device. The slot of an owner who has
-    /// been away for long is free, so that two dead phones do not keep their owners busy for hours. An answered call that
-    /// loses a slot ends, so time during which nobody noted connections does not count.
+    /// been away for long is free, so that two dead phones do not keep their owners busy for hours. An answered call
+    /// that loses a slot ends, so time during which nobody noted connections does not count.
     /// - Parameter crosses: the callee has just called this caller, and that call has lost. Then the callee may be rung by
     ///   somebody else as well, and the new call takes the slot that the lost one has given back.
     package mutating func take(

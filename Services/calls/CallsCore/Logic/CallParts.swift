@@ -49,8 +49,8 @@ package struct PendingCallFrame: Equatable, Sendable {
         case waiting
         /// On its way to the leg of the side. It becomes `waiting` again if the gateway does not report it.
         case sent(at: Timestamp)
-        /// Written to the socket of the leg, which proves nothing about the client. It is kept until the side sends something,
-        /// and for a callee while the call rings. A new connection of the side gets it again.
+        /// Written to the socket of the leg, which proves nothing about the client. It is kept until the side sends
+        /// something, and for a callee while the call rings. A new connection of the side gets it again.
         case written
     }
 

@@ -105,8 +105,8 @@ package struct CallRules: Sendable {
                 other.busy(tellingCallee: true, at: self.time)
                 self.put(other)
             }
-            // Neither has the slot of an answered call any more. One that belongs to another process ends when that looks for its
-            // slots. What rings for the caller goes on (contract §13a).
+            // Neither has the slot of an answered call any more. One that belongs to another process ends when that
+            // looks for its slots. What rings for the caller goes on (contract §13a).
             for other in self.book.calls(of: call.caller) + self.book.calls(of: call.callee) where other.isAnswered {
                 self.slotLost(other.wakeID)
             }

@@ -88,7 +88,8 @@ extension Gateway {
         self.endUnlessLoggingIn(connection)
     }
 
-    /// Repeats a departure for each connection that this node no longer has. The next snapshot covers lost or surplus ones.
+    /// Repeats a departure for each connection that this node no longer has. The next snapshot covers lost or surplus
+    /// ones.
     private func reconcile(with entries: [ConnectionSnapshotEntry]) {
         let gone = entries.lazy.filter { self.bound[$0.identity]?.id != $0.connection }
         for entry in gone.prefix(GatewayLimits.departuresAtOnceMax) {

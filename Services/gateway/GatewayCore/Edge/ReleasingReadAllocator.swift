@@ -3,8 +3,8 @@ import NIOCore
 /// Allocates read buffers that are released as soon as they have been read.
 ///
 /// By default NIO keeps a connection's buffer for its next read: 2 KiB for each idle client, a third of its memory.
-/// With `maxMessagesPerRead` of 1, NIO releases a buffer if the next one may be larger. Only the first is kept, so it is
-/// small.
+/// With `maxMessagesPerRead` of 1, NIO releases a buffer if the next one may be larger. Only the first is kept, so it
+/// is small.
 struct ReleasingReadAllocator: RecvByteBufferAllocator {
     /// Kept for the connection's life, in bytes. The head of an upgrade request takes a few reads.
     static let firstCapacity = 128

@@ -2,8 +2,8 @@ import Contract
 
 /// How far mail has been written to one connection, and whether the router of the mailbox agrees.
 ///
-/// They may disagree after a lost Notice or a change of the router. Then the gateway announces the connection, and writes
-/// no live mail to it until a router answers. What that router sends begins exactly behind what was announced.
+/// They may disagree after a lost Notice or a change of the router. Then the gateway announces the connection, and
+/// writes no live mail to it until a router answers. What that router sends begins exactly behind what was announced.
 struct DeliveryCursor {
     /// Wall-clock time at which the connection was bound to its session. Other gateways compare it with theirs.
     let boundAt: Timestamp

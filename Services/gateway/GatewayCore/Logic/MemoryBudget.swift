@@ -2,8 +2,8 @@ package import Contract
 
 /// Bounds the memory that a gateway keeps for all its connections together.
 ///
-/// Other limits bound each connection. Only connections that keep more than `heldBytesUncounted` are tracked, so an idle
-/// connection costs nothing here.
+/// Other limits bound each connection. Only connections that keep more than `heldBytesUncounted` are tracked, so an
+/// idle connection costs nothing here.
 package struct MemoryBudget {
     /// Bytes of incomplete messages, by tracked connection.
     private var incoming: [ConnectionID: Int] = [:]

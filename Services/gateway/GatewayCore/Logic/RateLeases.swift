@@ -205,7 +205,8 @@ struct RateLeases<Subject: Hashable & Sendable> {
         for key in self.toRestore.suffix(max) {
             guard let entry = self.entries[key] else { continue }
             let rule = self.rules[self.rates[Int(key.place)].action]!
-            // A pending request does not matter: it may be older than the loss. Restoring a count twice changes nothing.
+            // A pending request does not matter: it may be older than the loss. Restoring a count twice changes
+            // nothing.
             requests.append(
                 LeaseRequest(
                     subject: key.subject, rate: rule.rate,

@@ -7,8 +7,8 @@ import Telemetry
 
 /// Takes the wake Jobs of mail from the bus and drives `WakeCoalescer`.
 ///
-/// A Job is acknowledged once its push was tried and the result is in the database, which remembers it from then on. Slow
-/// pushes delay their own Jobs only.
+/// A Job is acknowledged once its push was tried and the result is in the database, which remembers it from then on.
+/// Slow pushes delay their own Jobs only.
 package final class MailPushWorker: Sendable {
     private static let stream = Keyspace.wakes.name
     private static let group = "push"

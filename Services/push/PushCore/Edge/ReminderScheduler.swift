@@ -6,7 +6,8 @@ import Telemetry
 
 /// Retries failed pushes, reminds recipients whose mail still waits, and records who has come back.
 ///
-/// The times are in the database, so other processes take over from one that died. Several processes may run side by side.
+/// The times are in the database, so other processes take over from one that died. Several processes may run side by
+/// side.
 package struct ReminderScheduler: Sendable {
     let bus: any KeyBus
     let table: RecipientTable

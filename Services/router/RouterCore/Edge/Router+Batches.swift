@@ -442,7 +442,8 @@ extension Router {
         .init(caller: session.caller, after: after, through: through, limit: RouterLimits.messagesPerReadMax)
     }
 
-    /// Reads mailboxes of connections part by part, up to `catchUpBytesMax`. The order is random, so that nobody always comes first.
+    /// Reads mailboxes of connections part by part, up to `catchUpBytesMax`. The order is random, so that nobody always
+    /// comes first.
     /// - Parameter each: takes a session, after which number its mailbox was read, and what was found.
     /// - Returns (each): the bytes that it sent.
     private func read(

@@ -29,8 +29,8 @@ extension Router {
 
     /// Hands the pending transitions of lost partitions over to their next owner, through the partitions' streams.
     ///
-    /// Returns once Redis has the hand-over, hence before another router can own the partitions. A router that dies hands
-    /// nothing over: peers are then not told of departures in its last seconds.
+    /// Returns once Redis has the hand-over, hence before another router can own the partitions. A router that dies
+    /// hands nothing over: peers are then not told of departures in its last seconds.
     func handOverPresence() async {
         let handover = self.presence.keep { self.owned[Partition(of: $0)] != nil }
         var jobs: [(Partition, MailboxJob)] = []

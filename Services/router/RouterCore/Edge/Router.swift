@@ -291,8 +291,8 @@ package actor Router {
 
     /// Names to every gateway the connections that this router believes it holds. The gateway repeats lost departures.
     ///
-    /// A gateway that does not hear it is gone, and its clients with it. Without this, a departure that Redis lost would
-    /// leave a client online for its peers, and its mail would wake nobody.
+    /// A gateway that does not hear it is gone, and its clients with it. Without this, a departure that Redis lost
+    /// would leave a client online for its peers, and its mail would wake nobody.
     private func reconcileConnections() {
         var believed: [NodeID: [ConnectionSnapshotEntry]] = [:]
         for (identity, session) in self.sessions {

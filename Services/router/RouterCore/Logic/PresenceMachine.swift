@@ -3,8 +3,8 @@ package import Contract
 /// Decides what peers are told about an identity that connects or leaves, and when.
 ///
 /// An absence shorter than `offlineAfter` is not told. An identity is told about at most once in `pause`, in its latest
-/// state. Only pending transitions are remembered: identities that connect, leave, or were told about lately. All others
-/// are online if and only if they have a session. Times are the caller's clock in milliseconds.
+/// state. Only pending transitions are remembered: identities that connect, leave, or were told about lately. All
+/// others are online if and only if they have a session. Times are the caller's clock in milliseconds.
 package struct PresenceMachine {
     /// What peers are to be told.
     package struct Change: Hashable, Sendable {
