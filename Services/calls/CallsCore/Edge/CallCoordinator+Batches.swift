@@ -88,9 +88,9 @@ extension CallCoordinator {
         }
         let parties = batch.partiesOfNewCalls
         return try await self.store.transaction { transaction throws(StoreError) in
-            var questions = [IdentityView.accounts(of: identities)]
-            if !parties.isEmpty { questions += [BusySlotTable.lock(parties), BusySlotTable.lockRings(parties)] }
-            let rows = try await transaction.pipeline(questions)
+            var statements = [IdentityView.accounts(of: identities)]
+            if !parties.isEmpty { statements += [BusySlotTable.lock(parties), BusySlotTable.lockRings(parties)] }
+            let rows = try await transaction.pipeline(statements)
             let slots =
                 parties.isEmpty ? BusySlots() : try BusySlotTable.slots(rows[1], rings: rows[2], notedSince: self.notedSince)
             let (outcome, after) = self.apply(
@@ -281,7 +281,7 @@ extension CallCoordinator {
             }
         }
         guard !keys.isEmpty else { return }
-        // Left behind they only cost a question, and end by themselves.
+        // Left behind, they cost one look-up and expire by themselves.
         try? await self.bus.delete(keys)
     }
 }

@@ -95,7 +95,7 @@ package actor CallCoordinator {
 
     private func join() async throws(StoreError) {
         try await self.store.connect()
-        let answers = try await self.store.pipeline([self.leases.join, Self.timeQuestion])
+        let answers = try await self.store.pipeline([self.leases.join, Self.timeStatement])
         self.time = ToldTime(try answers[1][0].decode(0))
         self.notedSince = self.now
         self.lookedAt = 0
@@ -187,7 +187,7 @@ package actor CallCoordinator {
     }
 
     private func lookAtLeases() async throws {
-        let answers = try await self.store.pipeline([self.leases.all, Self.timeQuestion])
+        let answers = try await self.store.pipeline([self.leases.all, Self.timeStatement])
         self.time = ToldTime(try answers[1][0].decode(0))
         let snapshot = try self.leases.snapshot(answers[0])
         if snapshot.members > 1 { _ = try await self.store.query(self.leases.endFrozen) }
@@ -197,7 +197,7 @@ package actor CallCoordinator {
         self.metrics.sharesLeased.set(self.owned.count)
     }
 
-    private static let timeQuestion: SQL = "SELECT clock_timestamp()"
+    private static let timeStatement: SQL = "SELECT clock_timestamp()"
 
     private func take(_ indices: [Int]) async throws {
         var shares: [CallShare] = []

@@ -42,12 +42,12 @@ package struct CallMachine: Equatable, Sendable {
     private var callerLeg: CallLeg?
     private var calleeLeg: CallLeg?
     /// The caller's frame that `call_ringing` or `busy` answers, and the connection it came by.
-    private var question: Question?
+    private var openRequest: OpenRequest?
     private var marks: [Int64] = []
     /// When one of the two last said something. Not in the tables: of a call read from them it counts from the first tick.
     private var heardAt: Timestamp?
 
-    private struct Question: Equatable, Sendable {
+    private struct OpenRequest: Equatable, Sendable {
         var requestID: String
         var leg: CallLeg
     }
@@ -130,9 +130,9 @@ package struct CallMachine: Equatable, Sendable {
 
     /// The request id that a frame of this kind answers, on this leg.
     package func requestID(for pending: PendingCallFrame, on leg: CallLeg) -> String? {
-        guard pending.side == .caller, let question, question.leg == leg else { return nil }
+        guard pending.side == .caller, let openRequest, openRequest.leg == leg else { return nil }
         switch (pending.kind, self.phase) {
-        case (.ringing, _), (.end, .ended(.busy, _, by: nil, answeredAt: _)): return question.requestID
+        case (.ringing, _), (.end, .ended(.busy, _, by: nil, answeredAt: _)): return openRequest.requestID
         default: return nil
         }
     }
@@ -142,7 +142,7 @@ package struct CallMachine: Equatable, Sendable {
     /// The caller begins, or says again that it does.
     package mutating func asked(_ requestID: String?, on leg: CallLeg, at now: Timestamp) {
         self.connected(.caller, on: leg)
-        self.question = requestID.map { Question(requestID: $0, leg: leg) }
+        self.openRequest = requestID.map { OpenRequest(requestID: $0, leg: leg) }
         // What the caller may have missed is said again; the callee hears nothing twice.
         let kept = self.pendingFrames.filter { $0.side == .caller }
         guard kept.isEmpty else {
