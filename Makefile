@@ -65,7 +65,7 @@ test: dependencies
 	@$(call run-tests,--filter ClusterTests)
 
 # Without root and network. What takes longer is left to `make test`: services with Postgres, whole clusters, the simulation.
-UNIT := ContractTests|ServerCryptoTests|GatewayTests|ClientTests|ServiceRuntimeTests|HouseTests|ContractDocumentTests
+UNIT := ContractTests|ServerCryptoTests|GatewayTests|ClientTests|ServiceRuntimeTests|ArchitectureTests|ContractDocumentTests
 
 unit:
 	@$(BUILD) --build-tests

@@ -26,7 +26,7 @@ private let ids = ["00000000-0000-4000-8000-000000000001", "00000000-0000-4000-8
 
 private func frame(
     _ definition: FrameDefinition, _ callID: String, _ from: WhisperID, _ to: WhisperID, epoch: Int64 = 1,
-    timestamp: Timestamp = start, receivedAt: Timestamp = start, mark: UInt8 = .random(in: 0...255)
+    timestamp: Timestamp = start, receivedAt: Timestamp = start, age: Duration = .zero, mark: UInt8 = .random(in: 0...255)
 ) throws -> CallFrame {
     let nonce = String(decoding: Base64.encode([UInt8](repeating: 1, count: 24)), as: UTF8.self)
     let sig = String(decoding: Base64.encode([mark] + [UInt8](repeating: .random(in: 0...255), count: 63)), as: UTF8.self)
@@ -36,7 +36,7 @@ private func frame(
     let payload = try FrameDecoder.payload(bare: Array(json.utf8), schema: definition.schema)
     return CallFrame(
         call: SignedCall(payload, definition), caller: Caller(identity: from, epoch: Epoch(value: epoch)), leg: leg(from),
-        requestID: nil, receivedAt: receivedAt)
+        requestID: nil, receivedAt: receivedAt, age: age)
 }
 
 extension CallRules {
@@ -92,9 +92,17 @@ extension CallRules {
 
     /// Its client has been told that it was not accepted.
     @Test func aCallThatWaitedTooLongDoesNotBegin() throws {
-        var rules = rules(at: start + CallLimits.frameAgeMax + .milliseconds(1))
-        #expect(rules.hear(try frame(CallInitiate.definition, ids[0], alice, bob)) == "nothing")
+        var rules = rules()
+        let age = CallLimits.frameAgeMax + .milliseconds(1)
+        #expect(rules.hear(try frame(CallInitiate.definition, ids[0], alice, bob, age: age)) == "nothing")
         #expect(rules.phase(ids[0], alice, bob) == "unknown")
+    }
+
+    @Test(arguments: [-60, 60]) func theClockOfAGatewayDoesNotMakeACallOld(seconds: Int) throws {
+        var rules = rules()
+        let receivedAt = start + .seconds(seconds)
+        #expect(rules.hear(try frame(CallInitiate.definition, ids[0], alice, bob, receivedAt: receivedAt)) == "done")
+        #expect(rules.hear(try frame(CallAnswer.definition, ids[0], bob, alice, receivedAt: receivedAt)) == "done")
     }
 
     @Test(arguments: [true, false]) func ofTwoCallsThatCrossTheLowerLives(isLowerFirst: Bool) throws {

@@ -17,7 +17,7 @@ package enum CallLimits {
     /// Reads of one Job at a time after the database has refused a batch.
     package static let poisonIsolationReads = 1_024
     /// A frame older than this is not begun any more: its client has been told INTERNAL_ERROR by then
-    /// (`GatewayLimits.answerMax`). Clocks of the cluster are taken to agree within a second.
+    /// (`GatewayLimits.answerMax`). A second less than that: for what the age by the clock of Redis leaves out.
     package static let frameAgeMax = Duration.seconds(9)
     /// A frame of which its gateway says nothing is sent again after this.
     package static let resendAfter = Duration.seconds(2)

@@ -19,16 +19,17 @@ struct CallBatch {
     /// Holds one Job only, because something is wrong with one of them.
     var isSingle = false
 
-    mutating func add(_ job: CallJob) {
+    /// - Parameter age: since it was appended to its stream.
+    mutating func add(_ job: CallJob, age: Duration) {
         switch job {
-        case .frame(let request): self.steps.append(Self.step(request))
+        case .frame(let request): self.steps.append(Self.step(request, age: age))
         case .bound(let connection): self.steps.append(.bound(connection))
         case .delivered(let receipt): self.steps.append(.delivered(receipt))
         }
     }
 
     /// Reads the frame by its schema, and checks its signature.
-    private static func step(_ request: CallRequest) -> Step {
+    private static func step(_ request: CallRequest, age: Duration) -> Step {
         guard let definition = FrameCatalogue.definition(of: request.type), case .service(.calls) = definition.route else {
             return .refused(Refusal(.internalError, "not a frame of this service"), request.answer)
         }
@@ -43,7 +44,7 @@ struct CallBatch {
                 CallFrame(
                     call: call, caller: request.session.caller,
                     leg: CallLeg(node: request.answer.node, connection: request.connection),
-                    requestID: request.requestID, receivedAt: request.receivedAt), request.answer)
+                    requestID: request.requestID, receivedAt: request.receivedAt, age: age), request.answer)
         } catch {
             return .refused(Refusal(.invalidPayload, "\(error)"), request.answer)
         }

@@ -41,6 +41,8 @@ package actor CallCoordinator {
     /// By the database's clock, asked at each look: calls end and are forgotten by it (contract §13a, Time). One that is taken
     /// over must not look old because the clock of the process that has it now is another.
     private var time = ToldTime(.now)
+    /// Of Jobs, by the clock of Redis. Read anew when Redis was emptied: another may have taken its place.
+    private var ages: EntryAges?
     private let canary: Canary
     /// Above 0: Jobs are taken one at a time.
     private var poisonIsolationReadsLeft = 0
@@ -146,7 +148,7 @@ package actor CallCoordinator {
             batch.positions.append((share, last.id))
             for entry in part.entries {
                 do throws(WireError) {
-                    batch.add(try CallJob(decoding: entry.bytes))
+                    batch.add(try CallJob(decoding: entry.bytes), age: self.ages?.age(of: entry.id) ?? .zero)
                 } catch {
                     self.logger.error("job not understood", [.error: "\(error)", .stream: "\(part.stream)"])
                 }
@@ -178,6 +180,7 @@ package actor CallCoordinator {
         // The database's clock may have been set.
         self.lookedAt = self.now.milliseconds
         try await self.lookAtCanary()
+        if self.ages == nil { self.ages = EntryAges(serverTime: try await self.bus.time()) }
         await self.measureStreams()
         self.shouldLocate = true
         if now - self.seenAt >= CallLimits.slotSeenInterval.milliseconds {
@@ -234,6 +237,7 @@ package actor CallCoordinator {
     private func lookAtCanary() async throws(BusError) {
         guard try await self.canary.sawEmptied(self.bus) else { return }
         self.logger.warning("bus was emptied", [.count: .number(self.owned.count)])
+        self.ages = nil
         self.notedSince = self.now
         for share in self.owned.keys { self.owned[share] = .start }
         for call in self.book.all {

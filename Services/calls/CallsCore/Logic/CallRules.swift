@@ -6,14 +6,20 @@ package struct CallFrame: Sendable {
     package var caller: Caller
     package var leg: CallLeg
     package var requestID: String?
+    /// By its gateway's clock. Its timestamp is compared with it.
     package var receivedAt: Timestamp
+    /// How long it has waited, by the clock of Redis. Clocks of processes may be wrong (contract §13a, Time).
+    package var age: Duration
 
-    package init(call: SignedCall, caller: Caller, leg: CallLeg, requestID: String?, receivedAt: Timestamp) {
+    package init(
+        call: SignedCall, caller: Caller, leg: CallLeg, requestID: String?, receivedAt: Timestamp, age: Duration
+    ) {
         self.call = call
         self.caller = caller
         self.leg = leg
         self.requestID = requestID
         self.receivedAt = receivedAt
+        self.age = age
     }
 
     /// Ed25519 signatures differ in their first bytes already.
@@ -133,7 +139,7 @@ package struct CallRules: Sendable {
         self.put(call)
     }
 
-    private func isTooLate(_ frame: CallFrame) -> Bool { frame.receivedAt + CallLimits.frameAgeMax < self.time }
+    private func isTooLate(_ frame: CallFrame) -> Bool { frame.age > CallLimits.frameAgeMax }
 
     /// Somebody has come.
     package mutating func bound(_ identity: WhisperID, on leg: CallLeg) {
