@@ -102,7 +102,7 @@ package struct Registration: Sendable {
         case tooLate
     }
 
-    /// - Throws: `.unique` if others have registered one of the keys each time that nobody seemed to have it.
+    /// - Throws: `.conflict` if others were in the way `StoreLimits.attemptsMax` times.
     private func login(
         _ proof: RegisterProof, token: SessionToken, until end: ContinuousClock.Instant
     ) async throws(StoreError) -> Login {
@@ -110,9 +110,9 @@ package struct Registration: Sendable {
             whisperID: proof.whisperID, signPublicKey: proof.signPublicKey, encPublicKey: proof.encPublicKey)
         // Who names no id is new, nearly always: the statement that adds it looks at the keys, too.
         var known: [IdentityKeys] = proof.whisperID == nil ? [] : try await self.identities.holders(of: claim)
-        var attempt = 0
-        while true {
-            attempt += 1
+        var candidates = claim.candidates.makeIterator()
+        var candidate = candidates.next()
+        for _ in 0..<StoreLimits.attemptsMax {
             switch claim.verdict(known: known) {
             case .refused: return .refused
             case .existing(let identity):
@@ -120,19 +120,21 @@ package struct Registration: Sendable {
                     try await self.logInAgain(identity, proof, token: token, until: end, in: transaction)
                 }
             case .new:
+                // Of 256 candidates one is free.
+                guard let identity = candidate else { return .refused }
+                var isTaken = false
                 do throws(StoreError) {
-                    if let login = try await self.add(claim, proof, token: token, until: end, hasLooked: attempt > 1) { return login }
-                } catch {
-                    guard attempt < StoreLimits.attemptsMax else { throw error }
-                    switch error {
+                    if let login = try await self.add(identity, proof, token: token, until: end) { return login }
+                    isTaken = true
+                } catch .unique {
                     // Whoever was in the way is done: the keys have an identity now, or the token another owner.
-                    case .unique, .conflict: break
-                    default: throw error
-                    }
-                }
+                } catch .conflict {}
                 known = try await self.identities.holders(of: claim)
+                // Nobody has the keys, so it was the id that is taken.
+                if isTaken, known.isEmpty { candidate = candidates.next() }
             }
         }
+        throw .conflict
     }
 
     /// Everything that a login of a known identity changes. Locks the identity first, so that two logins of one are done one after the
@@ -157,30 +159,22 @@ package struct Registration: Sendable {
     }
 
     /// Adds a new identity with its first session.
-    /// - Parameter hasLooked: nobody had the keys just now. So it is the id that is taken, if nothing is added.
-    /// - Returns: nil if somebody may have the keys.
+    /// - Returns: nil if the id or one of the keys is taken.
     private func add(
-        _ claim: IdentityClaim, _ proof: RegisterProof, token: SessionToken, until end: ContinuousClock.Instant, hasLooked: Bool
+        _ identity: WhisperID, _ proof: RegisterProof, token: SessionToken, until end: ContinuousClock.Instant
     ) async throws(StoreError) -> Login? {
+        // This process may have stood still since it took the Job.
+        guard ContinuousClock.now < end else { return .tooLate }
         let now = self.clock.store
-        for candidate in claim.candidates {
-            guard ContinuousClock.now < end else { return .tooLate }
-            var session = Self.session(of: candidate, Epoch(value: 1), proof, token)
-            let taking = DeviceTable.taking(
-                push: proof.pushToken, voip: proof.voipToken, for: candidate, PostgresUUID(session.device), at: now)
-            let adding = FirstLogin.sql(
-                IdentityKeys(whisperID: candidate, signPublicKey: claim.signPublicKey, encPublicKey: claim.encPublicKey), session,
-                pushToken: proof.pushToken, voipToken: proof.voipToken, at: now, until: now + Limits.sessionTTL)
-            guard let row = try await self.pool.pipeline(taking + [adding]).last?.first else {
-                if hasLooked { continue }
-                return nil
-            }
-            session.expiresAt = try row.decode(0)
-            return .done(session, ended: [])
-        }
-        // Every candidate is taken, which does not happen.
-        self.logger.error("no free id for a pair of keys", [:])
-        return .refused
+        var session = Self.session(of: identity, Epoch(value: 1), proof, token)
+        let taking = DeviceTable.taking(
+            push: proof.pushToken, voip: proof.voipToken, for: identity, PostgresUUID(session.device), at: now)
+        let adding = FirstLogin.sql(
+            IdentityKeys(whisperID: identity, signPublicKey: proof.signPublicKey, encPublicKey: proof.encPublicKey), session,
+            pushToken: proof.pushToken, voipToken: proof.voipToken, at: now, until: now + Limits.sessionTTL)
+        guard let row = try await self.pool.pipeline(taking + [adding]).last?.first else { return nil }
+        session.expiresAt = try row.decode(0)
+        return .done(session, ended: [])
     }
 
     private static func session(
