@@ -32,7 +32,7 @@ extension Router {
         }
     }
 
-    /// What stands in a stream is exactly what is not known to be committed. All streams, because while the database is away
+    /// What is not known to be committed stands in a stream. All streams, because while the database is away
     /// they have no owner, and most to tell.
     private func measureStreams() async {
         let streams = Partition.all.map { Keyspace.mailbox($0).name } + [Keyspace.groups.name]
