@@ -8,6 +8,8 @@ let strict: [SwiftSetting] = [
     .swiftLanguageMode(.v6),
     .enableUpcomingFeature("ExistentialAny"),
     .enableUpcomingFeature("InternalImportsByDefault"),
+    // Not in release: a newer compiler must not stop whoever only wants to run it.
+    .treatAllWarnings(as: .error, .when(configuration: .debug)),
 ]
 
 let log = Target.Dependency.product(name: "Logging", package: "swift-log")
@@ -18,6 +20,7 @@ let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
 let nioTLS = Target.Dependency.product(name: "NIOTLS", package: "swift-nio")
 let nioHTTP = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio")
 let nioWebSocket = Target.Dependency.product(name: "NIOWebSocket", package: "swift-nio")
+let nioEmbedded = Target.Dependency.product(name: "NIOEmbedded", package: "swift-nio")
 let nioSSL = Target.Dependency.product(name: "NIOSSL", package: "swift-nio-ssl")
 let lifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let configuration = Target.Dependency.product(name: "Configuration", package: "swift-configuration")
@@ -39,7 +42,8 @@ func system(_ name: String, pkgConfig: String?, apt: String) -> Target {
 /// The core of a service: its logic, edge and tables.
 /// - Parameter assets: a folder of files that it serves as they are.
 func core(
-    _ service: String, _ name: String, _ dependencies: [Target.Dependency], migrations: Bool = false, assets: String? = nil
+    _ service: String, _ name: String, _ dependencies: [Target.Dependency], migrations: Bool = false,
+    assets: String? = nil
 ) -> Target {
     .target(
         name: name, dependencies: dependencies, path: "Services/\(service)/\(name)",
@@ -98,11 +102,12 @@ let package = Package(
         system("CNghttp2", pkgConfig: "libnghttp2", apt: "libnghttp2-dev"),
         system("CSodium", pkgConfig: "libsodium", apt: "libsodium-dev"),
         shared("Contract"),
-        shared("ContractDocuments", ["Contract"]),
         shared("Telemetry", ["Contract", log, metrics]),
         shared("Bus", ["Contract"]),
         shared("RedisBus", ["Bus", "Contract", "Telemetry", "CHiredis", log, collections, nioCore, nioPosix, nioSSL]),
         shared("Store", ["Contract", "Telemetry", "CLibPQ", log]),
+        // How Jobs are consumed: by groups on a stream, and by owners of partitions.
+        shared("Jobs", ["Contract", "Bus", "Store", "Telemetry", log]),
         shared("ServerCrypto", ["Contract", "COpenSSL", "CSodium"]),
         shared(
             "ServiceRuntime",
@@ -118,31 +123,36 @@ let package = Package(
         executable("gateway", "GatewayCore", ["RedisBus"]),
         core(
             "auth", "AuthCore",
-            ["Contract", "Bus", "Store", "Telemetry", "ServerCrypto", "HTTPAccess", log, hummingbird], migrations: true),
+            ["Contract", "Bus", "Jobs", "Store", "Telemetry", "ServerCrypto", "HTTPAccess", log, hummingbird],
+            migrations: true),
         // Reports, bans, audit log, `/admin` and console: the other core of the same process and schema.
         core(
             "auth", "OperatorsCore",
             ["Contract", "Bus", "Store", "Telemetry", "ServerCrypto", "HTTPAccess", log, hummingbird], migrations: true,
             assets: "Edge/Console/Assets"),
         executable("auth", "AuthCore", ["OperatorsCore", "RedisBus", "Store", "HTTPAccess"]),
-        core("router", "RouterCore", ["Contract", "Bus", "Store", "Telemetry", "ServerCrypto", log], migrations: true),
+        core(
+            "router", "RouterCore", ["Contract", "Bus", "Jobs", "Store", "Telemetry", "ServerCrypto", log],
+            migrations: true),
         executable("router", "RouterCore", ["RedisBus", "Store"]),
         core(
             "push", "PushCore",
             [
-                "Contract", "Bus", "Store", "Telemetry", "ServerCrypto", "CNghttp2", log, collections, nioCore, nioPosix, nioSSL,
+                "Contract", "Bus", "Jobs", "Store", "Telemetry", "ServerCrypto", "CNghttp2", log, collections, nioCore,
+                nioPosix, nioSSL,
                 nioTLS,
             ], migrations: true),
         executable("push", "PushCore", ["RedisBus", "Store"]),
         core(
             "calls", "CallsCore",
-            ["Contract", "Bus", "Store", "Telemetry", "ServerCrypto", "HTTPAccess", log, hummingbird],
+            ["Contract", "Bus", "Jobs", "Store", "Telemetry", "ServerCrypto", "HTTPAccess", log, hummingbird],
             migrations: true),
         executable("calls", "CallsCore", ["RedisBus", "Store"]),
         core(
             "attachments", "AttachmentsCore",
             [
-                "Contract", "Bus", "Store", "Telemetry", "ServerCrypto", "HTTPAccess", log, hummingbird, nioCore, nioPosix,
+                "Contract", "Bus", "Store", "Telemetry", "ServerCrypto", "HTTPAccess", log, hummingbird, nioCore,
+                nioPosix,
                 nioHTTP, nioSSL,
             ], migrations: true),
         executable("attachments", "AttachmentsCore", ["RedisBus", "Store", "HTTPAccess", "Telemetry"]),
@@ -151,61 +161,79 @@ let package = Package(
         .target(
             name: "WhisperClient",
             dependencies: [
-                "Contract", "CSodium", log, nioCore, nioPosix, nioHTTP, nioWebSocket, nioSSL,
+                "Contract", "CSodium", "COpenSSL", log, collections, nioCore, nioPosix, nioHTTP, nioWebSocket, nioSSL,
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
             path: "Clients/WhisperClient", swiftSettings: strict),
+        .target(name: "TerminalText", path: "Clients/TerminalText", swiftSettings: strict),
         .executableTarget(
-            name: "WhisperTerminal", dependencies: ["WhisperClient", arguments],
+            name: "WhisperTerminal", dependencies: ["WhisperClient", "TerminalText", arguments],
             path: "Clients/WhisperTerminal", swiftSettings: strict),
         .executableTarget(
-            name: "WhisperAdmin", dependencies: ["Contract", arguments], path: "Clients/WhisperAdmin",
+            name: "WhisperAdmin", dependencies: ["Contract", "TerminalText", arguments], path: "Clients/WhisperAdmin",
             swiftSettings: strict),
 
-        // Tests and what starts real servers for them
-        .target(name: "LocalStack", dependencies: [], path: "Tests/LocalStack", swiftSettings: strict),
+        // Tools, tests, and what tests share
+        .target(name: "LocalStack", dependencies: [], path: "TestSupport/LocalStack", swiftSettings: strict),
         .executableTarget(
             name: "LocalCluster", dependencies: ["LocalStack", "WhisperClient", "Contract", log],
-            path: "Tests/LocalCluster", swiftSettings: strict),
+            path: "Tools/LocalCluster", swiftSettings: strict),
         .target(
             name: "TestKit",
             dependencies: ["Contract", "Bus", "LocalStack", "CSodium", nioCore, nioPosix],
-            path: "Tests/TestKit", swiftSettings: strict),
+            path: "TestSupport/TestKit", swiftSettings: strict),
         .executableTarget(
             name: "LoadTool",
-            dependencies: ["Contract", "LocalStack", "TestKit", "CSodium", nioCore, nioPosix, arguments, histogram],
-            path: "Tests/LoadTool", swiftSettings: strict),
+            dependencies: [
+                "Contract", "GatewayCore", "LocalStack", "TestKit", "CSodium", nioCore, nioEmbedded, nioPosix,
+                nioWebSocket, arguments, histogram,
+            ],
+            path: "Tools/LoadTool", swiftSettings: strict),
+        .target(
+            name: "ContractDocuments", dependencies: ["Contract", "WhisperClient"], path: "Tools/ContractDocuments",
+            swiftSettings: strict),
         .executableTarget(
-            name: "ContractTool", dependencies: ["ContractDocuments"], path: "Tests/ContractTool", swiftSettings: strict),
+            name: "ContractTool", dependencies: ["ContractDocuments"], path: "Tools/ContractTool", swiftSettings: strict
+        ),
         .testTarget(
             name: "ContractDocumentTests",
             dependencies: ["ContractDocuments", "Contract", "ServerCrypto", "WhisperClient", "LocalStack"],
             path: "Tests/ContractDocumentTests", exclude: ["Independent"], swiftSettings: strict),
-        tests("ArchitectureTests", []),
+        .testTarget(
+            name: "ArchitectureTests", dependencies: [], path: "Tests/ArchitectureTests", exclude: ["Chart"],
+            swiftSettings: strict),
         tests("ContractTests", ["Contract", "ServerCrypto", "TestKit"]),
         .testTarget(
             name: "ServerCryptoTests", dependencies: ["ServerCrypto", "Contract", "TestKit", "CSodium"],
             path: "Tests/ServerCryptoTests", exclude: ["Vectors"], swiftSettings: strict),
-        tests("BusTests", ["Bus", "RedisBus", "Contract", "TestKit", "LocalStack", "Telemetry", log, nioCore, nioPosix]),
+        tests(
+            "BusTests", ["Bus", "RedisBus", "Contract", "TestKit", "LocalStack", "Telemetry", log, nioCore, nioPosix]),
+        tests("JobsTests", ["Jobs", "Bus", "Contract", "Store", "TestKit", "LocalStack", log]),
         tests("StoreTests", ["Store", "Contract", "LocalStack", log]),
         tests("ServiceRuntimeTests", ["ServiceRuntime", "Telemetry", log, metrics, configuration, hummingbird]),
-        tests("GatewayTests", ["GatewayCore", "Contract", "Bus", "ServerCrypto", "TestKit", log, nioCore, nioPosix]),
+        tests(
+            "GatewayTests",
+            ["GatewayCore", "Contract", "Bus", "ServerCrypto", "ServiceRuntime", "TestKit", log, nioCore, nioPosix]),
         // The services themselves, in one thread, under simulated clock, network, Redis and Postgres.
-        .target(name: "CSimulation", path: "Tests/CSimulation"),
-        .target(name: "StoreModel", dependencies: ["Store", "Contract"], path: "Tests/StoreModel", swiftSettings: strict),
+        .target(name: "CSimulation", path: "TestSupport/CSimulation"),
+        .target(
+            name: "StoreModel", dependencies: ["Store", "Contract"], path: "TestSupport/StoreModel",
+            swiftSettings: strict),
         .executableTarget(
             name: "Simulation",
             dependencies: [
-                "GatewayCore", "RouterCore", "AuthCore", "PushCore", "Bus", "Contract", "Store", "ServerCrypto", "StoreModel",
+                "GatewayCore", "RouterCore", "AuthCore", "PushCore", "Bus", "Contract", "Store", "ServerCrypto",
+                "StoreModel",
                 "TestKit", "CSimulation", log, nioCore, arguments,
             ],
-            path: "Tests/Simulation", swiftSettings: strict,
+            path: "TestSupport/Simulation", swiftSettings: strict,
             // The libraries that the executable loads must find its clock and its randomness in front of the system's. Swift's own
             // are in it: a quarter of a world's time went into the calls between them.
             linkerSettings: [
                 .unsafeFlags([
                     "-Xlinker", "--export-dynamic-symbol=clock_gettime", "-Xlinker", "--export-dynamic-symbol=syscall",
-                    "-static-stdlib", "-lCoreFoundation", "-l_FoundationCollections", "-l_FoundationICU", "-l_FoundationCShims",
+                    "-static-stdlib", "-lCoreFoundation", "-l_FoundationCollections", "-l_FoundationICU",
+                    "-l_FoundationCShims",
                     "-lstdc++",
                 ])
             ]),
@@ -213,56 +241,82 @@ let package = Package(
             "SimulationTests",
             ["RouterCore", "GatewayCore", "Contract", "Store", "StoreModel", "TestKit", "LocalStack", log]),
         tests("RouterTests", ["RouterCore", "Contract", "Bus", "Store", "TestKit", "LocalStack", log]),
-        tests("CallsTests", ["CallsCore", "Contract", "Bus", "Store", "ServerCrypto", "Telemetry", "TestKit", "LocalStack", log]),
+        tests(
+            "CallsTests",
+            ["CallsCore", "Contract", "Bus", "Store", "ServerCrypto", "Telemetry", "TestKit", "LocalStack", log]),
         // The service auth with both of its cores, for the tests of either.
         .target(
             name: "AuthTestKit",
             dependencies: [
-                "AuthCore", "OperatorsCore", "HTTPAccess", "Bus", "Contract", "Store", "ServerCrypto", "Telemetry", "TestKit",
+                "AuthCore", "OperatorsCore", "HTTPAccess", "Bus", "Contract", "Store", "ServerCrypto", "Telemetry",
+                "TestKit",
                 "LocalStack", "CSodium", log, hummingbird,
             ],
-            path: "Tests/AuthTestKit", swiftSettings: strict),
+            path: "TestSupport/AuthTestKit", swiftSettings: strict),
         tests(
             "AuthTests",
             [
-                "AuthTestKit", "AuthCore", "OperatorsCore", "HTTPAccess", "Bus", "Contract", "Store", "ServerCrypto", "TestKit",
+                "AuthTestKit", "AuthCore", "OperatorsCore", "HTTPAccess", "Bus", "Contract", "Store", "ServerCrypto",
+                "Telemetry",
+                "TestKit",
                 "LocalStack", log, hummingbird,
             ]),
         tests(
             "OperatorsTests",
             [
-                "AuthTestKit", "AuthCore", "OperatorsCore", "HTTPAccess", "Contract", "Store", "ServerCrypto", "Telemetry",
+                "AuthTestKit", "AuthCore", "OperatorsCore", "HTTPAccess", "Contract", "Store", "ServerCrypto",
+                "Telemetry",
                 hummingbird,
             ]),
         .testTarget(
             name: "AttachmentsTests",
             dependencies: [
-                "AttachmentsCore", "HTTPAccess", "ServiceRuntime", "Bus", "Contract", "Store", "ServerCrypto", "Telemetry", "TestKit",
+                "AttachmentsCore", "HTTPAccess", "ServiceRuntime", "Bus", "Contract", "Store", "ServerCrypto",
+                "Telemetry", "TestKit",
                 "LocalStack", log, nioCore, nioPosix,
             ],
             path: "Tests/AttachmentsTests", exclude: ["Vectors", "requirements.txt"], swiftSettings: strict),
-        tests("ClientTests", ["WhisperClient", "WhisperTerminal", "Contract", "TestKit"]),
+        tests(
+            "ClientTests", ["WhisperClient", "WhisperTerminal", "WhisperAdmin", "TerminalText", "Contract", "TestKit"]),
         .testTarget(
             name: "ClusterTests",
             dependencies: [
-                "LocalStack", "TestKit", "WhisperClient", "Contract", "Bus", "RedisBus", "PushPeers", "ServerCrypto", log, nioPosix,
+                "LocalStack", "TestKit", "WhisperClient", "Contract", "Bus", "RedisBus", "PushPeers", "ServerCrypto",
+                log, nioPosix,
                 "Chaos",
             ],
             path: "Tests/ClusterTests", exclude: ["WebRTC"], swiftSettings: strict),
         .target(
-            name: "PushPeers", dependencies: ["CNghttp2", "Contract", "ServerCrypto", nioCore, nioPosix, nioSSL, nioTLS],
-            path: "Tests/PushPeers", swiftSettings: strict),
+            name: "PushPeers",
+            dependencies: ["CNghttp2", "Contract", "ServerCrypto", nioCore, nioPosix, nioSSL, nioTLS],
+            path: "TestSupport/PushPeers", swiftSettings: strict),
         .target(
             name: "Chaos", dependencies: ["Contract", "LocalStack", "TestKit", "PushPeers", nioCore, nioPosix],
-            path: "Tests/Chaos", swiftSettings: strict),
+            path: "TestSupport/Chaos", swiftSettings: strict),
         .executableTarget(
-            name: "ChaosTool", dependencies: ["Chaos", "LocalStack", arguments], path: "Tests/ChaosTool", swiftSettings: strict),
+            name: "ChaosTool", dependencies: ["Chaos", "LocalStack", arguments], path: "Tools/ChaosTool",
+            swiftSettings: strict),
         tests("ChaosTests", ["Chaos", "LocalStack", "TestKit", nioCore, nioPosix]),
         tests(
             "PushTests",
             [
-                "PushCore", "PushPeers", "Bus", "Contract", "Store", "ServerCrypto", "Telemetry", "TestKit", "LocalStack", log,
+                "PushCore", "PushPeers", "Bus", "Contract", "Store", "ServerCrypto", "Telemetry", "TestKit",
+                "LocalStack", log,
                 nioCore, nioPosix, nioSSL,
             ]),
     ]
 )
+
+// `make run` builds what it starts, and leaves out tests, benchmarks and simulation. Both builds share their results.
+if Context.environment["WHISPER_BUILD"] == "run" {
+    let left = ["Tools/", "TestSupport/", "Tests/"]
+    let started: Set = ["LocalStack", "LocalCluster"]
+    let isBuilt = { (target: Target) in
+        started.contains(target.name) || !left.contains { (target.path ?? "").hasPrefix($0) }
+    }
+    package.targets = package.targets.filter(isBuilt)
+    let names = Set(package.targets.map(\.name))
+    package.products = package.products.filter { product in
+        (product as? Product.Executable).map { names.isSuperset(of: $0.targets) } ?? true
+    }
+}

@@ -1,0 +1,201 @@
+import LocalStack
+import TestKit
+
+/// A cluster under traffic from a crowd, mistreated by a plan, and judged by the ledger.
+package struct ChaosRun: Sendable {
+    package struct Options: Sendable {
+        package var seed: UInt64
+        package var faults: Int
+        package var clients = 200
+        package var gateways = 2
+        package var routers = 2
+        /// Of auth, push, attachments and calls each.
+        package var others = 2
+        package var faultsOf = Faults.random
+        /// Between two messages of one client, on average.
+        package var pace = Duration.seconds(2)
+        /// Folder of the server executables.
+        package var programs: String?
+        /// Keeps the cluster's folder, with its logs.
+        package var keepsFolder = false
+        /// Of all services: at `debug` a message can be followed by its id.
+        package var logLevel: String?
+
+        package enum Faults: Sendable {
+            /// By the seed.
+            case random
+            /// One process of each service is years ahead, another years behind.
+            case clocks
+        }
+
+        package init(seed: UInt64, faults: Int) {
+            self.seed = seed
+            self.faults = faults
+        }
+
+        /// Runs the same again, from a shell. It cannot say `others` and `pace`: they are as they are by default.
+        var command: String {
+            // The plan has other faults in it where clocks cannot be moved.
+            let condition = OwnClock.isAvailable ? "" : "  # without libfaketime"
+            if self.faultsOf == .clocks { return "make chaos SEED=\(self.seed) CLIENTS=\(self.clients) PLAN=clocks" }
+            return "make chaos SEED=\(self.seed) FAULTS=\(self.faults) CLIENTS=\(self.clients) "
+                + "ARGUMENTS='--gateways \(self.gateways) --routers \(self.routers)'" + condition
+        }
+
+        var instances: [ServiceName: Int] {
+            [
+                .gateway: self.gateways, .router: self.routers, .auth: self.others, .push: self.others,
+                .attachments: self.others, .calls: self.others,
+            ]
+        }
+    }
+
+    let options: Options
+    let say: @Sendable (String) -> Void
+
+    /// Time the crowd writes before the first fault and after the last.
+    private static let calmTime = Duration.seconds(3)
+    /// How long a fault may keep a message from its acknowledgement, or an acknowledged one from its recipient and the
+    /// receipt from its sender, once everything runs again. Wake-ups and what is sent again have their pauses in it.
+    private static let healingMax = Duration.seconds(90)
+    /// One stranger for so many clients, and one more.
+    private static let clientsPerStranger = 10
+    /// What a frozen process or a held link had in its hands comes when it thaws.
+    private static let onTheWay = Duration.seconds(20)
+
+    package init(_ options: Options, say: @escaping @Sendable (String) -> Void = { _ in }) {
+        self.options = options
+        self.say = say
+    }
+
+    package static func plan(of options: Options) -> FaultPlan {
+        if options.faultsOf == .clocks { return .clocks(of: options.instances) }
+        return FaultPlan(
+            seed: options.seed, count: options.faults, instances: options.instances, hasClocks: OwnClock.isAvailable)
+    }
+
+    package func report() async throws -> ChaosReport {
+        let pushes = try await Pushes.start()
+        do {
+            let report = try await self.report(with: pushes)
+            await pushes.stop()
+            return report
+        } catch {
+            await pushes.stop()
+            throw error
+        }
+    }
+
+    private func report(with pushes: Pushes) async throws -> ChaosReport {
+        let links = Dictionary(uniqueKeysWithValues: Fault.Link.allCases.map { ($0, FaultyProxy()) })
+        if !OwnClock.isAvailable { self.say("· libfaketime is not installed: no clock is moved") }
+        var configuration = StackConfiguration()
+        if let programs = self.options.programs { configuration.programs = programs }
+        configuration.instances = self.options.instances
+        configuration.rateLimitScale = 1_000
+        configuration.redisDetour = links[.redis]?.port
+        configuration.postgresDetour = links[.postgres]?.port
+        configuration.hasOwnClocks = OwnClock.isAvailable
+        configuration.environment[.push] = pushes.environment
+        // Mail that is not acknowledged comes again after 3 s instead of 15.
+        configuration.environment[.router] = ["RESEND_AFTER_SECONDS": "3"]
+        // Whoever removes files looks once while a clock is off, at least.
+        configuration.environment[.attachments] = ["GC_EVERY_SECONDS": "1"]
+        if let level = self.options.logLevel { configuration.logLevel = level }
+        if self.options.keepsFolder { configuration.folder = try TemporaryFolder(named: "chaos").path }
+        let stack = try LocalStack(configuration)
+        await links[.clients]?.leads(to: stack.ports.public)
+        await links[.redis]?.leads(to: stack.ports.redis)
+        await links[.postgres]?.leads(to: stack.ports.postgres)
+        for link in links.values { try await link.open() }
+        do {
+            try await stack.start { self.say("· \($0)") }
+            let report = try await self.mistreat(stack, links, pushes)
+            for link in links.values { await link.close() }
+            await stack.stop()
+            return report
+        } catch {
+            for link in links.values { await link.close() }
+            await stack.stop()
+            throw error
+        }
+    }
+
+    private func mistreat(
+        _ stack: LocalStack, _ links: [Fault.Link: FaultyProxy], _ pushes: Pushes
+    ) async throws -> ChaosReport {
+        let start = ContinuousClock.now
+        let plan = Self.plan(of: self.options)
+        self.say("· gathering \(self.options.clients) clients")
+        let crowd = try await Crowd.gather(
+            self.options.clients, seed: self.options.seed, at: "127.0.0.1:\(links[.clients]!.port)",
+            pace: self.options.pace,
+            pushes: pushes)
+        let keepsakes = try await Keepsakes.lay(on: stack, crowd.ledger)
+        let strangers = (0...self.options.clients / Self.clientsPerStranger).map {
+            Stranger(number: $0, seed: self.options.seed, at: stack.ports.public, victims: crowd.ids, crowd.ledger)
+        }
+        let injector = Injector(stack: stack, links: links, ledger: crowd.ledger, say: self.say)
+        try await withThrowingDiscardingTaskGroup { group in
+            group.addTask { await crowd.run() }
+            group.addTask { await injector.keepAlive() }
+            try await withThrowingDiscardingTaskGroup { acts in
+                for stranger in strangers { acts.addTask { await stranger.run() } }
+                try await Task.sleep(for: Self.calmTime)
+                try await injector.run(plan)
+                try await Task.sleep(for: Self.calmTime)
+                acts.cancelAll()
+            }
+            self.say("· healing")
+            await crowd.stopWriting()
+            await self.settle(crowd, stack, absentAreAway: true)
+            await crowd.fetchSleepers()
+            await self.settle(crowd, stack, absentAreAway: true)
+            // To those who were away all the time counts what stands in the database, and not what was kept of it elsewhere.
+            try await stack.flushRedis()
+            await crowd.fetchAbsent()
+            await self.settle(crowd, stack)
+            group.cancelAll()
+        }
+        await crowd.lookAround()
+        await keepsakes.look()
+        let clocksMoved = Set(plan.steps.compactMap(\.fault.clockOwner))
+        var acts = 0
+        for stranger in strangers { acts += await stranger.acts }
+        for process in stack.processes where !clocksMoved.contains(process) {
+            self.look(into: stack.log(of: process), crowd.ledger)
+        }
+        return ChaosReport(
+            seed: self.options.seed, clients: self.options.clients, command: self.options.command, plan: plan,
+            messages: crowd.ledger.count, reconnects: await crowd.reconnects, attachments: await crowd.attachments,
+            strangeActs: acts, seconds: (.now - start).seconds, live: Spread(crowd.ledger.liveTravelTimes),
+            slowestLive: crowd.ledger.slowestLive,
+            violations: crowd.ledger.faults(onTheWay: Self.onTheWay))
+    }
+
+    private func settle(_ crowd: Crowd, _ stack: LocalStack, absentAreAway: Bool = false) async {
+        do {
+            try await crowd.settle(within: Self.healingMax, absentAreAway: absentAreAway)
+        } catch {
+            crowd.ledger.remark("\(error); \(await self.whereabouts(on: stack))")
+        }
+    }
+
+    /// What stands in the streams, and who owns what, for whoever has to find out why something is stuck.
+    private func whereabouts(on stack: LocalStack) async -> String {
+        let lengths = await stack.redis.answer(
+            to: (0..<32).map { "XLEN mailbox:\($0)\r\n" }.joined() + "PUBSUB CHANNELS\r\n", lines: 33)
+        let owners = try? await stack.postgres.run(
+            """
+            SELECT string_agg(owner, ', ') FROM (SELECT application_name || ' ' || count(*) AS owner FROM pg_locks
+            JOIN pg_stat_activity USING (pid) WHERE locktype = 'advisory' AND granted GROUP BY application_name) AS owners
+            """, database: "whisper")
+        let shown = lengths?.replacing("\r\n", with: " ") ?? "Redis does not answer"
+        return "streams: \(shown); owners: \(owners ?? "Postgres does not answer")"
+    }
+
+    /// A line of level `error` means that a person must act. No fault here is a reason for that but a wrong clock.
+    private func look(into log: String, _ ledger: Ledger) {
+        for line in StackLog.errors(in: log).prefix(3) { ledger.remark(line) }
+    }
+}

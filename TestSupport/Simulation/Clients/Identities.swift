@@ -1,0 +1,54 @@
+import Contract
+import TestKit
+
+/// The same few people in every world: making keys takes longer than playing with them.
+enum Identities {
+    final class Person: Sendable {
+        let name: String
+        let identity: WhisperID
+        let device: String
+        let address: String
+        let pushToken: String
+        private let keys: Keys
+        private let keysBase64: (enc: String, sign: String)
+
+        init(_ number: Int) {
+            let keys = Keys(
+                signSeed: [UInt8](repeating: UInt8(number + 1), count: 32),
+                encSeed: [UInt8](repeating: UInt8(number + 101), count: 32))
+            self.name = "\(Character(UnicodeScalar(UInt8(65 + number))))"
+            self.keys = keys
+            // The keys' own id is well formed.
+            self.identity = WhisperID(keys.whisperID)!
+            self.device = "00000000-0000-4000-8000-00000000000\(number)"
+            self.address = "10.0.0.\(number + 1)"
+            self.pushToken = "token-\(number)"
+            self.keysBase64 = (keys.encPublicKey.base64, keys.signPublicKey.base64)
+        }
+
+        var signPublicKey: Bytes32 { Bytes32(self.keys.signPublicKey)! }
+        var encPublicKey: Bytes32 { Bytes32(self.keys.encPublicKey)! }
+
+        /// The members of `register_proof`.
+        func proof(of challenge: [UInt8], id: String) -> String {
+            #""challengeId":"\#(id)","deviceId":"\#(self.device)","platform":"ios","encPublicKey":"\#(self.keysBase64.enc)","#
+                + #""signPublicKey":"\#(self.keysBase64.sign)","signature":"\#(self.keys.sign(challenge).base64)","#
+                + #""whisperId":"\#(self.identity)","pushToken":"\#(self.pushToken)""#
+        }
+
+        func letter(to recipient: WhisperID, at now: Timestamp) -> Phone.Letter {
+            let id = UUIDText.random()
+            let (nonce, ciphertext) = ("AAECAwQFBgcICQoLDA0ODxAREhMUFRYX", "Y2lwaGVydGV4dA==")
+            let message = CanonicalMessage(
+                type: "send_message", messageID: "\(id)", from: "\(self.identity)", toOrGroupID: "\(recipient)",
+                timestamp: now.milliseconds, nonce: nonce, ciphertext: ciphertext)
+            let members =
+                #","messageId":"\#(id)","from":"\#(self.identity)","to":"\#(recipient)","msgType":"text","#
+                + #""timestamp":\#(now.milliseconds),"nonce":"\#(nonce)","ciphertext":"\#(ciphertext)","#
+                + #""sig":"\#(self.keys.sign(Keys.sha256(message.bytes)).base64)""#
+            return Phone.Letter(id: id, to: recipient) { token in #""sessionToken":"\#(token)""# + members }
+        }
+    }
+
+    static let all = (0..<6).map { Person($0) }
+}

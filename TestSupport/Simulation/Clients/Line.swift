@@ -1,0 +1,148 @@
+import NIOCore
+
+@testable import GatewayCore
+@testable import TestKit
+
+/// One TCP connection between a client and a gateway, WebSocket upgrade included. Bytes keep their order in each direction.
+final class Line {
+    enum Heard {
+        /// The upgrade was granted.
+        case open
+        case text([UInt8])
+        case closing(code: UInt16)
+        /// The connection is gone.
+        case end
+    }
+
+    /// What the server asked with a ping is answered by the client's network layer.
+    private enum Stage { case upgrading, open, over }
+
+    let gateway: GatewayHost
+    private let socket: SimulatedSocket
+    private let heard: (Heard) -> Void
+    private var stage = Stage.upgrading
+    private var buffer = ByteBuffer()
+    private var lastUp: Int64 = 0
+    private var lastDown: Int64 = 0
+    /// A tunnel: bytes wait at either end until then, on the machine's clock.
+    var silentUntil: Int64 = 0
+    /// Neither end knows yet that nothing comes through any more.
+    private(set) var isBroken = false
+
+    /// The app that opened it is gone: nobody reads, and nobody answers pings.
+    var isAbandoned = false
+
+    /// Nanoseconds of one way.
+    private static let delays: ClosedRange<Int64> = .milliseconds(1)...(.milliseconds(60))
+
+    init(to gateway: GatewayHost, address: String, heard: @escaping (Heard) -> Void) {
+        self.gateway = gateway
+        self.heard = heard
+        // The address is one of our own making.
+        self.socket = try! SimulatedSocket(loop: gateway.loop, address: address)
+        self.socket.onBytes = { [weak self] bytes in self?.down { $0.receive(bytes) } }
+        self.socket.onClose = { [weak self] in self?.down { $0.end() } }
+        gateway.lines.append(self)
+        self.up { line in
+            // As fresh as the gateway: nobody else has added a handler.
+            try! line.socket.open(with: line.gateway.makeHandler())
+            line.socket.receive(Array(Self.request.utf8))
+        }
+    }
+
+    private static let request =
+        "GET /ws HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+        + "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n"
+
+    // MARK: To the gateway
+
+    func send(_ text: String) { self.send(.text, Array(text.utf8)) }
+
+    private func send(_ opcode: ClientFraming.Opcode, _ payload: [UInt8]) {
+        let bytes = ClientFraming.frame(opcode, payload)
+        self.up { $0.socket.receive(bytes) }
+    }
+
+    private func up(_ body: @escaping (Line) -> Void) {
+        let machine = Machine.current
+        self.lastUp = max(self.lastUp, machine.now + self.delay(), self.silentUntil)
+        machine.schedule(
+            at: self.lastUp,
+            .call { [self] in
+                guard !self.isBroken, !self.gateway.host.isDead else { return }
+                self.gateway.loop.perform { body(self) }
+            }, for: self.gateway.host)
+    }
+
+    /// The client hangs up.
+    func close() {
+        guard self.stage != .over else { return }
+        self.stage = .over
+        self.up { $0.socket.end() }
+    }
+
+    /// Nothing comes through any more. The gateway hears of it after `delay` nanoseconds, the client at once.
+    func lose(gatewayHearsAfter delay: Int64) {
+        guard !self.isBroken else { return }
+        self.stage = .over
+        self.isBroken = true
+        Machine.current.after(delay, for: self.gateway.host) { [self] in
+            guard !self.gateway.host.isDead else { return }
+            self.gateway.loop.perform { self.socket.end() }
+        }
+    }
+
+    /// The gateway's process is gone.
+    func gatewayDied() {
+        self.isBroken = true
+        // The handler's last word to a gateway that nobody hears any more; it lets go of both.
+        self.gateway.loop.perform { self.socket.end() }
+        self.downAnyway { $0.end() }
+    }
+
+    // MARK: From the gateway
+
+    private func down(_ body: @escaping (Line) -> Void) {
+        guard !self.gateway.host.isDead, !self.isBroken else { return }
+        self.downAnyway(body)
+    }
+
+    private func downAnyway(_ body: @escaping (Line) -> Void) {
+        let machine = Machine.current
+        self.lastDown = max(self.lastDown, machine.now + self.delay(), self.silentUntil)
+        machine.schedule(at: self.lastDown, .call { [self] in body(self) }, for: nil)
+    }
+
+    private func delay() -> Int64 { Int64.random(in: Self.delays, using: &Machine.current.random) }
+
+    private func end() {
+        self.gateway.lines.removeAll { $0 === self }
+        guard self.stage != .over else { return }
+        self.stage = .over
+        self.heard(.end)
+    }
+
+    private func receive(_ bytes: [UInt8]) {
+        guard self.stage != .over else { return }
+        self.buffer.writeBytes(bytes)
+        if self.stage == .upgrading {
+            guard let end = self.buffer.readableBytesView.firstRange(of: Array("\r\n\r\n".utf8)) else { return }
+            let isGranted = self.buffer.readableBytesView.starts(with: Array("HTTP/1.1 101".utf8))
+            self.buffer.moveReaderIndex(to: end.upperBound)
+            guard isGranted else { return self.end() }
+            self.stage = .open
+            self.heard(.open)
+        }
+        // What is malformed is as good as the end.
+        while self.stage == .open, let (opcode, payload) = try? IncomingFrame.next(&self.buffer) {
+            switch opcode {
+            case .text: if !self.isAbandoned { self.heard(.text(payload)) }
+            case .ping: if !self.isAbandoned { self.send(.pong, payload) }
+            case .close:
+                self.heard(.closing(code: payload.count >= 2 ? UInt16(payload[0]) << 8 | UInt16(payload[1]) : 1005))
+                self.send(.close, payload)
+            default: break
+            }
+        }
+    }
+}

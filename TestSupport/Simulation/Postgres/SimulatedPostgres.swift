@@ -1,0 +1,204 @@
+import Contract
+import StoreModel
+
+/// The server of the store: its sessions, their locks and transactions. The tables are `StoreModel`.
+final class SimulatedPostgres {
+    /// What becomes of the statements of one round trip.
+    enum Fate {
+        case done
+        /// The session ends before the server has seen them.
+        case lostBefore
+        /// The session ends when they are done, before anybody hears of it.
+        case lostAfter
+    }
+
+    final class Session {
+        let id: Int32
+        let host: Host?
+        var isOver = false
+        /// The machine's clock at its last statement.
+        var heardAt: Int64
+        /// In order.
+        private(set) var locks: [AdvisoryLock] = []
+        var transaction: OpenTransaction?
+
+        init(id: Int32, host: Host?, at now: Int64) {
+            self.id = id
+            self.host = host
+            self.heardAt = now
+        }
+
+        func take(_ lock: AdvisoryLock) {
+            guard !self.locks.contains(lock) else { return }
+            self.locks.insert(lock, at: self.locks.firstIndex { lock < $0 } ?? self.locks.endIndex)
+        }
+
+        func giveUp(_ lock: AdvisoryLock) { self.locks.removeAll { $0 == lock } }
+
+        func giveUpAll() { self.locks = [] }
+    }
+
+    /// Works on a copy, which becomes the truth with the commit.
+    struct OpenTransaction {
+        var tables: StoreModel
+        /// Changes of the truth when the copy was made.
+        var basis: Int
+        var done: [(statement: StoreModel.Statement, parameters: Parameters, answer: StatementAnswer)] = []
+    }
+
+    var tables = StoreModel()
+    private(set) var sessions: [Session] = []
+    private var lastSession: Int32 = 100
+    /// Changes of `tables`.
+    private var changes = 0
+    /// Nobody gets a session.
+    var isAway = false
+    var fate: (Session) -> Fate = { _ in .done }
+    var mutation: Mutation?
+
+    // MARK: Sessions
+
+    func connect(_ host: Host?) -> Session? {
+        guard !self.isAway, host?.isDead != true else { return nil }
+        self.lastSession += 1
+        let session = Session(id: self.lastSession, host: host, at: Machine.current.now)
+        self.sessions.append(session)
+        return session
+    }
+
+    /// Its locks are free; what it has not committed never was.
+    func end(_ session: Session) {
+        session.isOver = true
+        session.transaction = nil
+        session.giveUpAll()
+        self.sessions.removeAll { $0 === session }
+    }
+
+    /// The server restarts: every session ends, every commit stays.
+    func restart() { for session in self.sessions { self.end(session) } }
+
+    // MARK: Transactions
+
+    /// By the server's own clock, as `now()`.
+    private static var time: Timestamp { Timestamp(milliseconds: Machine.current.now / 1_000_000) }
+
+    enum Failure: Error { case refused(sqlState: String, constraint: String) }
+
+    /// - Throws: nothing was done, and the transaction takes no more than its rollback.
+    func run(
+        _ statement: StoreModel.Statement, _ parameters: Parameters, in session: Session
+    ) throws(Failure) -> StatementAnswer {
+        do throws(Refused) {
+            guard session.transaction != nil else {
+                self.tables.now = Self.time
+                let answer = try self.tables.run(statement, parameters)
+                if !statement.onlyReads { self.changes += 1 }
+                return answer
+            }
+            let answer = try session.transaction!.tables.run(statement, parameters)
+            session.transaction!.done.append((statement, parameters, answer))
+            return answer
+        } catch {
+            switch error {
+            case .unique(let constraint): throw .refused(sqlState: "23505", constraint: constraint)
+            }
+        }
+    }
+
+    func begin(_ session: Session) {
+        session.transaction = OpenTransaction(tables: self.tables, basis: self.changes)
+        session.transaction!.tables.now = Self.time
+    }
+
+    func rollBack(_ session: Session) { session.transaction = nil }
+
+    /// If somebody else has committed meanwhile, what was done is done again on what is there now; if that is not the same, the
+    /// two were in each other's way.
+    func commit(_ session: Session) throws(Failure) {
+        guard let transaction = session.transaction else { return }
+        session.transaction = nil
+        guard transaction.done.contains(where: { !$0.statement.onlyReads }) else { return }
+        if self.mutation == .answersBeforeCommit {
+            Machine.current.after(.milliseconds(30)) { if !session.isOver { try? self.apply(transaction) } }
+        } else {
+            try self.apply(transaction)
+        }
+    }
+
+    private func apply(_ transaction: OpenTransaction) throws(Failure) {
+        if self.changes == transaction.basis {
+            self.tables = transaction.tables
+        } else {
+            var tables = self.tables
+            // The time of a transaction is that of its beginning.
+            tables.now = transaction.tables.now
+            for (statement, parameters, answer) in transaction.done {
+                guard (try? tables.run(statement, parameters)) == answer else {
+                    throw .refused(sqlState: "40001", constraint: "")
+                }
+            }
+            self.tables = tables
+        }
+        self.changes += 1
+    }
+
+    // MARK: Locks
+
+    func run(_ statement: LockStatement, _ parameters: Parameters, in session: Session) -> StatementAnswer {
+        switch statement {
+        case .join: session.take(AdvisoryLock(space: parameters(1), key: session.id))
+        case .take:
+            let (shares, space): ([Int32], Int32) = (parameters(1), parameters(2))
+            let free = shares.filter { share in
+                let lock = AdvisoryLock(space: space, key: share)
+                return self.mutation == .sharesPartitions || !self.sessions.contains { $0.locks.contains(lock) }
+            }
+            for share in free { session.take(AdvisoryLock(space: space, key: share)) }
+            return StatementAnswer(free) { $1.add($0) }
+        case .giveUp:
+            for share in parameters(2, [Int32].self) { session.giveUp(AdvisoryLock(space: parameters(1), key: share)) }
+        case .all:
+            let members = Int32(parameters(1, Int64.self))
+            return StatementAnswer(
+                self.sessions.lazy.flatMap { owner in owner.locks.lazy.map { (lock: $0, owner: owner) } }
+            ) {
+                $1.add($0.lock.space == members)
+                $1.add($0.lock.key)
+                $1.add($0.owner === session)
+            }
+        case .endFrozen:
+            let timeout = Int64(parameters(1, Double.self) * 1_000_000_000)
+            let members = Int32(parameters(2, Int64.self))
+            for other in self.sessions
+            where other !== session && other.heardAt < Machine.current.now - timeout
+                && other.locks.contains(where: { $0.space == members })
+            {
+                self.end(other)
+            }
+        }
+        return StatementAnswer()
+    }
+}
+
+/// Its two keys.
+struct AdvisoryLock: Comparable {
+    let space: Int32
+    let key: Int32
+
+    static func < (a: AdvisoryLock, b: AdvisoryLock) -> Bool { (a.space, a.key) < (b.space, b.key) }
+}
+
+/// Known by its beginning.
+enum LockStatement: String, CaseIterable {
+    case join = "SELECT pg_try_advisory_lock("
+    case take = "SELECT g.share FROM unnest("
+    case giveUp = "SELECT pg_advisory_unlock("
+    case all = "SELECT classid = "
+    case endFrozen = "SELECT pg_terminate_backend("
+
+    /// - Returns: nil if the statement is not about locks.
+    init?(_ text: String) {
+        guard let statement = Self.allCases.first(where: { text.hasPrefix($0.rawValue) }) else { return nil }
+        self = statement
+    }
+}

@@ -1,0 +1,143 @@
+import Bus
+
+/// One process's connections to Redis: one for commands, one to listen. What travels on one of them keeps its order; both can
+/// be cut, and come back.
+final class RedisLink {
+    private struct Subscription {
+        var channels: Set<String>
+        var onEvent: @Sendable (SubscriptionEvent) -> Void
+        var isSubscribed = false
+    }
+
+    let host: Host
+    private let server: SimulatedRedis
+    /// Nanoseconds of one way.
+    private let delays: ClosedRange<Int64>
+    private(set) var isUp = true
+    private var returnedAt = Int64.min
+    /// Grows when the connections are cut: what was on the way is lost.
+    private var generation = 0
+    private var lastArrival: Int64 = 0
+    private var lastReply: Int64 = 0
+    private var lastNotice: Int64 = 0
+    private var subscription: Subscription?
+
+    /// How long somebody waits who asks while the connection is away.
+    private static let refusal: Int64 = .milliseconds(20)
+
+    init(_ host: Host, to server: SimulatedRedis, delays: ClosedRange<Int64>) {
+        self.host = host
+        self.server = server
+        self.delays = delays
+        server.links.append(self)
+        host.atDeath { [unowned self] in
+            self.cut()
+            self.server.links.removeAll { $0 === self }
+            self.subscription = nil
+        }
+    }
+
+    // MARK: Commands
+
+    /// Has the server do something and tells the answer. Between cut and return nothing is done.
+    /// - Parameters:
+    ///   - work: what the server does.
+    ///   - done: called as the process, unless it died.
+    func command<T>(_ work: @escaping () -> T, done: @escaping (Result<T, BusError>) -> Void) {
+        self.send { answer in
+            answer(work())
+        } done: {
+            done($0)
+        }
+    }
+
+    /// As `command`, for what the server need not answer at once.
+    func send<T>(
+        _ work: @escaping (_ answer: @escaping (T) -> Void) -> Void, done: @escaping (Result<T, BusError>) -> Void
+    ) {
+        let machine = Machine.current
+        guard self.isUp, !self.host.isDead else {
+            machine.after(Self.refusal, for: self.host) { done(.failure(.unavailable)) }
+            return
+        }
+        let generation = self.generation
+        self.lastArrival = max(self.lastArrival, machine.now + self.delay())
+        machine.schedule(
+            at: self.lastArrival,
+            .call {
+                guard self.generation == generation else { return self.fail(done) }
+                work { value in
+                    self.lastReply = max(self.lastReply, machine.now + self.delay())
+                    machine.schedule(
+                        at: self.lastReply,
+                        .call {
+                            done(self.generation == generation ? .success(value) : .failure(.unavailable))
+                        }, for: self.host)
+                }
+            }, for: nil)
+    }
+
+    private func fail<T>(_ done: @escaping (Result<T, BusError>) -> Void) {
+        Machine.current.after(Self.refusal, for: self.host) { done(.failure(.unavailable)) }
+    }
+
+    private func delay() -> Int64 { Int64.random(in: self.delays, using: &Machine.current.random) }
+
+    // MARK: Listening
+
+    func subscribe(to channels: [String], _ onEvent: @escaping @Sendable (SubscriptionEvent) -> Void) {
+        guard !self.host.isDead else { return }
+        self.subscription = Subscription(channels: Set(channels), onEvent: onEvent)
+        if self.isUp { self.listen() }
+    }
+
+    /// The server's word that somebody listens stands in front of the first Notice, on the same connection.
+    private func listen() {
+        self.command {
+            self.subscription?.isSubscribed = true
+            self.notify(.subscribed)
+        } done: { _ in
+        }
+    }
+
+    func hears(_ channel: String) -> Bool {
+        self.isUp && self.subscription?.isSubscribed == true && self.subscription!.channels.contains(channel)
+    }
+
+    func deliver(_ channel: String, _ bytes: [UInt8]) {
+        self.notify(.notice(channel: channel, bytes: bytes))
+    }
+
+    private func notify(_ event: SubscriptionEvent) {
+        let (machine, generation) = (Machine.current, self.generation)
+        self.lastNotice = max(self.lastNotice, machine.now + self.delay())
+        machine.schedule(
+            at: self.lastNotice,
+            .call {
+                guard self.generation == generation, !self.host.isDead else { return }
+                self.subscription?.onEvent(event)
+            }, for: self.host)
+    }
+
+    // MARK: Faults
+
+    /// Whether it was away at this moment or at some time after it.
+    func wasAway(since moment: Int64) -> Bool { !self.isUp || self.returnedAt >= moment }
+
+    func cut() {
+        guard self.isUp else { return }
+        self.isUp = false
+        self.generation += 1
+        guard self.subscription?.isSubscribed == true else { return }
+        self.subscription!.isSubscribed = false
+        let onEvent = self.subscription!.onEvent
+        Machine.current.after(0, for: self.host) { if !self.host.isDead { onEvent(.subscriptionLost) } }
+    }
+
+    func comeBack() {
+        guard !self.isUp, !self.host.isDead else { return }
+        self.isUp = true
+        self.returnedAt = Machine.current.now
+        if self.subscription != nil { self.listen() }
+    }
+}

@@ -1,0 +1,227 @@
+import Bus
+import Contract
+import Synchronization
+
+@testable import TestKit
+
+/// The bus as one process has it.
+final class SimulatedBus: Bus, @unchecked Sendable {
+    private let link: RedisLink
+    private let server: SimulatedRedis
+    private let mutation: Mutation?
+    private let loop: SimulatedLoop?
+
+    /// - Parameter loop: what is called back is called back on it.
+    init(_ link: RedisLink, _ server: SimulatedRedis, loop: SimulatedLoop? = nil, mutation: Mutation?) {
+        self.link = link
+        self.server = server
+        self.loop = loop
+        self.mutation = mutation
+    }
+
+    /// Calls back as the real bus does.
+    private func callBack(_ body: () -> Void) {
+        if let loop { loop.perform(body) } else { body() }
+    }
+
+    private func ask<T>(_ work: @escaping () -> T) async throws(BusError) -> T {
+        let asked = Asked<Result<T, BusError>>()
+        await withUnsafeContinuation { continuation in
+            asked.continuation = continuation
+            self.link.command(work) { asked.answer($0) }
+        }
+        return try asked.answer!.get()
+    }
+
+    private func tell(_ work: @escaping () -> Void, failed: ((BusError) -> Void)? = nil) {
+        self.link.command(work) { result in
+            if case .failure(let error) = result { self.callBack { failed?(error) } }
+        }
+    }
+}
+
+// MARK: - Jobs
+
+extension SimulatedBus {
+    func append(_ bytes: [UInt8], to stream: String, failed: @escaping @Sendable (BusError) -> Void) {
+        guard let bytes = self.mutation.map({ $0.mutated(job: bytes, on: stream) }) ?? bytes else { return }
+        self.tell(
+            {
+                self.server.append(bytes, to: stream)
+                // A Job may come twice: its sender tried again, or its reader died.
+                if World.current.repeatsJob() { self.server.append(bytes, to: stream) }
+            }, failed: failed)
+    }
+
+    func append(_ bytes: [UInt8], to stream: String) async throws(BusError) {
+        try await self.ask { self.server.append(bytes, to: stream) }
+    }
+
+    func read(
+        _ positions: [(stream: String, after: EntryID)], limit: Int, blockFor: Duration
+    ) async throws(BusError) -> [StreamBatch] {
+        try await self.blocking(blockFor, for: positions.map(\.stream)) { self.server.read(positions, limit: limit) }
+    }
+
+    func trim(_ stream: String, through id: EntryID) {
+        self.tell { self.server.change(stream) { $0.remove { $0 <= id } } }
+    }
+
+    func take(
+        from stream: String, group: String, consumer: String, limit: Int, blockFor: Duration
+    ) async throws(BusError) -> [StreamEntry] {
+        try await self.blocking(blockFor, for: [stream]) {
+            self.server.change(stream) { $0.take(group: group, consumer: consumer, limit: limit) }
+        }
+    }
+
+    func claim(
+        from stream: String, group: String, consumer: String, idle: Duration, limit: Int
+    ) async throws(BusError) -> [StreamEntry] {
+        try await self.ask {
+            self.server.change(stream) { $0.claim(group: group, consumer: consumer, idle: idle, limit: limit) }
+        }
+    }
+
+    func acknowledge(_ ids: [EntryID], in stream: String, group: String) {
+        let ids = Set(ids)
+        self.tell { self.server.change(stream) { $0.acknowledge(ids, group: group) } }
+    }
+
+    /// Entries have numbers here and no times: they stay young.
+    func time() async throws(BusError) -> UInt64 { try await self.ask { 0 } }
+
+    func depth(of streams: [String]) async throws(BusError) -> [Int] {
+        try await self.ask { streams.map { self.server.depth($0) } }
+    }
+
+    /// The server answers when there is something, or the time is up. Whoever is cancelled has found nothing.
+    private func blocking<Found: Collection>(
+        _ blockFor: Duration, for streams: [String], _ look: @escaping () -> Found
+    ) async throws(BusError) -> Found where Found: RangeReplaceableCollection {
+        let asked = Asked<Result<Found, BusError>>()
+        await withTaskCancellationHandler {
+            await withUnsafeContinuation { continuation in
+                asked.continuation = continuation
+                self.link.send { (answer: @escaping (Found) -> Void) in
+                    let found = look()
+                    guard found.isEmpty, blockFor > .zero else { return answer(found) }
+                    var isOver = false
+                    let waiter = SimulatedRedis.Waiter(for: streams) {
+                        // Whoever waits on a connection that was cut must not take anything.
+                        guard !isOver, self.link.isUp, !asked.isAnswered else { return true }
+                        let found = look()
+                        guard !found.isEmpty else { return false }
+                        isOver = true
+                        answer(found)
+                        return true
+                    }
+                    self.server.wait(waiter)
+                    Machine.current.after(blockFor.nanoseconds) {
+                        self.server.leave(waiter)
+                        guard !isOver else { return }
+                        isOver = true
+                        answer(Found())
+                    }
+                } done: {
+                    asked.answer($0)
+                }
+            }
+        } onCancel: {
+            // Resumed from the machine's queue, never out of the middle of something.
+            Machine.current.after(0, for: self.link.host) { asked.answer(.success(Found())) }
+        }
+        return try asked.answer!.get()
+    }
+}
+
+/// A question that is answered once, by whichever comes first.
+private final class Asked<Answer>: @unchecked Sendable {
+    var continuation: UnsafeContinuation<Void, Never>?
+    private(set) var answer: Answer?
+
+    var isAnswered: Bool { self.answer != nil }
+
+    func answer(_ answer: Answer) {
+        guard self.answer == nil, let continuation else { return }
+        self.answer = answer
+        continuation.resume()
+    }
+}
+
+// MARK: - Notices
+
+extension SimulatedBus {
+    func publish(_ bytes: [UInt8], to channel: String, heard: (@Sendable (Result<Int, BusError>) -> Void)?) {
+        guard let bytes = self.mutation.map({ $0.mutated(notice: bytes, on: channel) }) ?? bytes else {
+            heard?(.success(1))
+            return
+        }
+        self.link.command {
+            self.server.publish(bytes, to: channel)
+        } done: { result in
+            self.callBack { heard?(result) }
+        }
+    }
+
+    func subscribe(
+        to channels: [String], onEvent: @escaping @Sendable (SubscriptionEvent) -> Void
+    ) async throws(BusError) {
+        self.link.subscribe(to: channels) { event in self.callBack { onEvent(event) } }
+        // Until cancelled; the process is gone then.
+        try? await Task.sleep(for: .seconds(1_000_000))
+    }
+}
+
+// MARK: - Keys
+
+extension SimulatedBus {
+    func get(_ key: KeyName) async throws(BusError) -> [UInt8]? {
+        let value = try await self.ask { self.server.value(of: key) }
+        return self.mutation == .missesEmptiedBus && key.name.hasPrefix("canary") ? [1] : value
+    }
+
+    func get(_ keys: [KeyName]) async throws(BusError) -> [[UInt8]?] {
+        try await self.ask { keys.map { self.server.value(of: $0) } }
+    }
+
+    func take(_ key: KeyName) async throws(BusError) -> [UInt8]? {
+        try await self.ask {
+            defer { self.server.set(key, to: nil) }
+            return self.server.value(of: key)
+        }
+    }
+
+    func set(_ key: KeyName, to value: [UInt8], for timeToLive: Duration) async throws(BusError) {
+        try await self.ask { self.server.set(key, to: value, for: timeToLive) }
+    }
+
+    func setWithoutWaiting(_ key: KeyName, to value: [UInt8], for timeToLive: Duration) {
+        self.tell { self.server.set(key, to: value, for: timeToLive) }
+    }
+
+    func delete(_ keys: [KeyName]) async throws(BusError) {
+        try await self.ask { for key in keys { self.server.set(key, to: nil) } }
+    }
+
+    func deleteWithoutWaiting(_ key: KeyName, ifStill value: [UInt8]) {
+        self.tell { if self.server.value(of: key) == value { self.server.set(key, to: nil) } }
+    }
+
+    /// Nobody is too fast here.
+    func admit(_ key: KeyName, _ allowance: Allowance) async throws(BusError) -> Int64? {
+        try await self.ask { nil }
+    }
+
+    func lease(_ key: KeyName, _ request: RateRequest) async throws(BusError) -> RateGrant {
+        try await self.ask { RateGrant(uses: request.uses, wait: 0, rest: 0, record: 1) }
+    }
+
+    func extendWithoutWaiting(_ keys: [KeyName], for timeToLive: Duration) {
+        self.tell {
+            for key in keys {
+                if let value = self.server.value(of: key) { self.server.set(key, to: value, for: timeToLive) }
+            }
+        }
+    }
+}

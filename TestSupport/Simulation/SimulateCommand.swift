@@ -1,0 +1,158 @@
+import ArgumentParser
+import CSimulation
+import Glibc
+
+/// Plays worlds from seeds, and says which of them break a promise. Each seed is one course of events, and every time the same.
+@main struct SimulateCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "whisper-simulate",
+        abstract:
+            "A whole cluster and its clients in one thread, from seeds: what breaks a promise is shown with its seed.")
+
+    @Option(help: "Seeds to play.") var seeds: UInt64 = 1_000
+    @Option(help: "The first of them.") var first: UInt64 = 0
+    @Option(help: "One seed alone.") var seed: UInt64?
+    @Option(help: "Seconds of each world in which things go wrong.") var seconds: Int64 = 45
+    @Flag(help: "Nothing goes wrong.") var calm = false
+    @Flag(help: "Say what happens.") var trace = false
+    @Option(help: "A bug that must be found: \(Mutation.allCases.map(\.rawValue).joined(separator: ", ")).")
+    var mutation: Mutation?
+
+    @Flag(help: "Each of these bugs in turn: the seed that finds it, and after how long.") var mutations = false
+
+    @Option(help: "Processes that share the seeds.") var jobs = 1
+
+    func run() throws {
+        if self.mutations { return try self.findMutations() }
+        if self.jobs > 1, self.seed == nil { return try self.share() }
+        try Self.makeHashesRepeatable()
+        AnyTurn.install()
+        var total = (seeds: 0, sent: 0, arrived: 0, live: 0, events: 0)
+        for seed in self.seed.map({ $0...$0 }) ?? self.first...(self.first + max(self.seeds, 1) - 1) {
+            let world = World(seed: seed, isCalm: self.calm, mutation: self.mutation, isTracing: self.trace)
+            world.play(seconds: self.seconds)
+            if self.calm, world.record.repeatedLive > 0 {
+                world.record.fault("\(world.record.repeatedLive) messages came twice live, and nothing had gone wrong")
+            }
+            guard world.record.faults.isEmpty else {
+                print("seed \(seed) breaks a promise:")
+                for fault in world.record.faults.prefix(5) { print("  \(fault)") }
+                print("replay: \(self.replay(seed))")
+                throw self.mutation == nil ? ExitCode.failure : ExitCode.success
+            }
+            total.seeds += 1
+            total.sent += world.record.count.sent
+            total.arrived += world.record.count.arrived
+            total.live += world.record.live
+            total.events += world.machine.count
+            world.end()
+        }
+        print(
+            "\(total.seeds) seeds kept every promise: \(total.sent) messages, \(total.arrived) arrived, \(total.live) times live, "
+                + "\(total.events) events" + (self.seed == nil ? ", \(Self.processorTime / 1_000) s of one core" : ""))
+        // A bug that was put in and not found.
+        if self.mutation != nil { throw ExitCode.failure }
+    }
+
+    // MARK: Mutations
+
+    /// A bug that is not found within so many seeds is not found.
+    private static let seedsPerMutation: UInt64 = 5_000
+
+    /// The seed that finds a bug must keep every promise without it: otherwise something else was found.
+    private func findMutations() throws {
+        var isEachFound = true
+        for mutation in Mutation.allCases {
+            let start = ContinuousClock.now
+            let course = "--first \(self.first) --seconds \(self.seconds)"
+            let said = try Self.output(of: "\(course) --seeds \(Self.seedsPerMutation) --mutation \(mutation.rawValue)")
+            let time = ContinuousClock.now - start
+            if let seed = said.firstMatch(of: /seed (\d+) breaks a promise/)?.1 {
+                let isKept = try Self.output(of: "--seed \(seed) --seconds \(self.seconds)").contains(
+                    "kept every promise")
+                let seconds = Double(time.nanoseconds / 10_000_000) / 100
+                print("\(mutation.rawValue): seed \(seed), \(seconds) s\(isKept ? "" : ", and breaks without it, too")")
+                isEachFound = isEachFound && isKept
+            } else {
+                print("\(mutation.rawValue): not found in \(Self.seedsPerMutation) seeds")
+                isEachFound = false
+            }
+        }
+        if !isEachFound { throw ExitCode.failure }
+    }
+
+    /// What another process of this program says.
+    private static func output(of arguments: String) throws -> String {
+        // The shell's own link would be the shell's.
+        guard let program = realpath("/proc/self/exe", nil) else { throw ExitCode.failure }
+        defer { free(program) }
+        guard let pipe = popen("'\(String(cString: program))' \(arguments)", "r") else { throw ExitCode.failure }
+        var (said, line) = ("", [CChar](repeating: 0, count: 1_024))
+        while fgets(&line, Int32(line.count), pipe) != nil {
+            said += line.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
+        }
+        pclose(pipe)
+        return said
+    }
+
+    // MARK: Many processes
+
+    /// Seeds that one process plays. What its worlds leave behind in memory goes with it.
+    private static let seedsPerProcess: UInt64 = 1_000
+
+    private func share() throws {
+        var next = self.first
+        let end = self.first + max(self.seeds, 1)
+        var running = 0
+        var hasFailed = false
+        while running > 0 || (next < end && !hasFailed) {
+            if running < self.jobs, next < end, !hasFailed {
+                let count = min(Self.seedsPerProcess, end - next)
+                try self.start(first: next, count: count)
+                next += count
+                running += 1
+                continue
+            }
+            var status: Int32 = 0
+            guard wait(&status) > 0 else { break }
+            running -= 1
+            // With a bug to be found one process is enough that found it.
+            if (status == 0) == (self.mutation != nil) { hasFailed = true }
+        }
+        if hasFailed != (self.mutation != nil) { throw ExitCode.failure }
+    }
+
+    private func start(first: UInt64, count: UInt64) throws {
+        var words = ["whisper-simulate", "--first", "\(first)", "--seeds", "\(count)", "--seconds", "\(self.seconds)"]
+        if self.calm { words.append("--calm") }
+        if let mutation { words += ["--mutation", mutation.rawValue] }
+        var arguments = words.map { strdup($0) } + [nil]
+        defer { for argument in arguments { free(argument) } }
+        var process = pid_t()
+        guard posix_spawn(&process, "/proc/self/exe", nil, nil, &arguments, environ) == 0 else {
+            throw ExitCode.failure
+        }
+    }
+
+    private func replay(_ seed: UInt64) -> String {
+        var words = ["whisper-simulate --seed \(seed) --trace"]
+        if self.seconds != 45 { words.append("--seconds \(self.seconds)") }
+        if self.calm { words.append("--calm") }
+        if let mutation { words.append("--mutation \(mutation.rawValue)") }
+        return words.joined(separator: " ")
+    }
+
+    /// The order in a `Dictionary` differs from process to process, unless its environment says otherwise from the start.
+    private static func makeHashesRepeatable() throws {
+        guard getenv("SWIFT_DETERMINISTIC_HASHING") == nil else { return }
+        setenv("SWIFT_DETERMINISTIC_HASHING", "1", 1)
+        var arguments = CommandLine.arguments.map { strdup($0) } + [nil]
+        execv("/proc/self/exe", &arguments)
+        throw ExitCode.failure
+    }
+
+    /// Milliseconds.
+    private static var processorTime: Int { clock() / (CLOCKS_PER_SEC / 1_000) }
+}
+
+extension Mutation: ExpressibleByArgument {}

@@ -1,0 +1,95 @@
+import Contract
+
+/// A bug that somebody might write one day, put into the simulated edge. Each must be found.
+enum Mutation: String, CaseIterable, Sendable {
+    /// Postgres says that it has committed, and does so a moment later (`synchronous_commit = off`).
+    case answersBeforeCommit
+    /// Mail that nobody acknowledged is not sent again.
+    case sendsOnce
+    /// A connection is announced when it binds, and never again.
+    case announcesOnce
+    /// A router that takes a partition over does not say so.
+    case takesOverInSilence
+    /// Nobody notices that Redis was emptied.
+    case missesEmptiedBus
+    /// Routers and gateways do not reconcile connections, so one whose end was lost stays live for ever.
+    case skipsReconciliation
+    /// Any answer of a router confirms a connection, also the answer to an older announcement.
+    case confirmsByAnyAnswer
+    /// A connection that is announced again says that it is new.
+    case announcesAsNew
+    /// A connection that is announced again does not say how far its client is.
+    case announcesWithoutProgress
+    /// Of two connections that are announced again, nobody knows which was bound later.
+    case forgetsWhenBound
+    /// A partition may have two owners.
+    case sharesPartitions
+    /// A message that comes again is a new one.
+    case acceptsRepetitions
+    /// A receipt leaves the mail where it is.
+    case keepsAcknowledgedMail
+    /// What became of a message is told once, and not stored.
+    case storesNoOutcomes
+    /// Mail for somebody who is away wakes nobody.
+    case wakesNobody
+
+    /// - Returns: nil if the Job is not appended.
+    func mutated(job bytes: [UInt8], on stream: String) -> [UInt8]? {
+        switch self {
+        case .announcesOnce:
+            guard stream.hasPrefix("mailbox:"), case .bound(let bound) = try? MailboxJob(decoding: bytes) else {
+                return bytes
+            }
+            let first = bound.filter { $0.state == .new }
+            return first.isEmpty ? nil : MailboxJob.bound(first).encoded()
+        case .announcesAsNew: return self.changed(bytes, on: stream) { $0.state = .new }
+        case .announcesWithoutProgress:
+            return self.changed(bytes, on: stream) { if $0.state != .new { $0.progress = .fresh } }
+        case .forgetsWhenBound: return self.changed(bytes, on: stream) { $0.boundAt = Timestamp(milliseconds: 0) }
+        case .wakesNobody: return stream == Keyspace.wakes.name ? nil : bytes
+        default: return bytes
+        }
+    }
+
+    private func changed(
+        _ bytes: [UInt8], on stream: String, _ change: (inout BoundConnection) -> Void
+    ) -> [UInt8] {
+        guard stream.hasPrefix("mailbox:"), case .bound(var bound) = try? MailboxJob(decoding: bytes) else {
+            return bytes
+        }
+        for index in bound.indices { change(&bound[index]) }
+        return MailboxJob.bound(bound).encoded()
+    }
+
+    /// - Returns: nil if the Notice is not published.
+    func mutated(notice bytes: [UInt8], on channel: String) -> [UInt8]? {
+        switch self {
+        case .takesOverInSilence:
+            guard channel == Keyspace.nodes.name, case .partitionAdopted = try? ClusterNotice(decoding: bytes) else {
+                return bytes
+            }
+            return nil
+        case .sendsOnce:
+            guard channel != Keyspace.nodes.name, let notice = try? NodeNotice(decoding: bytes) else { return bytes }
+            return NodeNotice(
+                events: notice.events.filter { if case .mail(_, _, again: true) = $0 { false } else { true } }
+            ).encoded()
+        case .confirmsByAnyAnswer:
+            guard channel != Keyspace.nodes.name, let notice = try? NodeNotice(decoding: bytes) else { return bytes }
+            return NodeNotice(
+                events: notice.events.map {
+                    if case .bound(let id, let isCaughtUp, _) = $0 {
+                        .bound(id, isCaughtUp: isCaughtUp, answering: .max)
+                    } else {
+                        $0
+                    }
+                }
+            ).encoded()
+        case .skipsReconciliation:
+            guard channel != Keyspace.nodes.name, let notice = try? NodeNotice(decoding: bytes) else { return bytes }
+            return NodeNotice(events: notice.events.filter { if case .connectionSnapshot = $0 { false } else { true } })
+                .encoded()
+        default: return bytes
+        }
+    }
+}

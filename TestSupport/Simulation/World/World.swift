@@ -1,0 +1,437 @@
+import Contract
+import Logging
+import RouterCore
+import Store
+import StoreModel
+
+/// One course of events: a whole cluster and its clients, played from a seed. First things go wrong for a while, then nothing does,
+/// and in bounded time everything that was promised must have been kept.
+final class World {
+    nonisolated(unsafe) static var current: World!
+
+    /// How often faults happen. The rates differ from seed to seed; in some worlds there are none.
+    struct FaultRates {
+        /// Chances in a thousand, each second.
+        var crash: Int
+        var freeze: Int
+        var cut: Int
+        var redis: Int
+        var postgres: Int
+        var lines: Int
+        /// One statement in so many loses its session.
+        var lostStatements: Int
+
+        static let calm = FaultRates(crash: 0, freeze: 0, cut: 0, redis: 0, postgres: 0, lines: 0, lostStatements: 0)
+    }
+
+    static let pageMax = 5
+    /// Nanoseconds. A lookup of the session and the question itself, each with its own limit, and the ways.
+    static let answerMax: Int64 = .seconds(26)
+    /// What has been sent may arrive this much later, in milliseconds.
+    static let onTheWay: Int64 = 40_000
+    /// How long everything may take to be told when nothing goes wrong any more. Longer than the longest pause of a resend.
+    static let quietMax: Int64 = .seconds(900)
+
+    let machine: Machine
+    let mutation: Mutation?
+    let isTracing: Bool
+    let redis = SimulatedRedis()
+    let postgres = SimulatedPostgres()
+    private(set) var record: Record!
+    private var faultRates: FaultRates
+    private var injectsFaults = false
+    /// No other fault happens until the end of the faults.
+    private var isLastAct = false
+    private var isOver = false
+    /// Longest time until a client has stored what it sees; nanoseconds.
+    let storingMax: Int64
+    private var phones: [Phone] = []
+    private var gateways: [GatewayHost] = []
+    private var services: [(service: Service, host: Host)] = []
+    private var names = 0
+    private var providerAwayUntil: Int64 = 0
+    private var pushes: [String: [Int64]] = [:]
+    private let chattiness: Int
+    /// How long mail is kept. In some worlds it ends before everybody has come back.
+    let pendingTTL: Duration
+    var expires: Bool { self.pendingTTL < Limits.pendingTTL }
+    /// In some worlds what waits is handled in many batches, mailboxes are read one by one, and wake-ups are soon kept
+    /// back.
+    let jobsPerPartitionMax: Int
+    let store = PostgresConfiguration(url: "postgres://simulated", applicationName: "simulated")
+
+    init(seed: UInt64, isCalm: Bool = false, mutation: Mutation? = nil, isTracing: Bool = false) {
+        let machine = Machine(seed: seed)
+        self.machine = machine
+        self.mutation = mutation
+        self.isTracing = isTracing
+        func some(_ most: Int) -> Int { Int.random(in: 0...most, using: &machine.random) }
+        self.faultRates =
+            isCalm
+            ? .calm
+            : FaultRates(
+                crash: some(40), freeze: some(30), cut: some(40), redis: some(25), postgres: some(25), lines: some(120),
+                lostStatements: [0, 0, 300, 1_500][some(3)])
+        self.storingMax = .milliseconds(Int64([200, 2_000, 6_000][some(2)]))
+        self.chattiness = [100, 300, 700][some(2)]
+        self.pendingTTL = !isCalm && some(3) == 0 ? .seconds(300) : Limits.pendingTTL
+        self.jobsPerPartitionMax = [1, 3, RouterLimits.jobsPerPartitionMax][some(2)]
+        self.record = Record(self)
+        World.current = self
+        // A moment far enough from 1970 for everything that looks back.
+        self.machine.begin(at: .seconds(1_767_225_600))
+        self.postgres.mutation = mutation
+        self.postgres.tables.flaw = mutation?.flaw
+        self.postgres.fate = { [unowned self] _ in self.fate() }
+    }
+
+    // MARK: What processes are given
+
+    func bus(for host: Host, loop: SimulatedLoop? = nil) -> SimulatedBus {
+        SimulatedBus(
+            RedisLink(host, to: self.redis, delays: 50_000...(.milliseconds(2))), self.redis, loop: loop,
+            mutation: self.mutation)
+    }
+
+    func logger(_ host: Host) -> Logger {
+        let isTracing = self.isTracing
+        return Logger(label: host.name) { _ -> any LogHandler in
+            isTracing ? TraceLog(host: host) : SwiftLogNoOpLogHandler()
+        }
+    }
+
+    /// A thread that waits for Postgres.
+    func databaseTurns() -> SlowTurns { SlowTurns(200_000...(.milliseconds(4))) }
+
+    func pool(_ connections: Int, _ logger: Logger) -> PostgresPool {
+        PostgresPool(
+            self.store, connections: connections, makeExecutor: { SlowTurns(200_000...(.milliseconds(4))) },
+            logger: logger)
+    }
+
+    // MARK: Playing
+
+    /// - Parameter seconds: how long things go wrong, of the world's time.
+    func play(seconds: Int64) {
+        for person in Identities.all.prefix(Int.random(in: 2...Identities.all.count, using: &self.machine.random)) {
+            self.postgres.tables.auth.identities[person.identity] = .init(
+                signKey: person.signPublicKey, encKey: person.encPublicKey, epoch: 0)
+            self.phones.append(Phone(person, in: self))
+        }
+        for _ in 0..<2 { self.gateways.append(GatewayHost(self.name("gateway"), in: self)) }
+        for service in [Service.router, .router, .auth, .push] { self.start(service) }
+        self.tickPhones()
+        self.injectsFaults = true
+        self.everySecond()
+        let faultsEnd = self.machine.now + .seconds(seconds)
+        // Later faults repair effects of earlier ones. So in some worlds one fault is the last.
+        if self.faultRates.redis > 0, self.machine.random.isOne(in: 4) {
+            self.machine.run(until: faultsEnd - Self.lastActLength) { !self.record.faults.isEmpty }
+            self.isLastAct = true
+            self.loseDepartures(isNew: self.machine.random.isOne(in: 3))
+        }
+        self.machine.run(until: faultsEnd) { !self.record.faults.isEmpty }
+        self.calmDown()
+    }
+
+    private static let lastActLength: Int64 = .seconds(8)
+
+    private func calmDown() {
+        guard self.record.faults.isEmpty else { return }
+        self.trace("——— nothing goes wrong any more")
+        self.injectsFaults = false
+        self.faultRates = .calm
+        self.postgres.isAway = false
+        self.providerAwayUntil = 0
+        for link in self.redis.links { link.comeBack() }
+        for phone in self.phones where phone.sleepsSince != nil && !self.machine.random.isOne(in: 3) { phone.wakeUp() }
+        let end = self.machine.now + Self.quietMax
+        var lookAt: Int64 = 0
+        self.machine.run(until: end) {
+            guard self.record.faults.isEmpty else { return true }
+            guard self.machine.now >= lookAt else { return false }
+            lookAt = self.machine.now + .milliseconds(500)
+            return self.isQuiet
+        }
+        self.record.judge { self.isAway($0) }
+        self.judgeWakes()
+        self.trace("——— over: \(self.record.count)")
+    }
+
+    /// Everything has happened that was to happen.
+    private var isQuiet: Bool {
+        self.phones.allSatisfy(\.isSettled) && self.record.isComplete { self.isAway($0) }
+            && self.phones.allSatisfy { ($0.sleepsSince != nil && !self.expires) || self.mailbox($0).isEmpty }
+            && !self.postgres.tables.router.outcomes.contains { !self.isAway($0.key.sender) }
+            && self.phones.allSatisfy { self.hasBeenWoken($0) }
+    }
+
+    /// All processes of the cluster end: what they hold can be forgotten.
+    func end() {
+        for gateway in self.gateways { gateway.host.die() }
+        for service in self.services { service.host.die() }
+        self.isOver = true
+        self.machine.run(until: self.machine.now + .seconds(3_600))
+        self.phones = []
+    }
+
+    // MARK: Clients
+
+    private func tickPhones() {
+        guard !self.isOver else { return }
+        for phone in self.phones { phone.tick() }
+        self.machine.after(.milliseconds(200)) { [unowned self] in self.tickPhones() }
+    }
+
+    func someGateway() -> GatewayHost? {
+        self.gateways.filter(\.isReady).randomElement(using: &self.machine.random)
+    }
+
+    /// Once in a while a client does not store what it has seen.
+    func forgets() -> Bool { self.injectsFaults && self.faultRates.lines > 0 && self.machine.random.isOne(in: 12) }
+
+    func repeatsJob() -> Bool { self.faultRates.lines > 0 && self.machine.random.isOne(in: 100) }
+
+    private func isAway(_ identity: WhisperID) -> Bool {
+        self.phones.contains { $0.person.identity == identity && $0.sleepsSince != nil }
+    }
+
+    /// A login that its client gave up may be carried out later.
+    func mayReplace(_ identity: WhisperID) -> Bool {
+        self.phones.contains { $0.person.identity == identity && $0.lostProofAt + .seconds(60) > self.machine.now }
+    }
+
+    func mustAnswer(since: Int64, on line: Line?) -> Bool {
+        guard let line else { return false }
+        return line.silentUntil < since && line.gateway.host.frozenUntil < since
+    }
+
+    /// Whether Redis was away, as the gateway of `line` sees it, at some time since this moment.
+    func mayRefuseLogins(since: Int64, on line: Line?) -> Bool {
+        guard let line else { return false }
+        return self.redis.links.contains { $0.host === line.gateway.host && $0.wasAway(since: since) }
+    }
+
+    // MARK: The store, as the judge sees it
+
+    private func key(_ id: UUIDText, _ sender: WhisperID, _ recipient: WhisperID) -> RouterTables.MessageKey {
+        RouterTables.MessageKey(
+            messageID: PostgresUUID(high: id.high, low: id.low), sender: sender, recipient: recipient)
+    }
+
+    func number(of id: UUIDText, from sender: WhisperID, to recipient: WhisperID) -> Int64? {
+        self.postgres.tables.router.ledger[self.key(id, sender, recipient)]?.number
+    }
+
+    /// Milliseconds of the wall clock.
+    func acknowledgedAt(_ id: UUIDText, from sender: WhisperID, to recipient: WhisperID) -> Int64? {
+        self.postgres.tables.router.ledger[self.key(id, sender, recipient)]?.statusAt?.milliseconds
+    }
+
+    func hasExpired(_ id: UUIDText, from sender: WhisperID, to recipient: WhisperID) -> Bool {
+        self.postgres.tables.router.ledger[self.key(id, sender, recipient)]?.status == 3
+    }
+
+    func isPending(_ id: UUIDText, from sender: WhisperID, to recipient: WhisperID) -> Bool {
+        let key = self.key(id, sender, recipient)
+        return self.postgres.tables.router.mailboxes[recipient]?.contains { $0.key == key } ?? false
+    }
+
+    func hasOutcome(_ id: UUIDText) -> Bool {
+        self.postgres.tables.router.outcomes.contains { $0.key.messageID == PostgresUUID(high: id.high, low: id.low) }
+    }
+
+    private func mailbox(_ phone: Phone) -> [RouterTables.StoredMessage] {
+        self.postgres.tables.router.mailboxes[phone.person.identity] ?? []
+    }
+
+    // MARK: Wake-ups
+
+    func pushed(_ token: String) { self.pushes[token, default: []].append(self.machine.now) }
+
+    func isProviderAway() -> Bool { self.machine.now < self.providerAwayUntil }
+
+    /// Whoever sleeps, and got mail since, was woken since the oldest of it.
+    private func hasBeenWoken(_ phone: Phone) -> Bool {
+        guard let since = phone.sleepsSince, phone.hasToken,
+            let oldest = self.mailbox(phone).first(where: { $0.acceptedAt.milliseconds * 1_000_000 > since })
+        else { return true }
+        let accepted = oldest.acceptedAt.milliseconds * 1_000_000
+        return self.pushes[phone.person.pushToken]?.contains { $0 >= accepted } ?? false
+    }
+
+    private func judgeWakes() {
+        for phone in self.phones where !self.hasBeenWoken(phone) {
+            self.record.fault("\(phone.person.name) sleeps, has mail, and was not woken")
+        }
+    }
+
+    // MARK: Faults
+
+    private func everySecond() {
+        guard self.injectsFaults else { return }
+        self.machine.after(.seconds(1)) { [unowned self] in self.everySecond() }
+        for phone in self.phones {
+            guard self.happens(self.chattiness) else { continue }
+            let others = self.phones.filter { $0 !== phone }
+            for _ in 0..<Int.random(in: 1...3, using: &self.machine.random) {
+                phone.write(to: others.randomElement(using: &self.machine.random)!.person.identity)
+            }
+        }
+        guard !self.isLastAct else { return }
+        self.clientsCome()
+        self.serversFail()
+    }
+
+    private func clientsCome() {
+        for phone in self.phones {
+            if phone.sleepsSince != nil {
+                if self.happens(60) { phone.wakeUp() }
+                continue
+            }
+            guard self.happens(self.faultRates.lines) else { continue }
+            let rest = self.some(.seconds(6))
+            switch Int.random(in: 0..<8, using: &self.machine.random) {
+            case 0, 1: phone.hangUp(rest: rest)
+            case 2, 3: phone.loseNetwork(gatewayHearsAfter: self.some(.seconds(40)), rest: rest)
+            case 4, 5: phone.enterTunnel(for: self.some(.seconds(12)))
+            case 6: phone.loseSession()
+            default: phone.sleep(gatewayHearsAfter: self.machine.random.isOne(in: 2) ? self.some(.seconds(40)) : nil)
+            }
+        }
+    }
+
+    private func serversFail() {
+        if self.happens(self.faultRates.crash) { self.crashSomething() }
+        if self.happens(self.faultRates.freeze), let host = self.hosts.randomElement(using: &self.machine.random) {
+            // What waits already has been put off until then.
+            host.frozenUntil = max(host.frozenUntil, self.machine.now + self.some(.seconds(12)))
+            self.trace("\(host.name) is frozen until \(self.time(host.frozenUntil))")
+        }
+        if self.happens(self.faultRates.cut), let link = self.redis.links.randomElement(using: &self.machine.random) {
+            self.trace("\(link.host.name) loses Redis")
+            link.cut()
+            self.machine.after(self.some(.seconds(3))) { link.comeBack() }
+        }
+        if self.happens(self.faultRates.redis) { self.failRedis() }
+        if self.happens(self.faultRates.postgres) { self.failPostgres() }
+        if self.happens(self.faultRates.cut) { self.providerAwayUntil = self.machine.now + self.some(.seconds(20)) }
+    }
+
+    private func crashSomething() {
+        guard let host = self.hosts.randomElement(using: &self.machine.random) else { return }
+        self.trace("\(host.name) dies")
+        host.die()
+        // What the kernel of a dead machine does not say, the server learns later.
+        let sessions = self.postgres.sessions.filter { $0.host === host }
+        let noticed = self.machine.random.isOne(in: 3) ? self.some(.seconds(4)) : 0
+        self.machine.after(noticed) { [unowned self] in for session in sessions { self.postgres.end(session) } }
+        let rest = self.some(.seconds(8))
+        if let index = self.gateways.firstIndex(where: { $0.host === host }) {
+            self.gateways.remove(at: index)
+            self.machine.after(rest) { [unowned self] in
+                self.gateways.append(GatewayHost(self.name("gateway"), in: self))
+            }
+        } else if let index = self.services.firstIndex(where: { $0.host === host }) {
+            let service = self.services.remove(at: index).service
+            self.machine.after(rest) { [unowned self] in self.start(service) }
+        }
+    }
+
+    private func failRedis() {
+        let (isEmptied, isNew) = (self.machine.random.isOne(in: 2), self.machine.random.isOne(in: 3))
+        if self.machine.random.isOne(in: 2) {
+            self.trace("Redis restarts")
+            let links = self.redis.links
+            for link in links { link.cut() }
+            for link in links { self.machine.after(self.some(.seconds(3))) { link.comeBack() } }
+        }
+        guard isEmptied else { return }
+        if self.machine.random.isOne(in: 3) { self.loseDepartures(isNew: isNew) } else { self.emptyRedis(isNew: isNew) }
+    }
+
+    /// That somebody has left stands in Redis alone when that forgets.
+    private func loseDepartures(isNew: Bool) {
+        self.leaveUnheard()
+        self.machine.after(.milliseconds(1_000)) { [unowned self] in self.emptyRedis(isNew: isNew) }
+    }
+
+    private func emptyRedis(isNew: Bool) {
+        self.trace("Redis forgets everything")
+        self.redis.forgetEverything(isNew: isNew)
+    }
+
+    /// People leave while routers stand still. That they have left stands in Redis alone.
+    private func leaveUnheard() {
+        for (service, host) in self.services where service == .router {
+            host.frozenUntil = max(host.frozenUntil, self.machine.now + .milliseconds(1_500))
+            self.trace("\(host.name) is frozen until \(self.time(host.frozenUntil))")
+        }
+        // By then the routers' last look for Jobs is over.
+        self.machine.after(.milliseconds(600)) { [unowned self] in
+            for phone in self.phones where phone.sleepsSince == nil && self.machine.random.isOne(in: 3) {
+                phone.sleep(gatewayHearsAfter: nil)
+            }
+        }
+    }
+
+    private func failPostgres() {
+        if self.machine.random.isOne(in: 2) {
+            self.trace("Postgres restarts")
+            self.postgres.restart()
+            self.postgres.isAway = true
+            // Once in a while for longer than a question waits: what was asked before is then handled, and nobody wants to know.
+            let longest: Int64 = self.machine.random.isOne(in: 4) ? .seconds(20) : .seconds(4)
+            self.machine.after(self.some(longest)) { [unowned self] in self.postgres.isAway = false }
+        } else if let session = self.postgres.sessions.randomElement(using: &self.machine.random) {
+            self.trace("Postgres ends a session of \(session.host?.name ?? "")")
+            self.postgres.end(session)
+        }
+    }
+
+    private func fate() -> SimulatedPostgres.Fate {
+        guard self.faultRates.lostStatements > 0, self.machine.random.isOne(in: self.faultRates.lostStatements) else {
+            return .done
+        }
+        self.trace("a statement loses its session")
+        return self.machine.random.isOne(in: 2) ? .lostBefore : .lostAfter
+    }
+
+    // MARK: Small things
+
+    private var hosts: [Host] { self.gateways.map(\.host) + self.services.map(\.host) }
+
+    private func start(_ service: Service) {
+        let host = Host(self.name("\(service)"))
+        self.services.append((service, host))
+        self.trace("\(host.name) starts")
+        service.start(host, in: self)
+    }
+
+    private func name(_ kind: String) -> String {
+        self.names += 1
+        return "\(kind)-\(self.names)"
+    }
+
+    /// - Parameter chance: in a thousand.
+    private func happens(_ chance: Int) -> Bool { Int.random(in: 0..<1_000, using: &self.machine.random) < chance }
+
+    private func some(_ most: Int64) -> Int64 { Int64.random(in: 0...most, using: &self.machine.random) }
+
+    private func time(_ nanoseconds: Int64) -> String { "\((nanoseconds - .seconds(1_767_225_600)) / 1_000_000) ms" }
+
+    func trace(_ text: @autoclosure () -> String) {
+        if self.isTracing { print("\(self.time(self.machine.now))  \(text())") }
+    }
+}
+
+extension Mutation {
+    var flaw: StoreModel.Flaw? {
+        switch self {
+        case .acceptsRepetitions: .acceptsRepetitions
+        case .keepsAcknowledgedMail: .keepsAcknowledgedMail
+        case .storesNoOutcomes: .storesNoOutcomes
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,30 @@
+/// Everything that is generated from the contract: the files, and what stands in them. Nothing here depends on the time,
+/// the machine or the order of a hash table.
+package enum ContractDocuments {
+    package struct File: Sendable {
+        /// Below `docs/`.
+        package let path: String
+        package let text: String
+    }
+
+    package static var files: [File] {
+        var files = [
+            File(path: "protocol.md", text: ProtocolPage.text), File(path: "asyncapi.json", AsyncAPI.document),
+            File(path: "openapi.json", OpenAPI.document), File(path: "vectors/frames.json", FrameVectors.document),
+            File(path: "vectors/live.json", LiveVectors.document),
+        ]
+        for frame in DocumentedFrame.all {
+            files.append(File(path: "schemas/\(frame.side.rawValue)/\(frame.type).json", frame.schemaFile))
+        }
+        return files
+    }
+
+    /// Folders in which every file is generated: others do not belong there.
+    package static let folders = DocumentedFrame.Side.allCases.map { "schemas/\($0.rawValue)" }
+}
+
+extension ContractDocuments.File {
+    init(path: String, _ document: Document) {
+        self.init(path: path, text: document.text() + "\n")
+    }
+}

@@ -1,0 +1,85 @@
+import ArgumentParser
+import LocalStack
+
+/// What is measured.
+enum Workload: String, CaseIterable, ExpressibleByArgument, Sendable {
+    case throughput = "W1"
+    case latency = "W2"
+    case offline = "W3"
+    case idle = "W4"
+    case groups = "W5"
+    case flapping = "W6"
+    case partLoad = "part-load"
+    case registration
+    case endings
+    case storm
+    case pending
+    case identities
+    case instances
+    case soak
+    case codecs
+
+    /// Those that run when none is named.
+    static let usual: [Workload] = [.throughput, .latency, .offline, .idle, .groups, .flapping]
+
+    var title: String {
+        switch self {
+        case .throughput: "CPU per message: pairs, each with a few messages under way all the time"
+        case .latency: "latency: pairs, messages at a steady rate"
+        case .offline: "offline mail: stored, then drained in pages"
+        case .idle: "idle connections: memory and CPU of each"
+        case .groups: "groups: CPU per envelope in groups of several sizes, beside the same messages one by one"
+        case .flapping: "presence: a thousand clients that come and go, without peers and with them"
+        case .partLoad:
+            "part load: CPU per message and latency from 10 to 10,000 messages a second, and the idle cluster"
+        case .registration: "registration: CPU of each new identity"
+        case .endings: "endings: until a session that is banned, or replaced by another device, is closed"
+        case .storm: "reconnect storm: all gateways are killed with everybody online"
+        case .pending: "growth: CPU per message beside 1,000 to a million messages that wait for somebody"
+        case .identities: "growth: CPU per message beside 100 to 100,000 identities"
+        case .instances: "growth: CPU per message with 1, 2 and 4 gateways and routers"
+        case .codecs: "codecs: JSON and WebSocket code of this project beside Foundation's and NIO's"
+        case .soak: "soak: mixed traffic for an hour with a transaction held open in Postgres"
+        }
+    }
+
+    func measure(_ options: LoadOptions) async throws -> Report {
+        switch self {
+        case .throughput: try await onCluster(options, measureThroughput)
+        case .latency: try await onCluster(options, measureLatency)
+        case .offline: try await onCluster(options, measureOffline)
+        // Its clients are processes of their own.
+        case .idle: try await onCluster(options) { _, stack, options in try await measureIdle(stack, options) }
+        case .groups: try await onCluster(options, measureGroups)
+        case .flapping: try await onCluster(options, measureFlapping)
+        case .partLoad: try await onCluster(options, measurePartLoad)
+        case .registration: try await onCluster(options, measureRegistration)
+        case .endings: try await onCluster(options, measureEndings)
+        case .storm: try await onCluster(options, measureStorm)
+        case .pending: try await onCluster(options, measurePending)
+        case .identities: try await onCluster(options, measureIdentities)
+        case .instances: try await measureInstances(options)
+        case .codecs: try measureCodecs(options)
+        case .soak: try await onCluster(options, measureSoak)
+        }
+    }
+
+    /// Runs the measurement against a fresh cluster, so that none inherits what another left behind.
+    func onCluster<R: Sendable>(
+        _ options: LoadOptions,
+        _ measurement: (isolated Fleet, LocalStack, LoadOptions) async throws -> R
+    ) async throws -> R {
+        let stack = try await LocalStack.start(try options.stack(for: self)) { say("· \($0)") }
+        do {
+            let fleet = Fleet(ports: options.ports(of: stack))
+            let result = try await measurement(fleet, stack, options)
+            await fleet.leave()
+            await stack.stop()
+            return result
+        } catch {
+            if options.keep { say("logs are in \(stack.folder)/log") }
+            await stack.stop()
+            throw error
+        }
+    }
+}
