@@ -54,7 +54,8 @@ package enum FrameDecoder {
                         guard Limits.requestIDCharacters.contains(value.utf8.count),
                             value.utf8.allSatisfy({ (0x20...0x7E).contains($0) })
                         else {
-                            violation = violation ?? PayloadViolation("requestId", "must be 1 to 64 printable ASCII characters")
+                            violation =
+                                violation ?? PayloadViolation("requestId", "must be 1 to 64 printable ASCII characters")
                             return
                         }
                         requestID = value
@@ -237,6 +238,10 @@ package enum FrameDecoder {
         case .uuid: return UUIDText(ascii: text) != nil ? nil : "must be a UUID"
         case .uuidV4:
             return UUIDText(ascii: text)?.isVersion4 == true ? nil : "must be a UUID of version 4"
+        case .lowerCaseUUID: return ConversationID(ascii: text) != nil ? nil : "must be a UUID in lower case"
+        case .guestID: return GuestID(ascii: text) != nil ? nil : "must be gst- and 32 hexadecimal digits in lower case"
+        case .principalID:
+            return PrincipalID(ascii: text) != nil ? nil : "must be a Whisper ID or a guest's id (gst-…)"
         case .groupID: return GroupIDText.isValid(text) ? nil : "must be grp- and a UUID"
         case .base64(let range):
             guard let count = Base64.decodedCount(text) else { return "must be canonical padded base64" }
@@ -253,7 +258,8 @@ package enum FrameDecoder {
             }
             return range.contains(scalars) ? nil : "must be \(range.lowerBound) to \(range.upperBound) characters"
         case .choice(let words):
-            return words.contains { text.elementsEqual($0.utf8) } ? nil : "must be one of \(words.joined(separator: ", "))"
+            return words.contains { text.elementsEqual($0.utf8) }
+                ? nil : "must be one of \(words.joined(separator: ", "))"
         default: return nil
         }
     }

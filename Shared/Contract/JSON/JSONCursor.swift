@@ -153,7 +153,8 @@ struct JSONCursor {
         while index < self.position {
             let digit = Int64(self.text[index] - UInt8(ascii: "0"))
             let (product, overflowed) = value.multipliedReportingOverflow(by: 10)
-            let (sum, carried) = isNegative
+            let (sum, carried) =
+                isNegative
                 ? product.subtractingReportingOverflow(digit) : product.addingReportingOverflow(digit)
             if overflowed || carried { return nil }
             value = sum

@@ -24,6 +24,32 @@ package struct JSONWriter {
         self.bytes.append(UInt8(ascii: ":"))
     }
 
+    private mutating func name(_ field: Field) {
+        if self.needsComma { self.bytes.append(UInt8(ascii: ",")) }
+        self.needsComma = true
+        self.bytes.append(UInt8(ascii: "\""))
+        self.bytes.append(contentsOf: field.nameBytes)
+        self.bytes.append(UInt8(ascii: "\""))
+        self.bytes.append(UInt8(ascii: ":"))
+    }
+
+    package mutating func add<Value>(_ field: TypedField<Value>, _ value: Value) {
+        self.name(field.field)
+        field.append(value, &self.bytes)
+    }
+
+    package mutating func add<Value>(_ field: TypedField<Value?>, _ value: Value?) {
+        guard let value else { return }
+        self.name(field.field)
+        field.append(value, &self.bytes)
+    }
+
+    /// An array whose elements are JSON already.
+    package mutating func add<Element>(_ field: TypedField<[Element]>, written elements: [[UInt8]]) {
+        self.name(field.field)
+        Self.append(array: elements, to: &self.bytes) { $1 += $0 }
+    }
+
     package mutating func add(_ name: StaticString, _ value: String) {
         self.name(name)
         Self.append(string: value, to: &self.bytes)
@@ -84,14 +110,20 @@ package struct JSONWriter {
         _ name: StaticString, array elements: Elements, _ append: (Elements.Element, inout [UInt8]) -> Void
     ) {
         self.name(name)
-        self.bytes.append(UInt8(ascii: "["))
+        Self.append(array: elements, to: &self.bytes, append)
+    }
+
+    package static func append<Elements: Sequence>(
+        array elements: Elements, to output: inout [UInt8], _ append: (Elements.Element, inout [UInt8]) -> Void
+    ) {
+        output.append(UInt8(ascii: "["))
         var needsComma = false
         for element in elements {
-            if needsComma { self.bytes.append(UInt8(ascii: ",")) }
+            if needsComma { output.append(UInt8(ascii: ",")) }
             needsComma = true
-            append(element, &self.bytes)
+            append(element, &output)
         }
-        self.bytes.append(UInt8(ascii: "]"))
+        output.append(UInt8(ascii: "]"))
     }
 
     /// An array of objects, the members of each written by `write`.
@@ -115,14 +147,6 @@ package struct JSONWriter {
 
     package mutating func add(_ name: StaticString, strings: [String]) {
         self.add(name, array: strings) { Self.append(string: $0, to: &$1) }
-    }
-
-    package mutating func add(_ name: StaticString, identities: [WhisperID]) {
-        self.add(name, array: identities) { identity, output in
-            output.append(UInt8(ascii: "\""))
-            identity.forEachByte { output.append($0) }
-            output.append(UInt8(ascii: "\""))
-        }
     }
 
     /// A field of a checked payload, under its own name. For fields whose type has no objects in it.

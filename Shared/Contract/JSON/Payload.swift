@@ -73,6 +73,15 @@ package struct Payload: Sendable {
         return ids
     }
 
+    /// A list of texts, in the order given; empty if the field is absent.
+    package func texts(_ field: Int) throws(Corrupted) -> [String] {
+        var texts: [String] = []
+        try self.forEachElement(field) { cursor throws(JSONCursor.Malformed) in
+            texts.append(String(decoding: cursor.unescape(try cursor.string().content), as: UTF8.self))
+        }
+        return texts
+    }
+
     /// A list of objects, each a payload of the element's schema; empty if the field is absent.
     package func objects(_ field: Int) throws(Corrupted) -> [Payload] {
         guard case .array(of: .object(let schema), _) = self.schema.fields[field].type else { return [] }

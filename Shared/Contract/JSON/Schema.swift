@@ -7,6 +7,12 @@ package indirect enum FieldType: Sendable {
     case whisperID
     case uuid
     case uuidV4
+    /// A UUID whose letters are in lower case (contract §14.2, §19.9).
+    case lowerCaseUUID
+    /// Of a guest.
+    case guestID
+    /// Of an identity or a guest.
+    case principalID
     case groupID
     case timestamp
     /// Canonical base64 whose decoded size is in the range, in bytes.
@@ -57,6 +63,15 @@ package struct ObjectSchema: Sendable {
     package static func + (a: ObjectSchema, b: ObjectSchema) -> ObjectSchema { ObjectSchema(a.fields + b.fields) }
 
     package func index(of name: String) -> Int? { self.fields.firstIndex { $0.name == name } }
+
+    /// The place of a field that stands in this schema, looked up once, when a definition is made.
+    package func place(_ name: String) -> Int {
+        guard let index = self.index(of: name) else {
+            // Definition and reader stand in one file. Tests read the samples of each frame, and would end here.
+            fatalError("the schema has no field \(name)")
+        }
+        return index
+    }
 
     /// Finds a field by the bytes of its name. Clients mostly send fields in the documented order, so `hint` is tried first.
     @inline(__always)

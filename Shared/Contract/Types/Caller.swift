@@ -48,7 +48,7 @@ extension AnswerAddress: WireCodable {
     }
 }
 
-/// Counts the logins of an identity. The session with the highest one is the only live one; what an older one
+/// Counts the logins of an identity, or the proofs of a guest. The session with the highest one is the only live one; what an older one
 /// writes is refused (contract §4).
 package struct Epoch: Hashable, Comparable, Sendable {
     package let value: Int64

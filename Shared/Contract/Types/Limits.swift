@@ -29,7 +29,12 @@ package enum Limits {
     package static let cursorCharacters = 1...64
 
     package static let pendingTTL = Duration.seconds(72 * 3_600)
+    /// Live mail without a receipt is sent again within this (contract §5).
+    package static let resendWithin = Duration.seconds(30)
     package static let sessionTTL = Duration.seconds(7 * 86_400)
+    package static let guestTokenTTL = Duration.seconds(24 * 3_600)
+    /// A guest is forgotten so long after it was last seen (contract §14.3).
+    package static let guestTTL = Duration.seconds(90 * 86_400)
     package static let challengeTTL = Duration.seconds(60)
     /// How long a refreshed token lives on beside its successor, if the successor is not used earlier.
     package static let refreshOverlap = Duration.seconds(120)
@@ -112,8 +117,20 @@ package enum Limits {
     package static let backupBytesMax = 1_024 * 1_024
     /// The same for an identity without any peer: whoever makes many identities cannot store much (contract §13a).
     package static let strangerBackupBytesMax = 64 * 1_024
-    /// `If-Match`, with all the versions that it names.
+    /// `If-Match` and `If-None-Match`, with all the versions that they name.
     package static let ifMatchCharacters = 1...1_000
+
+    /// Devices of one profile, and profiles that one device is in (contract §14.4).
+    package static let profileMembersMax = 8
+    package static let profilesJoinedMax = 8
+    /// Ciphertext of a profile's document, in bytes.
+    package static let profileDocumentBytesMax = 262_144
+    /// What profiles are joined with, and its SHA-256, in bytes.
+    package static let profileJoinKey = 32...32
+
+    /// AES-256-GCM: the nonce, and the shortest ciphertext, which is one byte and its tag (contract §14.2, SEALED).
+    package static let sealedNonce = 12...12
+    package static let sealedBytesMin = 17
 }
 
 extension Duration {

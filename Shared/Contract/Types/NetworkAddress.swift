@@ -1,7 +1,7 @@
 #if canImport(Glibc)
-    import Glibc
+import Glibc
 #else
-    import Darwin
+import Darwin
 #endif
 
 /// An IPv4 or IPv6 address, compared by all of its bits. Limits count by its `network`.

@@ -26,8 +26,13 @@ package struct Rate: Sendable {
 
 /// Every rate that clients can run into. These are defaults: see `RateTable`.
 package enum Rates {
-    package static let register = Rate("register", Limits.registerPerMinutePerAddress, burst: Limits.registerPerMinutePerAddress, per: .address, failsClosed: true)
-    package static let connections = Rate("connect", Limits.newConnectionsPerMinutePerAddress, burst: Limits.newConnectionsPerMinutePerAddress, per: .address)
+    package static let register = Rate(
+        "register", Limits.registerPerMinutePerAddress, burst: Limits.registerPerMinutePerAddress, per: .address,
+        failsClosed: true)
+    package static let guests = Rate("guest", 60, burst: 60, per: .address, failsClosed: true)
+    package static let connections = Rate(
+        "connect", Limits.newConnectionsPerMinutePerAddress, burst: Limits.newConnectionsPerMinutePerAddress,
+        per: .address)
     package static let sendMessage = Rate("send_message", 120, burst: 120)
     package static let groupEnvelopes = Rate("group_send_message", 600, burst: 600)
     package static let receipts = Rate("delivery_receipt", 600, burst: 600)
@@ -39,6 +44,7 @@ package enum Rates {
     package static let turnCredentials = Rate("get_turn_credentials", 20, burst: 20)
     package static let keys = Rate("keys", 60, burst: 60)
     package static let backup = Rate("backup", 20, burst: 20)
+    package static let profiles = Rate("profiles", 120, burst: 120)
     package static let presign = Rate("presign", 60, burst: 60)
     package static let reports = Rate("report", 10, burst: 10)
     package static let ringing = Rate("ringing", 60, burst: 60)
@@ -51,8 +57,10 @@ package enum Rates {
     package static let admin = Rate("admin", 600, burst: 600, per: .address, failsClosed: true)
 
     package static let all = [
-        Self.register, Self.connections, Self.sendMessage, Self.groupEnvelopes, Self.receipts, Self.fetchPending,
+        Self.register, Self.guests, Self.connections, Self.sendMessage, Self.groupEnvelopes, Self.receipts,
+        Self.fetchPending,
         Self.updateTokens, Self.groups, Self.calls, Self.iceCandidates, Self.turnCredentials, Self.keys, Self.backup,
         Self.presign, Self.reports, Self.admin, Self.ringing, Self.sessionRefresh, Self.typing, Self.unknownTokens,
+        Self.profiles,
     ]
 }

@@ -97,8 +97,8 @@ extension WhisperID {
     }
 }
 
-/// The alphabet of Whisper IDs: RFC 4648 base32 without padding.
-enum Base32 {
+/// The alphabet of Whisper IDs and of safety numbers: RFC 4648 base32 without padding.
+package enum Base32 {
     static func value(of byte: UInt8) -> UInt8? {
         switch byte {
         case UInt8(ascii: "A")...UInt8(ascii: "Z"): byte - UInt8(ascii: "A")
@@ -107,7 +107,8 @@ enum Base32 {
         }
     }
 
-    static func symbol(_ value: UInt8) -> UInt8 {
+    /// - Parameter value: below 32.
+    package static func symbol(_ value: UInt8) -> UInt8 {
         value < 26 ? UInt8(ascii: "A") + value : UInt8(ascii: "2") + value - 26
     }
 }

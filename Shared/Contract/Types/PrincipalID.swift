@@ -1,0 +1,57 @@
+/// Who takes part in a conversation or a room: an identity or a guest (PID of contract §14.2).
+package enum PrincipalID: Hashable, Sendable {
+    case identity(WhisperID)
+    case guest(GuestID)
+
+    /// Reads either shown form exactly.
+    package init?<C: Collection<UInt8>>(ascii text: C) {
+        if let identity = WhisperID(ascii: text) {
+            self = .identity(identity)
+        } else if let guest = GuestID(ascii: text) {
+            self = .guest(guest)
+        } else {
+            return nil
+        }
+    }
+
+    package init?(_ text: String) { self.init(ascii: text.utf8) }
+
+    /// Calls `body` with each character of the shown form.
+    package func forEachByte(_ body: (UInt8) -> Void) {
+        switch self {
+        case .identity(let identity): identity.forEachByte(body)
+        case .guest(let guest): guest.forEachByte(body)
+        }
+    }
+}
+
+extension PrincipalID: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .identity(let identity): identity.description
+        case .guest(let guest): guest.description
+        }
+    }
+}
+
+extension PrincipalID: WireCodable {
+    package func encode(into writer: inout WireWriter) {
+        switch self {
+        case .identity(let identity):
+            writer.write(UInt8(0))
+            writer.write(identity)
+        case .guest(let guest):
+            writer.write(UInt8(1))
+            writer.write(guest)
+        }
+    }
+
+    package init(from reader: inout WireReader) throws(WireError) {
+        let kind: UInt8 = try reader.read()
+        switch kind {
+        case 0: self = .identity(try reader.read())
+        case 1: self = .guest(try reader.read())
+        default: throw .malformed
+        }
+    }
+}
