@@ -1,21 +1,59 @@
-/// A frame was refused, or the session has ended (spec §3.1).
-package enum ErrorFrame {
+/// "No, because …", or "your session has ended" (spec §3.1).
+package struct ErrorFrame: ServerFrame {
+    /// As the server wrote it.
+    package let code: String
+    /// For people.
+    package let message: String
+    /// Of the frame that was refused.
+    package let requestID: String?
+    /// RATE_LIMITED only.
+    package let retryAfterMilliseconds: Int64?
+
+    private static let code = TypedField.word("code", of: ErrorCode.allCases.map(\.rawValue))
+    private static let message = TypedField.text(
+        "message", 1...1_000, about: "For people. Never repeats a value that the client sent.")
+    private static let requestID = TypedField.text(
+        "requestId", Limits.requestIDCharacters, about: "Also at top level."
+    ).optional
+    private static let retryAfter = TypedField.integer(
+        "retryAfterMs", 0...Int64.max, about: "RATE_LIMITED only: milliseconds to wait."
+    ).optional
+
     package static let definition = ServerFrameDefinition(
         "error",
         about: """
             A frame was not accepted, and why; or, unasked and before a close, that the session has ended. Never closes the \
             connection unless a close code is named for the case.
             """,
-        fields: [
-            Field("code", .choice(ErrorCode.allCases.map(\.rawValue))),
-            Field("message", .text(1...1_000), about: "For people. Never repeats a value that the client sent."),
-            Field("requestId", .text(Limits.requestIDCharacters), .optional, about: "Also at top level."),
-            Field(
-                "retryAfterMs", .integer(0...Int64.max), .optional,
-                about: "RATE_LIMITED only: milliseconds to wait."),
-        ],
+        fields: [Self.code.field, Self.message.field, Self.requestID.field, Self.retryAfter.field],
         samples: [
             #"{"code":"NOT_FOUND","message":"no such recipient","requestId":"41"}"#,
             #"{"code":"RATE_LIMITED","message":"too many frames","retryAfterMs":500}"#,
         ])
+
+    package init(_ refusal: Refusal, requestID: String?) {
+        self.code = refusal.code.rawValue
+        self.message = refusal.message
+        self.requestID = requestID
+        self.retryAfterMilliseconds = refusal.retryAfterMilliseconds
+    }
+
+    package init(_ payload: Payload) throws(Payload.Corrupted) {
+        self.code = try payload[Self.code]
+        self.message = try payload[Self.message]
+        self.requestID = try payload[Self.requestID]
+        self.retryAfterMilliseconds = try payload[Self.retryAfter]
+    }
+
+    /// `nil` for a code that this release does not know.
+    package var errorCode: ErrorCode? { ErrorCode(rawValue: self.code) }
+
+    package var json: [UInt8] {
+        var json = JSONWriter()
+        json.add(Self.code, self.code)
+        json.add(Self.message, self.message)
+        json.add(Self.requestID, self.requestID)
+        json.add(Self.retryAfter, self.retryAfterMilliseconds)
+        return json.finished()
+    }
 }

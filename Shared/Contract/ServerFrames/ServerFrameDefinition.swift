@@ -1,5 +1,4 @@
-/// A frame that the server sends, as clients may rely on it. Documents and tests follow from it; the services that write
-/// the frame write it themselves; tests hold what they write against this (`FrameVerdict`).
+/// What documents and tests know of a frame that the server sends.
 package struct ServerFrameDefinition: Sendable {
     package let type: String
     /// What the client learns from it, for people.
@@ -7,43 +6,56 @@ package struct ServerFrameDefinition: Sendable {
     /// The client's frames that it directly answers, with their `requestId`. Empty: it comes by itself.
     package let answers: [String]
     package let schema: ObjectSchema
+    /// By this clients read it: words that they do not know are text, because newer servers may have more of them.
+    let lenientSchema: ObjectSchema
     /// Valid payloads. Tokens, keys and ciphertext are made up.
     package let samples: [String]
+    /// The frame up to its payload, if it answers nothing.
+    package let head: [UInt8]
 
     init(_ type: String, about: String, answers: [String] = [], fields: [Field], samples: [String]) {
         self.type = type
         self.about = about
         self.answers = answers
         self.schema = ObjectSchema(fields)
+        self.lenientSchema = self.schema.lenient
         self.samples = samples
+        self.head = Self.head(type: type, requestID: nil)
+    }
+
+    /// A frame up to its payload, which `tail` follows.
+    package static func head(type: String, requestID: String?) -> [UInt8] {
+        var head = Array(#"{"type":""#.utf8)
+        head += type.utf8
+        head.append(UInt8(ascii: "\""))
+        if let requestID {
+            head += #","requestId":"#.utf8
+            JSONWriter.append(string: requestID, to: &head)
+        }
+        head += #","payload":"#.utf8
+        return head
+    }
+
+    /// The frame behind its payload.
+    package static let tail = [UInt8(ascii: "}")]
+}
+
+extension ObjectSchema {
+    fileprivate var lenient: ObjectSchema {
+        ObjectSchema(self.fields.map { Field($0.name, $0.type.lenient, $0.presence, about: $0.about) })
     }
 }
 
-/// Every frame that the server may send.
-package enum ServerFrameCatalogue {
-    package static let all: [ServerFrameDefinition] = [
-        LoginFrames.registerChallenge,
-        LoginFrames.registerAck,
-        LoginFrames.sessionRefreshAck,
-        LoginFrames.logoutAck,
-        LoginFrames.tokensUpdated,
-        LoginFrames.pong,
-        MessageFrames.accepted,
-        MessageReceived.definition,
-        MessageFrames.pending,
-        MessageFrames.delivered,
-        MessageFrames.expired,
-        GroupFrames.event,
-        GroupFrames.groups,
-        PresenceFrames.presenceUpdate,
-        PresenceFrames.typingNotification,
-        ReportFrames.acknowledged,
-        ErrorFrame.definition,
-        CallFrames.incoming,
-        CallFrames.ringing,
-        CallFrames.answered,
-        CallFrames.candidate,
-        CallFrames.ended,
-        CallFrames.turnCredentials,
-    ]
+extension FieldType {
+    /// Longest unknown word that a client takes.
+    private static let wordCharacters = 1...64
+
+    fileprivate var lenient: FieldType {
+        switch self {
+        case .choice: .text(Self.wordCharacters)
+        case .object(let schema): .object(schema.lenient)
+        case .array(let element, let count): .array(of: element.lenient, count: count)
+        default: self
+        }
+    }
 }

@@ -1,0 +1,37 @@
+/// A session token as clients get it, in `register_ack` and `session_refresh_ack` (contract §4).
+package struct SessionGrant: Sendable {
+    package let token: String
+    package let expiresAt: Timestamp
+    package let serverTime: Timestamp
+
+    private static let token = TypedField.text(
+        "sessionToken", Limits.sessionTokenCharacters,
+        about: "Opaque: `A-Z a-z 0-9 _ -`. Goes into every later payload.")
+    private static let expiresAt = TypedField.timestamp("sessionExpiresAt")
+    private static let serverTime = TypedField.timestamp("serverTime")
+
+    static let fields = [Self.token.field, Self.expiresAt.field, Self.serverTime.field]
+
+    package init(token: String, expiresAt: Timestamp, serverTime: Timestamp) {
+        self.token = token
+        self.expiresAt = expiresAt
+        self.serverTime = serverTime
+    }
+
+    init(_ payload: Payload) throws(Payload.Corrupted) {
+        self.token = try payload[Self.token]
+        self.expiresAt = try payload[Self.expiresAt]
+        self.serverTime = try payload[Self.serverTime]
+    }
+
+    func write(to json: inout JSONWriter) {
+        json.add(Self.token, self.token)
+        json.add(Self.expiresAt, self.expiresAt)
+        json.add(Self.serverTime, self.serverTime)
+    }
+}
+
+extension CommonFields {
+    /// Of answers that have nothing else to say. A failure is an `error`.
+    static let success = TypedField.bool("success", about: "Always `true`.")
+}
