@@ -1,0 +1,58 @@
+/// The limits of live conversations (contract §14). Each stands here once.
+package enum LiveLimits {
+    /// The nonce of AES-256-GCM, in bytes.
+    package static let nonceBytes = 12
+    package static let nonce = Self.nonceBytes...Self.nonceBytes
+    /// The tag of AES-256-GCM, in bytes. It stands behind the ciphertext.
+    package static let tagBytes = 16
+    /// What a BOX is longer than its plaintext, in bytes: the sender's public key and the tag.
+    package static let boxOverheadBytes = Limits.publicKeyBytes + Self.tagBytes
+
+    /// Ciphertexts in bytes, tags included.
+    package static let packetCiphertext = Self.sealed(upTo: 12_288)
+    package static let infoCiphertext = Self.sealed(upTo: 2_048)
+    package static let shareCiphertext = Self.sealed(upTo: 16_384)
+    package static let knockCiphertext = Self.boxed(upTo: 1_024)
+    package static let grantCiphertext = Self.boxed(upTo: 256)
+    package static let refusalCiphertext = Self.boxed(upTo: 512)
+
+    /// Names and the like inside sealed JSON, in Unicode scalars.
+    package static let nameScalars = 1...64
+    package static let noteScalars = 0...200
+    package static let linkSecretBytes = 16
+    package static let shareSecretBytes = 16
+    package static let secretBytes = 32
+
+    /// Live text as it stands in JSON with the shortest escapes, in bytes. A line is never longer.
+    package static let textBytesMax = 8_000
+    /// Packets of one `diff`.
+    package static let editsPerDiff = 1...64
+    /// The plaintext of a packet is padded to a multiple of this, in bytes, so that its size says little.
+    package static let paddingBytes = 32
+    /// Numbers of packets and lines.
+    package static let sequence = Int64(1)...9_007_199_254_740_991
+    package static let lines = 0...2_147_483_647
+
+    /// How long the whisperer gathers what is typed before it sends a packet.
+    package static let gatherTime = Duration.milliseconds(40)
+    package static let packetsPerSecondMax = 25
+    /// A snapshot takes the place of a diff after so many diffs, and stands behind this much time of typing.
+    package static let diffsPerSnapshotMax = 32
+    package static let snapshotInterval = Duration.seconds(5)
+    /// A snapshot that the server wants goes out within this.
+    package static let wantedSnapshotWithin = Duration.milliseconds(250)
+    /// A line that is not told as stored is sent again after this.
+    package static let lineStoredWithin = Duration.seconds(5)
+    /// One content key seals no more packets than this. The contract's bound is four times as high.
+    package static let packetsPerGenerationMax = Int64(1) << 30
+
+    /// A listener sends `live_resync` no more often than this.
+    package static let resyncInterval = Duration.seconds(1)
+    /// A listener asks this long for lines that are missing, then it shows that they are.
+    package static let missingLinesShownAfter = Duration.seconds(10)
+    /// The newest lines of a stream that a gateway remembers, and that a whisperer sends to one listener at once.
+    package static let linesRememberedMax = 64
+
+    private static func sealed(upTo most: Int) -> ClosedRange<Int> { Self.tagBytes + 1...most }
+    private static func boxed(upTo most: Int) -> ClosedRange<Int> { Self.boxOverheadBytes + 1...most }
+}

@@ -1,0 +1,31 @@
+/// What the seals of live conversations vouch for besides their contents: the additional data of AES-256-GCM.
+///
+/// What is moved to another place, or shown under another name, does not open.
+package enum LiveSeals {
+    /// Of a packet of content (contract §14.9).
+    package static func packet(_ header: LivePacketHeader) -> [UInt8] {
+        self.lines([
+            "live_packet", "\(header.conversation)", "\(header.position.epoch)", "\(header.position.seq)",
+            header.kind.rawValue, "\(header.line)", "\(header.generation)", header.to.map { "\($0)" } ?? "all",
+        ])
+    }
+
+    /// Of what `look` shows of a conversation (contract §14.6).
+    package static func info(_ conversation: ConversationID) -> [UInt8] {
+        self.lines(["live_info", "\(conversation)"])
+    }
+
+    /// Of a BOX. Both are lines of the signature that comes with it (contract §14.5, §19.13).
+    package static func box(type: LiveSignature.FrameType, id: String) -> [UInt8] {
+        self.lines([type.rawValue, id])
+    }
+
+    /// Of the line keys that the reader of a shared transcript gets (contract §19.22).
+    package static func share(_ conversation: ConversationID, content: UUIDText) -> [UInt8] {
+        self.lines(["live_share", "\(conversation)", "\(content)"])
+    }
+
+    static func lines(_ lines: [String]) -> [UInt8] {
+        (["v1"] + lines).flatMap { Array($0.utf8) + [UInt8(ascii: "\n")] }
+    }
+}
