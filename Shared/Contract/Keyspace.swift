@@ -47,9 +47,19 @@ package enum Keyspace {
     package static func presence(_ identity: WhisperID) -> KeyName { KeyName("presence:\(identity)") }
 
     /// A `Session`, by the hash of its token. A cache of auth's table.
-    package static func session(_ tokenHash: Bytes32) -> KeyName { KeyName("session:\(Hexadecimal.text(tokenHash.bytes))") }
+    package static func session(_ tokenHash: Bytes32) -> KeyName {
+        KeyName("session:\(Hexadecimal.text(tokenHash.bytes))")
+    }
 
-    /// A login challenge that was given out and not answered yet.
+    /// Where a guest's connection is, as for an identity.
+    package static func presence(_ guest: GuestID) -> KeyName { KeyName("presence:\(guest)") }
+
+    /// A `Guest`, by the hash of its token. A cache of auth's table.
+    package static func guest(_ tokenHash: Bytes32) -> KeyName {
+        KeyName("guest:\(Hexadecimal.text(tokenHash.bytes))")
+    }
+
+    /// A challenge of a login or of a guest that was given out and not answered yet.
     package static func challenge(_ id: UUIDText) -> KeyName {
         KeyName("challenge:\(UUIDText(high: id.high, low: id.low))")
     }

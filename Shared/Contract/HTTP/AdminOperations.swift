@@ -20,37 +20,93 @@ package enum AdminOperations {
     private static let count = FieldType.integer(0...Int64.max)
     private static let success = HTTPOperation.Success.json(
         ObjectSchema([Field("success", .bool, about: "Always `true`.")]), sample: #"{"success":true}"#)
-    private static let why = Field("reason", .text(Limits.banReasonCharacters))
-    private static let unknown = HTTPOperation.Failure(.notFound, "There is no such identity.")
+    /// Of the two one is there.
+    private static let whisperID = TypedField.whisperID("whisperId", about: "This or `guestId`.").optional
+    private static let guestID = TypedField.guestID("guestId", about: "This or `whisperId`.").optional
+    private static let why = TypedField.text("reason", Limits.banReasonCharacters)
+    private static let unknown = HTTPOperation.Failure(.notFound, "There is no such identity or guest.")
     private static let invalid = HTTPOperation.Failure(.invalidPayload, "The body is not valid.")
     private static let badParameter = HTTPOperation.Failure(.invalidPayload, "A parameter is not valid.")
     private static let cursor = HTTPOperation.Parameter.query("cursor", .text(Limits.cursorCharacters))
     private static let next = Field(
         "nextCursor", .text(Limits.cursorCharacters), .optional, about: "Only when there is more.")
 
-    // Bodies that come in: the service reads them by these.
-    package static let review = ObjectSchema([
-        Field("decision", .choice(Decision.allCases.map(\.rawValue))),
-        Field("note", .text(Limits.reportNoteCharacters), .optional),
-    ])
-    package static let ban = ObjectSchema([
-        Field("whisperId", .whisperID), Self.why,
-        Field("expiresAt", .timestamp, .optional, about: "In the future. For ever if absent."),
-    ])
-    package static let unban = ObjectSchema([Field("whisperId", .whisperID), Self.why])
+    // Bodies that come in.
+
+    package struct Review: HTTPBody {
+        package let decision: Decision
+        package let note: String?
+
+        private static let decision = TypedField<Decision>.choice("decision")
+        private static let note = TypedField.text("note", Limits.reportNoteCharacters).optional
+
+        package static let schema = ObjectSchema([Self.decision.field, Self.note.field])
+
+        package init(_ payload: Payload) throws(Payload.Corrupted) {
+            self.decision = try payload[Self.decision]
+            self.note = try payload[Self.note]
+        }
+    }
+
+    package struct Ban: HTTPBody {
+        /// `nil` if none is named, or two are.
+        package let principal: PrincipalID?
+        package let reason: String
+        package let expiresAt: Timestamp?
+
+        private static let expiresAt = TypedField.timestamp("expiresAt", about: "In the future. For ever if absent.")
+            .optional
+
+        package static let schema = ObjectSchema([
+            AdminOperations.whisperID.field, AdminOperations.guestID.field, AdminOperations.why.field,
+            Self.expiresAt.field,
+        ])
+
+        package init(_ payload: Payload) throws(Payload.Corrupted) {
+            self.principal = try AdminOperations.principal(payload)
+            self.reason = try payload[AdminOperations.why]
+            self.expiresAt = try payload[Self.expiresAt]
+        }
+    }
+
+    package struct Unban: HTTPBody {
+        /// `nil` if none is named, or two are.
+        package let principal: PrincipalID?
+        package let reason: String
+
+        package static let schema = ObjectSchema([
+            AdminOperations.whisperID.field, AdminOperations.guestID.field, AdminOperations.why.field,
+        ])
+
+        package init(_ payload: Payload) throws(Payload.Corrupted) {
+            self.principal = try AdminOperations.principal(payload)
+            self.reason = try payload[AdminOperations.why]
+        }
+    }
+
+    private static func principal(_ payload: Payload) throws(Payload.Corrupted) -> PrincipalID? {
+        switch (try payload[Self.whisperID], try payload[Self.guestID]) {
+        case (let identity?, nil): .identity(identity)
+        case (nil, let guest?): .guest(guest)
+        case (nil, nil), (_?, _?): nil
+        }
+    }
 
     private static let report = ObjectSchema([
         Field("id", .uuid), Field("reporterId", .whisperID), Field("targetId", .whisperID),
         Field("reason", .choice(Report.Reason.allCases.map(\.rawValue))),
-        Field("note", .text(Limits.reportNoteCharacters), .optional), Field(
+        Field("note", .text(Limits.reportNoteCharacters), .optional),
+        Field(
             "evidenceVerified", .bool,
-            about: "The target has signed a message, and the server had accepted it for the reporter. Kept when the evidence is gone."),
+            about:
+                "The target has signed a message, and the server had accepted it for the reporter. Kept when the evidence is gone."
+        ),
         Field("status", .choice(ReportStatus.allCases.map(\.rawValue))), Field("createdAt", .timestamp),
         Field("reviewedAt", .timestamp, .optional),
     ])
 
     private static let banned = ObjectSchema([
-        Field("whisperId", .whisperID), Self.why, Field("createdAt", .timestamp),
+        Self.whisperID.field, Self.guestID.field, Self.why.field, Field("createdAt", .timestamp),
         Field("expiresAt", .timestamp, .optional),
     ])
 
@@ -58,7 +114,7 @@ package enum AdminOperations {
         Field("at", .timestamp),
         Field("actor", .choice(["operator", "viewer", "nobody", "system"]), about: "`nobody` had no valid token."),
         Field("action", .text(1...64), about: "An operation's name, or what a ban has done."),
-        Field("target", .text(1...64), .optional, about: "An identity, a report or a message."),
+        Field("target", .text(1...64), .optional, about: "An identity, a guest, a report or a message."),
         Field("result", .text(1...64), about: "`ok`, or the error code that was answered."),
         Field("note", .text(0...1_000), .optional, about: "The reason that was given."),
     ])
@@ -68,7 +124,9 @@ package enum AdminOperations {
         Field("status", .choice(MessageStatus.allCases.map(\.rawValue))), Field("acceptedAt", .timestamp),
         Field(
             "deliveredAt", .timestamp, .optional,
-            about: "When the receipt came. Of a message that has been read: until its sender's client knows of the delivery."),
+            about:
+                "When the receipt came. Of a message that has been read: until its sender's client knows of the delivery."
+        ),
         Field("readAt", .timestamp, .optional), Field("expiredAt", .timestamp, .optional),
         Field(
             "push", .object(Self.pushed), .optional,
@@ -98,9 +156,12 @@ package enum AdminOperations {
                         "attachments",
                         .object(ObjectSchema([Field("count", Self.count), Field("bytes", Self.count)]))),
                     Field("reportsOpen", Self.count), Field("bansActive", Self.count),
+                    Field(
+                        "guests", Self.count, about: "Seen within \(Limits.guestTTL.components.seconds / 86_400) days."),
+                    Field("profiles", Self.count, about: "What devices of one person share."),
                 ]),
                 sample:
-                    #"{"users":2,"devices":2,"sessions":2,"online":1,"pendingMessages":3,"groups":1,"attachments":{"count":1,"bytes":123456},"reportsOpen":0,"bansActive":0}"#
+                    #"{"users":2,"devices":2,"sessions":2,"online":1,"pendingMessages":3,"groups":1,"attachments":{"count":1,"bytes":123456},"reportsOpen":0,"bansActive":0,"guests":4,"profiles":1}"#
             )),
         HTTPOperation(
             "listReports", .get, "/admin/reports", about: "Reports, newest first.", origin: .operators, access: .viewer,
@@ -117,18 +178,19 @@ package enum AdminOperations {
         HTTPOperation(
             "reviewReport", .post, "/admin/reports/{id}/review", about: "Decides a report. `ban` bans the target.",
             origin: .operators, access: .operator, parameters: [.path("id", .uuid)],
-            request: (Self.review, #"{"decision":"dismiss"}"#), success: Self.success,
+            request: (Review.schema, #"{"decision":"dismiss"}"#), success: Self.success,
             failures: [Self.invalid, .init(.notFound, "There is no such report.")]),
         HTTPOperation(
             "ban", .post, "/admin/ban",
-            about: "Bans an identity. Its live session ends within 1 s (USER_BANNED, close 4003), and it cannot log in.",
+            about:
+                "Bans an identity or a guest. Its connection ends within 1 s (USER_BANNED, close 4003), and it cannot log in.",
             origin: .operators, access: .operator,
-            request: (Self.ban, #"{"whisperId":"WSP-AAAA-AAAA-AAAA","reason":"spam","expiresAt":1730604800000}"#),
+            request: (Ban.schema, #"{"whisperId":"WSP-AAAA-AAAA-AAAA","reason":"spam","expiresAt":1730604800000}"#),
             success: Self.success, failures: [Self.invalid, Self.unknown]),
         HTTPOperation(
             "unban", .post, "/admin/unban", about: "Ends a ban. Sessions that have not expired meanwhile live again.",
             origin: .operators, access: .operator,
-            request: (Self.unban, #"{"whisperId":"WSP-AAAA-AAAA-AAAA","reason":"appeal"}"#),
+            request: (Unban.schema, #"{"whisperId":"WSP-AAAA-AAAA-AAAA","reason":"appeal"}"#),
             success: Self.success, failures: [Self.invalid, Self.unknown]),
         HTTPOperation(
             "listBans", .get, "/admin/bans", about: "Bans that hold now, newest first.", origin: .operators,

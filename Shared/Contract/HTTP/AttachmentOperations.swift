@@ -9,14 +9,31 @@ package enum AttachmentOperations {
         "objectKey", .text(Limits.objectKeyCharacters), about: "Contains slashes: raw and `%2F` both work.")
 
     /// The body of `presignUpload`.
-    package static let presign = ObjectSchema([
-        Field("contentType", .text(Limits.contentTypeCharacters)),
-        Field(
-            "sizeBytes", .integer(1...Int64.max),
-            about: "Of the ciphertext. image/* to \(Limits.imageBytesMax), audio/* to \(Limits.audioBytesMax), other to \(Limits.fileBytesMax)."),
-        Field("purpose", .choice(["message_attachment"])),
-        Field("multipart", .bool, .optional, about: "Ask for URLs of parts as well."),
-    ])
+    package struct Presign: HTTPBody {
+        package let contentType: String
+        /// Of the ciphertext.
+        package let sizeBytes: Int64
+        package let isMultipart: Bool
+
+        private static let contentType = TypedField.text("contentType", Limits.contentTypeCharacters)
+        private static let sizeBytes = TypedField.integer(
+            "sizeBytes", 1...Int64.max,
+            about:
+                "Of the ciphertext. image/* to \(Limits.imageBytesMax), audio/* to \(Limits.audioBytesMax), other to \(Limits.fileBytesMax)."
+        )
+        private static let multipart = TypedField.bool("multipart", about: "Ask for URLs of parts as well.").optional
+
+        package static let schema = ObjectSchema([
+            Self.contentType.field, Self.sizeBytes.field, Field("purpose", .choice(["message_attachment"])),
+            Self.multipart.field,
+        ])
+
+        package init(_ payload: Payload) throws(Payload.Corrupted) {
+            self.contentType = try payload[Self.contentType]
+            self.sizeBytes = try payload[Self.sizeBytes]
+            self.isMultipart = try payload[Self.multipart] ?? false
+        }
+    }
 
     private static let headers = Field(
         "headers", .object(ObjectSchema([Field("Content-Type", .text(Limits.contentTypeCharacters))])),
@@ -33,7 +50,8 @@ package enum AttachmentOperations {
                 ])), count: 0...Limits.uploadPartsMax),
         about: "Parts that have not arrived, in order. Part n holds the bytes from (n - 1) × `partBytes` on.")
 
-    private static let partBytes = Field("partBytes", .integer(1...Int64.max), about: "Size of every part but the last.")
+    private static let partBytes = Field(
+        "partBytes", .integer(1...Int64.max), about: "Size of every part but the last.")
 
     package static let all = [
         HTTPOperation(
@@ -45,7 +63,7 @@ package enum AttachmentOperations {
                 """,
             rate: Rates.presign,
             request: (
-                Self.presign, #"{"contentType":"image/jpeg","sizeBytes":123456,"purpose":"message_attachment"}"#
+                Presign.schema, #"{"contentType":"image/jpeg","sizeBytes":123456,"purpose":"message_attachment"}"#
             ),
             success: .json(
                 ObjectSchema([
@@ -66,11 +84,14 @@ package enum AttachmentOperations {
             ]),
         HTTPOperation(
             "presignDownload", .get, "/attachments/{objectKey}/download",
-            about: "A URL to download from, for 5 minutes: for the uploader, and recipients of a message that points to it.",
+            about:
+                "A URL to download from, for 5 minutes: for the uploader, and recipients of a message that points to it.",
             parameters: [Self.objectKey],
             success: .json(
                 ObjectSchema([Field("downloadUrl", Self.url), Field("expiresAt", .timestamp)]),
-                sample: #"{"downloadUrl":"https://objects.example/att/2026/01/0f8fad5b-d9cb-469f-a165-70867728950e.bin?signature=…","expiresAt":1730000300000}"#),
+                sample:
+                    #"{"downloadUrl":"https://objects.example/att/2026/01/0f8fad5b-d9cb-469f-a165-70867728950e.bin?signature=…","expiresAt":1730000300000}"#
+            ),
             failures: [
                 .init(.forbidden, "The caller is neither uploader nor linked recipient."),
                 .init(.notFound, "There is no such object."),
@@ -116,9 +137,17 @@ package enum AttachmentOperations {
     ]
 
     /// The body of `auditAttachments`.
-    package static let audit = ObjectSchema([
-        Field("fix", .bool, .optional, about: "Remove what was found: leaked objects, and dangling rows.")
-    ])
+    package struct Audit: HTTPBody {
+        package let isFixing: Bool
+
+        private static let fix = TypedField.bool(
+            "fix", about: "Remove what was found: leaked objects, and dangling rows."
+        ).optional
+
+        package static let schema = ObjectSchema([Self.fix.field])
+
+        package init(_ payload: Payload) throws(Payload.Corrupted) { self.isFixing = try payload[Self.fix] ?? false }
+    }
 
     /// Findings listed in one answer; all are counted.
     package static let findingsMax = 1_000
@@ -137,7 +166,7 @@ package enum AttachmentOperations {
         HTTPOperation(
             "auditAttachments", .post, "/admin/attachments/audit",
             about: "Compares the object store with the table of attachments, one by one.", origin: .operators,
-            access: .operator, request: (Self.audit, #"{"fix":false}"#),
+            access: .operator, request: (Audit.schema, #"{"fix":false}"#),
             success: .json(
                 ObjectSchema([
                     Field("objects", Self.count, about: "In the store."), Field("rows", Self.count),

@@ -15,16 +15,21 @@ package enum BackupOperations {
     }
 
     private static func blob(ciphertextBytesMax: Int) -> [Field] {
-        [Field("nonce", .base64(Limits.nonce)), Field("ciphertext", .base64(1...ciphertextBytesMax))]
+        [CommonFields.nonce.field, Self.ciphertext(bytesMax: ciphertextBytesMax).field]
     }
+
+    package static func ciphertext(bytesMax: Int) -> TypedField<[UInt8]> { .base64("ciphertext", 1...bytesMax) }
 
     package static let all = [
         HTTPOperation(
             "putContactsBackup", .put, Self.path,
-            about: "Stores the backup, in place of the one before. Refused for a session that is not the identity's live one.",
+            about:
+                "Stores the backup, in place of the one before. Refused for a session that is not the identity's live one.",
             rate: Rates.backup,
             parameters: [
-                .header("If-Match", .text(Limits.ifMatchCharacters), about: "Store only if this is still the backup's version; `*`: if there is one.")
+                .header(
+                    "If-Match", .text(Limits.ifMatchCharacters),
+                    about: "Store only if this is still the backup's version; `*`: if there is one.")
             ],
             request: (Self.upload, #"{"protocolVersion":1,"cryptoVersion":1,\#(Self.blobSample)}"#),
             success: .json(

@@ -73,6 +73,8 @@ package struct HTTPOperation: Sendable {
     package let parameters: [Parameter]
     package let request: (schema: ObjectSchema, sample: String)?
     package let success: Success
+    /// When the answer is 304 without a body, for operations that know it.
+    package let unchangedWhen: String?
     /// Headers of the answer: name and meaning.
     package let headers: [(name: String, about: String)]
     /// Failures that are this operation's own; those that all of its kind have are not repeated here.
@@ -82,7 +84,7 @@ package struct HTTPOperation: Sendable {
         _ name: String, _ method: Method, _ path: String, about: String, origin: Origin = .clients,
         access: Access = .session, rate: Rate? = nil, parameters: [Parameter] = [],
         request: (schema: ObjectSchema, sample: String)? = nil, success: Success,
-        headers: [(name: String, about: String)] = [], failures: [Failure] = []
+        unchangedWhen: String? = nil, headers: [(name: String, about: String)] = [], failures: [Failure] = []
     ) {
         self.name = name
         self.method = method
@@ -98,6 +100,7 @@ package struct HTTPOperation: Sendable {
         self.parameters = parameters
         self.request = request
         self.success = success
+        self.unchangedWhen = unchangedWhen
         self.headers = headers
         self.failures = failures
     }
@@ -109,9 +112,17 @@ package struct HTTPOperation: Sendable {
     ])
 }
 
+/// A body that comes in: its schema, and how it is read.
+package protocol HTTPBody: Sendable {
+    static var schema: ObjectSchema { get }
+
+    /// Reads a payload that satisfies the schema.
+    init(_ payload: Payload) throws(Payload.Corrupted)
+}
+
 /// Every operation.
 package enum HTTPCatalogue {
     package static let all: [HTTPOperation] =
-        [KeyOperations.keys] + BackupOperations.all + AttachmentOperations.all + [CallOperations.ringing]
-        + HealthOperations.all + AdminOperations.all + AttachmentOperations.operators
+        [KeyOperations.keys] + BackupOperations.all + ProfileOperations.all + AttachmentOperations.all
+        + [CallOperations.ringing] + HealthOperations.all + AdminOperations.all + AttachmentOperations.operators
 }

@@ -10,7 +10,8 @@ package enum HealthOperations {
             success: .json(ObjectSchema([Self.status]), sample: #"{"status":"ok"}"#)),
         HTTPOperation(
             "getReady", .get, "/ready",
-            about: "The process can do its work. 503 with the same body while it cannot, or is draining.", origin: .both,
+            about: "The process can do its work. 503 with the same body while it cannot, or is draining.",
+            origin: .both,
             access: .anybody,
             success: .json(ObjectSchema([Self.status, Self.failing]), sample: #"{"status":"ready"}"#)),
         HTTPOperation(

@@ -105,7 +105,8 @@ package struct AcceptEnvelope: Sendable {
 
     package init(
         answer: AnswerAddress, sender: Caller, senderKey: Bytes32, messageID: UUIDText, to: WhisperID,
-        group: UUIDText? = nil, timestamp: Timestamp, signature: Bytes64, digest: Bytes32, payload: [UInt8], receivedAt: Timestamp,
+        group: UUIDText? = nil, timestamp: Timestamp, signature: Bytes64, digest: Bytes32, payload: [UInt8],
+        receivedAt: Timestamp,
         overRateFor: Int64? = nil, attachmentKey: String? = nil
     ) {
         self.answer = answer

@@ -1,14 +1,12 @@
 /// A frame for a service, or a gateway's own question to it. The service answers to `answer`.
 package struct ServiceRequest: Job {
-    /// A client's frame older than this is not begun any more: its client has been told INTERNAL_ERROR by then, or will be
-    /// (`GatewayLimits.answerMax`), and may have asked again. Carried out late, a login would end the one that came after it.
-    package static let frameAgeMax = Duration.seconds(9)
-
     package enum Body: Sendable {
         /// A client's frame: its type, and its payload as JSON without the session token.
         case frame(type: String, payload: [UInt8])
         /// Which session has this token hash?
         case session(tokenHash: Bytes32)
+        /// Which guest has this token hash?
+        case guest(tokenHash: Bytes32)
         /// The successor of a refreshed token was used: its predecessor ends now.
         case sessionUsed(tokenHash: Bytes32)
     }
@@ -47,6 +45,9 @@ package struct ServiceRequest: Job {
         case .sessionUsed(let hash):
             writer.write(UInt8(3))
             writer.write(hash)
+        case .guest(let hash):
+            writer.write(UInt8(4))
+            writer.write(hash)
         }
     }
 
@@ -59,6 +60,7 @@ package struct ServiceRequest: Job {
         case 1: self.body = .frame(type: try reader.readString(), payload: try reader.readBytes())
         case 2: self.body = .session(tokenHash: try reader.read())
         case 3: self.body = .sessionUsed(tokenHash: try reader.read())
+        case 4: self.body = .guest(tokenHash: try reader.read())
         case let other: throw .unknown(other)
         }
     }

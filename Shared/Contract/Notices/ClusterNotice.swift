@@ -5,9 +5,11 @@ package enum ClusterNotice: Notice {
     case partitionAdopted(Partition)
     /// Sessions of this identity older than `epoch` are over.
     case sessionsEnded(WhisperID, before: Epoch, why: EndReason)
+    /// Proofs of this guest older than `epoch` are worth nothing: their connections end.
+    case guestEnded(GuestID, before: Epoch, why: EndReason)
 
     package enum EndReason: UInt8, Sendable {
-        /// A new login (4001), or a logout elsewhere.
+        /// A new login or proof (4001), or a logout elsewhere.
         case replaced = 1
         /// 4003.
         case banned = 2
@@ -23,6 +25,11 @@ package enum ClusterNotice: Notice {
             writer.write(identity)
             writer.write(epoch)
             writer.write(why.rawValue)
+        case .guestEnded(let guest, let epoch, let why):
+            writer.write(UInt8(3))
+            writer.write(guest)
+            writer.write(epoch)
+            writer.write(why.rawValue)
         }
     }
 
@@ -32,12 +39,15 @@ package enum ClusterNotice: Notice {
             guard let partition = Partition(Int(try reader.read(UInt8.self))) else { throw .malformed }
             self = .partitionAdopted(partition)
         case 2:
-            let identity: WhisperID = try reader.read()
-            let epoch: Epoch = try reader.read()
-            let why: UInt8 = try reader.read()
-            guard let why = EndReason(rawValue: why) else { throw .unknown(why) }
-            self = .sessionsEnded(identity, before: epoch, why: why)
+            self = .sessionsEnded(try reader.read(), before: try reader.read(), why: try Self.reason(&reader))
+        case 3: self = .guestEnded(try reader.read(), before: try reader.read(), why: try Self.reason(&reader))
         case let other: throw .unknown(other)
         }
+    }
+
+    private static func reason(_ reader: inout WireReader) throws(WireError) -> EndReason {
+        let number: UInt8 = try reader.read()
+        guard let reason = EndReason(rawValue: number) else { throw .unknown(number) }
+        return reason
     }
 }

@@ -32,6 +32,12 @@ package enum NodeEvent: Sendable {
     case frame(ConnectionID, type: String, payload: [UInt8])
 }
 
+extension NodeEvent {
+    package static func frame<Frame: ServerFrame>(_ connection: ConnectionID, _ frame: Frame) -> NodeEvent {
+        .frame(connection, type: Frame.type, payload: frame.json)
+    }
+}
+
 extension NodeEvent: WireCodable {
     package func encode(into writer: inout WireWriter) {
         switch self {
@@ -242,8 +248,34 @@ package enum Answer: Sendable {
     case loggedOut(type: String, payload: [UInt8])
     /// Who a token belongs to; `nil` for nobody.
     case session(Session?)
+    /// The proof succeeded: bind the connection to this guest, then send the frame.
+    case guestProved(Guest, type: String, payload: [UInt8])
+    /// Which guest a token belongs to; `nil` for nobody.
+    case guest(Guest?)
     /// A page of the mailbox; `next` when there is more behind it.
     case page([Mail], next: Cursor?)
+}
+
+extension Answer {
+    package static func reply<Frame: ServerFrame>(_ frame: Frame) -> Answer {
+        .reply(type: Frame.type, payload: frame.json)
+    }
+
+    package static func loggedIn(_ session: Session, _ frame: RegisterAck) -> Answer {
+        .loggedIn(session, type: RegisterAck.type, payload: frame.json)
+    }
+
+    package static func guestProved(_ guest: Guest, _ frame: GuestAck) -> Answer {
+        .guestProved(guest, type: GuestAck.type, payload: frame.json)
+    }
+
+    package static func refreshed(_ session: Session, _ frame: SessionRefreshAck) -> Answer {
+        .refreshed(session, type: SessionRefreshAck.type, payload: frame.json)
+    }
+
+    package static func loggedOut(_ frame: LogoutAck) -> Answer {
+        .loggedOut(type: LogoutAck.type, payload: frame.json)
+    }
 }
 
 extension Answer: WireCodable {
@@ -284,6 +316,14 @@ extension Answer: WireCodable {
             writer.write(number)
             writer.write(bytes: payload)
         case .done: writer.write(UInt8(11))
+        case .guestProved(let guest, let type, let payload):
+            writer.write(UInt8(12))
+            writer.write(guest)
+            writer.write(type)
+            writer.write(bytes: payload)
+        case .guest(let guest):
+            writer.write(UInt8(13))
+            writer.write(guest)
         }
     }
 
@@ -303,6 +343,8 @@ extension Answer: WireCodable {
             self = .page(mail, next: next < 0 ? nil : Cursor(after: next))
         case 10: self = .groupEvent(number: try reader.read(), payload: try reader.readBytes())
         case 11: self = .done
+        case 12: self = .guestProved(try reader.read(), type: try reader.readString(), payload: try reader.readBytes())
+        case 13: self = .guest(try reader.readOptional())
         case let other: throw .unknown(other)
         }
     }

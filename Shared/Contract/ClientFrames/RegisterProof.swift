@@ -17,7 +17,7 @@ package struct RegisterProof: Sendable {
             `whisperId` is given: the seed phrase alone restores an identity. New keys become a new identity. An older session \
             of the identity ends (4001). A failed proof uses the challenge up.
             """,
-        route: .service(.auth), privileged: false,
+        route: .service(.auth), principal: .anybody,
         fields: CommonFields.versions + [
             Field("challengeId", .uuid), CommonFields.deviceID, CommonFields.platform,
             Field("whisperId", .whisperID, .optional),

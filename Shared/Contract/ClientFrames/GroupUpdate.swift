@@ -3,6 +3,19 @@ package struct GroupUpdate: Sendable {
     package struct RoleChange: Hashable, Sendable {
         package var identity: WhisperID
         package var role: GroupRole
+
+        private static let identity = TypedField.whisperID("whisperId")
+        /// The owner changes by leaving only.
+        private static let role = TypedField.word(
+            "role", of: [GroupRole.admin.rawValue, GroupRole.member.rawValue])
+
+        static let schema = ObjectSchema([Self.identity.field, Self.role.field])
+
+        init(_ payload: Payload) throws(Payload.Corrupted) {
+            self.identity = try payload[Self.identity]
+            guard let role = GroupRole(rawValue: try payload[Self.role]) else { throw Payload.Corrupted() }
+            self.role = role
+        }
     }
 
     package let groupID: UUIDText
@@ -10,10 +23,6 @@ package struct GroupUpdate: Sendable {
     package let addMembers: [WhisperID]
     package let removeMembers: [WhisperID]
     package let roleChanges: [RoleChange]
-
-    private static let roleChange = ObjectSchema([
-        Field("whisperId", .whisperID), Field("role", .choice([GroupRole.admin.rawValue, GroupRole.member.rawValue])),
-    ])
 
     private static let ids = FieldType.array(of: .whisperID, count: 0...Limits.groupMembersMax)
 
@@ -29,7 +38,7 @@ package struct GroupUpdate: Sendable {
             Field("groupId", .groupID), Field("title", .text(Limits.groupTitleCharacters), .optional),
             Field("addMembers", Self.ids, .optional), Field("removeMembers", Self.ids, .optional),
             Field(
-                "roleChanges", .array(of: .object(Self.roleChange), count: 0...Limits.groupMembersMax), .optional),
+                "roleChanges", .array(of: .object(RoleChange.schema), count: 0...Limits.groupMembersMax), .optional),
         ],
         refusals: [
             (
@@ -58,10 +67,9 @@ package struct GroupUpdate: Sendable {
         self.title = payload.has(title) ? payload.text(title) : nil
         self.addMembers = try payload.whisperIDs(frame.field("addMembers"))
         self.removeMembers = try payload.whisperIDs(frame.field("removeMembers"))
-        let (identity, role) = (Self.roleChange.index(of: "whisperId")!, Self.roleChange.index(of: "role")!)
-        self.roleChanges = try payload.objects(frame.field("roleChanges")).map {
-            RoleChange(identity: $0.whisperID(identity), role: GroupRole(rawValue: $0.text(role))!)
-        }
+        var roleChanges: [RoleChange] = []
+        for change in try payload.objects(frame.field("roleChanges")) { roleChanges.append(try RoleChange(change)) }
+        self.roleChanges = roleChanges
     }
 }
 

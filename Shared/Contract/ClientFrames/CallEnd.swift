@@ -5,6 +5,6 @@ package enum CallEnd {
     package static let definition: FrameDefinition = FrameDefinition(
         "call_end", about: "Ends a call, or declines it. Forwarded to the other side.", route: .service(.calls),
         rate: Rates.calls,
-        fields: SignedCall.fields + [Field("reason", .choice(Self.reasons), .optional)],
+        fields: SignedCall.fields + [SignedCall.reason.field],
         rules: SignedCall.rules, refusals: SignedCall.refusals, samples: [SignedCall.sample(#","reason":"declined""#)])
 }

@@ -6,7 +6,8 @@ package struct GroupList: Sendable {
 
     package static let definition: FrameDefinition = FrameDefinition(
         "group_list",
-        about: "Asks for the groups that the caller is a member of: its own first. Without `cursor`, for the first page.",
+        about:
+            "Asks for the groups that the caller is a member of: its own first. Without `cursor`, for the first page.",
         route: .service(.router), rate: Rates.groups,
         fields: CommonFields.privileged + [
             Field(
@@ -55,12 +56,16 @@ package struct GroupCursor: Hashable, Sendable {
         guard text.hasPrefix("g"), digits.count == 32 + Self.joinedBits / 4 + 16,
             let part = Int(text.dropFirst().prefix(1)), (0...2).contains(part)
         else { return nil }
-        func number(_ range: Range<Int>) -> UInt64? { UInt64(String(decoding: digits[range], as: UTF8.self), radix: 16) }
-        guard let high = number(0..<16), let low = number(16..<32), let joined = number(32..<43), let since = number(43..<59),
+        func number(_ range: Range<Int>) -> UInt64? {
+            UInt64(String(decoding: digits[range], as: UTF8.self), radix: 16)
+        }
+        guard let high = number(0..<16), let low = number(16..<32), let joined = number(32..<43),
+            let since = number(43..<59),
             let since = Int64(exactly: since)
         else { return nil }
         self.init(
-            part: part, joinedAt: Timestamp(milliseconds: Int64(joined)), group: UUIDText(high: high, low: low), since: since)
+            part: part, joinedAt: Timestamp(milliseconds: Int64(joined)), group: UUIDText(high: high, low: low),
+            since: since)
         // Signs and capitals read as numbers too, but were never given out.
         guard self.text == text else { return nil }
     }

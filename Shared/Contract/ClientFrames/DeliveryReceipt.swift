@@ -16,8 +16,10 @@ package struct DeliveryReceipt: Sendable {
             """,
         route: .mailbox(of: "from"), rate: Rates.receipts,
         fields: CommonFields.privileged + [
-            Field("messageId", .uuid), Field("from", .whisperID, about: "The recipient of the message, who sends this."),
-            Field("to", .whisperID, about: "The sender of the message."), Field("status", .choice(["delivered", "read"])), Field("timestamp", .timestamp),
+            Field("messageId", .uuid),
+            Field("from", .whisperID, about: "The recipient of the message, who sends this."),
+            Field("to", .whisperID, about: "The sender of the message."),
+            Field("status", .choice(["delivered", "read"])), Field("timestamp", .timestamp),
         ],
         samples: [
             #"{"protocolVersion":1,"cryptoVersion":1,"sessionToken":"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA","messageId":"9b2a1f64-0f7c-4e51-9d0c-3c7d1d2b7a10","from":"WSP-AAAA-AAAA-AAAA","to":"WSP-JBPU-D452-TLT4","status":"delivered","timestamp":1730000000000}"#

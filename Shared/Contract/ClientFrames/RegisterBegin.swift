@@ -6,8 +6,9 @@ package struct RegisterBegin: Sendable {
 
     package static let definition: FrameDefinition = FrameDefinition(
         "register_begin",
-        about: "Starts a login, of a new identity or a known one. The challenge is bound to connection, device and platform.",
-        route: .service(.auth), privileged: false, rate: Rates.register,
+        about:
+            "Starts a login, of a new identity or a known one. The challenge is bound to connection, device and platform.",
+        route: .service(.auth), principal: .anybody, rate: Rates.register,
         fields: CommonFields.versions + [
             Field("whisperId", .whisperID, .optional, about: "The identity that logs in, if the client knows it."),
             CommonFields.deviceID, CommonFields.platform,

@@ -16,7 +16,10 @@ package struct GroupCreate: Sendable {
         ],
         refusals: [
             (.notFound, "A member is unknown."),
-            (.forbidden, "A member is banned, the caller owns too many groups, or the caller or a member is in too many."),
+            (
+                .forbidden,
+                "A member is banned, the caller owns too many groups, or the caller or a member is in too many."
+            ),
             (.rateLimited, "The caller has added too many identities in a day that are not its peers."),
         ],
         samples: [

@@ -6,7 +6,7 @@ package enum CallInitiate {
             Calls somebody; `ciphertext` holds the offer. The callee gets `call_incoming`, at once or, woken by a push, as soon \
             as the device is back. After 45 s without an answer both get `call_end` with reason `timeout`.
             """,
-        route: .service(.calls), rate: Rates.calls, fields: SignedCall.fields + [Field("isVideo", .bool)],
+        route: .service(.calls), rate: Rates.calls, fields: SignedCall.fields + [SignedCall.isVideo.field],
         rules: SignedCall.rules,
         refusals: [
             (.notFound, "The callee is unknown."),

@@ -19,7 +19,7 @@ package struct SignedEnvelope: Sendable {
         let groupID: Int?
 
         init(in schema: ObjectSchema) {
-            func place(_ name: String) -> Int { schema.index(of: name)! }
+            func place(_ name: String) -> Int { schema.place(name) }
             self.messageID = place("messageId")
             self.from = place("from")
             self.to = place("to")
@@ -31,7 +31,7 @@ package struct SignedEnvelope: Sendable {
             self.replyTo = place("replyTo")
             self.reactions = place("reactions")
             self.attachment = place("attachment")
-            self.groupID = schema.index(of: "groupId")
+            self.groupID = schema.index(of: GroupSendMessage.groupID.field)
         }
     }
 
@@ -52,7 +52,13 @@ package struct SignedEnvelope: Sendable {
         self.attachment?.text(Self.objectKey)
     }
 
-    private static let objectKey = CommonFields.attachment.index(of: "objectKey")!
+    private static let objectKey = CommonFields.attachment.place(CommonFields.objectKey.field.name)
+
+    /// What kind of content `ciphertext` is, as the sender says.
+    package var msgType: String { self.payload.text(self.places.msgType) }
+    /// Base64, as signed.
+    package var nonce: String { self.payload.text(self.places.nonce) }
+    package var ciphertext: String { self.payload.text(self.places.ciphertext) }
 
     /// What the signature covers (see `CanonicalMessage`), handed over piece by piece for hashing.
     package func canonicalBytes(_ update: (UnsafeBufferPointer<UInt8>) -> Void) {

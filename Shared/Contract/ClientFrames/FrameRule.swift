@@ -8,12 +8,14 @@ package enum FrameRule: Sendable {
     /// The text is a cursor that this server gave out: for a mailbox, or for a list of groups.
     case cursor(String)
     case groupCursor(String)
+    /// At most one of the two is there.
+    case notBoth(String, String)
 
     typealias Check = @Sendable (Payload) -> PayloadViolation?
 
     /// The rule with its fields looked up once.
     func check(in schema: ObjectSchema) -> Check {
-        func place(_ name: String) -> Int { schema.index(of: name)! }
+        func place(_ name: String) -> Int { schema.place(name) }
         switch self {
         case .differ(let first, let second):
             let (a, b) = (place(first), place(second))
@@ -35,6 +37,10 @@ package enum FrameRule: Sendable {
             let field = place(name)
             let violation = PayloadViolation(name, "must be a nextCursor that this server gave out")
             return { $0.has(field) && GroupCursor($0.text(field)) == nil ? violation : nil }
+        case .notBoth(let first, let second):
+            let (a, b) = (place(first), place(second))
+            let violation = PayloadViolation(second, "must not stand beside \(first)")
+            return { $0.has(a) && $0.has(b) ? violation : nil }
         }
     }
 }

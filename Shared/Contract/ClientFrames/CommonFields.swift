@@ -6,19 +6,26 @@ package enum CommonFields {
     ]
     /// S of the contract. Optional here because a missing token is NOT_REGISTERED, not INVALID_PAYLOAD.
     package static let sessionToken = Field("sessionToken", .sessionToken, .optional)
+    /// P of the contract is this or a session token. Optional for the same reason.
+    package static let guestToken = Field("guestToken", .sessionToken, .optional)
     package static let privileged = Self.versions + [Self.sessionToken]
     package static let platform = Field("platform", .choice(["ios", "android"]))
     package static let deviceID = Field("deviceId", .uuidV4, about: "Made once by each installation.")
     /// SIGN of the contract is these two, and the sealed ones.
-    package static let parties = [Field("from", .whisperID, about: "The session's own id."), Field("to", .whisperID)]
+    package static let parties = [Self.from.field, Self.to.field]
     package static let sealed = [
-        Field("timestamp", .timestamp, about: "The sender's clock."), Field("nonce", .base64(Limits.nonce)),
-        Field("ciphertext", .base64(Limits.ciphertext)),
-        Field("sig", .base64(Limits.signature), about: "Ed25519 over the SHA-256 of the canonical bytes."),
+        Self.timestamp.field, Self.nonce.field, Self.ciphertext.field, Self.signature.field,
     ]
+    package static let from = TypedField.whisperID("from", about: "The session's own id.")
+    package static let to = TypedField.whisperID("to")
+    package static let timestamp = TypedField.timestamp("timestamp", about: "The sender's clock.")
+    package static let nonce = TypedField.base64("nonce", Limits.nonce)
+    package static let ciphertext = TypedField.base64("ciphertext", Limits.ciphertext)
+    package static let signature = TypedField.base64(
+        "sig", Limits.signature, about: "Ed25519 over the SHA-256 of the canonical bytes.")
     /// Spec §6.3.
     package static let attachment = ObjectSchema([
-        Field("objectKey", .text(1...128), about: "As `POST /attachments/presign` gave it to the sender."),
+        Self.objectKey.field,
         Field("contentType", .text(Limits.contentTypeCharacters)),
         Field("ciphertextSize", .integer(1...Limits.fileBytesMax), about: "In bytes."),
         Field("fileNonce", .base64(Limits.nonce)),
@@ -29,6 +36,8 @@ package enum CommonFields {
                     Field("nonce", .base64(Limits.nonce)), Field("ciphertext", .base64(1...256)),
                 ])), about: "The file's key, boxed for the recipient."),
     ])
+    static let objectKey = TypedField.text(
+        "objectKey", 1...128, about: "As `POST /attachments/presign` gave it to the sender.")
     /// What every message carries beside its envelope, all of it optional.
     package static let extras = [
         Field("replyTo", .uuid, .optional, about: "The message that this one answers."),

@@ -4,6 +4,8 @@ package struct GroupSendMessage: EnvelopeFrame {
     package let envelope: SignedEnvelope
     package let groupID: UUIDText
 
+    static let groupID = TypedField.groupID("groupId")
+
     package static let definition: FrameDefinition = FrameDefinition(
         "group_send_message",
         about: """
@@ -12,7 +14,7 @@ package struct GroupSendMessage: EnvelopeFrame {
             """,
         route: .mailbox(of: "to"), rate: Rates.groupEnvelopes,
         fields: CommonFields.privileged + [
-            Field("groupId", .groupID),
+            Self.groupID.field,
             Field("messageId", .uuid, about: "May be the same for all recipients."),
         ] + CommonFields.parties + [Field("msgType", .choice(["text", "image", "voice", "file"]))]
             + CommonFields.sealed + CommonFields.extras,

@@ -11,7 +11,8 @@ package struct UpdateTokens: Sendable {
 
     package static let definition: FrameDefinition = FrameDefinition(
         "update_tokens",
-        about: "Exchanges the device's push tokens. An absent one is kept, `null` clears it. A token's last owner has it.",
+        about:
+            "Exchanges the device's push tokens. An absent one is kept, `null` clears it. A token's last owner has it.",
         route: .service(.auth), rate: Rates.updateTokens,
         fields: CommonFields.privileged + [
             Field("pushToken", .text(Limits.pushTokenCharacters), .clearable),

@@ -13,17 +13,31 @@ package struct FrameDefinition: Sendable {
         case service(ServiceName)
     }
 
+    /// Who may send the frame, by the token that it carries.
+    package enum Principal: Sendable {
+        /// Anybody, without a token.
+        case anybody
+        /// An identity, by its `sessionToken`.
+        case session
+        /// An identity or a guest, by exactly one of `sessionToken` and `guestToken` (P of contract §14.2).
+        case either
+    }
+
     package let type: String
     /// What the client says with it and what follows, for people.
     package let about: String
     package let route: Route
-    /// The frame needs a `sessionToken`.
-    package let isPrivileged: Bool
+    package let principal: Principal
     /// The service gets the token itself, because it derives something from it. Everywhere else it stays in the gateway.
     package let passesToken: Bool
     /// How often it may come; `nil` if only the connection's own bucket counts it.
     package let rate: Rate?
     package let schema: ObjectSchema
+    /// The places of the tokens, of the sender and of whom it concerns, in frames that have them.
+    package let sessionField: Int?
+    package let guestField: Int?
+    package let fromField: Int?
+    package let toField: Int?
     /// Rules between fields, checked in this order after each field by itself.
     package let rules: [FrameRule]
     /// Errors that are this frame's own, and when. Those that every frame of its kind can get are not repeated here.
@@ -34,31 +48,36 @@ package struct FrameDefinition: Sendable {
     private let checks: [FrameRule.Check]
 
     package init(
-        _ type: String, about: String, route: Route, privileged: Bool = true, passesToken: Bool = false,
+        _ type: String, about: String, route: Route, principal: Principal = .session, passesToken: Bool = false,
         rate: Rate? = nil, fields: [Field], rules: [FrameRule] = [], refusals: [(code: ErrorCode, when: String)] = [],
         samples: [String]
     ) {
         self.type = type
         self.about = about
         self.route = route
-        self.isPrivileged = privileged
+        self.principal = principal
         self.passesToken = passesToken
         self.rate = rate
-        self.schema = ObjectSchema(fields)
-        self.rules = rules
+        let schema = ObjectSchema(fields)
+        self.schema = schema
+        self.sessionField = schema.index(of: CommonFields.sessionToken)
+        self.guestField = schema.index(of: CommonFields.guestToken)
+        self.fromField = schema.index(of: CommonFields.from.field)
+        self.toField = schema.index(of: CommonFields.to.field)
+        let tokens = [FrameRule.notBoth(CommonFields.sessionToken.name, CommonFields.guestToken.name)]
+        self.rules = principal == .either ? tokens + rules : rules
         self.refusals = refusals
         self.samples = samples
-        self.checks = rules.map { [schema] in $0.check(in: schema) }
+        self.checks = self.rules.map { $0.check(in: schema) }
     }
 
     /// It is a message that a router accepts, or has accepted before.
-    package var isAccepted: Bool { self.type == SendMessage.definition.type || self.type == GroupSendMessage.definition.type }
+    package var isAccepted: Bool {
+        self.type == SendMessage.definition.type || self.type == GroupSendMessage.definition.type
+    }
 
     /// The position of a field in the schema. The name must be one of this frame's own.
-    package func field(_ name: String) -> Int { self.schema.index(of: name)! }
-
-    /// The position of `sessionToken`, if the frame has one.
-    package var sessionField: Int? { self.schema.index(of: CommonFields.sessionToken.name) }
+    package func field(_ name: String) -> Int { self.schema.place(name) }
 
     /// The first rule between fields that the payload breaks.
     package func rule(_ payload: Payload) -> PayloadViolation? {
@@ -79,6 +98,8 @@ package enum FrameCatalogue {
     package static let all: [FrameDefinition] = [
         RegisterBegin.definition,
         RegisterProof.definition,
+        GuestBegin.definition,
+        GuestProof.definition,
         SessionRefresh.definition,
         Logout.definition,
         Ping.definition,
