@@ -16,6 +16,8 @@ package struct Migration: Sendable {
 }
 
 package enum MigrationError: Error, Equatable {
+    /// Two steps have the same version. Nothing was changed.
+    case repeated(version: Int32)
     /// A step that has been applied reads differently now. Nothing was changed: write a new step instead.
     case changed(version: Int32)
     /// The step did not apply; those before it did. Running again goes on from here.
@@ -33,7 +35,10 @@ package struct Migrator: Sendable {
     /// - Parameter schema: the owner's schema, made if it does not exist; a plain lower-case name.
     package init(schema: StaticString, migrations: [Migration]) {
         self.schema = schema.description
-        precondition(self.schema.utf8.allSatisfy { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0) || $0 == UInt8(ascii: "_") })
+        precondition(
+            self.schema.utf8.allSatisfy {
+                (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0) || $0 == UInt8(ascii: "_")
+            })
         self.migrations = migrations.sorted { $0.version < $1.version }
     }
 
@@ -43,6 +48,9 @@ package struct Migrator: Sendable {
     package func run(
         _ configuration: PostgresConfiguration, logger: Logger
     ) async throws(MigrationError) -> [Int32] {
+        for (step, next) in zip(self.migrations, self.migrations.dropFirst()) where step.version == next.version {
+            throw .repeated(version: step.version)
+        }
         var configuration = configuration
         configuration.statementTimeout = .zero
         let connection = PostgresConnection(configuration, logger: logger)

@@ -6,36 +6,36 @@ import Contract
 /// ```
 /// The text of a call site is therefore constant, and each connection prepares it once.
 package struct SQL: Sendable, ExpressibleByStringInterpolation {
-    let statement: Statement
+    let template: Template
     let parameters: [UInt8]
 
     /// What a prepared statement is known by.
-    struct Statement: Hashable {
+    struct Template: Hashable {
         var text: String
         var types: [UInt32]
     }
 
     package init(stringLiteral text: String) {
-        self.statement = Statement(text: text, types: [])
+        self.template = Template(text: text, types: [])
         self.parameters = []
     }
 
     package init(stringInterpolation: StringInterpolation) {
-        self.statement = stringInterpolation.statement
+        self.template = stringInterpolation.template
         self.parameters = stringInterpolation.writer.bytes
     }
 
     package struct StringInterpolation: StringInterpolationProtocol {
-        fileprivate var statement = Statement(text: "", types: [])
+        fileprivate var template = Template(text: "", types: [])
         fileprivate var writer = PostgresWriter()
 
         package init(literalCapacity: Int, interpolationCount: Int) {
-            self.statement.text.reserveCapacity(literalCapacity + 3 * interpolationCount)
-            self.statement.types.reserveCapacity(interpolationCount)
+            self.template.text.reserveCapacity(literalCapacity + 3 * interpolationCount)
+            self.template.types.reserveCapacity(interpolationCount)
         }
 
         package mutating func appendLiteral(_ literal: String) {
-            self.statement.text += literal
+            self.template.text += literal
         }
 
         package mutating func appendInterpolation<T: PostgresEncodable>(_ value: T) {
@@ -49,21 +49,21 @@ package struct SQL: Sendable, ExpressibleByStringInterpolation {
 
         /// Text that several statements share, such as a list of columns. A `StaticString` cannot be made from a value.
         package mutating func appendInterpolation(unsafeText text: StaticString) {
-            self.statement.text += text.description
+            self.template.text += text.description
         }
 
         /// The database's clock stands in the text, a time that a test names is a value like any other.
         package mutating func appendInterpolation(_ time: StoreTime) {
             switch time.base {
             case .given(let base): self.append(base + time.offset)
-            case .database where time.offset == .zero: self.statement.text += "now()"
-            case .database: self.statement.text += "(now() + interval '\(time.offset.milliseconds) milliseconds')"
+            case .database where time.offset == .zero: self.template.text += "now()"
+            case .database: self.template.text += "(now() + interval '\(time.offset.milliseconds) milliseconds')"
             }
         }
 
         private mutating func append<T: PostgresEncodable>(_ value: T) {
-            self.statement.types.append(T.postgresType.oid)
-            self.statement.text += "$\(self.statement.types.count)"
+            self.template.types.append(T.postgresType.oid)
+            self.template.text += "$\(self.template.types.count)"
             value.encode(into: &self.writer)
         }
     }

@@ -1,3 +1,5 @@
+package import Contract
+
 package enum StoreLimits {
     /// Statements that one connection keeps prepared. Texts are constant per call site, so this is a fence against
     /// a text built at run time; beyond it all are dropped and prepared anew as they come.
@@ -12,9 +14,8 @@ package enum StoreLimits {
     package static let attemptsMax = 5
     /// How much longer than the statement timeout a silent server is waited for before the connection counts as lost.
     package static let silenceGrace = Duration.seconds(5)
-    /// First and longest pause between attempts of a pool to reach a server that is away.
-    package static let reconnectPauseMin = Duration.milliseconds(50)
-    package static let reconnectPauseMax = Duration.seconds(1)
+    /// Between attempts of a pool to reach a server that is away.
+    package static let reconnect = Backoff(first: .milliseconds(50), longest: .seconds(1))
     /// Between two looks what has come of somebody else's attempt.
     package static let reconnectLookPause = Duration.milliseconds(5)
 }

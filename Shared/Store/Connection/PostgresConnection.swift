@@ -41,7 +41,8 @@ package actor PostgresConnection {
     ///   - executor: for this connection alone: whatever runs there waits while the server works.
     ///   - callers: where the tasks that use this connection prefer to run. Then it can borrow their threads.
     package init(
-        _ configuration: PostgresConfiguration, executor: (any SerialExecutor)? = nil, callers: (any TaskExecutor)? = nil,
+        _ configuration: PostgresConfiguration, executor: (any SerialExecutor)? = nil,
+        callers: (any TaskExecutor)? = nil,
         logger: Logger
     ) {
         let queue = executor == nil ? QueueExecutor(label: "postgres-connection", callers: callers) : nil
@@ -112,6 +113,18 @@ package actor PostgresConnection {
             let rows = try await self.runAlone(framed, committing: .at(count + 1))
             return Array(rows[1...count])
         }
+    }
+
+    /// - Throws: as `query`; `.undecodable`.
+    package nonisolated(nonsending) func query<Answer>(
+        _ statement: Statement<Answer>
+    ) async throws(StoreError) -> Answer {
+        try statement.decode(try await self.query(statement.sql))
+    }
+
+    /// Runs statements in one transaction and one round trip: all or nothing.
+    package nonisolated(nonsending) func pipeline(_ pipeline: Pipeline) async throws(StoreError) -> Pipeline.Answers {
+        Pipeline.Answers(rows: try await self.pipeline(pipeline.statements))
     }
 
     /// Runs a text of statements without parameters; unless it says otherwise they are one transaction.
@@ -244,7 +257,8 @@ package actor PostgresConnection {
     /// Statements that are a transaction of their own. After an error no transaction is open when somebody else has their turn.
     /// A borrowed thread is given back if the server takes long.
     private func runAlone(_ statements: [SQL], committing commit: Commit) async throws(StoreError) -> [Rows] {
-        guard let queue = self.queue, queue.borrowsThreads.load(ordering: .relaxed), !self.isLost, self.session != nil else {
+        guard let queue = self.queue, queue.borrowsThreads.load(ordering: .relaxed), !self.isLost, self.session != nil
+        else {
             return try self.runWhole(statements, committing: commit, retryingStalePlans: true)
         }
         self.link.withLock { $0.began() }

@@ -16,7 +16,7 @@ struct Session: ~Copyable {
 
     fileprivate enum Sent {
         case forgetAll
-        case preparation(SQL.Statement, name: String)
+        case preparation(SQL.Template, name: String)
         case statement(Int)
     }
 
@@ -30,7 +30,7 @@ struct Session: ~Copyable {
     /// Longest silence of the server while it owes an answer, in milliseconds; nil for any length.
     private let silenceMax: Int32?
     /// Names of the statements that this session has prepared.
-    private var prepared: [SQL.Statement: String] = [:]
+    private var prepared: [SQL.Template: String] = [:]
     /// Statements that the server holds for us, those forgotten here included.
     private var heldByServer = 0
     private var namesGiven = 0
@@ -39,9 +39,11 @@ struct Session: ~Copyable {
     init(_ configuration: PostgresConfiguration) throws(Failure) {
         let keywords = configuration.keywords(urlOptions: Self.options(in: configuration.url))
         guard
-            let connection = withCStrings(keywords.map(\.0), { names in
-                withCStrings(keywords.map(\.1)) { values in PQconnectdbParams(names, values, 1) }
-            })
+            let connection = withCStrings(
+                keywords.map(\.0),
+                { names in
+                    withCStrings(keywords.map(\.1)) { values in PQconnectdbParams(names, values, 1) }
+                })
         else { throw .lost(reason: "out of memory", untouched: 0) }
         guard PQstatus(connection) == CONNECTION_OK else {
             let reason = Self.message(of: connection)
@@ -163,15 +165,15 @@ struct Session: ~Copyable {
         }
         for (index, sql) in statements.enumerated() where isComplete {
             let name: String
-            if let known = names[sql.statement] {
+            if let known = names[sql.template] {
                 name = known
             } else {
                 self.namesGiven += 1
                 name = "s\(self.namesGiven)"
-                names[sql.statement] = name
-                sent.append(.preparation(sql.statement, name: name))
-                let types = sql.statement.types
-                isComplete = PQsendPrepare(self.connection, name, sql.statement.text, Int32(types.count), types) == 1
+                names[sql.template] = name
+                sent.append(.preparation(sql.template, name: name))
+                let types = sql.template.types
+                isComplete = PQsendPrepare(self.connection, name, sql.template.text, Int32(types.count), types) == 1
             }
             sent.append(.statement(index))
             isComplete = isComplete && self.send(sql, as: name)
@@ -184,7 +186,7 @@ struct Session: ~Copyable {
     }
 
     private func send(_ sql: SQL, as name: String) -> Bool {
-        let count = sql.statement.types.count
+        let count = sql.template.types.count
         return sql.parameters.withUnsafeBytes { bytes in
             withUnsafeTemporaryAllocation(of: UnsafePointer<CChar>?.self, capacity: count) { values in
                 withUnsafeTemporaryAllocation(of: Int32.self, capacity: 2 * count) { numbers in
@@ -194,7 +196,8 @@ struct Session: ~Copyable {
                         let length = Int32(bigEndian: bytes.loadUnaligned(fromByteOffset: position, as: Int32.self))
                         position += 4
                         let start = bytes.baseAddress.map { $0 + position }
-                        values.initializeElement(at: index, to: length < 0 ? nil : start?.assumingMemoryBound(to: CChar.self))
+                        values.initializeElement(
+                            at: index, to: length < 0 ? nil : start?.assumingMemoryBound(to: CChar.self))
                         numbers.initializeElement(at: index, to: max(length, 0))
                         numbers.initializeElement(at: count + index, to: 1)
                         position += Int(max(length, 0))

@@ -23,6 +23,18 @@ package struct Transaction: ~Copyable, Sendable {
         try await self.connection.runInTransaction(statements)
     }
 
+    package nonisolated(nonsending) func query<Answer>(
+        _ statement: Statement<Answer>
+    ) async throws(StoreError) -> Answer {
+        try statement.decode(try await self.query(statement.sql))
+    }
+
+    /// Several statements in one round trip.
+    /// - Throws: the error of the first that failed; the transaction then rolls back, whatever its closure does.
+    package nonisolated(nonsending) func pipeline(_ pipeline: Pipeline) async throws(StoreError) -> Pipeline.Answers {
+        Pipeline.Answers(rows: try await self.pipeline(pipeline.statements))
+    }
+
     /// A text of statements without parameters, such as a migration. Must not end the transaction.
     package func script(_ text: String) async throws(StoreError) {
         try await self.connection.scriptInTransaction(text)

@@ -3,7 +3,7 @@ import Synchronization
 import Telemetry
 
 /// Up to a fixed number of connections, opened when first needed and connected again when they were lost.
-/// While the server is away callers are refused at once, but for one attempt per pause (`StoreLimits.reconnectPauseMax`); who comes during
+/// While the server is away callers are refused at once, but for one attempt per pause (`StoreLimits.reconnect`); who comes during
 /// an attempt waits for it, within its own time.
 package final class PostgresPool: Sendable {
     package struct Status: Sendable, Equatable {
@@ -85,6 +85,17 @@ package final class PostgresPool: Sendable {
     /// Runs statements in one transaction and one round trip: all or nothing.
     package func pipeline(_ statements: [SQL]) async throws(StoreError) -> [Rows] {
         try await self.withConnection { connection throws(StoreError) in try await connection.pipeline(statements) }
+    }
+
+    package nonisolated(nonsending) func query<Answer>(
+        _ statement: Statement<Answer>
+    ) async throws(StoreError) -> Answer {
+        try statement.decode(try await self.query(statement.sql))
+    }
+
+    /// Runs statements in one transaction and one round trip: all or nothing.
+    package nonisolated(nonsending) func pipeline(_ pipeline: Pipeline) async throws(StoreError) -> Pipeline.Answers {
+        Pipeline.Answers(rows: try await self.pipeline(pipeline.statements))
     }
 
     /// Commits if `body` returns, rolls back if it throws. See `PostgresConnection.transaction`.
@@ -195,7 +206,9 @@ package final class PostgresPool: Sendable {
                 let answer: PostgresConnection?? = self.state.withLock { state in
                     // One may have become free since.
                     if let connection = self.take(from: &state) { return .some(connection) }
-                    if Task.isCancelled || state.isClosed || state.waiters.count >= StoreLimits.poolWaitersMax { return .some(nil) }
+                    if Task.isCancelled || state.isClosed || state.waiters.count >= StoreLimits.poolWaitersMax {
+                        return .some(nil)
+                    }
                     state.waiters.append(Waiter(id: id, continuation: continuation))
                     return nil
                 }

@@ -1,3 +1,5 @@
+import Contract
+
 /// Decides whether to try a server again that is away: one attempt per pause, with exponential back-off. Holds no clock.
 struct ReconnectLimiter {
     private var failures = 0
@@ -22,9 +24,5 @@ struct ReconnectLimiter {
 
     mutating func succeeded() { self = ReconnectLimiter() }
 
-    /// Doubles with each failure.
-    private var pause: Duration {
-        let doublings = min(self.failures - 1, 16)
-        return min(StoreLimits.reconnectPauseMin * (1 << doublings), StoreLimits.reconnectPauseMax)
-    }
+    private var pause: Duration { StoreLimits.reconnect.pause(after: self.failures) }
 }

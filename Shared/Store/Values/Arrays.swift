@@ -97,6 +97,7 @@ private struct ArrayReader {
         guard length >= 0 else { return PostgresCell(bytes: nil) }
         guard Int(length) <= self.remaining else { return nil }
         defer { self.position += Int(length) }
-        return PostgresCell(bytes: UnsafeRawBufferPointer(rebasing: self.bytes[self.position..<self.position + Int(length)]))
+        return PostgresCell(
+            bytes: UnsafeRawBufferPointer(rebasing: self.bytes[self.position..<self.position + Int(length)]))
     }
 }

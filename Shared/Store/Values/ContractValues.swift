@@ -8,6 +8,12 @@ extension WhisperID: PostgresRepresentable {
     package init?(stored: Int64) { self.init(bits: UInt64(bitPattern: stored)) }
 }
 
+/// A `uuid`: the id's 128 bits.
+extension GuestID: PostgresRepresentable {
+    package var stored: PostgresUUID { PostgresUUID(high: self.high, low: self.low) }
+    package init?(stored: PostgresUUID) { self.init(high: stored.high, low: stored.low) }
+}
+
 /// A `timestamptz`.
 extension Timestamp: PostgresRepresentable {
     package var stored: PostgresTimestamp { PostgresTimestamp(milliseconds: self.milliseconds) }

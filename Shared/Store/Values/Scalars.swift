@@ -108,7 +108,8 @@ package struct PostgresTimestamp: Hashable, Sendable, PostgresValue {
         let (sinceEpoch, early) = self.milliseconds.subtractingReportingOverflow(Self.epoch)
         let (microseconds, far) = sinceEpoch.multipliedReportingOverflow(by: 1_000)
         let nearest = self.milliseconds < 0 ? Self.range.lowerBound : Self.range.upperBound
-        writer.write(integer: early || far ? nearest : min(max(microseconds, Self.range.lowerBound), Self.range.upperBound))
+        writer.write(
+            integer: early || far ? nearest : min(max(microseconds, Self.range.lowerBound), Self.range.upperBound))
     }
 
     /// `infinity` is no time.
