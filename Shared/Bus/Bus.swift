@@ -179,7 +179,8 @@ package protocol KeyBus: Sendable {
 }
 
 extension KeyBus {
-    package func getWithoutWaiting(_ keys: [KeyName], heard: @escaping @Sendable (Result<[[UInt8]?], BusError>) -> Void) {
+    package func getWithoutWaiting(_ keys: [KeyName], heard: @escaping @Sendable (Result<[[UInt8]?], BusError>) -> Void)
+    {
         // Bare: it lasts no longer than one answer of the bus.
         Task {
             do throws(BusError) {

@@ -38,12 +38,14 @@ final class BlockingCall {
                 let deadline = eventLoop.assumeIsolated().scheduleTask(in: limit) { connection.close() }
                 self.state = .waiting(connection, deadline: deadline, done)
                 let call = NIOLoopBound((self, connection, readers), eventLoop: eventLoop)
-                connection.send(command, .answer { result in
-                    let (call, connection, readers) = call.value
-                    // Given back first: the caller's next read may already use it.
-                    readers.giveBack(connection)
-                    call.finish(result.map { $0 })
-                })
+                connection.send(
+                    command,
+                    .answer { result in
+                        let (call, connection, readers) = call.value
+                        // Given back first: the caller's next read may already use it.
+                        readers.giveBack(connection)
+                        call.finish(result.map { $0 })
+                    })
             }
         }
     }

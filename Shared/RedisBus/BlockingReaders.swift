@@ -1,4 +1,5 @@
 import Bus
+import Contract
 import NIOCore
 
 /// Connections on which a command may wait at the server: one for each concurrent caller, made when first needed and
@@ -11,7 +12,8 @@ final class BlockingReaders {
     /// Connections in the making.
     private var connecting = 0
     private var isClosed = false
-    private var backoff = Backoff()
+    /// Attempts in a row that failed.
+    private var failures = 0
     private var random = SystemRandomNumberGenerator()
     /// After a failed attempt no other is made before this, so that a caller in a loop does not spin.
     private var notBefore = NIODeadline.now()
@@ -46,7 +48,7 @@ final class BlockingReaders {
             self.connecting -= 1
             switch result {
             case .success(let connection) where connection.isOpen && !self.isClosed:
-                self.backoff.reset()
+                self.failures = 0
                 self.open[ObjectIdentifier(connection)] = connection
                 connection.onClose = { [unowned connection] in
                     self.open[ObjectIdentifier(connection)] = nil
@@ -57,7 +59,9 @@ final class BlockingReaders {
                 connection.close()
                 ready(.failure(.unavailable))
             case .failure(let error):
-                self.notBefore = .now() + TimeAmount(self.backoff.next(using: &self.random))
+                self.failures += 1
+                self.notBefore =
+                    .now() + TimeAmount(RedisLimits.reconnect.delay(after: self.failures, using: &self.random))
                 ready(.failure(error))
             }
         }

@@ -6,7 +6,9 @@ extension RedisBus {
         let pause = NIOLoopBoundBox.makeBoxSendingValue(LoopPause(), eventLoop: self.eventLoop)
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                let start: @Sendable () -> Void = { pause.value.start(for: time, on: self.eventLoop) { continuation.resume() } }
+                let start: @Sendable () -> Void = {
+                    pause.value.start(for: time, on: self.eventLoop) { continuation.resume() }
+                }
                 self.eventLoop.inEventLoop ? start() : self.eventLoop.execute(start)
             }
         } onCancel: {

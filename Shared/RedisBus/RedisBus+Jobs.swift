@@ -75,7 +75,8 @@ extension RedisBus {
 
     package func time() async throws(BusError) -> UInt64 {
         try await self.ask(.time) { cursor throws(BusError) in
-            guard try cursor.array() == 2, let seconds = UInt64(try cursor.string()), let micros = UInt64(try cursor.string())
+            guard try cursor.array() == 2, let seconds = UInt64(try cursor.string()),
+                let micros = UInt64(try cursor.string())
             else { throw .refused("a time of an unknown form") }
             return seconds * 1_000 + micros / 1_000
         }

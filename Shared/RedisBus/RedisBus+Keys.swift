@@ -11,11 +11,13 @@ extension RedisBus {
         return try await self.ask(.getAll(keys.map(\.name)), decode: Self.values)
     }
 
-    package func getWithoutWaiting(_ keys: [KeyName], heard: @escaping @Sendable (Result<[[UInt8]?], BusError>) -> Void) {
+    package func getWithoutWaiting(_ keys: [KeyName], heard: @escaping @Sendable (Result<[[UInt8]?], BusError>) -> Void)
+    {
         self.send(.getAll(keys.map(\.name)), .news { heard($0.decoded(Self.values)) })
     }
 
-    private static let values: @Sendable (inout ReplyCursor) throws(BusError) -> [[UInt8]?] = { cursor throws(BusError) in
+    private static let values: @Sendable (inout ReplyCursor) throws(BusError) -> [[UInt8]?] = {
+        cursor throws(BusError) in
         var values: [[UInt8]?] = []
         for _ in 0..<(try cursor.array() ?? 0) { values.append(try cursor.bytes()) }
         return values

@@ -6,9 +6,11 @@ extension RedisBus {
         _ bytes: [UInt8], to channel: String, heard: (@Sendable (Result<Int, BusError>) -> Void)?
     ) {
         guard let heard else { return self.send(.publish(bytes, channel: channel), .nobody) }
-        self.send(.publish(bytes, channel: channel), .news { result in
-            heard(result.decoded { cursor throws(BusError) in try cursor.integer() })
-        })
+        self.send(
+            .publish(bytes, channel: channel),
+            .news { result in
+                heard(result.decoded { cursor throws(BusError) in try cursor.integer() })
+            })
     }
 
     package func subscribe(

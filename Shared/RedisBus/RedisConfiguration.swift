@@ -1,3 +1,4 @@
+package import Contract
 package import Telemetry
 
 /// Where the server is.
@@ -34,9 +35,8 @@ package enum RedisLimits {
     package static let watchEvery: Duration = .seconds(1)
     /// How long answers that nobody waits for may lie in the socket.
     package static let unreadMax: Duration = .milliseconds(50)
-    /// Wait before the second attempt to connect. Doubles with each failure.
-    package static let backoffMin: Duration = .milliseconds(50)
-    package static let backoffMax: Duration = .seconds(1)
+    /// Before the next attempt to connect.
+    package static let reconnect = Backoff(first: .milliseconds(50), longest: .seconds(1))
     /// Concurrent blocking calls of `read` and `take`; each has its own connection. Above it: `BusError.full`.
     package static let blockingReadersMax = 128
     /// Memory in bytes that a connection keeps between two bursts, for each of writing and reading.

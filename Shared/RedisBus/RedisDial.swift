@@ -18,7 +18,9 @@ struct RedisDial {
             attempt.finish(.failure(.unavailable))
         }
 
-        attempt.connection.onOpen = { attempt.greet(user: self.configuration.user, password: self.configuration.password) }
+        attempt.connection.onOpen = {
+            attempt.greet(user: self.configuration.user, password: self.configuration.password)
+        }
         let connection = NIOLoopBound(attempt.connection, eventLoop: self.eventLoop)
         let configuration = self.configuration
         let dialled = ClientBootstrap(group: self.eventLoop)
@@ -55,7 +57,8 @@ private final class Attempt {
     func greet(user: String?, password: Secret?) {
         let attempt = NIOLoopBound(self, eventLoop: self.connection.eventLoop)
         if let password {
-            self.connection.send(.authenticate(user: user, password: password), .failure { attempt.value.finish(.failure($0)) })
+            self.connection.send(
+                .authenticate(user: user, password: password), .failure { attempt.value.finish(.failure($0)) })
         }
         self.connection.send(.ping, .answer { attempt.value.finish($0.map { _ in attempt.value.connection }) })
     }

@@ -1,4 +1,5 @@
 import Bus
+import Contract
 import NIOCore
 
 /// Keeps one connection up: connects, and connects again after each loss. Lives on its event loop.
@@ -26,7 +27,8 @@ final class RedisLink {
     private let dial: RedisDial
     private let onEvent: (Event) -> Void
     private var state = State.idle
-    private var backoff = Backoff()
+    /// Attempts in a row that failed, and the end of a connection.
+    private var failures = 0
     private var random = SystemRandomNumberGenerator()
 
     init(dial: RedisDial, onEvent: @escaping (Event) -> Void) {
@@ -67,7 +69,7 @@ final class RedisLink {
 
     private func rise(_ connection: RedisConnection) {
         self.state = .up(connection)
-        self.backoff.reset()
+        self.failures = 0
         connection.onClose = { self.fall() }
         connection.watchForReplies()
         self.onEvent(.up(connection))
@@ -85,7 +87,8 @@ final class RedisLink {
     }
 
     private func scheduleAttempt() {
-        let delay = TimeAmount(self.backoff.next(using: &self.random))
+        self.failures += 1
+        let delay = TimeAmount(RedisLimits.reconnect.delay(after: self.failures, using: &self.random))
         self.state = .resting(
             self.dial.eventLoop.assumeIsolated().scheduleTask(in: delay) {
                 if case .resting = self.state { self.connect() }

@@ -26,7 +26,8 @@ struct Reply: Sendable {
     mutating func append(text bytes: UnsafeRawBufferPointer, isError: Bool) {
         let start = self.text.count
         // Names and ids are short and always kept; so is the first string, or a read could never get past it.
-        guard isError || bytes.count <= Self.shortText || start + bytes.count <= self.textMax || start < Self.firstText else {
+        guard isError || bytes.count <= Self.shortText || start + bytes.count <= self.textMax || start < Self.firstText
+        else {
             return self.tokens.append(.omitted)
         }
         self.text.append(contentsOf: bytes)
@@ -169,7 +170,9 @@ struct ReplyCursor {
 
     /// - Returns: whether a string was left out here. It is passed then.
     private mutating func isOmitted() throws(BusError) -> Bool {
-        guard self.position < self.reply.tokens.count, case .omitted = self.reply.tokens[self.position] else { return false }
+        guard self.position < self.reply.tokens.count, case .omitted = self.reply.tokens[self.position] else {
+            return false
+        }
         self.position += 1
         return true
     }

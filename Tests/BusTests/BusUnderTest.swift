@@ -39,7 +39,8 @@ struct BusUnderTest {
 
 extension RedisServer {
     static var isExpected: Bool {
-        FileManager.default.fileExists(atPath: "/usr/bin/redis-server") || ProcessInfo.processInfo.environment["CI"] != nil
+        FileManager.default.fileExists(atPath: "/usr/bin/redis-server")
+            || ProcessInfo.processInfo.environment["CI"] != nil
     }
 
     /// Gives `body` a new server.

@@ -68,7 +68,8 @@ import Testing
             let entries = try await test.bus.read([("s", .start)], limit: 10, blockFor: .zero)[0].entries
             test.bus.trim("s", through: entries[2].id)
             #expect(try await test.bus.depth(of: ["s"]) == [2])
-            #expect(try await test.bus.read([("s", .start)], limit: 10, blockFor: .zero)[0].entries.texts == ["3", "4"])
+            #expect(
+                try await test.bus.read([("s", .start)], limit: 10, blockFor: .zero)[0].entries.texts == ["3", "4"])
         }
     }
 
@@ -82,7 +83,9 @@ import Testing
             #expect(two.texts == ["4", "5"])
             test.bus.acknowledge(one.map(\.id), in: "s", group: "g")
             #expect(try await test.bus.depth(of: ["s"]) == [2])
-            #expect(try await test.bus.take(from: "s", group: "g", consumer: "one", limit: 4, blockFor: .milliseconds(5)).isEmpty)
+            #expect(
+                try await test.bus.take(from: "s", group: "g", consumer: "one", limit: 4, blockFor: .milliseconds(5))
+                    .isEmpty)
         }
     }
 
@@ -91,7 +94,8 @@ import Testing
         try await kind.run { test in
             for index in 0..<30 { try await test.bus.append(bytes("\(index)"), to: "s") }
             let one = try await test.bus.take(from: "s", group: "g", consumer: "one", limit: 30, blockFor: .zero)
-            #expect(try await test.bus.claim(from: "s", group: "g", consumer: "two", idle: .seconds(60), limit: 30).isEmpty)
+            #expect(
+                try await test.bus.claim(from: "s", group: "g", consumer: "two", idle: .seconds(60), limit: 30).isEmpty)
             test.bus.acknowledge(one.prefix(10).map(\.id), in: "s", group: "g")
             try await waitUntilIdle(test.bus, count: 20)
             #expect(try await test.bus.take(from: "s", group: "g", consumer: "one", limit: 30, blockFor: .zero).isEmpty)
@@ -114,7 +118,8 @@ import Testing
             try await test.bus.append(bytes("lost"), to: "s")
             _ = try await test.bus.take(from: "s", group: "g", consumer: "one", limit: 4, blockFor: .zero)
             try await test.forgetEverything()
-            #expect(try await test.bus.claim(from: "s", group: "g", consumer: "one", idle: .seconds(1), limit: 4).isEmpty)
+            #expect(
+                try await test.bus.claim(from: "s", group: "g", consumer: "one", idle: .seconds(1), limit: 4).isEmpty)
             try await test.forgetEverything()
             try await test.bus.append(bytes("new"), to: "s")
             let taken = try await test.bus.take(from: "s", group: "g", consumer: "one", limit: 4, blockFor: .seconds(5))

@@ -12,7 +12,9 @@ import Testing
             for stream in streams {
                 for number in 0..<16 {
                     // Something short behind each, which must not overtake it.
-                    for bytes in [long + [UInt8(number)], [UInt8(number)]] { try await test.bus.append(bytes, to: stream) }
+                    for bytes in [long + [UInt8(number)], [UInt8(number)]] {
+                        try await test.bus.append(bytes, to: stream)
+                    }
                 }
             }
             var positions = Dictionary(uniqueKeysWithValues: streams.map { ($0, EntryID.start) })
@@ -28,7 +30,9 @@ import Testing
                 for batch in read {
                     positions[batch.stream] = batch.entries.last?.id ?? positions[batch.stream]
                     // Only what tells them apart.
-                    seen[batch.stream, default: []] += batch.entries.map { [UInt8($0.bytes.count > 1 ? 1 : 0), $0.bytes.last!] }
+                    seen[batch.stream, default: []] += batch.entries.map {
+                        [UInt8($0.bytes.count > 1 ? 1 : 0), $0.bytes.last!]
+                    }
                 }
             }
             let all = (UInt8(0)..<16).flatMap { number -> [[UInt8]] in [[1, number], [0, number]] }

@@ -77,12 +77,15 @@ import Testing
         try await self.withUsers { server in
             let bus = self.bus(server, "gateway")
             try await bus.waitUntilConnected(for: .seconds(5))
-            for stream in ["mailbox:0", "mailbox:31", "auth", "groups", "calls:0"] { try await bus.append([1], to: stream) }
+            for stream in ["mailbox:0", "mailbox:31", "auth", "groups", "calls:0"] {
+                try await bus.append([1], to: stream)
+            }
             #expect(try await bus.depth(of: ["mailbox:0", "mailbox:1"]) == [1, 0])
             try await bus.set(KeyName("presence:A"), to: [1], for: .seconds(9))
             bus.deleteWithoutWaiting(KeyName("presence:A"), ifStill: [1])
             #expect(try await bus.get(KeyName("presence:A")) == nil)
             #expect(try await bus.get([KeyName("ratelimit:A:send"), KeyName("session:aa")]) == [nil, nil])
+            #expect(try await bus.get([KeyName("guest:aa")]) == [nil])
             #expect(try await bus.admit(KeyName("ratelimit:A:register"), Allowance(perMinute: 6)) == nil)
             let lease = RateRequest(Allowance(perMinute: 6), uses: 2)
             #expect(try await bus.lease(KeyName("ratelimit:A:send"), lease).uses == 2)
@@ -90,9 +93,14 @@ import Testing
             #expect(await ear.next() == "subscribed")
             await ear.close()
 
-            await self.expectRefused("a gateway that wakes") { () async throws(BusError) in try await bus.append([1], to: "wakes") }
+            await self.expectRefused("a gateway that wakes") { () async throws(BusError) in
+                try await bus.append([1], to: "wakes")
+            }
             await self.expectRefused("a gateway that makes a session") { () async throws(BusError) in
                 try await bus.set(KeyName("session:aa"), to: [1], for: .seconds(9))
+            }
+            await self.expectRefused("a gateway that makes a guest") { () async throws(BusError) in
+                try await bus.set(KeyName("guest:aa"), to: [1], for: .seconds(9))
             }
             await self.expectRefused("a gateway that reads challenges") { () async throws(BusError) in
                 _ = try await bus.get(KeyName("challenge:x"))
@@ -114,6 +122,8 @@ import Testing
             #expect(try await bus.take(KeyName("challenge:x")) == [1])
             try await bus.set(KeyName("session:aa"), to: [1], for: .seconds(9))
             try await bus.delete([KeyName("session:aa")])
+            try await bus.set(KeyName("guest:aa"), to: [1], for: .seconds(9))
+            try await bus.delete([KeyName("guest:aa")])
             #expect(try await bus.admit(KeyName("ratelimit:A:admin"), Allowance(perMinute: 6)) == nil)
             _ = try await bus.take(from: "auth", group: "auth", consumer: "auth-1", limit: 1, blockFor: .zero)
             _ = try await bus.claim(from: "auth", group: "auth", consumer: "auth-1", idle: .seconds(1), limit: 1)
@@ -122,7 +132,9 @@ import Testing
             await self.expectRefused("auth reads mail") { () async throws(BusError) in
                 _ = try await bus.read([("mailbox:0", .start)], limit: 1, blockFor: .zero)
             }
-            await self.expectRefused("auth writes mail") { () async throws(BusError) in try await bus.append([1], to: "mailbox:0") }
+            await self.expectRefused("auth writes mail") { () async throws(BusError) in
+                try await bus.append([1], to: "mailbox:0")
+            }
             await self.expectRefused("auth forges presence") { () async throws(BusError) in
                 try await bus.set(KeyName("presence:A"), to: [1], for: .seconds(9))
             }
@@ -189,14 +201,18 @@ import Testing
             try await bus.waitUntilConnected(for: .seconds(5))
             #expect(try await bus.read([("calls:0", .start)], limit: 1, blockFor: .zero).isEmpty)
             bus.trim("calls:0", through: EntryID(milliseconds: 1, sequence: 0))
-            for key in ["call:x", "engaged:0:A", "canary:1"] { try await bus.set(KeyName(key), to: [1], for: .seconds(9)) }
+            for key in ["call:x", "engaged:0:A", "canary:1"] {
+                try await bus.set(KeyName(key), to: [1], for: .seconds(9))
+            }
             try await bus.delete([KeyName("call:x"), KeyName("engaged:0:A")])
             try await bus.append([1], to: "wakes:calls")
             #expect(await bus.listeners([1], to: "node:1") == .success(0))
             await self.expectRefused("calls reads mail") { () async throws(BusError) in
                 _ = try await bus.read([("mailbox:0", .start)], limit: 1, blockFor: .zero)
             }
-            await self.expectRefused("calls wakes for mail") { () async throws(BusError) in try await bus.append([1], to: "wakes") }
+            await self.expectRefused("calls wakes for mail") { () async throws(BusError) in
+                try await bus.append([1], to: "wakes")
+            }
             await self.expectRefused("calls forges presence") { () async throws(BusError) in
                 try await bus.set(KeyName("presence:A"), to: [1], for: .seconds(9))
             }
@@ -208,7 +224,9 @@ import Testing
     @Test(arguments: services)
     func nobodyMayLookAroundOrEmpty(service: String) async throws {
         try await self.withUsers { server in
-            for command in ["FLUSHALL", "KEYS *", "SCAN 0", "CONFIG GET *", "MONITOR", "SHUTDOWN", "ACL LIST", "CLIENT LIST"] {
+            for command in [
+                "FLUSHALL", "KEYS *", "SCAN 0", "CONFIG GET *", "MONITOR", "SHUTDOWN", "ACL LIST", "CLIENT LIST",
+            ] {
                 let answer = await server.answer(to: "AUTH \(service) secret-of-\(service)\r\n\(command)\r\n", lines: 2)
                 #expect(answer?.hasPrefix("+OK\r\n-NOPERM") == true, "\(command): \(answer ?? "nothing")")
             }

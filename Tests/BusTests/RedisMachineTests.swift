@@ -9,8 +9,11 @@ import TestKit
 @Suite struct RedisMachineTests {
     @Test func aCommandIsAnArrayOfBulkStrings() {
         var buffer = ByteBuffer()
-        RedisCommand.trim(stream: "s", through: EntryID(milliseconds: 1_700_000_000_000, sequence: 9)).write(into: &buffer)
-        #expect(String(buffer: buffer) == "*5\r\n$5\r\nXTRIM\r\n$1\r\ns\r\n$5\r\nMINID\r\n$1\r\n=\r\n$16\r\n1700000000000-10\r\n")
+        RedisCommand.trim(stream: "s", through: EntryID(milliseconds: 1_700_000_000_000, sequence: 9)).write(
+            into: &buffer)
+        #expect(
+            String(buffer: buffer)
+                == "*5\r\n$5\r\nXTRIM\r\n$1\r\ns\r\n$5\r\nMINID\r\n$1\r\n=\r\n$16\r\n1700000000000-10\r\n")
     }
 
     @Test(arguments: 1..<40)
@@ -56,12 +59,10 @@ import TestKit
     @Test(arguments: UInt64(0)..<50)
     func theBackoffGrowsToItsBoundAndIsJittered(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
-        var backoff = Backoff()
-        let waits = (0..<10).map { _ in backoff.next(using: &random) }
-        #expect(waits[0] >= RedisLimits.backoffMin / 2 && waits[0] <= RedisLimits.backoffMin)
-        #expect(waits[9] >= RedisLimits.backoffMax / 2 && waits[9] <= RedisLimits.backoffMax)
-        backoff.reset()
-        #expect(backoff.next(using: &random) <= RedisLimits.backoffMin)
+        let (first, longest) = (RedisLimits.reconnect.first, RedisLimits.reconnect.longest)
+        let waits = (1...10).map { RedisLimits.reconnect.delay(after: $0, using: &random) }
+        #expect(waits[0] >= first / 2 && waits[0] <= first)
+        #expect(waits[9] >= longest / 2 && waits[9] <= longest)
     }
 }
 

@@ -91,7 +91,9 @@ import Testing
             #expect(answer == "+OK\r\n")
 
             let stranger = RedisBus(server)
-            await #expect(throws: BusError.unavailable) { try await stranger.waitUntilConnected(for: .milliseconds(200)) }
+            await #expect(throws: BusError.unavailable) {
+                try await stranger.waitUntilConnected(for: .milliseconds(200))
+            }
             await stranger.close()
 
             let bus = RedisBus(server, password: Secret("sesame"))

@@ -20,7 +20,8 @@ import Testing
         let own = try await authority.certificate(for: name)
         let port = LoopbackPort.free()
         let server = try await RedisServer.temporary(arguments: [
-            "--tls-port", "\(port)", "--tls-auth-clients", "no", "--tls-cert-file", own.certificate, "--tls-key-file", own.key,
+            "--tls-port", "\(port)", "--tls-auth-clients", "no", "--tls-cert-file", own.certificate, "--tls-key-file",
+            own.key,
             "--tls-ca-cert-file", authority.file,
         ])
         do {
@@ -34,7 +35,8 @@ import Testing
 
     private func bus(_ port: Int, tls: RedisTLS?) -> RedisBus {
         RedisBus(
-            configuration: RedisConfiguration(port: port, tls: tls), eventLoop: MultiThreadedEventLoopGroup.singleton.next(),
+            configuration: RedisConfiguration(port: port, tls: tls),
+            eventLoop: MultiThreadedEventLoopGroup.singleton.next(),
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
     }
 
