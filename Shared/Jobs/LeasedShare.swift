@@ -1,0 +1,18 @@
+package import Contract
+
+/// A part of some work. It has one stream, and one owner at a time.
+package protocol LeasedShare: Hashable, Comparable, Sendable {
+    static var all: [Self] { get }
+    /// Its place in `all`.
+    var index: Int { get }
+    init?(_ index: Int)
+    var stream: String { get }
+}
+
+extension Partition: LeasedShare {
+    package var stream: String { Keyspace.mailbox(self).name }
+}
+
+extension CallShare: LeasedShare {
+    package var stream: String { Keyspace.calls(self).name }
+}

@@ -1,0 +1,214 @@
+package import Bus
+package import Contract
+package import Logging
+package import Store
+import Telemetry
+
+/// What an owner of shares does at each turn of its life. `PartitionWorker` calls it on the owner's own thread.
+package protocol PartitionOwner: Actor {
+    associatedtype Share: LeasedShare
+
+    /// The store is connected. Nothing is owned yet.
+    func joined() async throws
+    /// Works until cancelled, or until the worker drains.
+    func serve() async throws
+    /// Everything that was known is void: somebody else may own the shares by now. The store's session ends after this.
+    /// - Parameter error: why, if it is no drain.
+    func left(because error: (any Error)?) async
+    func took(_ shares: [Share]) async throws
+    /// Called between batches, before others can own them. What was read and is not committed stays in the streams.
+    func gaveUp(_ shares: [Share]) async throws
+    /// Redis has lost everything. Positions start over, because its clock may have.
+    func busWasEmptied()
+}
+
+/// Owns shares of some work for one actor: leases, positions, reading, the loss of Redis, and the life from join to drain.
+///
+/// It belongs to that actor, which decides what a batch is and commits it. `Leases` sees to it that nobody else commits.
+package final class PartitionWorker<Share: LeasedShare> {
+    package struct Bounds: Sendable {
+        /// Between two looks at who owns what.
+        package var leaseInterval: Duration
+        /// Longest wait for a share to own.
+        package var readBlockMax: Duration
+        /// After a failure of bus or store, before trying again.
+        package var retryPause: Duration
+        /// Reads of one Job at a time after the database has refused a batch.
+        package var poisonIsolationReads: Int
+
+        package init(
+            leaseInterval: Duration, readBlockMax: Duration, retryPause: Duration, poisonIsolationReads: Int
+        ) {
+            self.leaseInterval = leaseInterval
+            self.readBlockMax = readBlockMax
+            self.retryPause = retryPause
+            self.poisonIsolationReads = poisonIsolationReads
+        }
+    }
+
+    /// What one share had waiting.
+    package struct Part {
+        package var share: Share
+        /// The last of `entries`.
+        package var through: EntryID
+        package var entries: [StreamEntry]
+    }
+
+    /// The shares that are ours, and the last entry read of each.
+    package private(set) var owned: [Share: EntryID] = [:]
+
+    private let bus: any Bus
+    private let store: PostgresConnection
+    private let leases: Leases
+    private let bounds: Bounds
+    private let logger: Logger
+    private let canary: Canary
+    private let latch = DrainLatch()
+    private let streams = Share.all.map(\.stream)
+    private let sharesByStream = Dictionary(uniqueKeysWithValues: Share.all.map { ($0.stream, $0) })
+    private var isServing = false
+    private var lookedAt: ContinuousClock.Instant?
+    /// Above 0: Jobs are taken one at a time.
+    private var poisonIsolationReadsLeft = 0
+
+    /// - Parameters:
+    ///   - process: names this process's key in Redis.
+    ///   - store: a connection for the owner alone; its locks say what is owned.
+    package init(
+        process: NodeID, bus: any Bus, store: PostgresConnection, leases: Leases, bounds: Bounds, logger: Logger
+    ) {
+        self.canary = Canary(process)
+        self.bus = bus
+        self.store = store
+        self.leases = leases
+        self.bounds = bounds
+        self.logger = logger
+    }
+
+    // MARK: Life
+
+    /// Works until cancelled, or until a drain has ended.
+    package func run<Owner: PartitionOwner>(_ owner: isolated Owner) async throws where Owner.Share == Share {
+        while !Task.isCancelled, !self.latch.isDraining {
+            var failure: (any Error)?
+            do {
+                try await self.join(owner)
+                self.isServing = true
+                try await owner.serve()
+            } catch {
+                if case StoreError.refused = error { self.poisonIsolationReadsLeft = self.bounds.poisonIsolationReads }
+                failure = error
+            }
+            self.isServing = false
+            self.owned = [:]
+            await owner.left(because: failure)
+            await self.store.close()
+            if !self.latch.isDraining { try await Task.sleep(for: self.bounds.retryPause) }
+        }
+        self.latch.end()
+        // Whoever drains ends the process; until then there is nothing more to do.
+        while true { try await Task.sleep(for: .seconds(3_600)) }
+    }
+
+    /// Finishes the batch under way, gives all shares up and stops.
+    package func drain(isolation: isolated (any Actor)? = #isolation) async {
+        self.latch.ask()
+        guard self.isServing else { return }
+        await self.latch.untilEnded()
+    }
+
+    package var isDraining: Bool { self.latch.isDraining }
+
+    /// Whether Jobs are being handled.
+    package var isReady: Bool { self.isServing && !self.latch.isDraining }
+
+    private func join<Owner: PartitionOwner>(_ owner: isolated Owner) async throws where Owner.Share == Share {
+        try await self.store.connect()
+        _ = try await self.store.query(self.leases.join)
+        self.lookedAt = nil
+        try await owner.joined()
+    }
+
+    // MARK: Between batches
+
+    /// Looks who owns which share, and whether Redis was emptied, if it is time. Intervals are counted by a steady clock.
+    /// - Returns: whether it was time.
+    package func look<Owner: PartitionOwner>(for owner: isolated Owner) async throws -> Bool
+    where Owner.Share == Share {
+        let now = ContinuousClock.now
+        guard self.lookedAt.map({ now - $0 >= self.bounds.leaseInterval }) ?? true else { return false }
+        self.lookedAt = now
+        try await self.lookAtLeases(owner)
+        if try await self.canary.sawEmptied(self.bus) {
+            self.logger.warning("bus was emptied", [.count: .number(self.owned.count)])
+            for share in self.owned.keys { self.owned[share] = .start }
+            owner.busWasEmptied()
+        }
+        return true
+    }
+
+    private func lookAtLeases<Owner: PartitionOwner>(_ owner: isolated Owner) async throws
+    where Owner.Share == Share {
+        let snapshot = try self.leases.snapshot(try await self.store.query(self.leases.all))
+        if snapshot.members > 1 { _ = try await self.store.query(self.leases.endFrozen) }
+        let decision = self.leases.decide(snapshot)
+        if !decision.giveUp.isEmpty {
+            let shares = decision.giveUp.compactMap { Share($0) }
+            for share in shares { self.owned[share] = nil }
+            try await owner.gaveUp(shares)
+            _ = try await self.store.query(self.leases.giveUp(decision.giveUp))
+        }
+        guard !decision.take.isEmpty else { return }
+        var shares: [Share] = []
+        for var row in try await self.store.query(self.leases.take(decision.take)) {
+            if let share = Share(Int(try row.next(Int32.self))) { shares.append(share) }
+        }
+        guard !shares.isEmpty else { return }
+        for share in shares { self.owned[share] = .start }
+        try await owner.took(shares)
+    }
+
+    // MARK: Intake
+
+    /// Jobs are read one at a time, to find out which of them the database refuses.
+    package var isIsolatingPoison: Bool { self.poisonIsolationReadsLeft > 0 }
+
+    /// Reads what stands behind the positions. With nothing owned it waits as long as a read may.
+    /// - Parameter limit: Jobs of each share.
+    package func read(
+        limit: Int, blockFor: Duration, isolation: isolated (any Actor)? = #isolation
+    ) async throws(BusError) -> [StreamBatch] {
+        guard !self.owned.isEmpty else {
+            try? await Task.sleep(for: self.bounds.readBlockMax)
+            return []
+        }
+        return try await self.bus.read(
+            self.owned.map { (stream: self.streams[$0.key.index], after: $0.value) }, limit: limit, blockFor: blockFor)
+    }
+
+    /// Reads a single Job, share after share.
+    package func readOne(isolation: isolated (any Actor)? = #isolation) async throws(BusError) -> [StreamBatch] {
+        guard !self.owned.isEmpty else { return try await self.read(limit: 1, blockFor: .zero) }
+        for (share, position) in self.owned.sorted(by: { $0.key < $1.key }) {
+            self.poisonIsolationReadsLeft -= 1
+            let read = try await self.bus.read(
+                [(stream: self.streams[share.index], after: position)], limit: 1, blockFor: .zero)
+            if !read.isEmpty { return read }
+        }
+        return []
+    }
+
+    /// Moves the positions behind what was read. What was given up while the read waited is its next owner's.
+    package func advance(past read: [StreamBatch]) -> [Part] {
+        read.compactMap { batch in
+            guard let share = self.sharesByStream[batch.stream], self.owned[share] != nil,
+                let last = batch.entries.last
+            else { return nil }
+            self.owned[share] = last.id
+            return Part(share: share, through: last.id, entries: batch.entries)
+        }
+    }
+
+    /// What is done leaves its stream.
+    package func trim(_ share: Share, through id: EntryID) { self.bus.trim(self.streams[share.index], through: id) }
+}

@@ -1,0 +1,204 @@
+import Bus
+import Contract
+import Jobs
+import LocalStack
+import Logging
+import Store
+import TestKit
+import Testing
+
+/// Against a Postgres of its own, because leases are its locks.
+@Suite(.serialized, .timeLimit(.minutes(2))) struct PartitionWorkerTests {
+    @Test func whoJoinsGetsItsPartAndWhoDrainsLeavesAll() async throws {
+        try await Bench.run { bench in
+            let (one, two) = (bench.owner(), bench.owner())
+            try await bench.working([one]) {
+                await one.heard { $0 == .owns(CallShare.count) }
+                try await bench.working([two]) {
+                    await two.heard { $0 == .owns(CallShare.count / 2) }
+                    #expect(await one.owned.union(await two.owned).count == CallShare.count)
+                    await one.drain()
+                    #expect(await one.owned.isEmpty)
+                    await two.heard { $0 == .owns(CallShare.count) }
+                }
+            }
+        }
+    }
+
+    @Test func aJobIsReadOnceAndLeavesItsStream() async throws {
+        try await Bench.run { bench in
+            let owner = bench.owner()
+            try await bench.working([owner]) {
+                for job in [1, 2, 3] as [UInt8] {
+                    try await bench.append(job, to: Int(job) % 2)
+                    #expect(await owner.heard { $0.isJob } == .job(job, isSingle: false))
+                }
+                await owner.drain()
+            }
+            #expect(try await bench.depth() == 0)
+        }
+    }
+
+    @Test func theJobThatTheDatabaseRefusesIsFoundAndTheOthersAreDone() async throws {
+        try await Bench.run { bench in
+            for job in [1, Owner.poison, 2] { try await bench.append(job, to: 0) }
+            let owner = bench.owner()
+            try await bench.working([owner]) {
+                var seen: [Owner.Event] = []
+                while seen.count < 3 { seen.append(await owner.heard { $0.isJob }) }
+                #expect(
+                    seen == [
+                        .job(1, isSingle: true), .job(Owner.poison, isSingle: true), .job(2, isSingle: true),
+                    ])
+                // It does not stay so careful for ever.
+                for job: UInt8 in 14...200 {
+                    try await bench.append(job, to: 0)
+                    if await owner.heard({ $0.isJob }) == .job(job, isSingle: false) { break }
+                }
+                await owner.drain()
+            }
+            #expect(try await bench.depth() == 0)
+        }
+    }
+
+    @Test func positionsStartOverAfterRedisWasEmptied() async throws {
+        try await Bench.run { bench in
+            let owner = bench.owner()
+            try await bench.working([owner]) {
+                for job in [1, 2] as [UInt8] {
+                    try await bench.append(job, to: 0)
+                    await owner.heard { $0.isJob }
+                }
+                bench.bus.forgetEverything()
+                // Its number is that of the first Job.
+                try await bench.append(3, to: 0)
+                #expect(await owner.heard { $0.isJob } == .job(3, isSingle: false))
+                await owner.drain()
+            }
+            #expect(try await bench.depth() == 0)
+        }
+    }
+
+    /// The database takes the connection and says nothing. An attempt to connect lasts longer than a drain may.
+    @Test func aDrainDoesNotWaitForADatabaseThatIsSilent() async throws {
+        try await Bench.run { bench in
+            await bench.postgres.signal(.pause)
+            let owner = bench.owner()
+            try await bench.working([owner]) {
+                while await !owner.hasBegun { await Task.yield() }
+                await owner.drain()
+                #expect(await !owner.hasLeft)
+                #expect(await !owner.isReady)
+                await bench.postgres.signal(.resume)
+            }
+        }
+    }
+}
+
+private struct Bench {
+    let postgres: PostgresServer
+    let bus = MemoryBus()
+
+    static func run(_ body: (Bench) async throws -> Void) async throws {
+        let bench = Bench(postgres: try await PostgresServer.temporary())
+        do {
+            try await body(bench)
+        } catch {
+            await bench.postgres.stop()
+            throw error
+        }
+        await bench.postgres.stop()
+    }
+
+    func owner() -> Owner {
+        let configuration = PostgresConfiguration(url: self.postgres.url(), applicationName: "jobs-tests")
+        return Owner(bus: self.bus, store: PostgresConnection(configuration, logger: quiet))
+    }
+
+    /// Lets owners work during `body`.
+    func working(_ owners: [Owner], _ body: () async throws -> Void) async throws {
+        try await withThrowingTaskGroup { group in
+            for owner in owners { group.addTask { try? await owner.run() } }
+            defer { group.cancelAll() }
+            try await body()
+        }
+    }
+
+    func append(_ job: UInt8, to share: Int) async throws {
+        try await self.bus.append([job], to: CallShare.all[share].stream)
+    }
+
+    func depth() async throws -> Int {
+        try await self.bus.depth(of: CallShare.all.map(\.stream)).reduce(0, +)
+    }
+}
+
+/// Does Jobs of one byte.
+private actor Owner: PartitionOwner {
+    static let poison: UInt8 = 13
+
+    enum Event: Equatable {
+        case owns(Int)
+        case job(UInt8, isSingle: Bool)
+        case left
+
+        var isJob: Bool { if case .job = self { true } else { false } }
+    }
+
+    private let worker: PartitionWorker<CallShare>
+    private let (events, tell) = AsyncStream.makeStream(of: Event.self, bufferingPolicy: .bufferingOldest(1_000))
+
+    init(bus: MemoryBus, store: PostgresConnection) {
+        self.worker = PartitionWorker(
+            process: .random(), bus: bus, store: store,
+            leases: .calls(CallShare.count, frozenAfter: .seconds(60)),
+            bounds: .init(
+                leaseInterval: .milliseconds(20), readBlockMax: .milliseconds(5), retryPause: .milliseconds(1),
+                poisonIsolationReads: 64),
+            logger: quiet)
+    }
+
+    var owned: Set<CallShare> { Set(self.worker.owned.keys) }
+    var isReady: Bool { self.worker.isReady }
+    private(set) var hasBegun = false
+    private(set) var hasLeft = false
+
+    func run() async throws {
+        self.hasBegun = true
+        try await self.worker.run(self)
+    }
+
+    func drain() async { await self.worker.drain() }
+
+    /// The next event that fits. Those before it are forgotten.
+    @discardableResult
+    nonisolated func heard(_ fits: (Event) -> Bool) async -> Event {
+        for await event in self.events where fits(event) { return event }
+        return .left
+    }
+
+    func joined() {}
+    func left(because error: (any Error)?) {
+        self.hasLeft = true
+        self.tell.yield(.left)
+    }
+
+    func took(_ shares: [CallShare]) { self.tell.yield(.owns(self.worker.owned.count)) }
+    func gaveUp(_ shares: [CallShare]) { self.tell.yield(.owns(self.worker.owned.count)) }
+    func busWasEmptied() {}
+
+    func serve() async throws {
+        while !Task.isCancelled, !self.worker.isDraining {
+            _ = try await self.worker.look(for: self)
+            let isSingle = self.worker.isIsolatingPoison
+            let read =
+                try await isSingle
+                ? self.worker.readOne() : self.worker.read(limit: 8, blockFor: .milliseconds(5))
+            let parts = self.worker.advance(past: read)
+            let jobs = parts.flatMap { $0.entries.flatMap(\.bytes) }
+            if jobs.contains(Self.poison), !isSingle { throw StoreError.refused(sqlState: "22000", message: "poison") }
+            for part in parts { self.worker.trim(part.share, through: part.through) }
+            for job in jobs { self.tell.yield(.job(job, isSingle: isSingle)) }
+        }
+    }
+}
