@@ -25,7 +25,9 @@ package enum AES128GCM {
 
     /// - Returns: nil if the key is not the one, or anything was changed.
     package static func open(_ sealed: [UInt8], key: [UInt8], nonce: [UInt8]) -> [UInt8]? {
-        guard key.count == Self.keyBytes, nonce.count == Self.nonceBytes, sealed.count >= Self.tagBytes else { return nil }
+        guard key.count == Self.keyBytes, nonce.count == Self.nonceBytes, sealed.count >= Self.tagBytes else {
+            return nil
+        }
         let ciphertext = Array(sealed.dropLast(Self.tagBytes))
         var tag = Array(sealed.suffix(Self.tagBytes))
         let context = EVP_CIPHER_CTX_new()

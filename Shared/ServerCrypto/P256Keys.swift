@@ -37,7 +37,8 @@ package struct P256PrivateKey: Sendable {
         var encoded = [UInt8](repeating: 0, count: P256PublicKey.byteCount)
         guard BN_is_zero(number) == 0, BN_cmp(number, EC_GROUP_get0_order(group)) < 0,
             EC_POINT_mul(group, point, number, nil, nil, nil) == 1,
-            EC_POINT_point2oct(group, point, POINT_CONVERSION_UNCOMPRESSED, &encoded, encoded.count, nil) == encoded.count,
+            EC_POINT_point2oct(group, point, POINT_CONVERSION_UNCOMPRESSED, &encoded, encoded.count, nil)
+                == encoded.count,
             let publicKey = P256PublicKey(bytes: encoded),
             let key = P256PublicKey.key(encoded, scalar: number)
         else { return nil }

@@ -21,9 +21,13 @@ package struct RSAPublicKey: Sendable {
     private let key: KeyHandle
 
     package init?(pem: String) {
-        guard let key = KeyHandle.publicKey(pem: pem), EVP_PKEY_get_base_id(key.pointer) == EVP_PKEY_RSA else { return nil }
+        guard let key = KeyHandle.publicKey(pem: pem), EVP_PKEY_get_base_id(key.pointer) == EVP_PKEY_RSA else {
+            return nil
+        }
         self.key = key
     }
 
-    package func isValid(_ signature: [UInt8], over message: [UInt8]) -> Bool { self.key.isValid(signature, over: message) }
+    package func isValid(_ signature: [UInt8], over message: [UInt8]) -> Bool {
+        self.key.isValid(signature, over: message)
+    }
 }

@@ -72,15 +72,22 @@ import Testing
             #expect(FieldElement(canonical: (word, .max, .max, .max >> 1)) == nil)
             #expect(FieldElement(canonical: (word, .max, .max, .max)) == nil)
             // One bit less anywhere is below p.
-            for below in [(word, .max - 1, .max, .max), (word, .max, .max - 1, .max), (word, .max, .max, .max >> 1 - 1)]
+            for below in [
+                (word, .max - 1, .max, .max), (word, .max, .max - 1, .max), (word, .max, .max, .max >> 1 - 1),
+            ]
                 as [(UInt64, UInt64, UInt64, UInt64)]
             {
                 #expect(FieldElement(canonical: below) != nil)
             }
         }
         let greatest = try #require(FieldElement(canonical: (0 &- 20, .max, .max, .max)))
-        #expect((greatest + .one).isZero && greatest.bytes == hex("ecffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f"))
-        let one = try #require(FieldElement(canonical: (0x0807_0605_0403_0201, 0x100F_0E0D_0C0B_0A09, 0x1817_1615_1413_1211, 0x201F_1E1D_1C1B_1A19)))
+        #expect(
+            (greatest + .one).isZero
+                && greatest.bytes == hex("ecffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f"))
+        let one = try #require(
+            FieldElement(
+                canonical: (0x0807_0605_0403_0201, 0x100F_0E0D_0C0B_0A09, 0x1817_1615_1413_1211, 0x201F_1E1D_1C1B_1A19))
+        )
         #expect(one.bytes == Array(1...32))
     }
 }

@@ -16,7 +16,8 @@ import Testing
         for encoding in Self.points(100, seed: 1) {
             #expect(try #require(EdwardsPoint(encoding)).encoded.bytes == encoding)
         }
-        #expect(EdwardsPoint.base.encoded.bytes == hex("5866666666666666666666666666666666666666666666666666666666666666"))
+        #expect(
+            EdwardsPoint.base.encoded.bytes == hex("5866666666666666666666666666666666666666666666666666666666666666"))
     }
 
     /// Half of all numbers are no y of a point.
@@ -45,7 +46,9 @@ import Testing
     }
 
     @Test func smallOrdersAndOtherSpellingsAreRefused() {
-        for encoding in Group.smallOrderEncodings + Group.misspelledEncodings { #expect(EdwardsPoint(encoding) == nil, "\(encoding)") }
+        for encoding in Group.smallOrderEncodings + Group.misspelledEncodings {
+            #expect(EdwardsPoint(encoding) == nil, "\(encoding)")
+        }
         // The spelling is the reason, where it is: the same y below p is a point for some.
         let canonical = (UInt8(2)..<19).filter { EdwardsPoint([$0] + [UInt8](repeating: 0, count: 31)) != nil }
         #expect(!canonical.isEmpty)

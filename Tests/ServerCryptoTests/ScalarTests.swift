@@ -17,7 +17,8 @@ import Testing
         for shift in 0...32 {
             for number in [Group.order, minusOne, plusOne] {
                 numbers.append([UInt8](repeating: 0, count: shift) + number + [UInt8](repeating: 0, count: 32 - shift))
-                numbers.append([UInt8](repeating: 0xFF, count: shift) + number + [UInt8](repeating: 0, count: 32 - shift))
+                numbers.append(
+                    [UInt8](repeating: 0xFF, count: shift) + number + [UInt8](repeating: 0, count: 32 - shift))
             }
         }
         for bit in 0..<512 {

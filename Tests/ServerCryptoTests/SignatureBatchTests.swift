@@ -86,7 +86,9 @@ import Testing
             var claims = generator.claims(4, keys: 4)
             claims[1] = signer.sign(generator.bytes(32), torsionOfR: torsion, isRNothingElse: true)
             claims[2].key = torsion
-            claims[2].signature = Libsodium.multipleOfBase([1] + [UInt8](repeating: 0, count: 31)) + [1] + [UInt8](repeating: 0, count: 31)
+            claims[2].signature =
+                Libsodium.multipleOfBase([1] + [UInt8](repeating: 0, count: 31)) + [1]
+                + [UInt8](repeating: 0, count: 31)
             #expect(claims.map(\.isValidAlone) == [true, false, false, true])
             #expect(Self.areValid(claims) == [true, false, false, true])
         }

@@ -44,7 +44,8 @@ struct FieldElement {
     @inline(__always)
     func minusSum(_ y: Self) -> Self {
         Self(
-            self.a &+ 0x1F_FFFF_FFFF_FFB4 &- y.a, self.b &+ 0x1F_FFFF_FFFF_FFFC &- y.b, self.c &+ 0x1F_FFFF_FFFF_FFFC &- y.c,
+            self.a &+ 0x1F_FFFF_FFFF_FFB4 &- y.a, self.b &+ 0x1F_FFFF_FFFF_FFFC &- y.b,
+            self.c &+ 0x1F_FFFF_FFFF_FFFC &- y.c,
             self.d &+ 0x1F_FFFF_FFFF_FFFC &- y.d, self.e &+ 0x1F_FFFF_FFFF_FFFC &- y.e)
     }
 
@@ -97,7 +98,8 @@ struct FieldElement {
     private init(columns a: UInt128, _ b: UInt128, _ c: UInt128, _ d: UInt128, _ e: UInt128) {
         let first = a._low & Self.mask &+ 19 &* e.carry._low
         self.init(
-            first & Self.mask, b._low & Self.mask &+ (first &>> 51), c._low & Self.mask, d._low & Self.mask, e._low & Self.mask)
+            first & Self.mask, b._low & Self.mask &+ (first &>> 51), c._low & Self.mask, d._low & Self.mask,
+            e._low & Self.mask)
     }
 
     // MARK: - The one spelling of each number
@@ -108,7 +110,8 @@ struct FieldElement {
         let top = words.3 & (1 << 63 - 1)
         guard top < 1 << 63 - 1 || words.2 < .max || words.1 < .max || words.0 < 0 &- 19 else { return nil }
         self.init(
-            words.0 & Self.mask, (words.0 >> 51 | words.1 << 13) & Self.mask, (words.1 >> 38 | words.2 << 26) & Self.mask,
+            words.0 & Self.mask, (words.0 >> 51 | words.1 << 13) & Self.mask,
+            (words.1 >> 38 | words.2 << 26) & Self.mask,
             (words.2 >> 25 | words.3 << 39) & Self.mask, top >> 12)
     }
 
@@ -150,7 +153,9 @@ struct FieldElement {
 
 extension UInt64 {
     @inline(__always)
-    fileprivate func times(_ other: UInt64) -> UInt128 { UInt128(_low: self, _high: 0) &* UInt128(_low: other, _high: 0) }
+    fileprivate func times(_ other: UInt64) -> UInt128 {
+        UInt128(_low: self, _high: 0) &* UInt128(_low: other, _high: 0)
+    }
 }
 
 extension UInt128 {

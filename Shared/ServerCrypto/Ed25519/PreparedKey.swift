@@ -23,6 +23,7 @@ final class PreparedKey: Sendable {
         let width: UInt64 = 4
         let multiples = PointMultiples(self.negatives, width: width)
         return PointMultiples.sum(
-            h.digits(width: width), of: multiples, and: s.digits(width: PointMultiples.baseWidth), of: PointMultiples.base)
+            h.digits(width: width), of: multiples, and: s.digits(width: PointMultiples.baseWidth),
+            of: PointMultiples.base)
     }
 }

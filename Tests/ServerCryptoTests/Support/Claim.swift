@@ -20,7 +20,8 @@ struct Claim {
 
 /// Ways to be invalid.
 enum Tampering: CaseIterable {
-    case bitOfSignature, bitOfDigest, bitOfKey, scalarPlusOrder, scalarZero, smallR, smallKey, smallBoth, misspelledR, misspelledKey,
+    case bitOfSignature, bitOfDigest, bitOfKey, scalarPlusOrder, scalarZero, smallR, smallKey, smallBoth, misspelledR,
+        misspelledKey,
         otherR, randomR, randomKey, foreignKey
 
     func apply(to claim: inout Claim, _ generator: inout SeededGenerator) {
@@ -34,7 +35,8 @@ enum Tampering: CaseIterable {
         case .bitOfSignature: flip(&claim.signature)
         case .bitOfDigest: flip(&claim.digest)
         case .bitOfKey: flip(&claim.key)
-        case .scalarPlusOrder: claim.signature.replaceSubrange(32..., with: Group.plusOrder(Array(claim.signature[32...])))
+        case .scalarPlusOrder:
+            claim.signature.replaceSubrange(32..., with: Group.plusOrder(Array(claim.signature[32...])))
         case .scalarZero: claim.signature.replaceSubrange(32..., with: [UInt8](repeating: 0, count: 32))
         case .smallR: claim.signature.replaceSubrange(..<32, with: order)
         case .smallKey: claim.key = order

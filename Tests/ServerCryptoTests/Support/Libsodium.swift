@@ -15,19 +15,27 @@ enum Libsodium {
     /// - Parameter number: 64 bytes.
     static func reduced(_ number: [UInt8]) -> [UInt8] {
         precondition(number.count == 64)
-        return Self.filled(32) { crypto_core_ed25519_scalar_reduce($0, number); return 0 }!
+        return Self.filled(32) {
+            crypto_core_ed25519_scalar_reduce($0, number); return 0
+        }!
     }
 
     static func sum(_ x: [UInt8], _ y: [UInt8]) -> [UInt8] {
-        Self.filled(32) { crypto_core_ed25519_scalar_add($0, x, y); return 0 }!
+        Self.filled(32) {
+            crypto_core_ed25519_scalar_add($0, x, y); return 0
+        }!
     }
 
     static func product(_ x: [UInt8], _ y: [UInt8]) -> [UInt8] {
-        Self.filled(32) { crypto_core_ed25519_scalar_mul($0, x, y); return 0 }!
+        Self.filled(32) {
+            crypto_core_ed25519_scalar_mul($0, x, y); return 0
+        }!
     }
 
     static func negative(_ x: [UInt8]) -> [UInt8] {
-        Self.filled(32) { crypto_core_ed25519_scalar_negate($0, x); return 0 }!
+        Self.filled(32) {
+            crypto_core_ed25519_scalar_negate($0, x); return 0
+        }!
     }
 
     // MARK: - Points, encoded
