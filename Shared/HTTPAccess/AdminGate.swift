@@ -8,7 +8,9 @@ import Telemetry
 ///
 /// Every call is counted by role, and recorded. What cannot be counted or recorded is not answered.
 package struct AdminGate: Sendable {
-    package typealias Record = @Sendable (AuditEvent) async throws(StoreError) -> Void
+    /// The error of a record that was not written.
+    package typealias Failure = StoreError
+    package typealias Record = @Sendable (AuditEvent) async throws(Failure) -> Void
 
     private let keys: any KeyBus
     private let rates: RateTable

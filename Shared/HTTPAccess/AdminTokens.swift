@@ -62,7 +62,8 @@ package struct AdminTokens: Sendable {
 
     private static func hash(of secret: Secret) throws(Unusable) -> Bytes32 {
         guard secret.revealed.hasPrefix(Self.hashMark) else { return SHA256.hash(Array(secret.revealed.utf8)) }
-        guard let hash = Hexadecimal.bytes(secret.revealed.dropFirst(Self.hashMark.count)).flatMap({ Bytes32($0) }) else {
+        guard let hash = Hexadecimal.bytes(secret.revealed.dropFirst(Self.hashMark.count)).flatMap({ Bytes32($0) })
+        else {
             throw Unusable()
         }
         return hash

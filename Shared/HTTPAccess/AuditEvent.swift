@@ -30,7 +30,8 @@ package struct AuditEvent: Equatable, Sendable {
     /// The reason that was given. Written by operators.
     package var note: String?
 
-    package init(_ actor: Actor, _ action: String, target: String? = nil, result: String = Self.ok, note: String? = nil) {
+    package init(_ actor: Actor, _ action: String, target: String? = nil, result: String = Self.ok, note: String? = nil)
+    {
         self.actor = actor
         self.action = action
         self.target = target

@@ -65,7 +65,8 @@ package struct HTTPSessions: Sendable {
     /// lost is sent again with the next request.
     private func endPredecessor(of session: Session) {
         let request = ServiceRequest(
-            answer: AnswerAddress(node: NodeID(value: 0), question: 0), connection: ConnectionID(value: 0), session: session,
+            answer: AnswerAddress(node: NodeID(value: 0), question: 0), connection: ConnectionID(value: 0),
+            session: session,
             body: .sessionUsed(tokenHash: session.tokenHash))
         self.bus.append(request, to: Keyspace.auth) { _ in }
     }

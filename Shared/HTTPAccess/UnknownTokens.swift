@@ -24,9 +24,15 @@ package final class UnknownTokens: Sendable {
     private let allowance: Allowance
     private let trustedProxies: Set<NetworkAddress>
     private let state = Mutex(State())
-    private let start = ContinuousClock.now
+    private let start: ContinuousClock.Instant
+    private let steadyNow: @Sendable () -> ContinuousClock.Instant
 
-    package init(bus: any KeyBus, rates: RateTable, trustedProxies: Set<NetworkAddress>) {
+    package init(
+        bus: any KeyBus, rates: RateTable, trustedProxies: Set<NetworkAddress>,
+        steadyNow: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
+    ) {
+        self.start = steadyNow()
+        self.steadyNow = steadyNow
         self.bus = bus
         self.allowance = rates.allowance(of: Rates.unknownTokens)
         self.trustedProxies = trustedProxies
@@ -75,7 +81,7 @@ package final class UnknownTokens: Sendable {
     // MARK: In this process
 
     /// Milliseconds of the steady clock: whoever sets the time neither frees nor locks out anybody.
-    private var now: Timestamp { Timestamp(milliseconds: (ContinuousClock.now - self.start).milliseconds) }
+    private var now: Timestamp { Timestamp(milliseconds: (self.steadyNow() - self.start).milliseconds) }
 
     /// - Returns: nil if there was a use left, else the milliseconds until the next.
     private func take(_ address: String) -> Int64? {

@@ -23,7 +23,9 @@ package struct ServiceContext<Group: ServiceSettings>: Sendable {
         self.registry.observe(gauge)
     }
 
-    fileprivate init(name: String, instance: Int, settings: Settings<Group>, logger: Logger, registry: PrometheusRegistry) {
+    fileprivate init(
+        name: String, instance: Int, settings: Settings<Group>, logger: Logger, registry: PrometheusRegistry
+    ) {
         self.name = name
         self.instance = instance
         self.settings = settings
@@ -77,7 +79,8 @@ package func runService<Group: ServiceSettings>(
         switch CommandLine.arguments.dropFirst() {
         case []: try await serve(context, registry: registry, compose: compose)
         case ["migrate"]: try await migrate(context)
-        case ["ready"]: exit(ReadinessProbe(address: try settings.process.ops.address()).isReady() ? 0 : ExitCode.failure)
+        case ["ready"]:
+            exit(ReadinessProbe(address: try settings.process.ops.address()).isReady() ? 0 : ExitCode.failure)
         case let other: throw UnknownArguments(text: other.joined(separator: " "))
         }
     } catch let error as SettingsError {

@@ -29,13 +29,17 @@ package struct ServiceProcess: Sendable {
         }
         // Shutdown goes from the last to the first: the mark is set at once, and the ops listener answers to the end.
         let first = Part("ops", service: listener)
-        let last = Part("drain", close: {
-            mark.set()
-            draining()
-        })
+        let last = Part(
+            "drain",
+            close: {
+                mark.set()
+                draining()
+            })
         let heap = Part("heap", run: HeapTrim.run)
         var configuration = ServiceGroupConfiguration(
-            services: ([first, heap] + composition.parts + [last]).map { .init(service: $0.service, serviceName: $0.name) },
+            services: ([first, heap] + composition.parts + [last]).map {
+                .init(service: $0.service, serviceName: $0.name)
+            },
             gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
         configuration.maximumGracefulShutdownDuration = RuntimeLimits.drainMax
         configuration.logging.keys.serviceKey = LogKey.part.rawValue

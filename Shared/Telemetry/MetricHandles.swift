@@ -57,6 +57,7 @@ package struct ErrorMetrics: Sendable {
 
 package struct GatewayMetrics: Sendable {
     package let connections = Meter(.wsConnectionsActive)
+    package let guests = Meter(.guestsActive)
     package let framesIn = Counter(.wsFramesIn)
     package let framesOut = Counter(.wsFramesOut)
     package let bytesIn = Counter(.wsBytesIn)
@@ -121,8 +122,12 @@ package enum AuthRequestKind: String, CaseIterable, Sendable {
     /// A session that the gateway does not know.
     case session
     case sessionUsed = "session_used"
+    /// A guest that the gateway does not know.
+    case guest
     case registerBegin = "register_begin"
     case registerProof = "register_proof"
+    case guestBegin = "guest_begin"
+    case guestProof = "guest_proof"
     case sessionRefresh = "session_refresh"
     case logout
     case updateTokens = "update_tokens"
@@ -136,6 +141,40 @@ package struct AuthMetrics: Sendable {
     package let seconds = Timer(.authSeconds)
     package let sessionsLive = Meter(.sessionsLive)
     package let busDepth = Meter(.busDepth)
+
+    package init() {}
+}
+
+/// What became of a request for a document of a profile. The value of the `result` label.
+package enum ProfileDocumentResult: String, CaseIterable, Sendable {
+    case read, written
+    /// The client has this version already.
+    case unchanged
+    /// Another device has written meanwhile.
+    case lostRace = "lost_race"
+    case tooLarge = "too_large"
+    /// There is no such document, or the caller is no member.
+    case missing
+    /// Malformed, without a session, or too often.
+    case refused
+    /// The fault is ours.
+    case failed
+
+    /// - Parameter status: of HTTP, 400 at least.
+    package init(refusedWith status: Int) {
+        self =
+            switch status {
+            case 404: .missing
+            case 412: .lostRace
+            case 413: .tooLarge
+            case 500...: .failed
+            default: .refused
+            }
+    }
+}
+
+package struct ProfileMetrics: Sendable {
+    package let documents = CounterFamily<ProfileDocumentResult>(.profileDocuments, by: .result)
 
     package init() {}
 }

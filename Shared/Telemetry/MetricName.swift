@@ -18,6 +18,8 @@ package enum MetricName: String, CaseIterable, Sendable {
     case errors = "whisper_errors_total"
 
     // The gateway's sockets.
+    /// Gauge: connections that belong to a guest.
+    case guestsActive = "whisper_guests_active"
     case wsFramesIn = "whisper_ws_frames_in_total"
     case wsFramesOut = "whisper_ws_frames_out_total"
     case wsBytesIn = "whisper_ws_bytes_in_total"
@@ -69,6 +71,8 @@ package enum MetricName: String, CaseIterable, Sendable {
     case authRequests = "whisper_auth_requests_total"
     /// Histogram: answering one of them.
     case authSeconds = "whisper_auth_request_seconds"
+    /// Counter by result: requests for documents of profiles.
+    case profileDocuments = "whisper_profiles_documents_total"
 
     // Public HTTP, of each service that has it.
     /// Counter by class of status.

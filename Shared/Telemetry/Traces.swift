@@ -24,6 +24,7 @@ extension ServiceRequest {
         switch self.body {
         case .frame(let type, _): type
         case .session: "session"
+        case .guest: "guest"
         case .sessionUsed: "session_used"
         }
     }

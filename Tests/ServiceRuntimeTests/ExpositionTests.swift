@@ -1,3 +1,4 @@
+import Contract
 import Metrics
 import Telemetry
 import Testing
@@ -110,8 +111,11 @@ import Testing
         let batch = self.registry.makeRecorder(label: "b", dimensions: [], aggregate: true)
         batch.record(Int64(3))
         batch.record(Int64(100_000))
-        #expect(self.text.contains("b_bucket{service=\"router\",le=\"2\"} 0\nb_bucket{service=\"router\",le=\"4\"} 1\n"))
-        #expect(self.text.contains("le=\"65536\"} 1\nb_bucket{service=\"router\",le=\"+Inf\"} 2\nb_sum{service=\"router\"} 100003\n"))
+        #expect(
+            self.text.contains("b_bucket{service=\"router\",le=\"2\"} 0\nb_bucket{service=\"router\",le=\"4\"} 1\n"))
+        #expect(
+            self.text.contains(
+                "le=\"65536\"} 1\nb_bucket{service=\"router\",le=\"+Inf\"} 2\nb_sum{service=\"router\"} 100003\n"))
     }
 
     @Test func theProcessTellsItsOwnCost() throws {
@@ -122,6 +126,6 @@ import Testing
         #expect(try #require(values["process_open_fds"]) >= 3)
         // Some day after this was written, and not in the future.
         let start = try #require(values["process_start_time_seconds"])
-        #expect(start > 1_700_000_000 && start <= Double(WallTime.now.seconds + 1))
+        #expect(start > 1_700_000_000 && start <= Double(Timestamp.now.milliseconds / 1_000 + 1))
     }
 }

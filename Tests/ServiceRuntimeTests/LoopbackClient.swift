@@ -10,7 +10,9 @@ struct LoopbackClient {
         let url = try #require(URL(string: "http://127.0.0.1:\(self.port)\(path)"))
         let (data, response) = try await URLSession.shared.data(from: url)
         let answer = try #require(response as? HTTPURLResponse)
-        return (answer.statusCode, String(decoding: data, as: UTF8.self), answer.value(forHTTPHeaderField: "Content-Type"))
+        return (
+            answer.statusCode, String(decoding: data, as: UTF8.self), answer.value(forHTTPHeaderField: "Content-Type")
+        )
     }
 }
 

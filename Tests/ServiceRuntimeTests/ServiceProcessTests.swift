@@ -122,7 +122,8 @@ import Testing
     @Test func aPartThatFailsEndsTheProcess() async throws {
         struct Broken: Error {}
         let process = ServiceProcess(
-            Composition(parts: [Part("broken", run: { throw Broken() })]), registry: PrometheusRegistry(service: "test"),
+            Composition(parts: [Part("broken", run: { throw Broken() })]),
+            registry: PrometheusRegistry(service: "test"),
             ops: ListenAddress(host: "127.0.0.1", port: 0), logger: self.quiet)
         await #expect(throws: Broken.self) { try await process.run() }
     }

@@ -18,11 +18,15 @@ private struct SampleSettings: ServiceSettings {
     let isAllowed = Setting("is.allowed", .truth, default: "false", "Whether.")
     let key = Setting("signing.secret", .secret(charactersMin: 8), "A key.")
     let folder = Setting(optional: "folder", .absolutePath, "A folder.")
+    let least = Setting("least", .integer(in: 0...9), default: "3", "The least.")
+    let most = Setting("most", .integer(in: 0...9), default: "5", "The most.")
 }
 
 @Suite struct SettingsTests {
     private func settings(_ environment: [String: String]) -> Settings<SampleSettings> {
-        Settings(SampleSettings(), from: ConfigReader(provider: EnvironmentVariablesProvider(environmentVariables: environment)))
+        Settings(
+            SampleSettings(),
+            from: ConfigReader(provider: EnvironmentVariablesProvider(environmentVariables: environment)))
     }
 
     @Test func keysAreReadFromTheEnvironmentInCapitals() throws {
@@ -67,13 +71,17 @@ private struct SampleSettings: ServiceSettings {
     }
 
     @Test func singleRatesMayBeChanged() throws {
-        let rates = try self.settings(["RATE_LIMITS": "report=5/2, send_message=240", "RATE_LIMIT_SCALE": "2"]).rates.table()
+        let rates = try self.settings(["RATE_LIMITS": "report=5/2, send_message=240", "RATE_LIMIT_SCALE": "2"]).rates
+            .table()
         #expect(rates.allowance(of: Rates.reports) == Allowance(perMinute: 10, burst: 4))
         #expect(rates.allowance(of: Rates.sendMessage) == Allowance(perMinute: 480, burst: 480))
         #expect(rates.allowance(of: Rates.presign) == Allowance(perMinute: 120, burst: 120))
     }
 
-    @Test(arguments: ["report", "report=", "report=0", "report=x", "report=5/", "report=5/0", "report=1/2/3", "other=5", "report=5,report=6", "=5"])
+    @Test(arguments: [
+        "report", "report=", "report=0", "report=x", "report=5/", "report=5/0", "report=1/2/3", "other=5",
+        "report=5,report=6", "=5",
+    ])
     func aRateThatIsNoneIsRefused(text: String) {
         #expect(throws: SettingsError.self) { try self.settings(["RATE_LIMITS": text]).rates.table() }
     }
@@ -98,7 +106,8 @@ private struct SampleSettings: ServiceSettings {
     @Test func aSecretMayStandInAFile() throws {
         let file = try TemporarySecret("open sesame\n")
         defer { file.remove() }
-        #expect(try self.settings(["REDIS_PASSWORD_FILE": file.path]).redis.access().password?.revealed == "open sesame")
+        #expect(
+            try self.settings(["REDIS_PASSWORD_FILE": file.path]).redis.access().password?.revealed == "open sesame")
         #expect(try self.settings(["ADMIN_TOKEN_FILE": file.path]).admin.operatorToken?.revealed == "open sesame")
         // Two sources: one of them would be wrong after a rotation.
         #expect(throws: SettingsError.ambiguous(key: "redis.password", other: "redis.password.file")) {
@@ -120,8 +129,10 @@ private struct SampleSettings: ServiceSettings {
         #expect(throws: SettingsError.missing(key: "redis.password")) {
             try self.settings(["REDIS_USER": "gateway"]).redis.access()
         }
-        let redis = try self.settings(["REDIS_USER": "gateway", "REDIS_PASSWORD": "s", "REDIS_TLS_AUTHORITY": "/ca.pem"])
-            .redis.access()
+        let redis = try self.settings([
+            "REDIS_USER": "gateway", "REDIS_PASSWORD": "s", "REDIS_TLS_AUTHORITY": "/ca.pem",
+        ])
+        .redis.access()
         #expect(redis.user == "gateway")
         #expect(redis.authorityFile == "/ca.pem")
     }
@@ -144,16 +155,44 @@ private struct SampleSettings: ServiceSettings {
         #expect(throws: SettingsError.self) { try self.settings(["INSTANCE": "guest"]).process.instance }
     }
 
+    @Test func settingsMayDependOnEachOther() throws {
+        for fitting in [[:], ["LEAST": "5"], ["MOST": "3"]] {
+            try self.settings(fitting).require(\.least, atMost: \.most)
+        }
+        try self.settings(["LEAST": "4"]).require(\.least, below: \.most)
+
+        let above = #expect(throws: SettingsError.self) {
+            try self.settings(["LEAST": "6"]).require(\.least, atMost: \.most)
+        }
+        #expect(above?.description == "LEAST is \"6\", must be at most MOST, which is \"5\": change one of them")
+        // The same where only the other one was set.
+        let equal = #expect(throws: SettingsError.self) {
+            try self.settings(["MOST": "3"]).require(\.least, below: \.most)
+        }
+        #expect(equal?.description == "LEAST is \"3\", must be less than MOST, which is \"3\": change one of them")
+    }
+
     @Test func everyPropertyIsListed() {
-        let lines = SettingsList(SampleSettings()).text.split(separator: "\n").map { $0.split(separator: "\t").map(String.init) }
+        let lines = SettingsList(SampleSettings()).text.split(separator: "\n").map {
+            $0.split(separator: "\t").map(String.init)
+        }
         #expect(lines.allSatisfy { $0.count == 4 })
-        #expect(lines.map(\.[0]) == [
-            "LOG_LEVEL", "INSTANCE", "OPS_HOST", "OPS_PORT", "REDIS_HOST", "REDIS_PORT", "REDIS_USER", "REDIS_PASSWORD",
-            "REDIS_TLS_AUTHORITY", "POSTGRES_URL", "POSTGRES_PASSWORD", "RATE_LIMIT_SCALE", "RATE_LIMITS", "ADMIN_TOKEN", "VIEWER_TOKEN",
-            "TRUSTED_PROXIES", "PAUSE_SECONDS", "IS_ALLOWED", "SIGNING_SECRET", "FOLDER",
-        ])
-        #expect(lines.contains(["PAUSE_SECONDS", "an integer in 1...60, in seconds", "needed with LOG_LEVEL", "A pause."]))
-        #expect(lines.contains(["OPS_PORT", "an integer in 1...65535", "needed always", "Port of the listener for operators; never public."]))
+        #expect(
+            lines.map(\.[0]) == [
+                "LOG_LEVEL", "INSTANCE", "OPS_HOST", "OPS_PORT", "REDIS_HOST", "REDIS_PORT", "REDIS_USER",
+                "REDIS_PASSWORD",
+                "REDIS_TLS_AUTHORITY", "POSTGRES_URL", "POSTGRES_PASSWORD", "RATE_LIMIT_SCALE", "RATE_LIMITS",
+                "ADMIN_TOKEN", "VIEWER_TOKEN",
+                "TRUSTED_PROXIES", "PAUSE_SECONDS", "IS_ALLOWED", "SIGNING_SECRET", "FOLDER",
+                "LEAST", "MOST",
+            ])
+        #expect(
+            lines.contains(["PAUSE_SECONDS", "an integer in 1...60, in seconds", "needed with LOG_LEVEL", "A pause."]))
+        #expect(
+            lines.contains([
+                "OPS_PORT", "an integer in 1...65535", "needed always",
+                "Port of the listener for operators; never public.",
+            ]))
         #expect(lines.contains(["FOLDER", "an absolute path", "none", "A folder."]))
     }
 }

@@ -15,7 +15,9 @@ import Testing
         }
     }
 
-    private func withBorrowing(_ body: @Sendable @escaping (PostgresConnection, PostgresServer) async throws -> Void) async throws {
+    private func withBorrowing(
+        _ body: @Sendable @escaping (PostgresConnection, PostgresServer) async throws -> Void
+    ) async throws {
         try await withPostgres { server in
             let line = Line()
             let connection = PostgresConnection(server.configuration, callers: line, logger: quiet)
@@ -43,14 +45,18 @@ import Testing
         try await self.withBorrowing { connection, server in
             let pid = Int64(await connection.backendPID!)
             let other = try await server.connected()
-            async let asleep = failure { () async throws(StoreError) in _ = try await connection.query("SELECT pg_sleep(8)") }
+            async let asleep = failure { () async throws(StoreError) in
+                _ = try await connection.query("SELECT pg_sleep(8)")
+            }
             try await waitUntil("it sleeps", within: .seconds(20), every: .milliseconds(1)) {
                 try await !other.query(
-                    "SELECT FROM pg_stat_activity WHERE pid = \(pid) AND wait_event = 'PgSleep'").isEmpty
+                    "SELECT FROM pg_stat_activity WHERE pid = \(pid) AND wait_event = 'PgSleep'"
+                ).isEmpty
             }
             // A thread that is blocked gets here when the statement is over.
             _ = try await other.query(
-                "SELECT pg_cancel_backend(\(pid)::int4) FROM pg_stat_activity WHERE pid = \(pid) AND wait_event = 'PgSleep'")
+                "SELECT pg_cancel_backend(\(pid)::int4) FROM pg_stat_activity WHERE pid = \(pid) AND wait_event = 'PgSleep'"
+            )
             #expect(await asleep != nil)
             #expect(!connection.isLost)
         }
@@ -85,8 +91,12 @@ import Testing
         try await self.withBorrowing { connection, server in
             let pid = Int64(await connection.backendPID!)
             let other = try await server.connected()
-            async let error = failure { () async throws(StoreError) in _ = try await connection.query("SELECT pg_sleep(600)") }
-            while try await other.query("SELECT 1 FROM pg_stat_activity WHERE pid = \(pid) AND wait_event = 'PgSleep'").isEmpty {
+            async let error = failure { () async throws(StoreError) in
+                _ = try await connection.query("SELECT pg_sleep(600)")
+            }
+            while try await other.query("SELECT 1 FROM pg_stat_activity WHERE pid = \(pid) AND wait_event = 'PgSleep'")
+                .isEmpty
+            {
                 await Task.yield()
             }
             _ = try await other.query("SELECT pg_terminate_backend(\(pid)::int4)")

@@ -3,7 +3,8 @@ import Store
 import Testing
 
 @Suite struct ConnectionTests {
-    private static let table = "CREATE TABLE box (id int8 CONSTRAINT box_key PRIMARY KEY, count int8 NOT NULL DEFAULT 0)"
+    private static let table =
+        "CREATE TABLE box (id int8 CONSTRAINT box_key PRIMARY KEY, count int8 NOT NULL DEFAULT 0)"
 
     private func count(_ connection: PostgresConnection) async throws -> Int64 {
         try await connection.query("SELECT count(*) FROM box")[0].decode(0)
@@ -72,7 +73,8 @@ import Testing
             let connection = try await server.connected()
             try await connection.script(Self.table)
             let rows = try await connection.pipeline([
-                "INSERT INTO box VALUES (\(Int64(1)))", "INSERT INTO box VALUES (\(Int64(2)))", "SELECT count(*) FROM box",
+                "INSERT INTO box VALUES (\(Int64(1)))", "INSERT INTO box VALUES (\(Int64(2)))",
+                "SELECT count(*) FROM box",
             ])
             #expect(rows.map(\.affected) == [1, 1, 1])
             #expect(try rows[2][0].decode(0, as: Int64.self) == 2)
@@ -113,7 +115,8 @@ import Testing
     @Test func errorsSayWhatTheCallerCanDo() async throws {
         try await withPostgres { server in
             let connection = try await server.connected()
-            try await connection.script("CREATE TABLE box (id int8 PRIMARY KEY CHECK (id > 0), due int8 UNIQUE DEFERRABLE INITIALLY DEFERRED)")
+            try await connection.script(
+                "CREATE TABLE box (id int8 PRIMARY KEY CHECK (id > 0), due int8 UNIQUE DEFERRABLE INITIALLY DEFERRED)")
             // Found at the commit only.
             await #expect(throws: StoreError.unique(constraint: "box_due_key")) {
                 try await connection.execute("INSERT INTO box VALUES (1, 1), (2, 1)")
@@ -126,7 +129,8 @@ import Testing
             await #expect(throws: StoreError.refused(sqlState: "22012", message: "data exception")) {
                 try await connection.query("SELECT 1 / \(Int64(0))")
             }
-            await #expect(throws: StoreError.refused(sqlState: "42P01", message: #"relation "nowhere" does not exist"#)) {
+            await #expect(throws: StoreError.refused(sqlState: "42P01", message: #"relation "nowhere" does not exist"#))
+            {
                 try await connection.query("SELECT * FROM nowhere")
             }
             await #expect {
@@ -186,9 +190,11 @@ import Testing
             let connection = try await server.connected()
             for number in 0..<StoreLimits.statementsPreparedMax + 50 {
                 let text = "SELECT \(number)::int8"
-                #expect(try await connection.query(SQL(stringLiteral: text))[0].decode(0, as: Int64.self) == Int64(number))
+                #expect(
+                    try await connection.query(SQL(stringLiteral: text))[0].decode(0, as: Int64.self) == Int64(number))
             }
-            let held = try await connection.query("SELECT count(*) FROM pg_prepared_statements")[0].decode(0, as: Int64.self)
+            let held = try await connection.query("SELECT count(*) FROM pg_prepared_statements")[0].decode(
+                0, as: Int64.self)
             #expect(held > 0 && held <= StoreLimits.statementsPreparedMax)
         }
     }
@@ -212,7 +218,9 @@ import Testing
             let connection = try await server.connected()
             let pid = try #require(await connection.backendPID)
             try await connection.script(Self.table)
-            async let outcome = failure { () throws(StoreError) in _ = try await connection.query("INSERT INTO box SELECT 1 FROM pg_sleep(20)") }
+            async let outcome = failure { () throws(StoreError) in
+                _ = try await connection.query("INSERT INTO box SELECT 1 FROM pg_sleep(20)")
+            }
             try await waitUntil("the statement runs", within: .seconds(10)) {
                 try await server.run("SELECT wait_event FROM pg_stat_activity WHERE pid = \(pid)") == "PgSleep"
             }
@@ -245,10 +253,10 @@ import Testing
             // The commit waits inside a deferred trigger until the server dies.
             try await connection.script(
                 Self.table + """
-                ; CREATE FUNCTION linger() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(20); RETURN NULL; END';
-                CREATE CONSTRAINT TRIGGER linger AFTER INSERT ON box DEFERRABLE INITIALLY DEFERRED
-                    FOR EACH ROW EXECUTE FUNCTION linger()
-                """)
+                    ; CREATE FUNCTION linger() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(20); RETURN NULL; END';
+                    CREATE CONSTRAINT TRIGGER linger AFTER INSERT ON box DEFERRABLE INITIALLY DEFERRED
+                        FOR EACH ROW EXECUTE FUNCTION linger()
+                    """)
             async let outcome = failure { () throws(StoreError) in
                 try await connection.transaction { tx throws(StoreError) in
                     _ = try await tx.execute("INSERT INTO box VALUES (1)")

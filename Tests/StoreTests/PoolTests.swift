@@ -75,7 +75,9 @@ import Testing
             await #expect(throws: StoreError.unavailable) { try await pool.query("SELECT 1") }
             try await server.start()
             try await waitUntil("the pool is back", within: .seconds(10)) {
-                do { return try await pool.query("SELECT id FROM box")[0].decode(0, as: Int64.self) == 1 } catch { return false }
+                do { return try await pool.query("SELECT id FROM box")[0].decode(0, as: Int64.self) == 1 } catch {
+                    return false
+                }
             }
         }
     }
@@ -94,14 +96,14 @@ import Testing
             #expect(await answers() == [Bool](repeating: false, count: 8))
             try await server.start()
             // Nobody asks until the pause is over.
-            try await Task.sleep(for: StoreLimits.reconnectPauseMax)
+            try await Task.sleep(for: StoreLimits.reconnect.longest)
             #expect(await answers() == [Bool](repeating: true, count: 8))
         }
     }
 
     @Test func whileTheServerIsAwayOneCallerPerPauseTries() {
         let start = ContinuousClock.now
-        let (shortest, longest) = (StoreLimits.reconnectPauseMin, StoreLimits.reconnectPauseMax)
+        let (shortest, longest) = (StoreLimits.reconnect.first, StoreLimits.reconnect.longest)
         var limiter = ReconnectLimiter()
         func admitted(_ times: Duration...) -> [Bool] { times.map { limiter.admits(at: start + $0) } }
         #expect(admitted(.zero, .zero) == [true, true])

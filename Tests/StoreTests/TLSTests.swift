@@ -25,14 +25,17 @@ import Testing
             }
             try await server.run("ALTER SYSTEM SET ssl = on")
             try await server.run("SELECT pg_reload_conf()")
-            try await waitUntil("the server speaks TLS", within: .seconds(10)) { try await server.run("SHOW ssl") == "on" }
+            try await waitUntil("the server speaks TLS", within: .seconds(10)) {
+                try await server.run("SHOW ssl") == "on"
+            }
             try await body(server, authority.file, stranger.file)
         }
     }
 
     private func configuration(_ server: PostgresServer, authority: String) -> PostgresConfiguration {
         PostgresConfiguration(
-            url: "host=127.0.0.1 port=\(server.port) dbname=postgres user=postgres sslmode=verify-full sslrootcert=\(authority)",
+            url:
+                "host=127.0.0.1 port=\(server.port) dbname=postgres user=postgres sslmode=verify-full sslrootcert=\(authority)",
             applicationName: "store-tests")
     }
 

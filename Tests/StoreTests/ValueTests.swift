@@ -69,7 +69,8 @@ import Testing
     @Test func aWrongTypeOrColumnIsToldNotGuessed() async throws {
         try await withPostgres { server in
             let connection = try await server.connected()
-            let rows = try await connection.query("SELECT 1::int4, NULL::int8, now(), 7::int2, 'x'::varchar, '{{1},{2}}'::int8[]")
+            let rows = try await connection.query(
+                "SELECT 1::int4, NULL::int8, now(), 7::int2, 'x'::varchar, '{{1},{2}}'::int8[]")
             #expect(throws: StoreError.undecodable(column: 0)) { try rows[0].decode(0, as: Int64.self) }
             #expect(throws: StoreError.undecodable(column: 1)) { try rows[0].decode(1, as: Int64.self) }
             #expect(throws: StoreError.undecodable(column: 2)) { try rows[0].decode(2, as: Int64.self) }

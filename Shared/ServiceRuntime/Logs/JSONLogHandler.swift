@@ -1,3 +1,4 @@
+import Contract
 package import Logging
 import Telemetry
 
@@ -32,9 +33,15 @@ package struct JSONLogHandler: LogHandler {
         set { self.metadata[key] = newValue }
     }
 
+    /// ISO 8601: `2026-01-31T12:00:00.123Z`.
+    static func text(of time: Timestamp) -> String {
+        let civil = CivilTime(time)
+        return "\(civil.date)T\(civil.clock).\(String(1_000 + time.milliseconds % 1_000).dropFirst())Z"
+    }
+
     package func log(event: LogEvent) {
         var line = JSONLine()
-        line.add("time", text: WallTime.now.text)
+        line.add("time", text: Self.text(of: .now))
         line.add("level", text: event.level.rawValue)
         line.add("service", text: self.service)
         line.add("instance", number: self.instance)

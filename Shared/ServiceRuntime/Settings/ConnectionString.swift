@@ -1,3 +1,4 @@
+import Contract
 import Telemetry
 
 /// Where Postgres is, in one of libpq's two forms (PostgreSQL documentation, "Connection Strings").
@@ -14,25 +15,13 @@ struct ConnectionString {
     func with(password: Secret) -> Secret {
         guard self.isURI else { return Secret("\(self.text) password='\(Self.quoted(password.revealed))'") }
         let mark = self.text.contains("?") ? "&" : "?"
-        return Secret("\(self.text)\(mark)password=\(Self.percentEncoded(password.revealed))")
+        return Secret("\(self.text)\(mark)password=\(PercentCoding.encode(password.revealed))")
     }
 
     private static func quoted(_ value: String) -> String {
         value.reduce(into: "") { text, character in
             if character == "'" || character == "\\" { text.append("\\") }
             text.append(character)
-        }
-    }
-
-    private static func percentEncoded(_ value: String) -> String {
-        let digits = Array("0123456789ABCDEF")
-        return value.utf8.reduce(into: "") { text, byte in
-            let scalar = Unicode.Scalar(byte)
-            if scalar.isASCII, scalar.properties.isAlphabetic || ("0"..."9").contains(scalar) {
-                text.unicodeScalars.append(scalar)
-            } else {
-                text += "%\(digits[Int(byte >> 4)])\(digits[Int(byte & 15)])"
-            }
         }
     }
 }

@@ -3,7 +3,8 @@ package import Contract
 /// Whose word is taken for where a request comes from.
 package struct ProxySettings: SettingGroup {
     let trusted = Setting(
-        "trusted.proxies", .addresses, default: "", "Addresses whose `X-Forwarded-For` is believed: those of the balancers.")
+        "trusted.proxies", .addresses, default: "",
+        "Addresses whose `X-Forwarded-For` is believed: those of the balancers.")
 
     package init() {}
 }

@@ -35,7 +35,8 @@ package struct Setting<Value: Sendable>: Sendable {
         self.meaning = meaning
     }
 
-    package init<Wrapped>(optional key: String, _ parser: SettingParser<Wrapped>, _ meaning: String) where Value == Wrapped? {
+    package init<Wrapped>(optional key: String, _ parser: SettingParser<Wrapped>, _ meaning: String)
+    where Value == Wrapped? {
         self.key = key
         self.parser = SettingParser(parser.allowed, isSecret: parser.isSecret) { parser.read($0).map(Optional.some) }
         self.absence = .left(nil)

@@ -18,7 +18,9 @@ package struct SettingParser<Value: Sendable>: Sendable {
 
 extension SettingParser<Int> {
     package static func integer(in range: ClosedRange<Int>) -> SettingParser {
-        SettingParser("an integer in \(range.lowerBound)...\(range.upperBound)") { Int($0).flatMap { range.contains($0) ? $0 : nil } }
+        SettingParser("an integer in \(range.lowerBound)...\(range.upperBound)") {
+            Int($0).flatMap { range.contains($0) ? $0 : nil }
+        }
     }
 
     package static var port: SettingParser { .integer(in: 1...65_535) }
@@ -26,7 +28,9 @@ extension SettingParser<Int> {
 
 extension SettingParser<Double> {
     package static func number(in range: ClosedRange<Double>) -> SettingParser {
-        SettingParser("a number in \(range.lowerBound)...\(range.upperBound)") { Double($0).flatMap { range.contains($0) ? $0 : nil } }
+        SettingParser("a number in \(range.lowerBound)...\(range.upperBound)") {
+            Double($0).flatMap { range.contains($0) ? $0 : nil }
+        }
     }
 }
 
@@ -40,7 +44,9 @@ extension SettingParser<Duration> {
 extension SettingParser<String> {
     package static var text: SettingParser { SettingParser("text") { $0 } }
     package static var path: SettingParser { SettingParser("a path") { $0 } }
-    package static var absolutePath: SettingParser { SettingParser("an absolute path") { $0.hasPrefix("/") ? $0 : nil } }
+    package static var absolutePath: SettingParser {
+        SettingParser("an absolute path") { $0.hasPrefix("/") ? $0 : nil }
+    }
 
     /// Text that begins with one of these.
     package static func text(from beginnings: String...) -> SettingParser {

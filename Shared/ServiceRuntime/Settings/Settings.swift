@@ -38,7 +38,8 @@ package struct Settings<Group: SettingGroup>: Sendable {
         case (nil, .refused): throw .missing(key: setting.key)
         }
         guard let value = setting.parser.read(text) else {
-            throw .invalid(key: setting.key, value: setting.parser.isSecret ? "***" : text, allowed: setting.parser.allowed)
+            throw .invalid(
+                key: setting.key, value: setting.parser.isSecret ? "***" : text, allowed: setting.parser.allowed)
         }
         return value
     }
@@ -60,6 +61,45 @@ package struct Settings<Group: SettingGroup>: Sendable {
     }
 }
 
+// Settings that are right one by one and wrong together: a process that is told them does not start.
+extension Settings {
+    /// Refuses a setting that is above another one.
+    package func require<Value: Comparable>(
+        _ path: KeyPath<Group, Setting<Value>>, atMost other: KeyPath<Group, Setting<Value>>
+    ) throws(SettingsError) {
+        guard try self[dynamicMember: path] > self[dynamicMember: other] else { return }
+        throw try self.conflict(path, .atMost, other)
+    }
+
+    /// Refuses a setting that is not below another one.
+    package func require<Value: Comparable>(
+        _ path: KeyPath<Group, Setting<Value>>, below other: KeyPath<Group, Setting<Value>>
+    ) throws(SettingsError) {
+        guard try self[dynamicMember: path] >= self[dynamicMember: other] else { return }
+        throw try self.conflict(path, .below, other)
+    }
+
+    private func conflict<Value>(
+        _ path: KeyPath<Group, Setting<Value>>, _ relation: SettingsError.Relation,
+        _ other: KeyPath<Group, Setting<Value>>
+    ) throws(SettingsError) -> SettingsError {
+        let (first, second) = (self.group[keyPath: path], self.group[keyPath: other])
+        return .conflicting(
+            key: first.key, value: try self.written(first), relation, other: second.key,
+            otherValue: try self.written(second))
+    }
+
+    /// As it stands in the environment, or would.
+    private func written<Value>(_ setting: Setting<Value>) throws(SettingsError) -> String {
+        if setting.parser.isSecret { return "***" }
+        switch (try self.text(of: setting), setting.absence) {
+        case (let given?, _): return given
+        case (nil, .filled(let standard)): return standard
+        case (nil, .left), (nil, .refused): return ""
+        }
+    }
+}
+
 /// Why the configuration is refused. Never holds the value of a secret.
 package enum SettingsError: Error, Equatable {
     case missing(key: String)
@@ -68,6 +108,14 @@ package enum SettingsError: Error, Equatable {
     case ambiguous(key: String, other: String)
     /// The file of a secret is missing, empty, not text or too large.
     case unreadable(key: String, path: String)
+    /// Each value is allowed, and not both together.
+    case conflicting(key: String, value: String, Relation, other: String, otherValue: String)
+
+    /// What a setting must be, compared with another.
+    package enum Relation: String, Sendable {
+        case atMost = "at most"
+        case below = "less than"
+    }
 }
 
 extension SettingsError: CustomStringConvertible {
@@ -82,6 +130,9 @@ extension SettingsError: CustomStringConvertible {
             "\(variable(key)) and \(variable(other)) are both set"
         case .unreadable(let key, let path):
             "\(variable(key)): no secret can be read from \(path)"
+        case .conflicting(let key, let value, let relation, let other, let otherValue):
+            "\(variable(key)) is \"\(value)\", must be \(relation.rawValue) \(variable(other)), "
+                + "which is \"\(otherValue)\": change one of them"
         }
     }
 }

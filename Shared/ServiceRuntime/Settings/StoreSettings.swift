@@ -5,7 +5,8 @@ package import Telemetry
 package struct RedisSettings: SettingGroup {
     let host = Setting("redis.host", .text, default: "127.0.0.1", "Name or address of Redis.")
     let port = Setting("redis.port", .port, default: "6379", "Port of Redis.")
-    let user = Setting(optional: "redis.user", .text, "The ACL user of this service (`deploy/redis/users.acl`); `default` if none.")
+    let user = Setting(
+        optional: "redis.user", .text, "The ACL user of this service (`deploy/redis/users.acl`); `default` if none.")
     let password = Setting(optional: "redis.password", .secret, "Its password; a user without one is refused.")
     let authority = Setting(
         optional: "redis.tls.authority", .path, "PEM file of the authority that vouches for Redis; turns TLS on.")
@@ -65,7 +66,9 @@ package struct RateSettings: SettingGroup {
 }
 
 extension Settings<RateSettings> {
-    package func table() throws(SettingsError) -> RateTable { RateTable(scale: try self.scale, changes: try self.changes) }
+    package func table() throws(SettingsError) -> RateTable {
+        RateTable(scale: try self.scale, changes: try self.changes)
+    }
 }
 
 extension SettingParser<[String: RateTable.Change]> {
@@ -74,11 +77,15 @@ extension SettingParser<[String: RateTable.Change]> {
     /// `send_message=240/60, report=5`.
     fileprivate static var rates: SettingParser {
         let actions = Rates.all.map(\.action)
-        return SettingParser("pairs like `report=5` or `report=5/2`, with commas between; actions: \(actions.joined(separator: ", "))") { text in
+        return SettingParser(
+            "pairs like `report=5` or `report=5/2`, with commas between; actions: \(actions.joined(separator: ", "))"
+        ) { text in
             var changes: [String: RateTable.Change] = [:]
             for pair in text.split(whereSeparator: { $0 == "," || $0.isWhitespace }) {
                 let parts = pair.split(separator: "=", omittingEmptySubsequences: false)
-                guard parts.count == 2, actions.contains(String(parts[0])), changes[String(parts[0])] == nil else { return nil }
+                guard parts.count == 2, actions.contains(String(parts[0])), changes[String(parts[0])] == nil else {
+                    return nil
+                }
                 let numbers = parts[1].split(separator: "/", omittingEmptySubsequences: false).map { Int($0) ?? 0 }
                 guard (1...2).contains(numbers.count), numbers.allSatisfy(Self.numbers.contains) else { return nil }
                 changes[String(parts[0])] = RateTable.Change(perMinute: numbers[0], burst: numbers.last ?? numbers[0])
@@ -90,7 +97,8 @@ extension SettingParser<[String: RateTable.Change]> {
 
 /// Who may use `/admin`.
 package struct AdminSettings: SettingGroup {
-    private static let use = "the token itself, or `sha256:` and its digest in hexadecimal. Without one the role is nobody's."
+    private static let use =
+        "the token itself, or `sha256:` and its digest in hexadecimal. Without one the role is nobody's."
     package let operatorToken = Setting(optional: "admin.token", .secret, "For operators: \(use)")
     package let viewerToken = Setting(optional: "viewer.token", .secret, "For those who may look: \(use)")
 

@@ -1,0 +1,14 @@
+import Contract
+import Store
+import Testing
+
+/// Relations between the bounds of the store.
+@Suite struct LimitTests {
+    @Test func aPoolIsBackWithinARequest() {
+        #expect(StoreLimits.reconnect.first < StoreLimits.reconnect.longest)
+        #expect(StoreLimits.reconnectLookPause < StoreLimits.reconnect.first)
+        let connectTimeout = PostgresConfiguration(url: "", applicationName: "").connectTimeout
+        #expect(connectTimeout + StoreLimits.reconnect.longest < ClusterLimits.answerMax)
+        #expect(StoreLimits.borrowedMax < StoreLimits.reconnect.first)
+    }
+}
