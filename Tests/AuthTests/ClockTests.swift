@@ -25,7 +25,8 @@ import Testing
             // All of this as if the process's clock were right.
             let (alice, bob) = (try await bench.login(self.alice), try await bench.login(self.bob))
             _ = try await bench.bans.ban(
-                self.bob.id(), reason: "x", until: bench.now + .seconds(3_600), recording: AuditEvent(.operator, "ban"))
+                .identity(self.bob.id()), reason: "x", until: bench.now + .seconds(3_600),
+                recording: AuditEvent(.operator, "ban"))
             try await bench.sql(
                 """
                 INSERT INTO auth.console_sessions VALUES (sha256('a'), sha256('b'), now() + interval '1 hour');
@@ -35,12 +36,15 @@ import Testing
             let clock = self.clock(offBy: offset)
             let directory = SessionDirectory(SessionTable(bench.pool), keys: bench.bus, clock: clock, logger: quiet)
             #expect(try await SessionSweep(SessionTable(bench.pool), clock: clock, logger: quiet).sweep() == 0)
-            let identities = IdentityAccess(pool: bench.pool, keys: bench.bus, clock: clock, logger: quiet)
-            try await Bans(pool: bench.pool, identities: identities, bus: bench.bus, clock: clock, logger: quiet).sweep()
+            let identities = IdentityAccess(pool: bench.pool, keys: bench.bus, logger: quiet)
+            try await Bans(pool: bench.pool, identities: identities, bus: bench.bus, clock: clock, logger: quiet)
+                .sweep()
             try await ReportSweep(
-                ReportTable(bench.pool), configuration: OperatorsConfiguration(), clock: clock, logger: quiet).sweep()
+                ReportTable(bench.pool), configuration: OperatorsConfiguration(), clock: clock, logger: quiet
+            ).sweep()
             // Whoever signs in removes the sessions that have ended.
-            _ = try await ConsoleSessionTable(bench.pool).add(Bytes32(), mark: Bytes32(), for: .seconds(60), at: clock.store)
+            _ = try await ConsoleSessionTable(bench.pool).add(
+                Bytes32(), mark: Bytes32(), for: .seconds(60), at: clock.store)
             #expect(
                 try await bench.sql(
                     """
@@ -69,11 +73,13 @@ import Testing
             let connection = ConnectionID(value: 1)
             for (first, second) in [(off, right), (right, off), (off, off)] {
                 let begin = try frame(RegisterBegin.definition, self.alice.begin(), RegisterBegin.init)
-                let challenge = try await first.begin(begin, node: bench.near, connection: connection).reply("register_challenge")
+                let challenge = try await first.begin(begin, node: bench.near, connection: connection).reply(
+                    "register_challenge")
                 let proof = self.alice.proof(
                     challenge["challengeId"] as! String, signing: Base64.decode(challenge["challenge"] as! String)!)
                 let reaction = try await second.prove(
-                    try frame(RegisterProof.definition, proof, RegisterProof.init), node: bench.near, connection: connection,
+                    try frame(RegisterProof.definition, proof, RegisterProof.init), node: bench.near,
+                    connection: connection,
                     until: .now + .seconds(10))
                 guard case .answer(let answer, _) = reaction else { throw Unexpected(.stale) }
                 let login = try answer.login()
@@ -87,8 +93,11 @@ import Testing
                     clock: self.clock(offBy: offset))
                 let refreshed = try await service.refresh(SessionToken(shown: login.token.utf8)!).refreshed()
                 #expect(
-                    try await bench.sql("SELECT count(*) FROM auth.sessions WHERE LEAST(expires_at, dies_at) > now()") == "2")
-                #expect(abs(refreshed.session.expiresAt.milliseconds - (Timestamp.now + Limits.sessionTTL).milliseconds) < 60_000)
+                    try await bench.sql("SELECT count(*) FROM auth.sessions WHERE LEAST(expires_at, dies_at) > now()")
+                        == "2")
+                #expect(
+                    abs(refreshed.session.expiresAt.milliseconds - (Timestamp.now + Limits.sessionTTL).milliseconds)
+                        < 60_000)
             }
         }
     }

@@ -20,7 +20,9 @@ import Testing
             let answer = try await http.get(path, token: login.token)
             #expect(answer.status == 200)
             #expect(
-                answer.text == #"{"whisperId":"\#(self.bob.id())","encPublicKey":"\#(base64(self.bob.encPublicKey.bytes))","signPublicKey":"\#(base64(self.bob.signPublicKey.bytes))","status":"active"}"#)
+                answer.text
+                    == #"{"whisperId":"\#(self.bob.id())","encPublicKey":"\#(base64(self.bob.encPublicKey.bytes))","signPublicKey":"\#(base64(self.bob.signPublicKey.bytes))","status":"active"}"#
+            )
             #expect(try await http.get("/users/WSP-nope/keys", token: login.token).is(400, .invalidPayload))
             try await bench.sql("UPDATE auth.identities SET is_banned = true WHERE whisper_id = \(self.bob.id().bits)")
             #expect(try await http.get(path, token: login.token).json["status"] as? String == "banned")
@@ -32,7 +34,10 @@ import Testing
             let http = HTTPBench(bench)
             let login = try await bench.login(self.alice)
             let path = "/users/\(self.alice.id())/keys"
-            for header in [nil, "", "Bearer", "Bearer ", "Bearer x", "Basic \(login.token)", "Bearer \(login.token)=", "Bearer \(String(repeating: "A", count: 43))"] {
+            for header in [
+                nil, "", "Bearer", "Bearer ", "Bearer x", "Basic \(login.token)", "Bearer \(login.token)=",
+                "Bearer \(String(repeating: "A", count: 43))",
+            ] {
                 #expect(try await http.send(.get, path, authorization: header).is(401, .notRegistered))
             }
             #expect(try await http.send(.get, path, authorization: "bearer  \(login.token)").status == 200)
@@ -153,14 +158,19 @@ import Testing
             #expect(try await http.get("/backup/contacts", token: token).is(404, .notFound))
             #expect(try await http.put(Self.backup(1, bytes: 65_536), token: token).status == 200)
             // Who writes to others and is not answered has no peer.
-            try await bench.sql("INSERT INTO router.peers VALUES (\(self.alice.id().bits), \(self.bob.id().bits), now())")
+            try await bench.sql(
+                "INSERT INTO router.peers VALUES (\(self.alice.id().bits), \(self.bob.id().bits), now())")
             #expect(try await http.put(Self.backup(2, bytes: 65_537), token: token).is(413, .invalidPayload))
             try await self.makePeers(bench)
             let etag = try #require(try await http.put(Self.backup(2, bytes: 200_000), token: token).headers[.eTag])
-            #expect(try await http.put(Self.backup(3, bytes: 200_000), token: token, ifMatch: "\"1\"").is(412, .invalidPayload))
+            #expect(
+                try await http.put(Self.backup(3, bytes: 200_000), token: token, ifMatch: "\"1\"").is(
+                    412, .invalidPayload))
             // What was stored while there were peers can be read, and replaced by something small.
             try await self.makePeers(bench, daysAgo: 31)
-            #expect(try await http.put(Self.backup(3, bytes: 200_000), token: token, ifMatch: etag).is(413, .invalidPayload))
+            #expect(
+                try await http.put(Self.backup(3, bytes: 200_000), token: token, ifMatch: etag).is(413, .invalidPayload)
+            )
             let kept = try await http.get("/backup/contacts", token: token)
             #expect(kept.json["ciphertext"] as? String == base64([UInt8](repeating: 2, count: 200_000)))
             #expect(try await http.put(Self.backup(3), token: token, ifMatch: etag).status == 200)

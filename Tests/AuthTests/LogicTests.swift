@@ -1,6 +1,7 @@
 import AuthCore
 import AuthTestKit
 import Contract
+import Telemetry
 import Testing
 
 private let start = Timestamp(milliseconds: 1_730_000_000_000)
@@ -132,7 +133,8 @@ private let connection = ConnectionID(value: 3)
         #expect(self.claim().verdict(known: [self.keys(self.alice, other)]) == .refused)
         #expect(self.claim().verdict(known: [self.keys(other, self.alice)]) == .refused)
         #expect(
-            self.claim().verdict(known: [self.keys(self.alice, other), self.keys(other, self.alice, id: 6)]) == .refused)
+            self.claim().verdict(known: [self.keys(self.alice, other), self.keys(other, self.alice, id: 6)]) == .refused
+        )
     }
 
     @Test func candidatesFollowTheCounter() {
@@ -150,7 +152,9 @@ private let connection = ConnectionID(value: 3)
         #expect(SessionToken(shown: token.ascii) == token)
     }
 
-    @Test(arguments: ["", "short", "spaces are not in the alphabet of a token", "pädded-and-not-ascii-but-long-enough", "AAAA="])
+    @Test(arguments: [
+        "", "short", "spaces are not in the alphabet of a token", "pädded-and-not-ascii-but-long-enough", "AAAA=",
+    ])
     func otherTextIsNoToken(text: String) {
         #expect(SessionToken(shown: text.utf8) == nil)
     }
@@ -184,10 +188,19 @@ private let connection = ConnectionID(value: 3)
 
 @Suite struct EntityTagTests {
     @Test(arguments: [
-        ("*", EntityTag.Expectation.any), ("\"5\"", .oneOf([5])), ("\"5\" ,\t\"6\"", .oneOf([5, 6])), ("W/\"5\"", .oneOf([])),
+        ("*", EntityTag.Expectation.any), ("\"5\"", .oneOf([5])), ("\"5\" ,\t\"6\"", .oneOf([5, 6])),
+        ("W/\"5\"", .oneOf([])),
         ("\"x\", \"7\"", .oneOf([7])), ("5", .oneOf([])), ("\"05\"", .oneOf([])), ("", .oneOf([])),
     ])
     func ifMatch(header: String, expectation: EntityTag.Expectation) {
         #expect(EntityTag.expectation(header) == expectation)
+    }
+}
+
+@Suite struct AuthRequestKindTests {
+    @Test func everyFrameOfAuthIsCountedUnderItsType() {
+        let types = FrameCatalogue.all.filter { if case .service(.auth) = $0.route { true } else { false } }.map(\.type)
+        #expect(types.count >= 6)
+        for type in types { #expect(AuthRequestKind(rawValue: type) != nil, "\(type)") }
     }
 }

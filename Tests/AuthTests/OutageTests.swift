@@ -86,11 +86,12 @@ import Testing
         try await AuthBench.run(instances: 0) { bench in
             let frame = ServiceRequest(
                 answer: AnswerAddress(node: bench.near, question: 8), connection: ConnectionID(value: 1), session: nil,
-                body: .frame(type: RegisterBegin.definition.type, payload: Array(RegisterBegin.definition.samples[0].utf8)))
+                body: .frame(
+                    type: RegisterBegin.definition.type, payload: Array(RegisterBegin.definition.samples[0].utf8)))
             let lookup = ServiceRequest(
                 answer: AnswerAddress(node: bench.near, question: 9), connection: ConnectionID(value: 1), session: nil,
                 body: .session(tokenHash: Bytes32()))
-            for age in [ServiceRequest.frameAgeMax.milliseconds - 5_000, ServiceRequest.frameAgeMax.milliseconds + 1] {
+            for age in [ClusterLimits.frameAgeMax.milliseconds - 5_000, ClusterLimits.frameAgeMax.milliseconds + 1] {
                 bench.bus.setTime(UInt64(age) + 1)
                 for request in [frame, lookup] { try await bench.bus.append(request, to: Keyspace.auth) }
                 try await withThrowingTaskGroup { group in
@@ -99,7 +100,9 @@ import Testing
                     group.cancelAll()
                 }
             }
-            let answered = bench.listener.heard.compactMap { if case .answer(_, let question, _) = $0 { question } else { nil } }
+            let answered = bench.listener.heard.compactMap {
+                if case .answer(_, let question, _) = $0 { question } else { nil }
+            }
             #expect(answered.count { $0 == 8 } == 1)
             #expect(answered.count { $0 == 9 } == 2)
         }

@@ -16,7 +16,8 @@ import Testing
             #expect(challenge.count == 32 && challenge.starts(with: "whisper-register".utf8))
 
             let proof = self.alice.proof(
-                begun["challengeId"] as! String, signing: challenge, more: #","pushToken":"push-1","voipToken":"voip-1""#)
+                begun["challengeId"] as! String, signing: challenge,
+                more: #","pushToken":"push-1","voipToken":"voip-1""#)
             let answer = await bench.send("register_proof", proof)
             let login = try answer.login()
             let ack = try answer.reply("register_ack")
@@ -36,9 +37,13 @@ import Testing
             #expect(try await bench.isCached(session.tokenHash))
             #expect(try await bench.session(Bytes32()) == nil)
 
-            #expect(try await bench.sql("SELECT platform, push_token, voip_token FROM auth.push_tokens") == "ios|push-1|voip-1")
+            #expect(
+                try await bench.sql("SELECT platform, push_token, voip_token FROM auth.push_tokens")
+                    == "ios|push-1|voip-1")
             #expect(try await bench.sql("SELECT epoch, is_banned FROM auth.mail_identities") == "1|f")
-            #expect(try await bench.sql("SELECT auth.whisper_id_text(whisper_id) FROM auth.identities") == "\(self.alice.id())")
+            #expect(
+                try await bench.sql("SELECT auth.whisper_id_text(whisper_id) FROM auth.identities")
+                    == "\(self.alice.id())")
         }
     }
 
@@ -57,7 +62,11 @@ import Testing
             // The connection that logs in knows it before the gateways hear of it: it may be the one that is replaced.
             try await bench.untilAllIsDone()
             let told = bench.listener.heard.firstIndex {
-                if case .news(.sessionsEnded(self.alice.id(), before: Epoch(value: 2), why: .replaced)) = $0 { true } else { false }
+                if case .news(.sessionsEnded(self.alice.id(), before: Epoch(value: 2), why: .replaced)) = $0 {
+                    true
+                } else {
+                    false
+                }
             }
             let answered = bench.listener.heard.firstIndex {
                 if case .answer(bench.far, question: _, .loggedIn) = $0 { true } else { false }
@@ -155,7 +164,8 @@ import Testing
             _ = try await bench.login(TestIdentity(1))
             _ = try await bench.login(TestIdentity(2))
             for (thief, id) in [
-                (TestIdentity(1, encSeed: 2), nil), (TestIdentity(1, encSeed: 3), nil), (TestIdentity(3, encSeed: 1), nil),
+                (TestIdentity(1, encSeed: 2), nil), (TestIdentity(1, encSeed: 3), nil),
+                (TestIdentity(3, encSeed: 1), nil),
                 (TestIdentity(2), TestIdentity(1).id()), (TestIdentity(3), TestIdentity(1).id()),
             ] as [(TestIdentity, WhisperID?)] {
                 let challenge = try await bench.challenge(thief, as: id)

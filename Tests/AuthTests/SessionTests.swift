@@ -95,7 +95,8 @@ import Testing
                     "session_refresh", AuthBench.privileged, session: login.session, token: token)
                 #expect(answer.refusal == .notRegistered)
             }
-            #expect(await bench.send("session_refresh", AuthBench.privileged, token: login.token).refusal == .notRegistered)
+            #expect(
+                await bench.send("session_refresh", AuthBench.privileged, token: login.token).refusal == .notRegistered)
             // Replaced by a newer login.
             _ = try await bench.login(self.alice)
             #expect(await self.refresh(login, on: bench).refusal == .notRegistered)
@@ -126,9 +127,15 @@ import Testing
             #expect(try await bench.sql("SELECT epoch FROM auth.identities") == "2")
             // The acknowledgement goes first, so that the connection is not closed before it.
             try await bench.untilAllIsDone()
-            let answered = bench.listener.heard.lastIndex { if case .answer(_, question: _, .loggedOut) = $0 { true } else { false } }
+            let answered = bench.listener.heard.lastIndex {
+                if case .answer(_, question: _, .loggedOut) = $0 { true } else { false }
+            }
             let told = bench.listener.heard.lastIndex {
-                if case .news(.sessionsEnded(self.alice.id(), before: Epoch(value: 2), why: .replaced)) = $0 { true } else { false }
+                if case .news(.sessionsEnded(self.alice.id(), before: Epoch(value: 2), why: .replaced)) = $0 {
+                    true
+                } else {
+                    false
+                }
             }
             #expect(try #require(answered) < #require(told))
             // Once more, as when the Job comes twice.
@@ -178,7 +185,9 @@ import Testing
             let second = try await bench.login(bob)
             let fields = #"{"protocolVersion":1,"cryptoVersion":1,"pushToken":"shared"}"#
             _ = try await bench.send("update_tokens", fields, session: second.session).reply("tokens_updated")
-            #expect(try await bench.sql(owner + " ORDER BY push_token") == "\(bob.id())|shared|\n\(self.alice.id())||alice's")
+            #expect(
+                try await bench.sql(owner + " ORDER BY push_token")
+                    == "\(bob.id())|shared|\n\(self.alice.id())||alice's")
             _ = try await bench.login(self.alice, more: #","pushToken":"shared""#)
             #expect(try await bench.sql(owner) == "\(self.alice.id())|shared|alice's")
         }
@@ -200,7 +209,9 @@ import Testing
                     }
                 }
             }
-            #expect(try await bench.sql("SELECT count(*) FROM auth.push_tokens WHERE push_token = 'shared' AND voip_token = 'too'") == "1")
+            #expect(
+                try await bench.sql(
+                    "SELECT count(*) FROM auth.push_tokens WHERE push_token = 'shared' AND voip_token = 'too'") == "1")
         }
     }
 

@@ -25,7 +25,9 @@ import Testing
 
     @Test func anAddressWithTooManyHears429BeforeAnythingIsLookedUp() async throws {
         try await AuthBench.run { bench in
-            let http = HTTPBench(bench)
+            // Time stands still, so that no use comes back, however long the requests take.
+            let start = ContinuousClock.now
+            let http = HTTPBench(bench) { start }
             let (alice, bob) = (try await bench.login(self.alice), try await bench.login(self.bob))
             let (stranger, other) = ("203.0.113.7", "203.0.113.8")
             // A neighbour of the stranger, seen before.
@@ -33,22 +35,19 @@ import Testing
             for _ in 0..<60 {
                 #expect(try await self.get(http, token: self.badToken(), from: stranger).is(401, .notRegistered))
             }
-            // One more is due each second: what comes at once is refused.
             var answer = try await self.get(http, token: self.badToken(), from: stranger)
-            for _ in 0..<20 where answer.status == 401 {
-                answer = try await self.get(http, token: self.badToken(), from: stranger)
-            }
             #expect(answer.is(429, .rateLimited))
-            #expect((1...2).contains(answer.headers[.retryAfter].flatMap { Int($0) } ?? 0))
-            #expect(try await self.get(http, token: alice.token, from: stranger).status == 200, "a token that was seen passes")
-            #expect(try await self.get(http, token: bob.token, from: other).status == 200, "so does everybody elsewhere")
+            // One more is due each second.
+            #expect(answer.headers[.retryAfter] == "1")
+            #expect(
+                try await self.get(http, token: alice.token, from: stranger).status == 200,
+                "a token that was seen passes")
+            #expect(
+                try await self.get(http, token: bob.token, from: other).status == 200, "so does everybody elsewhere")
             // Nothing is looked up: neither store nor cache is there to ask.
             await bench.postgres.kill()
             bench.bus.forgetEverything()
             answer = try await self.get(http, token: self.badToken(), from: stranger)
-            for _ in 0..<20 where answer.status != 429 {
-                answer = try await self.get(http, token: self.badToken(), from: stranger)
-            }
             #expect(answer.is(429, .rateLimited))
             #expect(try await self.get(http, token: self.badToken(), from: other).is(500, .internalError))
         }
@@ -60,7 +59,10 @@ import Testing
             let http = HTTPBench(bench)
             let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
                 for _ in 0..<500 {
-                    group.addTask { try await self.get(http, token: self.badToken(), from: "2001:db8::\(Int.random(in: 1...999))").status }
+                    group.addTask {
+                        try await self.get(http, token: self.badToken(), from: "2001:db8::\(Int.random(in: 1...999))")
+                            .status
+                    }
                 }
                 return try await group.reduce(into: [:]) { $0[$1, default: 0] += 1 }
             }
@@ -76,7 +78,9 @@ import Testing
             let (one, two) = (HTTPBench(bench), HTTPBench(bench))
             for _ in 0..<60 { _ = try await self.get(one, token: self.badToken(), from: "203.0.113.7") }
             var statuses: [Int] = []
-            for _ in 0..<30 { statuses.append(try await self.get(two, token: self.badToken(), from: "203.0.113.7").status) }
+            for _ in 0..<30 {
+                statuses.append(try await self.get(two, token: self.badToken(), from: "203.0.113.7").status)
+            }
             #expect(statuses.count { $0 == 401 } < 15, "\(statuses)")
             #expect(statuses.last == 429)
         }

@@ -19,7 +19,8 @@ import Testing
             let reporter = try await bench.login(self.alice)
             _ = try await bench.login(self.mallory)
             try await self.accept(bench, from: self.mallory, to: self.alice)
-            let plain = try await self.report(bench, reporter, #""reason":"abuse","note":"since \"Monday\"""#).reply("report_ack")
+            let plain = try await self.report(bench, reporter, #""reason":"abuse","note":"since \"Monday\"""#).reply(
+                "report_ack")
             bench.wait(.seconds(1))
             let proven = try await self.report(
                 bench, reporter, #""reason":"spam","evidence":\#(self.letter(by: self.mallory, to: self.alice))"#
@@ -29,7 +30,10 @@ import Testing
             let reports = list.json["reports"] as! [[String: Any]]
             #expect(reports.map { $0["id"] as! String } == [proven, plain].map { $0["reportId"] as! String })
             #expect(reports.map { $0["evidenceVerified"] as! Bool } == [true, false])
-            #expect(Set(reports[0].keys) == ["id", "reporterId", "targetId", "reason", "evidenceVerified", "status", "createdAt"])
+            #expect(
+                Set(reports[0].keys) == [
+                    "id", "reporterId", "targetId", "reason", "evidenceVerified", "status", "createdAt",
+                ])
             #expect(reports[1]["note"] as? String == #"since "Monday""#)
             #expect(reports[1]["reporterId"] as? String == "\(self.alice.id())")
             #expect(reports[1]["targetId"] as? String == "\(self.mallory.id())")
@@ -52,7 +56,8 @@ import Testing
                 genuine.replacing(#""timestamp":1730000000000"#, with: #""timestamp":1730000000001"#),
                 genuine.replacing("9b2a1f64", with: "9b2a1f65"),
                 // Group mail is signed for its group.
-                genuine.replacing(#""msgType""#, with: #""groupId":"grp-9b2a1f64-0f7c-4e51-9d0c-3c7d1d2b7a10","msgType""#),
+                genuine.replacing(
+                    #""msgType""#, with: #""groupId":"grp-9b2a1f64-0f7c-4e51-9d0c-3c7d1d2b7a10","msgType""#),
             ]
             for evidence in forged {
                 let answer = await self.report(bench, reporter, #""reason":"spam","evidence":\#(evidence)"#)
@@ -74,9 +79,12 @@ import Testing
             func verified() async throws -> [String] {
                 try await bench.sql("DELETE FROM auth.reports")
                 for evidence in [direct, inGroup] {
-                    _ = try await self.report(bench, reporter, #""reason":"spam","evidence":\#(evidence)"#).reply("report_ack")
+                    _ = try await self.report(bench, reporter, #""reason":"spam","evidence":\#(evidence)"#).reply(
+                        "report_ack")
                 }
-                return try await bench.sql("SELECT evidence_verified FROM auth.reports ORDER BY number").split(separator: "\n").map { String($0) }
+                return try await bench.sql("SELECT evidence_verified FROM auth.reports ORDER BY number").split(
+                    separator: "\n"
+                ).map { String($0) }
             }
             #expect(try await verified() == ["f", "f"], "signed, and never accepted or forgotten since")
             try await self.accept(bench, from: self.mallory, to: self.carol)
@@ -98,9 +106,13 @@ import Testing
             _ = try await bench.login(self.mallory)
             for (group, keys) in [(nil, Self.signedKeys), (Self.group, Self.signedKeys.union(["groupId"]))] {
                 let evidence = self.letter(by: self.mallory, to: self.alice, in: group)
-                    .replacing(#""msgType":"text""#, with: #""msgType":"image","replyTo":"\#(UUIDText.random())","more":{"x":1}"#)
+                    .replacing(
+                        #""msgType":"text""#,
+                        with: #""msgType":"image","replyTo":"\#(UUIDText.random())","more":{"x":1}"#
+                    )
                     .replacing(#""reactions":{}"#, with: #""reactions":{"x":["\#(self.mallory.id())"]}"#)
-                _ = try await self.report(bench, reporter, #""reason":"spam","evidence":\#(evidence)"#).reply("report_ack")
+                _ = try await self.report(bench, reporter, #""reason":"spam","evidence":\#(evidence)"#).reply(
+                    "report_ack")
                 let stored = try await bench.sql(
                     "SELECT convert_from(evidence, 'UTF8') FROM auth.reports ORDER BY number DESC LIMIT 1")
                 let fields = try JSONSerialization.jsonObject(with: Data(stored.utf8)) as! [String: Any]
@@ -120,7 +132,8 @@ import Testing
                 return await group.reduce(into: []) { $0.append($1) }
             }
             #expect(try await bench.sql("SELECT count(*) FROM auth.reports") == "20")
-            let refused = answers.compactMap { answer in if case .refused(let refusal) = answer { refusal } else { nil } }
+            let refused = answers.compactMap { answer in if case .refused(let refusal) = answer { refusal } else { nil }
+            }
             #expect(refused.count == 40)
             #expect(refused.allSatisfy { $0.code == .rateLimited && ($0.retryAfterMilliseconds ?? 0) > 0 })
             _ = try await self.report(bench, other, #""reason":"spam""#).reply("report_ack")
@@ -140,7 +153,8 @@ import Testing
             _ = try await bench.login(self.mallory)
             let reporting = Reporting(pool: bench.pool, identities: bench.identities, clock: bench.clock)
             let report = try frame(
-                Report.definition, #"{"protocolVersion":1,"cryptoVersion":1,"targetId":"\#(self.mallory.id())","reason":"spam"}"#,
+                Report.definition,
+                #"{"protocolVersion":1,"cryptoVersion":1,"targetId":"\#(self.mallory.id())","reason":"spam"}"#,
                 Report.init)
             func file(_ question: UInt64) async throws -> Answer {
                 try await reporting.file(
@@ -161,7 +175,8 @@ import Testing
             _ = try await bench.login(self.mallory)
             let evidence = self.letter(by: self.mallory, to: self.alice)
             for _ in 0..<7 {
-                _ = try await self.report(bench, reporter, #""reason":"spam","evidence":\#(evidence)"#).reply("report_ack")
+                _ = try await self.report(bench, reporter, #""reason":"spam","evidence":\#(evidence)"#).reply(
+                    "report_ack")
             }
             let ids = try await bench.sql("SELECT id FROM auth.reports ORDER BY number").split(separator: "\n")
             for id in ids.dropFirst() {
@@ -194,7 +209,7 @@ import Testing
             #expect(await self.report(bench, reporter, #""reason":"spam""#).isStale)
             let again = try await bench.login(self.alice)
             _ = try await bench.bans.ban(
-                self.alice.id(), reason: "x", until: nil, recording: AuditEvent(.operator, "ban"))
+                .identity(self.alice.id()), reason: "x", until: nil, recording: AuditEvent(.operator, "ban"))
             #expect(await self.report(bench, again, #""reason":"spam""#).refusal == .userBanned)
             #expect(try await bench.sql("SELECT count(*) FROM auth.reports") == "0")
         }
@@ -216,7 +231,9 @@ import Testing
             _ = try await bench.login(self.mallory)
             var ids: [String] = []
             for _ in 0..<5 {
-                ids.append(try await self.report(bench, reporter, #""reason":"other""#).reply("report_ack")["reportId"] as! String)
+                ids.append(
+                    try await self.report(bench, reporter, #""reason":"other""#).reply("report_ack")["reportId"]
+                        as! String)
             }
             var seen: [String] = []
             var cursor = ""
@@ -247,23 +264,33 @@ import Testing
             let http = try HTTPBench(admin: bench)
             let reporter = try await bench.login(self.alice)
             let target = try await bench.login(self.mallory)
-            let id = try await self.report(bench, reporter, #""reason":"abuse""#).reply("report_ack")["reportId"] as! String
+            let id =
+                try await self.report(bench, reporter, #""reason":"abuse""#).reply("report_ack")["reportId"] as! String
             let path = "/admin/reports/\(id)/review"
             #expect(try await http.post(path, #"{"decision":"dismiss"}"#).text == #"{"success":true}"#)
             #expect(try await bench.session(target.session.tokenHash)?.isBanned == false)
-            #expect(try await http.post(path.uppercased().replacing("/ADMIN/REPORTS/", with: "/admin/reports/").replacing("/REVIEW", with: "/review"), #"{"decision":"ban","note":"enough"}"#).status == 200)
+            #expect(
+                try await http.post(
+                    path.uppercased().replacing("/ADMIN/REPORTS/", with: "/admin/reports/").replacing(
+                        "/REVIEW", with: "/review"), #"{"decision":"ban","note":"enough"}"#
+                ).status == 200)
             #expect(try await bench.session(target.session.tokenHash)?.isBanned == true)
             let bans = try await http.get("/admin/bans", token: HTTPBench.viewerToken).json["bans"] as! [[String: Any]]
             #expect(bans.count == 1 && bans[0]["reason"] as? String == "enough")
             #expect(try await bench.sql("SELECT status, review_note FROM auth.reports") == "banned|enough")
             #expect(
-                try await bench.sql("SELECT string_agg(actor || ' ' || action || ' ' || result, ', ' ORDER BY number) FROM auth.audit_events WHERE action <> 'listBans'")
+                try await bench.sql(
+                    "SELECT string_agg(actor || ' ' || action || ' ' || result, ', ' ORDER BY number) FROM auth.audit_events WHERE action <> 'listBans'"
+                )
                     == "operator reviewReport ok, operator reviewReport ok, operator ban ok, system sessionsEnded ok")
             for body in ["", "{}", #"{"decision":"kill"}"#, #"{"decision":1}"#] {
                 #expect(try await http.post(path, body).is(400, .invalidPayload))
             }
-            #expect(try await http.post("/admin/reports/nonsense/review", #"{"decision":"warn"}"#).is(400, .invalidPayload))
-            #expect(try await http.post("/admin/reports/\(UUIDText.random())/review", #"{"decision":"warn"}"#).is(404, .notFound))
+            #expect(
+                try await http.post("/admin/reports/nonsense/review", #"{"decision":"warn"}"#).is(400, .invalidPayload))
+            #expect(
+                try await http.post("/admin/reports/\(UUIDText.random())/review", #"{"decision":"warn"}"#).is(
+                    404, .notFound))
         }
     }
 
@@ -288,13 +315,17 @@ import Testing
 
     /// The payload of a `message_received`.
     private func letter(
-        by sender: TestIdentity, to recipient: TestIdentity, in group: String? = nil, signedBy other: TestIdentity? = nil
+        by sender: TestIdentity, to recipient: TestIdentity, in group: String? = nil,
+        signedBy other: TestIdentity? = nil
     ) -> String {
         let message = CanonicalMessage(
-            type: group == nil ? "send_message" : "group_send_message", messageID: Self.messageID, from: "\(sender.id())",
-            toOrGroupID: group ?? "\(recipient.id())", timestamp: 1_730_000_000_000, nonce: "AAECAwQFBgcICQoLDA0ODxAREhMUFRYX",
+            type: group == nil ? "send_message" : "group_send_message", messageID: Self.messageID,
+            from: "\(sender.id())",
+            toOrGroupID: group ?? "\(recipient.id())", timestamp: 1_730_000_000_000,
+            nonce: "AAECAwQFBgcICQoLDA0ODxAREhMUFRYX",
             ciphertext: "Y2lwaGVydGV4dA==")
         let signature = (other ?? sender).sign(SHA256.hash(message.bytes).bytes)
-        return #"{"messageId":"\#(message.messageID)","from":"\#(message.from)","to":"\#(recipient.id())",\#(group.map { #""groupId":"\#($0)","# } ?? "")"msgType":"text","timestamp":\#(message.timestamp),"nonce":"\#(message.nonce)","ciphertext":"\#(message.ciphertext)","sig":"\#(base64(signature))","reactions":{},"attachment":null}"#
+        return
+            #"{"messageId":"\#(message.messageID)","from":"\#(message.from)","to":"\#(recipient.id())",\#(group.map { #""groupId":"\#($0)","# } ?? "")"msgType":"text","timestamp":\#(message.timestamp),"nonce":"\#(message.nonce)","ciphertext":"\#(message.ciphertext)","sig":"\#(base64(signature))","reactions":{},"attachment":null}"#
     }
 }

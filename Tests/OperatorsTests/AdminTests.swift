@@ -12,12 +12,14 @@ import Testing
     let bob = TestIdentity(2)
 
     @Test func rolesAreToldByTokensOrTheirDigests() throws {
-        let digest = SHA256.hash(Array("v".utf8)).bytes.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+        let digest = SHA256.hash(Array("v".utf8)).bytes.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }
+            .joined()
         let tokens = try AdminTokens(operator: Secret("o"), viewer: Secret("sha256:\(digest)"))
         #expect(tokens.role(of: "o".utf8) == .operator)
         #expect(tokens.role(of: "v".utf8) == .viewer)
         for wrong in ["", "x", "O", "sha256:\(digest)", digest] { #expect(tokens.role(of: wrong.utf8) == nil) }
-        for unusable in ["sha256:", "sha256:\(digest)0", "sha256:\(digest.dropLast())", "sha256:\(digest.dropLast())g"] {
+        for unusable in ["sha256:", "sha256:\(digest)0", "sha256:\(digest.dropLast())", "sha256:\(digest.dropLast())g"]
+        {
             #expect(throws: AdminTokens.Unusable.self) { try AdminTokens(operator: Secret(unusable), viewer: nil) }
         }
         #expect(try AdminTokens(operator: nil, viewer: nil).role(of: "".utf8) == nil)
@@ -28,7 +30,9 @@ import Testing
             let http = try HTTPBench(admin: bench)
             let reading = ["stats", "reports", "bans", "audit"].map { "/admin/\($0)" }
             for path in reading {
-                for header in [nil, "", "Bearer", "Bearer x", "Basic \(HTTPBench.viewerToken)", "Bearer \(HTTPBench.viewerToken)x"] {
+                for header in [
+                    nil, "", "Bearer", "Bearer x", "Basic \(HTTPBench.viewerToken)", "Bearer \(HTTPBench.viewerToken)x",
+                ] {
                     #expect(try await http.send(.get, path, authorization: header).is(401, .notRegistered))
                 }
                 for token in [HTTPBench.viewerToken, HTTPBench.operatorToken] {
@@ -67,11 +71,18 @@ import Testing
             let challenge = try await bench.challenge(self.alice)
             let proof = self.alice.proof(challenge.id, signing: challenge.bytes)
             #expect(await bench.send("register_proof", proof).refusal == .userBanned)
-            #expect(await bench.send("session_refresh", AuthBench.privileged, session: alice.session, token: alice.token).refusal == .userBanned)
-            #expect(await bench.send("update_tokens", AuthBench.privileged, session: alice.session).refusal == .userBanned)
-            #expect(try await bench.sql("SELECT is_banned FROM auth.mail_identities WHERE whisper_id = \(self.alice.id().bits)") == "t")
+            #expect(
+                await bench.send("session_refresh", AuthBench.privileged, session: alice.session, token: alice.token)
+                    .refusal == .userBanned)
+            #expect(
+                await bench.send("update_tokens", AuthBench.privileged, session: alice.session).refusal == .userBanned)
+            #expect(
+                try await bench.sql(
+                    "SELECT is_banned FROM auth.mail_identities WHERE whisper_id = \(self.alice.id().bits)") == "t")
 
-            #expect(try await http.post("/admin/unban", #"{"whisperId":"\#(self.alice.id())","reason":"appeal"}"#).status == 200)
+            #expect(
+                try await http.post("/admin/unban", #"{"whisperId":"\#(self.alice.id())","reason":"appeal"}"#).status
+                    == 200)
             // The session of before is known again, and there is nothing left to be repeated.
             #expect(try await clients.get(keys, token: alice.token).json["status"] as? String == "active")
             #expect(try await bench.sql("SELECT count(*) FROM auth.bans") == "0")
@@ -86,12 +97,16 @@ import Testing
             let alice = try await bench.login(self.alice)
             let end = bench.now + .seconds(60)
             func ban(until end: Timestamp) async throws -> HTTPBench.Answer {
-                try await http.post("/admin/ban", #"{"whisperId":"\#(self.alice.id())","reason":"calm down","expiresAt":\#(end.milliseconds)}"#)
+                try await http.post(
+                    "/admin/ban",
+                    #"{"whisperId":"\#(self.alice.id())","reason":"calm down","expiresAt":\#(end.milliseconds)}"#)
             }
             #expect(try await ban(until: bench.now).is(400, .invalidPayload))
             #expect(try await ban(until: end).status == 200)
             let bans = try await http.get("/admin/bans", token: HTTPBench.viewerToken).json["bans"] as! [[String: Any]]
-            #expect(bans[0]["expiresAt"] as? Int64 == end.milliseconds && bans[0]["createdAt"] as? Int64 == bench.now.milliseconds)
+            #expect(
+                bans[0]["expiresAt"] as? Int64 == end.milliseconds
+                    && bans[0]["createdAt"] as? Int64 == bench.now.milliseconds)
             bench.wait(.seconds(59))
             try await bench.bans.sweep()
             #expect(try await bench.session(alice.session.tokenHash)?.isBanned == true)
@@ -101,11 +116,15 @@ import Testing
             while try await bench.session(alice.session.tokenHash)?.isBanned != false { try Task.checkCancellation() }
             #expect(try await bench.sql("SELECT count(*) FROM auth.bans") == "0")
             #expect(try await bench.sql("SELECT is_banned FROM auth.mail_identities") == "f")
-            #expect(try await bench.sql("SELECT action FROM auth.audit_events ORDER BY number DESC LIMIT 1") == "banExpired")
+            #expect(
+                try await bench.sql("SELECT action FROM auth.audit_events ORDER BY number DESC LIMIT 1") == "banExpired"
+            )
             _ = try await bench.login(self.alice)
             // A ban without an end outlives one with.
             #expect(try await ban(until: bench.now + .seconds(60)).status == 200)
-            #expect(try await http.post("/admin/ban", #"{"whisperId":"\#(self.alice.id())","reason":"for good"}"#).status == 200)
+            #expect(
+                try await http.post("/admin/ban", #"{"whisperId":"\#(self.alice.id())","reason":"for good"}"#).status
+                    == 200)
             bench.wait(.seconds(3_600))
             try await bench.bans.sweep()
             #expect(await bench.send("register_begin", self.alice.begin(as: self.alice.id())).refusal == .userBanned)
@@ -117,7 +136,8 @@ import Testing
         try await AuthBench.run(instances: 1) { bench in
             let alice = try await bench.login(self.alice)
             let cached = alice.session.encoded()
-            _ = try await bench.bans.ban(self.alice.id(), reason: "x", until: nil, recording: AuditEvent(.operator, "ban"))
+            _ = try await bench.bans.ban(
+                .identity(self.alice.id()), reason: "x", until: nil, recording: AuditEvent(.operator, "ban"))
             try await bench.bus.set(Keyspace.session(alice.session.tokenHash), to: cached, for: .seconds(60))
             let before = self.endings(bench).count
             try await bench.bans.sweep()
@@ -133,7 +153,8 @@ import Testing
             _ = try await http.get("/admin/stats", token: HTTPBench.viewerToken)
             _ = try await http.get("/admin/stats", token: "x")
             _ = try await http.get("/admin/messages/\(UUIDText.random())", token: HTTPBench.viewerToken)
-            _ = try await http.post("/admin/ban", #"{"whisperId":"\#(self.alice.id())","reason":"spam"}"#, token: HTTPBench.viewerToken)
+            _ = try await http.post(
+                "/admin/ban", #"{"whisperId":"\#(self.alice.id())","reason":"spam"}"#, token: HTTPBench.viewerToken)
             _ = try await http.post("/admin/ban", #"{"whisperId":"\#(self.alice.id())","reason":"spam"}"#)
             _ = try await http.post("/admin/ban", #"{"whisperId":"\#(self.bob.id())","reason":"spam"}"#)
             for _ in 0..<3 { _ = await bench.send("register_begin", self.alice.begin(as: self.alice.id())) }
@@ -162,19 +183,25 @@ import Testing
             let http = try HTTPBench(admin: bench)
             let alice = try await bench.login(self.alice)
             _ = try await bench.login(self.bob)
-            let presence = Presence(node: bench.near, connection: ConnectionID(value: 1), epoch: alice.session.caller.epoch)
+            let presence = Presence(
+                node: bench.near, connection: ConnectionID(value: 1), epoch: alice.session.caller.epoch)
             try await bench.bus.set(Keyspace.presence(self.alice.id()), to: presence.encoded(), for: .seconds(60))
             _ = try await http.post("/admin/ban", #"{"whisperId":"\#(self.bob.id())","reason":"spam"}"#)
+            for seed in UInt8(3)...5 { _ = try await bench.prove(TestIdentity(seed)) }
+            _ = try await http.post("/admin/ban", #"{"guestId":"\#(TestIdentity(3).guestID)","reason":"spam"}"#)
             // No other service has declared its views here.
             #expect(
                 try await http.get("/admin/stats", token: HTTPBench.viewerToken).text
-                    == #"{"users":2,"devices":2,"sessions":2,"online":1,"pendingMessages":0,"groups":0,"attachments":{"count":0,"bytes":0},"reportsOpen":0,"bansActive":1}"#)
+                    == #"{"users":2,"devices":2,"sessions":2,"online":1,"pendingMessages":0,"groups":0,"attachments":{"count":0,"bytes":0},"reportsOpen":0,"bansActive":2,"guests":3,"profiles":0}"#
+            )
             try await bench.sql(
                 """
                 CREATE SCHEMA attachments; CREATE VIEW attachments.statistics AS SELECT 3::bigint AS count, 99::numeric AS bytes;
                 GRANT USAGE ON SCHEMA attachments TO whisper_auth; GRANT SELECT ON attachments.statistics TO whisper_auth
                 """)
-            #expect(try await http.get("/admin/stats", token: HTTPBench.viewerToken).text.contains(#""attachments":{"count":3,"bytes":99}"#))
+            #expect(
+                try await http.get("/admin/stats", token: HTTPBench.viewerToken).text.contains(
+                    #""attachments":{"count":3,"bytes":99}"#))
         }
     }
 

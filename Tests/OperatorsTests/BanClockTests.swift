@@ -22,17 +22,20 @@ import Testing
             let id = self.alice.id()
             func ban(until end: Timestamp) async throws -> Int {
                 try await http.post(
-                    "/admin/ban", #"{"whisperId":"\#(id)","reason":"x","expiresAt":\#(end.milliseconds)}"#).status
+                    "/admin/ban", #"{"whisperId":"\#(id)","reason":"x","expiresAt":\#(end.milliseconds)}"#
+                ).status
             }
             #expect(try await ban(until: .now - .seconds(60)) == 400)
             #expect(try await ban(until: .now + .seconds(3_600)) == 200)
             // At the console: an hour from now.
             let browser = try await ConsoleBrowser(http, token: HTTPBench.operatorToken)
-            let answer = try await browser.submit("/console/ban", ["whisperId": "\(id)", "reason": "x", "term": "hour"])
+            let answer = try await browser.submit(
+                "/console/ban", ["whisperId": "\(id)", "reason": "x", "term": "hour"])
             #expect(answer.status == 303)
             #expect(
                 try await bench.sql(
-                    "SELECT expires_at BETWEEN now() + interval '59 minutes' AND now() + interval '61 minutes' FROM auth.bans") == "t")
+                    "SELECT expires_at BETWEEN now() + interval '59 minutes' AND now() + interval '61 minutes' FROM auth.bans"
+                ) == "t")
             try await bans.sweep()
             #expect(try await bench.sql("SELECT count(*) FROM auth.bans") == "1")
             try await bench.sql("UPDATE auth.bans SET expires_at = now()")

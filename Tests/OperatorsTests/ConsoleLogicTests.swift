@@ -7,7 +7,8 @@ import Testing
 
 /// What the console's pages are made of.
 @Suite struct ConsoleLogicTests {
-    static let hostile = #"</td><script>alert('x')</script><img src=x onerror="x"> & 'single' "double" `tick` &lt; \u202E"#
+    static let hostile =
+        #"</td><script>alert('x')</script><img src=x onerror="x"> & 'single' "double" `tick` &lt; \u202E"#
 
     // MARK: Markup
 
@@ -16,7 +17,9 @@ import Testing
         let page: HTML = "<p title=\"\(value)\">\(value)</p>"
         let text = "&lt;a href=&quot;x&quot; title=&#39;y&#39;&gt;&amp;amp;&lt;/a&gt;"
         #expect(page.text == "<p title=\"\(text)\">\(text)</p>")
-        #expect(("\(Substring(value)) \(7) \([page, "<hr>"]) \(nil as HTML?)" as HTML).text == "\(text) 7 \(page.text)<hr> ")
+        #expect(
+            ("\(Substring(value)) \(7) \([page, "<hr>"]) \(nil as HTML?)" as HTML).text == "\(text) 7 \(page.text)<hr> "
+        )
     }
 
     /// The tags of a page, with the names of their attributes; what a browser would make of it, and nothing of what it says.
@@ -27,8 +30,15 @@ import Testing
             var (tag, quote) = ("", nil as Character?)
             rest = rest[begin...].dropFirst()
             while let character = rest.popFirst() {
-                if character == quote { quote = nil } else if quote == nil, character == "\"" || character == "'" { quote = character }
-                else if quote == nil, character == ">" { break } else if quote == nil { tag.append(character) }
+                if character == quote {
+                    quote = nil
+                } else if quote == nil, character == "\"" || character == "'" {
+                    quote = character
+                } else if quote == nil, character == ">" {
+                    break
+                } else if quote == nil {
+                    tag.append(character)
+                }
             }
             tags.append(tag)
         }
@@ -42,24 +52,32 @@ import Testing
             let event = AuditTable.Entry(
                 number: 1, at: now, event: AuditEvent(.operator, word, target: word, result: word, note: word))
             let letter = PushViews.DeadLetter(
-                number: 1, at: now, recipient: id, wakeID: UUIDText(high: 1, low: 2), kind: word, provider: word, reason: word,
+                number: 1, at: now, recipient: id, wakeID: UUIDText(high: 1, low: 2), kind: word, provider: word,
+                reason: word,
                 tries: 3)
             let report = ReportTable.Entry(
-                number: 1, id: UUIDText(high: 1, low: 2), reporter: id, target: id, reason: word, note: word, evidence: .verified,
+                number: 1, id: UUIDText(high: 1, low: 2), reporter: id, target: id, reason: word, note: word,
+                evidence: .verified,
                 status: word, createdAt: now, reviewedAt: now)
-            let ban = BanTable.Entry(number: 1, identity: id, reason: word, createdAt: now, expiresAt: now)
+            let ban = BanTable.Entry(number: 1, principal: .identity(id), reason: word, createdAt: now, expiresAt: now)
             let deliveries = OperatorService.MessageDeliveries(
                 deliveries: [
                     ClusterViews.Delivery(
                         sender: id, recipient: id, group: UUIDText(high: 1, low: 2), status: .read, acceptedAt: now,
                         deliveredAt: now, readAt: now, expiredAt: now)
                 ],
-                wakes: [id: PushViews.LastWakeUp(at: now, provider: word, result: word, wakeID: UUIDText(high: 1, low: 2), wokeAt: now)])
+                wakes: [
+                    id: PushViews.LastWakeUp(
+                        at: now, provider: word, result: word, wakeID: UUIDText(high: 1, low: 2), wokeAt: now)
+                ])
             let next = Cursor(after: 1)
             return [
                 .overview(
-                    OperatorService.Figures(statistics: ClusterViews.Statistics(), online: 0, databaseBytesMax: 1_000_000), changes: [event], deadLetters: [letter],
-                    fullest: [ClusterViews.FullMailbox(recipient: id, messages: 1, bytes: 1, fill: 0.5)], shown: 5, at: now),
+                    OperatorService.Figures(
+                        statistics: ClusterViews.Statistics(), online: 0, databaseBytesMax: 1_000_000),
+                    changes: [event], deadLetters: [letter],
+                    fullest: [ClusterViews.FullMailbox(recipient: id, messages: 1, bytes: 1, fill: 0.5)], shown: 5,
+                    at: now),
                 .reports([report], try ReportFilter("all"), next: next, done: .banned, of: session, at: now),
                 .bans([ban], next: next, done: .lifted, of: session, at: now),
                 .message(asked: word, .found(deliveries), at: now),
@@ -83,7 +101,8 @@ import Testing
 
     @Test func formsAreReadAsBrowsersWriteThem() {
         let form = URLEncodedForm(Array("a=1+2%2B3&b=%C3%A9&c&a=9&d==&%65=x&f=%zz%4&g=".utf8))
-        #expect(form?["a"] == "1 2+3" && form?["b"] == "é" && form?["c"] == "" && form?["d"] == "=" && form?["e"] == "x")
+        #expect(
+            form?["a"] == "1 2+3" && form?["b"] == "é" && form?["c"] == "" && form?["d"] == "=" && form?["e"] == "x")
         #expect(form?["f"] == "%zz%4" && form?["g"] == "" && form?["h"] == nil)
         #expect(URLEncodedForm(Array("a=%C3".utf8)) == nil && URLEncodedForm([0x61, 0x3D, 0xFF]) == nil)
         #expect(URLEncodedForm([]) != nil && URLEncodedForm(Array("&&=&".utf8))?[""] == "")
@@ -115,7 +134,8 @@ import Testing
 
     @Test(arguments: [
         (0, "1970-01-01 00:00:00"), (951_782_399_999, "2000-02-28 23:59:59"), (951_782_400_000, "2000-02-29 00:00:00"),
-        (4_107_542_400_000, "2100-03-01 00:00:00"), (1_730_000_000_123, "2024-10-27 03:33:20"), (-1, "1969-12-31 23:59:59"),
+        (4_107_542_400_000, "2100-03-01 00:00:00"), (1_730_000_000_123, "2024-10-27 03:33:20"),
+        (-1, "1969-12-31 23:59:59"),
         (1_735_689_600_000, "2025-01-01 00:00:00"),
     ]) func timesAreSaidInUTC(milliseconds: Int64, text: String) {
         #expect(Wording.time(Timestamp(milliseconds: milliseconds)) == text)
@@ -124,18 +144,29 @@ import Testing
     @Test func distancesAndAmountsAreRounded() {
         let now = Timestamp(milliseconds: 1_730_000_000_000)
         func far(_ seconds: Int64) -> String { Wording.distance(of: now + .seconds(seconds), from: now) }
-        #expect([0, -1, -59, -60, -3_599, -3_600, -172_799, -172_800].map(far) == ["now", "1 s ago", "59 s ago", "1 min ago", "59 min ago", "1 h ago", "47 h ago", "2 days ago"])
+        #expect(
+            [0, -1, -59, -60, -3_599, -3_600, -172_799, -172_800].map(far) == [
+                "now", "1 s ago", "59 s ago", "1 min ago", "59 min ago", "1 h ago", "47 h ago", "2 days ago",
+            ])
         #expect(far(86_400) == "in 24 h")
         #expect(Wording.step(from: now, to: now + .milliseconds(949)) == "+0.9 s")
-        #expect(Wording.step(from: now, to: now + .seconds(125)) == "+2 min" && Wording.step(from: now, to: now - .seconds(1)) == "+0.0 s")
+        #expect(
+            Wording.step(from: now, to: now + .seconds(125)) == "+2 min"
+                && Wording.step(from: now, to: now - .seconds(1)) == "+0.0 s")
         #expect([0, 999, 1_000, 1_234_567, -1_000].map(Wording.count) == ["0", "999", "1,000", "1,234,567", "-1,000"])
-        #expect([0, 1_023, 1_024, 123_456_789, .max].map(Wording.bytes) == ["0 B", "1023 B", "1.0 KiB", "117.7 MiB", "8.0 EiB"])
+        #expect(
+            [0, 1_023, 1_024, 123_456_789, .max].map(Wording.bytes) == [
+                "0 B", "1023 B", "1.0 KiB", "117.7 MiB", "8.0 EiB",
+            ])
     }
 
     @Test func termsEnd() {
         let now = Timestamp(milliseconds: 1_730_000_000_000)
         #expect(BanTerm.forever.end(from: now) == nil)
-        #expect(BanTerm.allCases.dropLast().map { ($0.end(from: now)!.milliseconds - now.milliseconds) / 3_600_000 } == [1, 24, 168, 720])
+        #expect(
+            BanTerm.allCases.dropLast().map { ($0.end(from: now)!.milliseconds - now.milliseconds) / 3_600_000 } == [
+                1, 24, 168, 720,
+            ])
     }
 
     // MARK: Sessions
@@ -156,7 +187,9 @@ import Testing
         let session = ConsoleSession(id: Array(repeating: 1, count: 33), role: .viewer, endsAt: now)
         let other = ConsoleSession(id: Array(repeating: 2, count: 33), role: .viewer, endsAt: now)
         #expect(session.owns(formToken: session.formToken))
-        for token in [nil, "", other.formToken, session.formToken + "x", "form"] { #expect(!session.owns(formToken: token)) }
+        for token in [nil, "", other.formToken, session.formToken + "x", "form"] {
+            #expect(!session.owns(formToken: token))
+        }
     }
 
     @Test func aMarkTellsARoleAndNothingElse() throws {

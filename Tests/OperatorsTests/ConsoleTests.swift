@@ -11,7 +11,9 @@ import Testing
 @Suite(.serialized, .timeLimit(.minutes(1))) struct ConsoleTests {
     let alice = TestIdentity(1)
     let bob = TestIdentity(2)
-    static let pages = ["", "/reports", "/reports?status=all", "/bans", "/messages", "/wake-ups", "/audit", "/audit?all=1&target=x"].map { "/console\($0)" }
+    static let pages = [
+        "", "/reports", "/reports?status=all", "/bans", "/messages", "/wake-ups", "/audit", "/audit?all=1&target=x",
+    ].map { "/console\($0)" }
 
     // MARK: Signing in and out
 
@@ -26,7 +28,9 @@ import Testing
             #expect(try await stranger.get("/console/login").status == 200)
             for token in ["", "x", HTTPBench.viewerToken + "x"] {
                 let answer = try await stranger.post("/console/login", ["token": token])
-                #expect(answer.status == 401 && answer.headers[.setCookie] == nil && answer.text.contains("No role has this token."))
+                #expect(
+                    answer.status == 401 && answer.headers[.setCookie] == nil
+                        && answer.text.contains("No role has this token."))
             }
             // Blanks come with what is pasted.
             let answer = try await stranger.post("/console/login", ["token": " \(HTTPBench.operatorToken)\n"])
@@ -35,12 +39,15 @@ import Testing
             let parts = cookie.components(separatedBy: "; ")
             #expect(Set(parts.dropFirst()) == ["HttpOnly", "SameSite=Strict", "Path=/console", "Max-Age=14400"])
             #expect(!cookie.contains(HTTPBench.operatorToken))
-            let far = try await http.send(.post, "/console/login", authorization: nil, host: "ops.example.org", body: "token=\(HTTPBench.viewerToken)")
+            let far = try await http.send(
+                .post, "/console/login", authorization: nil, host: "ops.example.org",
+                body: "token=\(HTTPBench.viewerToken)")
             #expect(far.headers[.setCookie]?.components(separatedBy: "; ").contains("Secure") == true)
             // Neither what the browser holds nor the token stands in the database.
             let id = try #require(Base64.decode(String(parts[0].dropFirst(ConsoleCookie.name.count + 1))))
             #expect(id.count == 33)
-            let stored = try await bench.sql("SELECT encode(id_hash, 'hex') || encode(role_mark, 'hex') FROM auth.console_sessions")
+            let stored = try await bench.sql(
+                "SELECT encode(id_hash, 'hex') || encode(role_mark, 'hex') FROM auth.console_sessions")
             #expect(!stored.contains(Self.hex(id)) && stored.contains(Self.hex(SHA256.hash(id).bytes)))
             for token in [HTTPBench.operatorToken, HTTPBench.viewerToken] {
                 #expect(!stored.contains(Self.hex(SHA256.hash(Array(token.utf8)).bytes)))
@@ -94,7 +101,9 @@ import Testing
             let stranger = ConsoleBrowser(try HTTPBench(admin: bench))
             var answer = try await stranger.post("/console/login", ["token": "x"])
             // 600 a minute; a slow machine is given more while it asks.
-            for _ in 0..<5_000 where answer.status == 401 { answer = try await stranger.post("/console/login", ["token": "x"]) }
+            for _ in 0..<5_000 where answer.status == 401 {
+                answer = try await stranger.post("/console/login", ["token": "x"])
+            }
             #expect(answer.status == 429 && answer.headers[.retryAfter] != nil)
             // One count for both doors; the operators have their own.
             #expect(try await stranger.http.get("/admin/stats", token: "x").is(429, .rateLimited))
@@ -114,7 +123,8 @@ import Testing
             for answer in answers {
                 #expect(answer.headers[.contentSecurityPolicy]?.hasPrefix("default-src 'none'; ") == true)
                 #expect(answer.headers[.contentSecurityPolicy]?.contains("frame-ancestors 'none'") == true)
-                #expect(answer.headers[.init("X-Frame-Options")!] == "DENY" && answer.headers[.cacheControl] == "no-store")
+                #expect(
+                    answer.headers[.init("X-Frame-Options")!] == "DENY" && answer.headers[.cacheControl] == "no-store")
                 #expect(answer.headers[.init("Referrer-Policy")!] == "no-referrer")
                 #expect(answer.headers[.xContentTypeOptions] == "nosniff")
             }
@@ -122,7 +132,9 @@ import Testing
             let cookie = try #require(browser.cookie)
             for path in Self.pages {
                 let page = try await browser.get(path).text
-                #expect(!page.contains("<script") && !page.contains("style=") && !page.contains("://") && !page.contains("onclick"), "\(path)")
+                #expect(
+                    !page.contains("<script") && !page.contains("style=") && !page.contains("://")
+                        && !page.contains("onclick"), "\(path)")
                 #expect(!page.contains(HTTPBench.operatorToken) && !page.contains(cookie))
             }
         }
@@ -134,7 +146,10 @@ import Testing
         try await AuthBench.run { bench in
             let http = try HTTPBench(admin: bench)
             _ = try await bench.login(self.alice)
-            let (browser, other) = try await (ConsoleBrowser(http, token: HTTPBench.operatorToken), ConsoleBrowser(http, token: HTTPBench.operatorToken))
+            let (browser, other) = try await (
+                ConsoleBrowser(http, token: HTTPBench.operatorToken),
+                ConsoleBrowser(http, token: HTTPBench.operatorToken)
+            )
             let ban = ["whisperId": "\(self.alice.id())", "reason": "spam", "term": "day"]
             for token in [nil, "", "x", try await other.formToken()] {
                 var fields = ban
@@ -144,11 +159,16 @@ import Testing
             let genuine = ban.merging(["form": try await browser.formToken()]) { $1 }
             for site in ["cross-site", "same-site", "none"] {
                 #expect(try await browser.post("/console/ban", genuine, site: site).status == 403, "\(site)")
-                #expect(try await ConsoleBrowser(http).post("/console/login", ["token": HTTPBench.operatorToken], site: site).status == 403)
+                #expect(
+                    try await ConsoleBrowser(http).post(
+                        "/console/login", ["token": HTTPBench.operatorToken], site: site
+                    ).status == 403)
             }
             #expect(try await ConsoleBrowser(http).post("/console/ban", genuine).headers[.location] == "/console/login")
             #expect(try await bench.sql("SELECT count(*) FROM auth.bans") == "0")
-            #expect(try await bench.sql("SELECT count(*) FROM auth.audit_events WHERE action = 'ban' AND result = 'FORBIDDEN'") == "7")
+            #expect(
+                try await bench.sql(
+                    "SELECT count(*) FROM auth.audit_events WHERE action = 'ban' AND result = 'FORBIDDEN'") == "7")
             // Browsers that do not say where a request comes from have the token.
             #expect(try await browser.post("/console/ban", genuine, site: nil).status == 303)
             #expect(try await bench.sql("SELECT count(*) FROM auth.bans") == "1")
@@ -161,8 +181,11 @@ import Testing
             let target = try await bench.login(self.alice)
             try await self.report(bench, by: try await bench.login(self.bob), about: self.alice)
             let id = try await bench.sql("SELECT id FROM auth.reports")
-            _ = try await bench.bans.ban(self.bob.id(), reason: "x", until: nil, recording: AuditEvent(.operator, "ban"))
-            let (viewer, `operator`) = try await (ConsoleBrowser(http, token: HTTPBench.viewerToken), ConsoleBrowser(http, token: HTTPBench.operatorToken))
+            _ = try await bench.bans.ban(
+                .identity(self.bob.id()), reason: "x", until: nil, recording: AuditEvent(.operator, "ban"))
+            let (viewer, `operator`) = try await (
+                ConsoleBrowser(http, token: HTTPBench.viewerToken), ConsoleBrowser(http, token: HTTPBench.operatorToken)
+            )
             for path in ["/console/reports", "/console/bans"] {
                 let page = try await viewer.get(path).text
                 #expect(page.components(separatedBy: "<form").count == 2 && page.contains("action=\"/console/logout\""))
@@ -176,7 +199,25 @@ import Testing
                 #expect(answer.status == 403 && answer.text.contains("viewers may only look"))
             }
             #expect(try await bench.session(target.session.tokenHash)?.isBanned == false)
-            #expect(try await bench.sql("SELECT string_agg(DISTINCT actor || ' ' || action || ' ' || result, ', ') FROM auth.audit_events WHERE result <> 'ok'") == "viewer ban FORBIDDEN, viewer reviewReport FORBIDDEN, viewer unban FORBIDDEN")
+            #expect(
+                try await bench.sql(
+                    "SELECT string_agg(DISTINCT actor || ' ' || action || ' ' || result, ', ') FROM auth.audit_events WHERE result <> 'ok'"
+                ) == "viewer ban FORBIDDEN, viewer reviewReport FORBIDDEN, viewer unban FORBIDDEN")
+        }
+    }
+
+    @Test func aGuestIsBannedByTheSameForm() async throws {
+        try await AuthBench.run { bench in
+            let browser = try await ConsoleBrowser(try HTTPBench(admin: bench), token: HTTPBench.operatorToken)
+            let guest = try await bench.prove(self.alice).guest
+            let ban = ["whisperId": " \(guest.id) ", "reason": "spam", "term": "forever"]
+            #expect(try await browser.submit("/console/ban", ban).headers[.location] == "/console/bans?done=banned")
+            #expect(try await bench.guest(guest.tokenHash)?.isBanned == true)
+            #expect(try await browser.get("/console/bans").text.contains("data-ban=\"\(guest.id)\""))
+            #expect(
+                try await browser.submit("/console/unban", ["whisperId": "\(guest.id)", "reason": "appeal"])
+                    .headers[.location] == "/console/bans?done=lifted")
+            #expect(try await bench.guest(guest.tokenHash)?.isBanned == false)
         }
     }
 
@@ -187,21 +228,32 @@ import Testing
             let reporter = try await bench.login(self.bob)
             let browser = try await ConsoleBrowser(http, token: HTTPBench.operatorToken)
             func done() async throws -> String {
-                try await bench.sql("SELECT string_agg(concat_ws(' ', actor, action, target, result, note), ', ' ORDER BY number) FROM auth.audit_events WHERE action NOT LIKE 'list%' AND number > coalesce((SELECT max(number) FROM auth.audit_events WHERE action IN ('consoleLogin', 'mark')), 0)")
+                try await bench.sql(
+                    "SELECT string_agg(concat_ws(' ', actor, action, target, result, note), ', ' ORDER BY number) FROM auth.audit_events WHERE action NOT LIKE 'list%' AND number > coalesce((SELECT max(number) FROM auth.audit_events WHERE action IN ('consoleLogin', 'mark')), 0)"
+                )
             }
-            func mark() async throws { try await bench.sql("INSERT INTO auth.audit_events (at, actor, action, result) VALUES (now(), 'system', 'mark', 'ok')") }
+            func mark() async throws {
+                try await bench.sql(
+                    "INSERT INTO auth.audit_events (at, actor, action, result) VALUES (now(), 'system', 'mark', 'ok')")
+            }
             let alice = "\(self.alice.id())"
 
             let ban = ["whisperId": " \(alice) ", "reason": "spam & more", "term": "week"]
             #expect(try await browser.submit("/console/ban", ban).headers[.location] == "/console/bans?done=banned")
             let bans = try await http.get("/admin/bans", token: HTTPBench.viewerToken).json["bans"] as! [[String: Any]]
-            #expect(bans[0]["expiresAt"] as? Int64 == bench.now.milliseconds + 7 * 86_400_000 && bans[0]["reason"] as? String == "spam & more")
+            #expect(
+                bans[0]["expiresAt"] as? Int64 == bench.now.milliseconds + 7 * 86_400_000
+                    && bans[0]["reason"] as? String == "spam & more")
             #expect(try await bench.session(target.session.tokenHash)?.isBanned == true)
-            #expect(try await browser.submit("/console/unban", ["whisperId": alice, "reason": "appeal"]).headers[.location] == "/console/bans?done=lifted")
+            #expect(
+                try await browser.submit("/console/unban", ["whisperId": alice, "reason": "appeal"]).headers[.location]
+                    == "/console/bans?done=lifted")
             #expect(try await bench.session(target.session.tokenHash)?.isBanned == false)
             let byForm = try await done()
             try await mark()
-            _ = try await http.post("/admin/ban", #"{"whisperId":"\#(alice)","reason":"spam & more","expiresAt":\#(bench.now.milliseconds + 1)}"#)
+            _ = try await http.post(
+                "/admin/ban",
+                #"{"whisperId":"\#(alice)","reason":"spam & more","expiresAt":\#(bench.now.milliseconds + 1)}"#)
             _ = try await http.post("/admin/unban", #"{"whisperId":"\#(alice)","reason":"appeal"}"#)
             #expect(try await done() == byForm)
 
@@ -209,15 +261,20 @@ import Testing
             let id = try await bench.sql("SELECT id FROM auth.reports")
             let review = "/console/reports/\(id)/review"
             for (fields, status) in [
-                (["decision": "dismiss", "term": "day"], "dismissed"), (["decision": "warn", "note": " mind \"it\" "], "warned"),
+                (["decision": "dismiss", "term": "day"], "dismissed"),
+                (["decision": "warn", "note": " mind \"it\" "], "warned"),
                 (["decision": "ban", "term": "hour", "note": ""], "banned"),
             ] {
                 try await mark()
-                #expect(try await browser.submit(review, fields).headers[.location] == "/console/reports?done=\(status)")
+                #expect(
+                    try await browser.submit(review, fields).headers[.location] == "/console/reports?done=\(status)")
                 #expect(try await bench.sql("SELECT status FROM auth.reports") == status)
                 #expect(try await bench.sql("SELECT count(*) FROM auth.bans") == (status == "banned" ? "1" : "0"))
             }
-            #expect(try await done() == "operator reviewReport \(id) ok ban, operator ban \(alice) ok spam, system sessionsEnded \(alice) ok")
+            #expect(
+                try await done()
+                    == "operator reviewReport \(id) ok ban, operator ban \(alice) ok spam, system sessionsEnded \(alice) ok"
+            )
             #expect(try await bench.sql("SELECT review_note IS NULL FROM auth.reports") == "t")
             bench.wait(.seconds(3_600))
             try await bench.bans.sweep()
@@ -226,15 +283,21 @@ import Testing
             // The same schema judges both.
             let long = String(repeating: "x", count: 1_001)
             for (path, fields, status) in [
-                ("/console/ban", ["whisperId": alice], 400), ("/console/ban", ["whisperId": alice, "reason": long], 400),
-                ("/console/ban", ["whisperId": "WSP-1", "reason": "x"], 400), ("/console/ban", ["whisperId": alice, "reason": "x", "term": "year"], 400),
-                ("/console/unban", ["whisperId": alice], 400), ("/console/ban", ["whisperId": "\(TestIdentity(9).id())", "reason": "x"], 404),
-                (review, ["decision": "kill"], 400), (review, [:], 400), (review, ["decision": "warn", "note": long], 400),
+                ("/console/ban", ["whisperId": alice], 400),
+                ("/console/ban", ["whisperId": alice, "reason": long], 400),
+                ("/console/ban", ["whisperId": "WSP-1", "reason": "x"], 400),
+                ("/console/ban", ["whisperId": alice, "reason": "x", "term": "year"], 400),
+                ("/console/unban", ["whisperId": alice], 400),
+                ("/console/ban", ["whisperId": "\(TestIdentity(9).id())", "reason": "x"], 404),
+                (review, ["decision": "kill"], 400), (review, [:], 400),
+                (review, ["decision": "warn", "note": long], 400),
                 ("/console/reports/nonsense/review", ["decision": "warn"], 400),
                 ("/console/reports/\(UUIDText.random())/review", ["decision": "warn"], 404),
             ] {
                 let answer = try await browser.submit(path, fields)
-                #expect(answer.status == status && answer.text.hasPrefix("<!doctype html>"), "\(path) \(fields.mapValues { $0.prefix(20) })")
+                #expect(
+                    answer.status == status && answer.text.hasPrefix("<!doctype html>"),
+                    "\(path) \(fields.mapValues { $0.prefix(20) })")
             }
             let flood = try await browser.submit("/console/ban", ["reason": String(repeating: "x", count: 20_000)])
             #expect(flood.status == 400)
@@ -253,39 +316,57 @@ import Testing
             try await self.report(bench, by: reporter, about: self.alice, note: note)
             let browser = try await ConsoleBrowser(http, token: HTTPBench.operatorToken)
             let overview = try await browser.get("/console").text
-            for (name, value) in [("users", 2), ("devices", 2), ("sessions", 2), ("reportsOpen", 1), ("bansActive", 0), ("online", 0)] {
+            for (name, value) in [
+                ("users", 2), ("devices", 2), ("sessions", 2), ("reportsOpen", 1), ("bansActive", 0), ("guests", 0),
+                ("online", 0), ("profiles", 0),
+            ] {
                 #expect(overview.contains("id=\"\(name)\">\(value)<"), "\(name)")
             }
             #expect(overview.contains("http-equiv=\"refresh\"") && overview.contains("consoleLogin"))
             let reports = try await browser.get("/console/reports").text
-            #expect(reports.contains("&lt;img src=x onerror=alert(1)&gt; &amp; more") && !reports.contains("<img src=x"))
+            #expect(
+                reports.contains("&lt;img src=x onerror=alert(1)&gt; &amp; more") && !reports.contains("<img src=x"))
             #expect(reports.contains("No evidence") && !reports.contains("Evidence verified"))
             #expect(reports.contains("\(self.alice.id())") && reports.contains("\(self.bob.id())"))
             #expect(try await browser.get("/console/reports?status=warned").text.contains("No reports here."))
-            for path in ["/console/reports?status=closed", "/console/reports?cursor=1", "/console/audit?cursor=", "/console/audit?target=\(String(repeating: "x", count: 65))"] {
+            for path in [
+                "/console/reports?status=closed", "/console/reports?cursor=1", "/console/audit?cursor=",
+                "/console/audit?target=\(String(repeating: "x", count: 65))",
+            ] {
                 #expect(try await browser.get(path).status == 400, "\(path)")
             }
             #expect(try await browser.get("/console/messages?id=nonsense").status == 400)
-            #expect(try await browser.get("/console/messages?id=\(UUIDText.random())").text.contains("nobody sent such a message lately"))
+            #expect(
+                try await browser.get("/console/messages?id=\(UUIDText.random())").text.contains(
+                    "nobody sent such a message lately"))
             // Only what was done, unless everything is asked for.
             let changes = try await browser.get("/console/audit").text
-            #expect(changes.contains("consoleLogin") && !changes.contains("getOverview") && !changes.contains("listReports"))
+            #expect(
+                changes.contains("consoleLogin") && !changes.contains("getOverview") && !changes.contains("listReports")
+            )
             let all = try await browser.get("/console/audit?all=1").text
-            #expect(all.contains("consoleLogin") && all.contains("getOverview") && all.contains("listReports") && all.contains("NOT_FOUND"))
+            #expect(
+                all.contains("consoleLogin") && all.contains("getOverview") && all.contains("listReports")
+                    && all.contains("NOT_FOUND"))
         }
     }
 
     @Test func listsComeInPages() async throws {
         try await AuthBench.run { bench in
             let browser = try await ConsoleBrowser(try HTTPBench(admin: bench), token: HTTPBench.viewerToken)
-            try await bench.sql("INSERT INTO auth.audit_events (at, actor, action, target, result) SELECT now(), 'system', 'event', 'event-' || n, 'ok' FROM generate_series(1, 120) n")
+            try await bench.sql(
+                "INSERT INTO auth.audit_events (at, actor, action, target, result) SELECT now(), 'system', 'event', 'event-' || n, 'ok' FROM generate_series(1, 120) n"
+            )
             var (path, seen) = ("/console/audit", [String]())
             for count in [50, 50, 21] {
                 let page = try await browser.get(path).text
                 let events = page.matches(of: #/<td data-label="What">(\w+)/#).map { String($0.1) }
                 #expect(events.count == count)
                 seen += events
-                path = page.firstMatch(of: #/id="older" href="([^"]*)"/#).map { String($0.1).replacing("&amp;", with: "&") } ?? ""
+                path =
+                    page.firstMatch(of: #/id="older" href="([^"]*)"/#).map {
+                        String($0.1).replacing("&amp;", with: "&")
+                    } ?? ""
             }
             #expect(path == "" && seen.count == 121 && seen.last == "consoleLogin")
         }

@@ -6,10 +6,11 @@ package import Logging
 package import Store
 package import Telemetry
 
-/// Identities, devices, sessions and contact backups, put together from their ports.
+/// Identities, devices, sessions, guests, contact backups and profiles, put together from their ports.
 package struct Auth: Sendable {
     private let consumer: RequestConsumer
     private let sweep: SessionSweep
+    private let guestSweep: GuestSweep
     private let rejectedTokens: RejectedTokens
     private let routes: PublicRoutes
     private let pool: PostgresPool
@@ -29,16 +30,19 @@ package struct Auth: Sendable {
         let handler = RequestHandler(
             registration: Registration(
                 pool: pool, directory: directory, operators: operators, bus: bus, clock: clock, logger: logger),
-            sessions: SessionService(pool: pool, directory: directory, clock: clock), operators: operators,
-            directory: directory, logger: logger)
+            sessions: SessionService(pool: pool, directory: directory, clock: clock),
+            guests: GuestProving(pool: pool, operators: operators, bus: bus, clock: clock, logger: logger),
+            operators: operators, directory: directory, logger: logger)
         let metrics = AuthMetrics()
-        self.consumer = RequestConsumer(bus: bus, handler: handler, instance: instance, metrics: metrics, logger: logger)
+        self.consumer = RequestConsumer(
+            bus: bus, handler: handler, instance: instance, metrics: metrics, logger: logger)
         self.sweep = SessionSweep(sessions, clock: clock, metrics: metrics, logger: logger)
+        self.guestSweep = GuestSweep(GuestTable(pool), clock: clock, logger: logger)
         self.rejectedTokens = RejectedTokens(
             bus: bus, devices: DeviceTable(), pool: pool, instance: instance, logger: logger)
         self.routes = PublicRoutes(
             directory: directory, identities: IdentityTable(pool), backups: ContactBackupTable(pool),
-            limiter: RateLimiter(bus: bus, rates: rates),
+            profiles: ProfileService(pool: pool, bus: bus), limiter: RateLimiter(bus: bus, rates: rates),
             unknownTokens: UnknownTokens(bus: bus, rates: rates, trustedProxies: trustedProxies),
             strangerBackupBytesMax: configuration.strangerBackupBytesMax, clock: clock, logger: logger)
         self.pool = pool
@@ -48,6 +52,7 @@ package struct Auth: Sendable {
     package func run() async {
         await withTaskGroup { group in
             group.addTask { await self.sweep.run() }
+            group.addTask { await self.guestSweep.run() }
             group.addTask { await self.rejectedTokens.run() }
             await self.consumer.run()
             group.cancelAll()
@@ -83,5 +88,7 @@ package struct Auth: Sendable {
         Migration(version: 3, name: "access", sql: PackageResources._03_access_sql),
         Migration(version: 4, name: "calls", sql: PackageResources._04_calls_sql),
         Migration(version: 6, name: "mail keys", sql: PackageResources._06_mail_keys_sql),
+        Migration(version: 8, name: "guests", sql: PackageResources._08_guests_sql),
+        Migration(version: 9, name: "profiles", sql: PackageResources._09_profiles_sql),
     ]
 }

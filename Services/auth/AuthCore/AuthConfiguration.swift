@@ -1,4 +1,4 @@
-package import Contract
+import Contract
 
 /// Bounds of auth that are settings (contract §13a).
 package struct AuthConfiguration: Sendable {

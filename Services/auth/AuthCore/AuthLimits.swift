@@ -29,4 +29,8 @@ package enum AuthLimits {
 
     /// The body that carries a contact backup: its base64, and room for the other fields, in bytes.
     package static let backupBodyBytesMax = (Limits.backupBytesMax + 2) / 3 * 4 + 4_096
+    /// The same of a profile's document.
+    package static let profileDocumentBodyBytesMax = (Limits.profileDocumentBytesMax + 2) / 3 * 4 + 4_096
+    /// The body that carries a profile's hash or key, and room for fields that are ignored, in bytes.
+    package static let profileBodyBytesMax = 4_096
 }

@@ -72,9 +72,9 @@ package struct Operators: Sendable {
         try await self.reporting.file(report, of: session, question: question)
     }
 
-    /// Records that a ban has refused a login.
-    package func recordRefusedLogin(of identity: WhisperID) async throws(StoreError) {
+    /// Records that a ban has refused a login, or a guest's proof.
+    package func recordRefusedLogin(of principal: PrincipalID) async throws(StoreError) {
         try await self.audit.addAtMostOnceAMinute(
-            AuditEvent(.system, AuditEvent.loginRefused, target: "\(identity)"), at: self.clock.store)
+            AuditEvent(.system, AuditEvent.loginRefused, target: "\(principal)"), at: self.clock.store)
     }
 }

@@ -1,4 +1,4 @@
-package import Contract
+import Contract
 
 /// Bounds of reports and of the database that are settings (contract §13a).
 package struct OperatorsConfiguration: Sendable {

@@ -36,6 +36,4 @@ package enum OperatorsLimits {
     package static let deliveriesShownMax = 1_000
     /// Identities whose presence is read to tell how many are online. Beyond it the number is projected.
     package static let onlineSampleMax = 20_000
-    /// Presence keys of one question to the bus.
-    package static let presencesPerReadMax = 1_000
 }

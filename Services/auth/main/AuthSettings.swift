@@ -23,7 +23,8 @@ struct AuthSettings: ServiceSettings {
         "backup.stranger.bytes", .integer(in: 0...1_048_576), default: "65536",
         "Ciphertext of the contact backup of an identity without any peer, in bytes.")
     let databaseBytesMax = Setting(
-        "database.bytes.max", .integer(in: 1_000_000...1_000_000_000_000_000), default: "\(OperatorsLimits.databaseBytesMax)",
+        "database.bytes.max", .integer(in: 1_000_000...1_000_000_000_000_000),
+        default: "\(OperatorsLimits.databaseBytesMax)",
         "Room that Postgres has for the database, in bytes. Refuses nothing: it is for the alert and the console.")
 }
 
@@ -35,6 +36,8 @@ extension Settings<AuthSettings> {
     }
 
     func operatorsConfiguration() throws(SettingsError) -> OperatorsConfiguration {
+        // With the report goes its evidence.
+        try self.require(\.evidenceLife, atMost: \.reportLife)
         var configuration = OperatorsConfiguration()
         configuration.openReportsMax = try self.openReportsMax
         configuration.evidenceLife = try self.evidenceLife

@@ -17,10 +17,11 @@ await runService("auth", AuthSettings()) { context in
             host: redis.host, port: redis.port, user: redis.user, password: redis.password,
             tls: try redis.authorityFile.map(RedisTLS.init)),
         eventLoop: context.eventLoop, logger: context.logger)
-    let pool = Auth.pool(url: try context.settings.postgres.conninfo(), instance: context.instance, logger: context.logger)
+    let pool = Auth.pool(
+        url: try context.settings.postgres.conninfo(), instance: context.instance, logger: context.logger)
     let rates = try context.settings.rates.table()
     let operators = Operators(
-        pool: pool, identities: IdentityAccess(pool: pool, keys: bus, clock: .real, logger: context.logger), bus: bus,
+        pool: pool, identities: IdentityAccess(pool: pool, keys: bus, logger: context.logger), bus: bus,
         tokens: try AdminTokens(
             operator: context.settings.admin.operatorToken,
             viewer: context.settings.admin.viewerToken),

@@ -24,12 +24,16 @@ struct MeddlingKeys: KeyBus {
         self.bus.setWithoutWaiting(key, to: value, for: timeToLive)
     }
     func delete(_ keys: [KeyName]) async throws(BusError) { try await self.bus.delete(keys) }
-    func deleteWithoutWaiting(_ key: KeyName, ifStill value: [UInt8]) { self.bus.deleteWithoutWaiting(key, ifStill: value) }
+    func deleteWithoutWaiting(_ key: KeyName, ifStill value: [UInt8]) {
+        self.bus.deleteWithoutWaiting(key, ifStill: value)
+    }
     func admit(_ key: KeyName, _ allowance: Allowance) async throws(BusError) -> Int64? {
         try await self.bus.admit(key, allowance)
     }
     func lease(_ key: KeyName, _ request: RateRequest) async throws(BusError) -> RateGrant {
         try await self.bus.lease(key, request)
     }
-    func extendWithoutWaiting(_ keys: [KeyName], for timeToLive: Duration) { self.bus.extendWithoutWaiting(keys, for: timeToLive) }
+    func extendWithoutWaiting(_ keys: [KeyName], for timeToLive: Duration) {
+        self.bus.extendWithoutWaiting(keys, for: timeToLive)
+    }
 }

@@ -15,7 +15,8 @@ struct ConsoleBrowser {
     init(_ http: HTTPBench, token: String) async throws {
         self.http = http
         let answer = try await self.post("/console/login", ["token": token])
-        self.cookie = answer.headers[.setCookie]?.split(separator: ";").first?.split(separator: "=", maxSplits: 1).last.map { String($0) }
+        self.cookie = answer.headers[.setCookie]?.split(separator: ";").first?.split(separator: "=", maxSplits: 1).last
+            .map { String($0) }
     }
 
     func get(_ path: String) async throws -> HTTPBench.Answer {
@@ -48,6 +49,7 @@ struct ConsoleBrowser {
     }
 
     private static func encoded(_ fields: [String: String]) -> String {
-        fields.map { "\($0.key)=\($0.value.addingPercentEncoding(withAllowedCharacters: .alphanumerics)!)" }.joined(separator: "&")
+        fields.map { "\($0.key)=\($0.value.addingPercentEncoding(withAllowedCharacters: .alphanumerics)!)" }.joined(
+            separator: "&")
     }
 }

@@ -12,7 +12,8 @@ extension HTTPBench {
     /// The operators' routes and pages.
     init(admin bench: AuthBench, operatorToken: String = Self.operatorToken) throws {
         let service = OperatorService(
-            pool: bench.pool, banning: bench.bans, keys: bench.bus, rates: RateTable(), clock: bench.clock, logger: quiet)
+            pool: bench.pool, banning: bench.bans, keys: bench.bus, rates: RateTable(), clock: bench.clock,
+            logger: quiet)
         try self.init(service: service, bench, operatorToken: operatorToken)
     }
 
@@ -20,8 +21,10 @@ extension HTTPBench {
         let tokens = try AdminTokens(operator: Secret(operatorToken), viewer: Secret(Self.viewerToken))
         self.init { router in
             AdminRoutes(service: service, tokens: tokens).add(to: router)
-            ConsoleRoutes(service: service, sessions: ConsoleSessions(table: ConsoleSessionTable(bench.pool), tokens: tokens))
-                .add(to: router)
+            ConsoleRoutes(
+                service: service, sessions: ConsoleSessions(table: ConsoleSessionTable(bench.pool), tokens: tokens)
+            )
+            .add(to: router)
         }
     }
 

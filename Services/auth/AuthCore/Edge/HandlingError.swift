@@ -5,12 +5,14 @@ package import Store
 package enum HandlingError: Error {
     case store(StoreError)
     case bus(BusError)
+    /// The request had waited too long when its turn came (`ServiceRequest.frameAgeMax`): its client has its answer.
+    case tooLate
 
     /// Whether it passes by itself. Otherwise it is a bug or a wrong set-up, and a person must act.
     var isPassing: Bool {
         switch self {
         case .store(let error): error.isPassing
-        case .bus(.unavailable), .bus(.full): true
+        case .bus(.unavailable), .bus(.full), .tooLate: true
         case .bus(.refused): false
         }
     }

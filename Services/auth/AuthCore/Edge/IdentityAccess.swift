@@ -2,30 +2,45 @@ package import Bus
 package import Contract
 package import Logging
 package import Store
+import Telemetry
 
-/// Identities and their sessions, for the operators' core of the same process.
+/// Identities with their sessions, and guests, for the operators' core of the same process.
 ///
 /// A ban or a report writes tables of both cores in one transaction, hence the transactions in the arguments.
 package struct IdentityAccess: Sendable {
     private let identities: IdentityTable
     private let sessions: SessionTable
-    private let directory: SessionDirectory
+    private let guests: GuestTable
+    private let keys: any KeyBus
+    private let logger: Logger
 
-    package init(pool: PostgresPool, keys: any KeyBus, clock: ServiceClock, logger: Logger) {
+    package init(pool: PostgresPool, keys: any KeyBus, logger: Logger) {
         self.identities = IdentityTable(pool)
         self.sessions = SessionTable(pool)
-        self.directory = SessionDirectory(self.sessions, keys: keys, clock: clock, logger: logger)
+        self.guests = GuestTable(pool)
+        self.keys = keys
+        self.logger = logger
     }
 
-    /// Marks the identity as banned. Locks it, so that no login is under way at the commit.
-    /// - Returns: the identity's epoch; nil if there is no such identity.
-    package func ban(_ identity: WhisperID, in transaction: borrowing Transaction) async throws(StoreError) -> Epoch? {
-        try await self.identities.ban(identity, in: transaction)
+    /// Marks an identity or a guest as banned. Locks it, so that no login is under way at the commit.
+    /// - Returns: its epoch; nil if there is none.
+    package func ban(
+        _ principal: PrincipalID, in transaction: borrowing Transaction
+    ) async throws(StoreError) -> Epoch? {
+        switch principal {
+        case .identity(let identity): try await self.identities.ban(identity, in: transaction)
+        case .guest(let guest): try await self.guests.ban(guest, in: transaction)
+        }
     }
 
-    /// - Returns: whether the identity exists. It need not have been banned.
-    package func unban(_ identity: WhisperID, in transaction: borrowing Transaction) async throws(StoreError) -> Bool {
-        try await self.identities.unban(identity, in: transaction)
+    /// - Returns: whether it exists. It need not have been banned.
+    package func unban(
+        _ principal: PrincipalID, in transaction: borrowing Transaction
+    ) async throws(StoreError) -> Bool {
+        switch principal {
+        case .identity(let identity): try await self.identities.unban(identity, in: transaction)
+        case .guest(let guest): try await self.guests.unban(guest, in: transaction)
+        }
     }
 
     /// - Returns: nil if there is no such identity.
@@ -45,13 +60,35 @@ package struct IdentityAccess: Sendable {
         }
     }
 
-    /// The sessions of these identities, by the hashes of their tokens.
-    package func tokenHashes(
-        of identities: [WhisperID], in transaction: borrowing Transaction
-    ) async throws(StoreError) -> [Bytes32] {
-        try await self.sessions.tokenHashes(of: identities, in: transaction)
+    /// Where the cache has the tokens of these identities and guests.
+    package func cachedTokens(
+        of principals: [PrincipalID], in transaction: borrowing Transaction
+    ) async throws(StoreError) -> [KeyName] {
+        var (identities, guests): ([WhisperID], [GuestID]) = ([], [])
+        for principal in principals {
+            switch principal {
+            case .identity(let identity): identities.append(identity)
+            case .guest(let guest): guests.append(guest)
+            }
+        }
+        var tokens: [KeyName] = []
+        if !identities.isEmpty {
+            tokens += try await self.sessions.tokenHashes(of: identities, in: transaction).map { Keyspace.session($0) }
+        }
+        if !guests.isEmpty {
+            tokens += try await self.guests.tokenHashes(of: guests, in: transaction).map { Keyspace.guest($0) }
+        }
+        return tokens
     }
 
-    /// Takes sessions out of the cache: what it says of their identities has changed.
-    package func forget(_ tokenHashes: [Bytes32]) async { await self.directory.forget(tokenHashes) }
+    /// Takes tokens out of the cache: what it says of those who hold them has changed. If Redis is away they stay for at most
+    /// `AuthLimits.cacheLifeMax`.
+    package func forget(_ tokens: [KeyName]) async {
+        do throws(BusError) {
+            try await self.keys.delete(tokens)
+        } catch {
+            self.logger.warning(
+                "ended tokens left in the cache", [.error: "\(error)", .count: .number(tokens.count)])
+        }
+    }
 }

@@ -9,6 +9,6 @@ package protocol OperatorRecords: Sendable {
         _ report: Report, of session: Session, question: AnswerAddress
     ) async throws(StoreError) -> Answer
 
-    /// Records that a ban has refused a login.
-    func recordRefusedLogin(of identity: WhisperID) async throws(StoreError)
+    /// Records that a ban has refused a login, or a guest's proof.
+    func recordRefusedLogin(of principal: PrincipalID) async throws(StoreError)
 }

@@ -24,13 +24,10 @@ extension PublicRoutes {
 
     func writeBackup(_ request: Request, _ peer: NetworkAddress?) async throws(HTTPRefusal) -> Response {
         let session = try await self.session(of: request, from: peer, within: Rates.backup)
-        let expected = request.headers[.ifMatch]
-        if let expected, !Limits.ifMatchCharacters.contains(expected.unicodeScalars.count) {
-            throw .invalid(PayloadViolation("If-Match", "names too many versions, or none"))
-        }
+        let expected = try Self.versions("If-Match", request.headers[.ifMatch])
         let frame = try await Self.backup(in: request)
         let condition: ContactBackupTable.Condition =
-            switch expected.map(EntityTag.expectation) {
+            switch expected {
             case nil: .anything
             case .any: .exists
             case .oneOf(let revisions): .revision(revisions)
@@ -65,20 +62,8 @@ extension PublicRoutes {
     }
 
     private static func backup(in request: Request) async throws(HTTPRefusal) -> ContactBackupFrame {
-        let body: ByteBuffer
-        do {
-            body = try await request.body.collect(upTo: AuthLimits.backupBodyBytesMax)
-        } catch let error as any HTTPResponseError where error.status == .contentTooLarge {
-            throw .backupTooLarge
-        } catch {
-            throw .invalid(PayloadViolation("", "the body ended early"))
-        }
-        let frame: ContactBackupFrame
-        do throws(PayloadViolation) {
-            frame = try ContactBackupFrame(Array(body.readableBytesView))
-        } catch {
-            throw .invalid(error)
-        }
+        let frame: ContactBackupFrame = try await JSONBody.read(
+            of: request, bytesMax: AuthLimits.backupBodyBytesMax, tooLong: .backupTooLarge)
         guard !frame.isTooLarge else { throw .backupTooLarge }
         return frame
     }

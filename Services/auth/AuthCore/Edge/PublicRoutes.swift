@@ -6,11 +6,13 @@ package import Logging
 package import Store
 import Telemetry
 
-/// What auth serves to clients over HTTP: keys of other identities, and the contact backup (contract §8).
+/// What auth serves to clients over HTTP: keys of other identities and the contact backup (contract §8), profiles (§14.4).
 package struct PublicRoutes: Sendable {
     let directory: SessionDirectory
     let identities: IdentityTable
     let backups: ContactBackupTable
+    let profiles: ProfileService
+    let profileMetrics = ProfileMetrics()
     let strangerBackupBytesMax: Int
     let clock: ServiceClock
     private let logger: Logger
@@ -19,13 +21,15 @@ package struct PublicRoutes: Sendable {
     private let unknownTokens: UnknownTokens
 
     package init(
-        directory: SessionDirectory, identities: IdentityTable, backups: ContactBackupTable, limiter: RateLimiter,
-        unknownTokens: UnknownTokens, strangerBackupBytesMax: Int = Limits.strangerBackupBytesMax, clock: ServiceClock,
+        directory: SessionDirectory, identities: IdentityTable, backups: ContactBackupTable,
+        profiles: ProfileService, limiter: RateLimiter, unknownTokens: UnknownTokens,
+        strangerBackupBytesMax: Int = Limits.strangerBackupBytesMax, clock: ServiceClock,
         logger: Logger
     ) {
         self.directory = directory
         self.identities = identities
         self.backups = backups
+        self.profiles = profiles
         self.clock = clock
         self.logger = logger
         self.limiter = limiter
@@ -46,11 +50,13 @@ package struct PublicRoutes: Sendable {
             try await self.counted { () async throws(HTTPRefusal) in try await self.writeBackup(request, context.peer) }
         }
         router.delete("backup/contacts") { request, context in
-            try await self.counted { () async throws(HTTPRefusal) in try await self.removeBackup(request, context.peer) }
+            try await self.counted { () async throws(HTTPRefusal) in try await self.removeBackup(request, context.peer)
+            }
         }
+        self.addProfiles(to: router)
     }
 
-    private func counted(_ body: () async throws(HTTPRefusal) -> Response) async throws(HTTPRefusal) -> Response {
+    func counted(_ body: () async throws(HTTPRefusal) -> Response) async throws(HTTPRefusal) -> Response {
         do throws(HTTPRefusal) {
             return try await body()
         } catch {
@@ -101,6 +107,17 @@ package struct PublicRoutes: Sendable {
     /// `Authorization: Bearer {token}`; the scheme's case does not matter (RFC 9110, 11.1).
     static func token(in headers: HTTPFields) -> SessionToken? {
         BearerToken.bytes(in: headers).flatMap { SessionToken(shown: $0) }
+    }
+
+    /// The versions that `If-Match` or `If-None-Match` names; `nil` without the header.
+    static func versions(
+        _ name: String, _ value: String?, isWeak: Bool = false
+    ) throws(HTTPRefusal) -> EntityTag.Expectation? {
+        guard let value else { return nil }
+        guard Limits.ifMatchCharacters.contains(value.unicodeScalars.count) else {
+            throw .invalid(PayloadViolation(name, "names too many versions, or none"))
+        }
+        return EntityTag.expectation(value, isWeak: isWeak)
     }
 
     func stored<T>(_ body: () async throws(StoreError) -> T) async throws(HTTPRefusal) -> T {

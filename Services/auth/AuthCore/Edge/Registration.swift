@@ -1,5 +1,6 @@
 package import Bus
 package import Contract
+package import Jobs
 package import Logging
 import ServerCrypto
 package import Store
@@ -35,7 +36,9 @@ package struct Registration: Sendable {
         _ frame: RegisterBegin, node: NodeID, connection: ConnectionID
     ) async throws(HandlingError) -> Answer {
         if let identity = frame.whisperID {
-            let isBanned = try await atStore { () async throws(StoreError) in try await self.identities.isBanned(identity) }
+            let isBanned = try await atStore { () async throws(StoreError) in
+                try await self.identities.isBanned(identity)
+            }
             guard let isBanned else { return Replies.unknownIdentity }
             guard !isBanned else { return await self.refused(banned: identity) }
         }
@@ -64,10 +67,12 @@ package struct Registration: Sendable {
             return .answer(self.refused(error.rawValue), then: nil)
         }
         let token = SessionToken(random: Bytes32(randomBytes(SessionToken.randomBytes))!)
-        let login = try await atStore { () async throws(StoreError) in try await self.login(proof, token: token, until: end) }
+        let login = try await atStore { () async throws(StoreError) in
+            try await self.login(proof, token: token, until: end)
+        }
         switch login {
         case .refused: return .answer(self.refused("other keys"), then: nil)
-        case .tooLate: return .answer(Replies.internalError, then: nil)
+        case .tooLate: throw .tooLate
         case .banned(let identity): return .answer(await self.refused(banned: identity), then: nil)
         case .done(let session, let ended):
             await self.directory.forget(ended)
@@ -82,7 +87,7 @@ package struct Registration: Sendable {
     /// Records that a ban has refused a login. The answer is the same if that fails.
     private func refused(banned identity: WhisperID) async -> Answer {
         do throws(StoreError) {
-            try await self.operators.recordRefusedLogin(of: identity)
+            try await self.operators.recordRefusedLogin(of: .identity(identity))
         } catch {
             self.logger.warning("refused login not recorded", [.error: "\(error)"])
         }
@@ -145,7 +150,9 @@ package struct Registration: Sendable {
     ) async throws(StoreError) -> Login {
         // This process may have stood still since it took the Job.
         guard ContinuousClock.now < end else { return .tooLate }
-        guard let epoch = try await self.identities.beginEpoch(of: identity, in: transaction) else { return .banned(identity) }
+        guard let epoch = try await self.identities.beginEpoch(of: identity, in: transaction) else {
+            return .banned(identity)
+        }
         let now = self.clock.store
         var session = Self.session(of: identity, epoch, proof, token)
         let ended = try await self.sessions.removeAll(of: identity, in: transaction)
@@ -167,13 +174,17 @@ package struct Registration: Sendable {
         guard ContinuousClock.now < end else { return .tooLate }
         let now = self.clock.store
         var session = Self.session(of: identity, Epoch(value: 1), proof, token)
-        let taking = DeviceTable.taking(
-            push: proof.pushToken, voip: proof.voipToken, for: identity, PostgresUUID(session.device), at: now)
-        let adding = FirstLogin.sql(
-            IdentityKeys(whisperID: identity, signPublicKey: proof.signPublicKey, encPublicKey: proof.encPublicKey), session,
-            pushToken: proof.pushToken, voipToken: proof.voipToken, at: now, until: now + Limits.sessionTTL)
-        guard let row = try await self.pool.pipeline(taking + [adding]).last?.first else { return nil }
-        session.expiresAt = try row.decode(0)
+        var pipeline = Pipeline()
+        pipeline.add(
+            DeviceTable.taking(
+                push: proof.pushToken, voip: proof.voipToken, for: identity, PostgresUUID(session.device), at: now))
+        let expiry = pipeline.add(
+            FirstLogin.statement(
+                IdentityKeys(whisperID: identity, signPublicKey: proof.signPublicKey, encPublicKey: proof.encPublicKey),
+                session,
+                pushToken: proof.pushToken, voipToken: proof.voipToken, at: now, until: now + Limits.sessionTTL))
+        guard let expiresAt = try await self.pool.pipeline(pipeline)[expiry] else { return nil }
+        session.expiresAt = expiresAt
         return .done(session, ended: [])
     }
 
@@ -182,6 +193,7 @@ package struct Registration: Sendable {
     ) -> Session {
         Session(
             caller: Caller(identity: identity, epoch: epoch), device: proof.deviceID, platform: proof.platform,
-            tokenHash: token.hash, expiresAt: Timestamp(milliseconds: 0), signPublicKey: proof.signPublicKey, isBanned: false)
+            tokenHash: token.hash, expiresAt: Timestamp(milliseconds: 0), signPublicKey: proof.signPublicKey,
+            isBanned: false)
     }
 }

@@ -1,5 +1,6 @@
 import Bus
 import Contract
+import Jobs
 import Logging
 import Store
 import Telemetry
@@ -8,39 +9,37 @@ import Telemetry
 struct RejectedTokens: Sendable {
     static let group = "auth"
 
-    let bus: any JobBus
-    let devices: DeviceTable
-    let pool: PostgresPool
-    let instance: Int
-    let logger: Logger
+    private let devices: DeviceTable
+    private let pool: PostgresPool
+    private let consumer: StreamConsumer
+    private let logger: Logger
+
+    init(bus: any JobBus, devices: DeviceTable, pool: PostgresPool, instance: Int, logger: Logger) {
+        self.devices = devices
+        self.pool = pool
+        self.consumer = StreamConsumer(
+            bus: bus, stream: Keyspace.rejectedTokens.name, group: Self.group, name: "auth-\(instance)",
+            bounds: .init(
+                claimIdle: AuthLimits.claimIdle, claimEvery: AuthLimits.claimEvery,
+                takeMax: AuthLimits.rejectedTokensMax, takeBlockMax: AuthLimits.takeBlockMax,
+                retryPause: AuthLimits.busPause))
+        self.logger = logger
+    }
 
     /// Works until its task is cancelled. What it had taken then is claimed by the next.
     func run() async {
-        let stream = Keyspace.rejectedTokens.name
-        let consumer = "auth-\(self.instance)"
-        var claimedAt: ContinuousClock.Instant?
+        var consumer = self.consumer
         while !Task.isCancelled {
             do throws(BusError) {
-                var entries: [StreamEntry] = []
-                if claimedAt.map({ .now - $0 >= AuthLimits.claimEvery }) ?? true {
-                    claimedAt = .now
-                    entries = try await self.bus.claim(
-                        from: stream, group: Self.group, consumer: consumer, idle: AuthLimits.claimIdle,
-                        limit: AuthLimits.rejectedTokensMax)
-                }
-                if entries.isEmpty {
-                    entries = try await self.bus.take(
-                        from: stream, group: Self.group, consumer: consumer, limit: AuthLimits.rejectedTokensMax,
-                        blockFor: AuthLimits.takeBlockMax)
-                }
+                let entries = try await consumer.next(AuthLimits.rejectedTokensMax)
                 guard await self.clear(entries) else {
-                    try? await Task.sleep(for: AuthLimits.busPause)
+                    try? await Task.sleep(for: consumer.bounds.retryPause)
                     continue
                 }
-                if !entries.isEmpty { self.bus.acknowledge(entries.map(\.id), in: stream, group: Self.group) }
+                consumer.acknowledge(entries.map(\.id))
             } catch {
                 self.logger.debug("rejected tokens not taken", [.error: "\(error)"])
-                try? await Task.sleep(for: AuthLimits.busPause)
+                try? await Task.sleep(for: consumer.bounds.retryPause)
             }
         }
     }

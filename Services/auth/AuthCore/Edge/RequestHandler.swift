@@ -1,45 +1,42 @@
 package import Contract
+package import Jobs
 package import Logging
 import Store
 import Telemetry
-
-/// What one Job comes to.
-package enum Reaction: Sendable {
-    /// - then: published after the answer has been.
-    case answer(Answer, then: ClusterNotice?)
-    /// Done; nobody waits for an answer.
-    case done
-    /// Not done; to be taken again.
-    case later
-}
 
 /// Answers the frames and questions that gateways send to auth.
 package struct RequestHandler: Sendable {
     private let registration: Registration
     private let sessions: SessionService
+    private let guests: GuestProving
     private let operators: any OperatorRecords
     private let directory: SessionDirectory
     private let logger: Logger
 
     package init(
-        registration: Registration, sessions: SessionService, operators: any OperatorRecords,
+        registration: Registration, sessions: SessionService, guests: GuestProving, operators: any OperatorRecords,
         directory: SessionDirectory, logger: Logger
     ) {
         self.registration = registration
         self.sessions = sessions
+        self.guests = guests
         self.operators = operators
         self.directory = directory
         self.logger = logger
     }
 
     /// Never fails: what goes wrong becomes INTERNAL_ERROR, or `later` where nobody waits.
-    /// - Parameter end: a login is not begun later (`ServiceRequest.frameAgeMax`).
+    /// - Parameter end: a login is not begun later (`ClusterLimits.frameAgeMax`).
     package func handle(_ request: ServiceRequest, until end: ContinuousClock.Instant) async -> Reaction {
         do throws(HandlingError) {
             switch request.body {
             case .session(let tokenHash):
-                let session = try await atStore { () async throws(StoreError) in try await self.directory.read(tokenHash) }
+                let session = try await atStore { () async throws(StoreError) in
+                    try await self.directory.read(tokenHash)
+                }
                 return .answer(.session(session), then: nil)
+            case .guest(let tokenHash):
+                return .answer(.guest(try await self.guests.guest(tokenHash)), then: nil)
             case .sessionUsed(let tokenHash):
                 try await self.sessions.used(tokenHash)
                 return .done
@@ -57,7 +54,7 @@ package struct RequestHandler: Sendable {
         _ type: String, _ bytes: [UInt8], _ request: ServiceRequest, until end: ContinuousClock.Instant
     ) async throws(HandlingError) -> Reaction {
         guard let definition = FrameCatalogue.definition(of: type), case .service(.auth) = definition.route else {
-            self.logger.error("frame is not for auth", [.frame: "\(type)"])
+            self.logger.error("frame is not for auth", [.trace: "\(request.answer.trace)", .frame: "\(type)"])
             return .answer(Replies.internalError, then: nil)
         }
         let payload: Payload
@@ -74,6 +71,12 @@ package struct RequestHandler: Sendable {
         case RegisterProof.definition.type:
             let proof = RegisterProof(payload)
             return try await self.registration.prove(proof, node: node, connection: connection, until: end)
+        case GuestBegin.definition.type:
+            guard let begin = try? GuestBegin(payload) else { return self.corrupted(type, request) }
+            return .answer(try await self.guests.begin(begin, node: node, connection: connection), then: nil)
+        case GuestProof.definition.type:
+            guard let proof = try? GuestProof(payload) else { return self.corrupted(type, request) }
+            return try await self.guests.prove(proof, node: node, connection: connection, until: end)
         default:
             guard let session = request.session else { return .answer(Replies.notRegistered, then: nil) }
             return try await self.privileged(type, payload, of: session, request)
@@ -85,7 +88,9 @@ package struct RequestHandler: Sendable {
     ) async throws(HandlingError) -> Reaction {
         switch type {
         case SessionRefresh.definition.type:
-            guard let token = SessionToken(shown: request.presentedToken) else { return .answer(Replies.notRegistered, then: nil) }
+            guard let token = SessionToken(shown: request.presentedToken) else {
+                return .answer(Replies.notRegistered, then: nil)
+            }
             return .answer(try await self.sessions.refresh(token), then: nil)
         case Logout.definition.type:
             guard let epoch = try await self.sessions.logout(session) else { return .answer(.stale, then: nil) }
@@ -95,27 +100,28 @@ package struct RequestHandler: Sendable {
         case UpdateTokens.definition.type:
             return .answer(try await self.sessions.update(UpdateTokens(payload), of: session), then: nil)
         case Report.definition.type:
-            let report: Report
-            do throws(Payload.Corrupted) {
-                report = try Report(payload)
-            } catch {
-                assertionFailure("payload of \(type) is corrupted")
-                self.logger.error("payload is corrupted", [.frame: "\(type)"])
-                return .answer(Replies.internalError, then: nil)
-            }
+            guard let report = try? Report(payload) else { return self.corrupted(type, request) }
             let answer = try await atStore { () async throws(StoreError) in
                 try await self.operators.file(report, of: session, question: request.answer)
             }
             return .answer(answer, then: nil)
         default:
-            self.logger.error("frame without a handler", [.frame: "\(type)"])
+            assertionFailure("no handler for \(type)")
+            self.logger.error("frame without a handler", [.trace: "\(request.answer.trace)", .frame: "\(type)"])
             return .answer(Replies.internalError, then: nil)
         }
     }
 
+    /// Our own bug: the payload satisfies its schema.
+    private func corrupted(_ type: String, _ request: ServiceRequest) -> Reaction {
+        assertionFailure("payload of \(type) is corrupted")
+        self.logger.error("payload is corrupted", [.trace: "\(request.answer.trace)", .frame: "\(type)"])
+        return .answer(Replies.internalError, then: nil)
+    }
+
     private func log(_ error: HandlingError, _ request: ServiceRequest) {
         let frame = if case .frame(let type, _) = request.body { type } else { "" }
-        let facts: Facts = [.frame: "\(frame)", .error: "\(error)"]
+        let facts: Facts = [.trace: "\(request.answer.trace)", .frame: "\(frame)", .error: "\(error)"]
         if error.isPassing {
             self.logger.warning("question not answered", facts)
         } else {

@@ -25,7 +25,9 @@ package struct SessionService: Sendable {
         let nonce = Bytes32(randomBytes(32))!
         let refreshed = try await atStore { () async throws(StoreError) in
             try await self.pool.persistently { transaction throws(StoreError) -> Refreshed? in
-                guard let (old, nonce) = try await self.sessions.retire(presented.hash, nonce: nonce, at: now, in: transaction)
+                guard
+                    let (old, nonce) = try await self.sessions.retire(
+                        presented.hash, nonce: nonce, at: now, in: transaction)
                 else { return nil }
                 let token = presented.successor(nonce: nonce)
                 var new = old.session
@@ -57,7 +59,9 @@ package struct SessionService: Sendable {
     package func logout(_ session: Session) async throws(HandlingError) -> Epoch? {
         let logout = try await atStore { () async throws(StoreError) in
             try await self.pool.persistently { transaction throws(StoreError) -> (epoch: Epoch, ended: [Bytes32])? in
-                guard let epoch = try await self.identities.endEpoch(of: session.caller, in: transaction) else { return nil }
+                guard let epoch = try await self.identities.endEpoch(of: session.caller, in: transaction) else {
+                    return nil
+                }
                 try await self.devices.remove(DeviceTable.Device(of: session), in: transaction)
                 return (epoch, try await self.sessions.removeAll(of: session.caller.identity, in: transaction))
             }

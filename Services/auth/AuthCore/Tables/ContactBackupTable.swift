@@ -52,7 +52,9 @@ package struct ContactBackupTable: Sendable {
             """)
         guard var row = rows.first else { return .refused(.stale) }
         if try row.next(Bool.self) { return .refused(.banned) }
-        guard let nonce = try row.next([UInt8]?.self), let ciphertext = try row.next([UInt8]?.self) else { return .none }
+        guard let nonce = try row.next([UInt8]?.self), let ciphertext = try row.next([UInt8]?.self) else {
+            return .none
+        }
         return .found(
             Backup(nonce: nonce, ciphertext: ciphertext, revision: try row.next(), updatedAt: try row.next()))
     }

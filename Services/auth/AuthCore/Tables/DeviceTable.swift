@@ -36,19 +36,20 @@ package struct DeviceTable: Sendable {
     ) async throws(StoreError) {
         let (push, voip) = (StoredChange(push), StoredChange(voip))
         let statements = Self.taking(push: push.token, voip: voip.token, for: device.identity, device.storedID, at: now)
-        _ = try await transaction.pipeline(statements + [
-            """
-            INSERT INTO auth.devices AS mine (whisper_id, device_id, platform, push_token, voip_token, updated_at)
-            VALUES (\(device.identity), \(device.storedID), \(device.platform.rawValue),
-                \(push.token), \(voip.token), \(now))
-            ON CONFLICT (whisper_id, device_id) DO UPDATE SET
-                platform = excluded.platform,
-                push_token = CASE WHEN \(push.keeps) THEN mine.push_token ELSE excluded.push_token END,
-                voip_token = CASE WHEN \(voip.keeps) THEN mine.voip_token ELSE excluded.voip_token END,
-                -- Tokens that are kept are no newer than they were (`clear`).
-                updated_at = CASE WHEN \(push.keeps && voip.keeps) THEN mine.updated_at ELSE excluded.updated_at END
-            """,
-        ])
+        _ = try await transaction.pipeline(
+            statements + [
+                """
+                INSERT INTO auth.devices AS mine (whisper_id, device_id, platform, push_token, voip_token, updated_at)
+                VALUES (\(device.identity), \(device.storedID), \(device.platform.rawValue),
+                    \(push.token), \(voip.token), \(now))
+                ON CONFLICT (whisper_id, device_id) DO UPDATE SET
+                    platform = excluded.platform,
+                    push_token = CASE WHEN \(push.keeps) THEN mine.push_token ELSE excluded.push_token END,
+                    voip_token = CASE WHEN \(voip.keeps) THEN mine.voip_token ELSE excluded.voip_token END,
+                    -- Tokens that are kept are no newer than they were (`clear`).
+                    updated_at = CASE WHEN \(push.keeps && voip.keeps) THEN mine.updated_at ELSE excluded.updated_at END
+                """
+            ])
     }
 
     /// Takes tokens from whoever else has them, and has those who show the same wait for each other until the transaction ends.
@@ -84,23 +85,27 @@ package struct DeviceTable: Sendable {
     package func clear(_ tokens: [RejectedToken], in pool: PostgresPool) async throws(StoreError) -> Int {
         let isPush = tokens.map { $0.kind == .push }
         // A device may lose both of its tokens at once, and a statement changes a row only once: two statements.
-        let cleared = try await pool.pipeline([
-            """
-            UPDATE auth.devices SET push_token = NULL
-            FROM unnest(\(tokens.map(\.identity)), \(isPush), \(tokens.map(\.tokenHash)), \(tokens.map(\.asOf)))
-                AS gone (id, is_push, hash, as_of)
-            WHERE whisper_id = gone.id AND gone.is_push AND sha256(convert_to(push_token, 'UTF8')) = gone.hash
-                AND updated_at <= gone.as_of
-            """,
-            """
-            UPDATE auth.devices SET voip_token = NULL
-            FROM unnest(\(tokens.map(\.identity)), \(isPush), \(tokens.map(\.tokenHash)), \(tokens.map(\.asOf)))
-                AS gone (id, is_push, hash, as_of)
-            WHERE whisper_id = gone.id AND NOT gone.is_push AND sha256(convert_to(voip_token, 'UTF8')) = gone.hash
-                AND updated_at <= gone.as_of
-            """,
-        ])
-        return cleared.reduce(0) { $0 + $1.affected }
+        var pipeline = Pipeline()
+        let push = pipeline.add(
+            Statement(
+                affecting: """
+                    UPDATE auth.devices SET push_token = NULL
+                    FROM unnest(\(tokens.map(\.identity)), \(isPush), \(tokens.map(\.tokenHash)), \(tokens.map(\.asOf)))
+                        AS gone (id, is_push, hash, as_of)
+                    WHERE whisper_id = gone.id AND gone.is_push AND sha256(convert_to(push_token, 'UTF8')) = gone.hash
+                        AND updated_at <= gone.as_of
+                    """))
+        let voip = pipeline.add(
+            Statement(
+                affecting: """
+                    UPDATE auth.devices SET voip_token = NULL
+                    FROM unnest(\(tokens.map(\.identity)), \(isPush), \(tokens.map(\.tokenHash)), \(tokens.map(\.asOf)))
+                        AS gone (id, is_push, hash, as_of)
+                    WHERE whisper_id = gone.id AND NOT gone.is_push AND sha256(convert_to(voip_token, 'UTF8')) = gone.hash
+                        AND updated_at <= gone.as_of
+                    """))
+        let cleared = try await pool.pipeline(pipeline)
+        return try cleared[push] + cleared[voip]
     }
 
     /// A change as parameters: the new token, and whether the old one stays instead.

@@ -9,29 +9,31 @@ enum FirstLogin {
     /// - Parameters:
     ///   - session: of the epoch that the identity begins with.
     ///   - end: when the session expires, instead of what stands in `session`.
-    /// - Returns: a statement with one row, the time when the session expires; without a row if the id or one of the keys is taken.
+    /// - Returns: answers with the time when the session expires; `nil` if the id or one of the keys is taken.
     /// - Throws: when run: `.unique` if another transaction has registered one of the keys, or one of the tokens, meanwhile.
-    static func sql(
-        _ identity: IdentityKeys, _ session: Session, pushToken: String?, voipToken: String?, at now: StoreTime, until end: StoreTime
-    ) -> SQL {
-        """
-        WITH added AS (
-            INSERT INTO auth.identities (whisper_id, sign_key, enc_key, epoch)
-            SELECT \(identity.whisperID), \(identity.signPublicKey), \(identity.encPublicKey), \(session.caller.epoch.value)
-            WHERE NOT EXISTS (
-                SELECT FROM auth.identities
-                WHERE sign_key = \(identity.signPublicKey) OR enc_key = \(identity.encPublicKey))
-            ON CONFLICT (whisper_id) DO NOTHING
-            RETURNING whisper_id, epoch
-        ), device AS (
-            INSERT INTO auth.devices (whisper_id, device_id, platform, push_token, voip_token, updated_at)
-            SELECT whisper_id, \(PostgresUUID(session.device)), \(session.platform.rawValue), \(pushToken), \(voipToken), \(now)
+    static func statement(
+        _ identity: IdentityKeys, _ session: Session, pushToken: String?, voipToken: String?, at now: StoreTime,
+        until end: StoreTime
+    ) -> Statement<Timestamp?> {
+        Statement(
+            """
+            WITH added AS (
+                INSERT INTO auth.identities (whisper_id, sign_key, enc_key, epoch)
+                SELECT \(identity.whisperID), \(identity.signPublicKey), \(identity.encPublicKey), \(session.caller.epoch.value)
+                WHERE NOT EXISTS (
+                    SELECT FROM auth.identities
+                    WHERE sign_key = \(identity.signPublicKey) OR enc_key = \(identity.encPublicKey))
+                ON CONFLICT (whisper_id) DO NOTHING
+                RETURNING whisper_id, epoch
+            ), device AS (
+                INSERT INTO auth.devices (whisper_id, device_id, platform, push_token, voip_token, updated_at)
+                SELECT whisper_id, \(PostgresUUID(session.device)), \(session.platform.rawValue), \(pushToken), \(voipToken), \(now)
+                FROM added
+            )
+            INSERT INTO auth.sessions (token_hash, whisper_id, device_id, platform, epoch, expires_at)
+            SELECT \(session.tokenHash), whisper_id, \(PostgresUUID(session.device)), \(session.platform.rawValue), epoch, \(end)
             FROM added
-        )
-        INSERT INTO auth.sessions (token_hash, whisper_id, device_id, platform, epoch, expires_at)
-        SELECT \(session.tokenHash), whisper_id, \(PostgresUUID(session.device)), \(session.platform.rawValue), epoch, \(end)
-        FROM added
-        RETURNING expires_at
-        """
+            RETURNING expires_at
+            """, first: { row throws(StoreError) in try row.next() })
     }
 }

@@ -112,11 +112,30 @@ package struct IdentityTable: Sendable {
     package func hold(
         _ caller: Caller, in transaction: borrowing Transaction
     ) async throws(StoreError) -> CallerStatus {
-        let rows = try await transaction.query(
+        try await transaction.query(Self.hold(caller))
+    }
+
+    /// The same as a statement.
+    static func hold(_ caller: Caller) -> Statement<CallerStatus> {
+        Statement(
             """
             SELECT is_banned FROM auth.identities
             WHERE whisper_id = \(caller.identity) AND epoch = \(caller.epoch.value) FOR SHARE
-            """)
+            """, decode: { rows throws(StoreError) in try Self.status(rows) })
+    }
+
+    /// The same for one transaction at a time, so what is counted of the caller stays true until its end.
+    ///
+    /// Comes first in its transaction: two that share the lock already would wait for each other for ever.
+    static func holdAlone(_ caller: Caller) -> Statement<CallerStatus> {
+        Statement(
+            """
+            SELECT is_banned FROM auth.identities
+            WHERE whisper_id = \(caller.identity) AND epoch = \(caller.epoch.value) FOR NO KEY UPDATE
+            """, decode: { rows throws(StoreError) in try Self.status(rows) })
+    }
+
+    private static func status(_ rows: Rows) throws(StoreError) -> CallerStatus {
         guard let row = rows.first else { return .stale }
         return try row.decode(0, as: Bool.self) ? .banned : .live
     }

@@ -103,29 +103,34 @@ package struct SessionTable: Sendable {
     package func addSuccessor(
         _ new: Bytes32, of old: Session, until end: StoreTime, in transaction: borrowing Transaction
     ) async throws(StoreError) -> Timestamp {
-        let rows = try await transaction.pipeline([
+        var pipeline = Pipeline()
+        pipeline.add(
             """
             INSERT INTO auth.sessions (token_hash, whisper_id, device_id, platform, epoch, expires_at, predecessor)
             VALUES (\(new), \(old.caller.identity), \(Self.stored(old.device)), \(old.platform.rawValue),
                 \(old.caller.epoch.value), \(end), \(old.tokenHash))
             ON CONFLICT (token_hash) DO NOTHING
-            """,
-            "SELECT LEAST(expires_at, dies_at) FROM auth.sessions WHERE token_hash = \(new)",
-        ])
-        return try rows[1][0].decode(0)
+            """)
+        let expiry = pipeline.add(
+            Statement<Timestamp>(
+                value: "SELECT LEAST(expires_at, dies_at) FROM auth.sessions WHERE token_hash = \(new)"))
+        return try await transaction.pipeline(pipeline)[expiry]
     }
 
     /// Ends the session that this one was refreshed from. Doing it twice changes nothing.
     /// - Returns: that session's token hash, also if it had ended before; nil if there never was one.
     package func removePredecessor(of tokenHash: Bytes32) async throws(StoreError) -> Bytes32? {
-        let rows = try await self.pool.pipeline([
-            "SELECT predecessor FROM auth.sessions WHERE token_hash = \(tokenHash)",
+        var pipeline = Pipeline()
+        let predecessor = pipeline.add(
+            Statement<Bytes32??>(
+                "SELECT predecessor FROM auth.sessions WHERE token_hash = \(tokenHash)",
+                first: { row throws(StoreError) in try row.next() }))
+        pipeline.add(
             """
             DELETE FROM auth.sessions
             WHERE token_hash = (SELECT predecessor FROM auth.sessions WHERE token_hash = \(tokenHash))
-            """,
-        ])
-        return try rows[0].first?.decode(0, as: Bytes32?.self) ?? nil
+            """)
+        return try await self.pool.pipeline(pipeline)[predecessor] ?? nil
     }
 
     /// Removes sessions that have ended, up to a bound; those that another sweep is at are left to it.

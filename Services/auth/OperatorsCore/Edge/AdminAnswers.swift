@@ -22,6 +22,8 @@ package enum AdminAnswers {
         json.add("attachments", json: attachments.finished())
         json.add("reportsOpen", statistics.reportsOpen)
         json.add("bansActive", statistics.bansActive)
+        json.add("guests", statistics.guests)
+        json.add("profiles", statistics.profiles)
         return json.finished()
     }
 
@@ -44,7 +46,10 @@ package enum AdminAnswers {
     package static func bans(_ entries: [BanTable.Entry], _ page: AdminPage) -> [UInt8] {
         self.list("bans", entries, page, number: \.number) { entry in
             var json = JSONWriter()
-            json.add("whisperId", entry.identity)
+            switch entry.principal {
+            case .identity(let identity): json.add("whisperId", identity)
+            case .guest(let guest): json.add("guestId", "\(guest)")
+            }
             json.add("reason", entry.reason)
             json.add("createdAt", entry.createdAt)
             if let expiresAt = entry.expiresAt { json.add("expiresAt", expiresAt) }
@@ -113,7 +118,8 @@ package enum AdminAnswers {
     }
 
     private static func list<Entry>(
-        _ name: StaticString, _ entries: [Entry], _ page: AdminPage, number: (Entry) -> Int64, _ write: (Entry) -> [UInt8]
+        _ name: StaticString, _ entries: [Entry], _ page: AdminPage, number: (Entry) -> Int64,
+        _ write: (Entry) -> [UInt8]
     ) -> [UInt8] {
         let shown = entries.prefix(page.limit)
         var json = JSONWriter(capacity: 256 * (shown.count + 1))

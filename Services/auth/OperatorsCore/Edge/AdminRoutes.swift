@@ -25,8 +25,8 @@ package struct AdminRoutes: Sendable {
                 cursor: parameters["cursor"], limit: parameters["limit"], limitMax: max, limitDefault: usual)
         }
 
-        func body(_ schema: ObjectSchema) async throws(HTTPRefusal) -> Payload {
-            try await JSONBody.payload(of: self.http, schema, bytesMax: OperatorsLimits.adminBodyBytesMax)
+        func body<Body: HTTPBody>() async throws(HTTPRefusal) -> Body {
+            try await JSONBody.read(of: self.http, bytesMax: OperatorsLimits.adminBodyBytesMax)
         }
     }
 
@@ -40,14 +40,18 @@ package struct AdminRoutes: Sendable {
             ("admin/push/dead-letters", "listDeadLetters", self.listDeadLetters),
         ]
         for (path, name, handler) in viewer {
-            router.get(path) { try await self.serve(name, .viewer, AdminRequest(http: $0, parameters: $1.parameters), handler) }
+            router.get(path) {
+                try await self.serve(name, .viewer, AdminRequest(http: $0, parameters: $1.parameters), handler)
+            }
         }
         let changes: [(RouterPath, String, Handler)] = [
             ("admin/reports/{id}/review", "reviewReport", self.review), ("admin/ban", "ban", self.ban),
             ("admin/unban", "unban", self.unban),
         ]
         for (path, name, handler) in changes {
-            router.post(path) { try await self.serve(name, .operator, AdminRequest(http: $0, parameters: $1.parameters), handler) }
+            router.post(path) {
+                try await self.serve(name, .operator, AdminRequest(http: $0, parameters: $1.parameters), handler)
+            }
         }
     }
 
@@ -63,16 +67,21 @@ package struct AdminRoutes: Sendable {
 
     // MARK: Reading
 
-    private func readStatistics(_ request: AdminRequest, _ call: inout AdminGate.Call) async throws(HTTPRefusal) -> [UInt8] {
+    private func readStatistics(
+        _ request: AdminRequest, _ call: inout AdminGate.Call
+    ) async throws(HTTPRefusal) -> [UInt8] {
         let figures = try await self.service.figures()
         return AdminAnswers.statistics(figures.statistics, online: figures.online)
     }
 
-    private func listReports(_ request: AdminRequest, _ call: inout AdminGate.Call) async throws(HTTPRefusal) -> [UInt8] {
+    private func listReports(_ request: AdminRequest, _ call: inout AdminGate.Call) async throws(HTTPRefusal) -> [UInt8]
+    {
         let page = try request.page(max: 100, default: 50)
         var status: AdminOperations.ReportStatus?
         if let text = request.http.uri.queryParameters["status"] {
-            guard let known = AdminOperations.ReportStatus(rawValue: String(text)) else { throw .badParameter("status") }
+            guard let known = AdminOperations.ReportStatus(rawValue: String(text)) else {
+                throw .badParameter("status")
+            }
             status = known
         }
         return AdminAnswers.reports(try await self.service.reports(status, page), page)
@@ -89,13 +98,18 @@ package struct AdminRoutes: Sendable {
         return AdminAnswers.events(try await self.service.events(about: target, page), page)
     }
 
-    private func readMessage(_ request: AdminRequest, _ call: inout AdminGate.Call) async throws(HTTPRefusal) -> [UInt8] {
-        guard let id = request.parameters.get("messageId").flatMap({ UUIDText($0) }) else { throw .badParameter("messageId") }
+    private func readMessage(_ request: AdminRequest, _ call: inout AdminGate.Call) async throws(HTTPRefusal) -> [UInt8]
+    {
+        guard let id = request.parameters.get("messageId").flatMap({ UUIDText($0) }) else {
+            throw .badParameter("messageId")
+        }
         let found = try await self.service.deliveries(of: id, &call)
         return AdminAnswers.message(id, found.deliveries, found.wakes)
     }
 
-    private func listDeadLetters(_ request: AdminRequest, _ call: inout AdminGate.Call) async throws(HTTPRefusal) -> [UInt8] {
+    private func listDeadLetters(
+        _ request: AdminRequest, _ call: inout AdminGate.Call
+    ) async throws(HTTPRefusal) -> [UInt8] {
         let page = try request.page(max: 100, default: 50)
         return AdminAnswers.deadLetters(try await self.service.deadLetters(page), page)
     }
@@ -103,19 +117,19 @@ package struct AdminRoutes: Sendable {
     // MARK: Changing
 
     private func ban(_ request: AdminRequest, _ call: inout AdminGate.Call) async throws(HTTPRefusal) -> [UInt8] {
-        try await self.service.ban(try await request.body(AdminOperations.ban), &call)
+        try await self.service.ban(try await request.body(), &call)
         return AdminAnswers.success
     }
 
     private func unban(_ request: AdminRequest, _ call: inout AdminGate.Call) async throws(HTTPRefusal) -> [UInt8] {
-        try await self.service.unban(try await request.body(AdminOperations.unban), &call)
+        try await self.service.unban(try await request.body(), &call)
         return AdminAnswers.success
     }
 
     private func review(_ request: AdminRequest, _ call: inout AdminGate.Call) async throws(HTTPRefusal) -> [UInt8] {
         guard let id = request.parameters.get("id").flatMap({ UUIDText($0) }) else { throw .badParameter("id") }
         call.event.target = "\(UUIDText(high: id.high, low: id.low))"
-        try await self.service.review(id, try await request.body(AdminOperations.review), &call)
+        try await self.service.review(id, try await request.body(), &call)
         return AdminAnswers.success
     }
 }

@@ -7,7 +7,7 @@ import Telemetry
 
 /// Bans, and their ends. Each change and its record are one transaction; cached sessions are cleared after the commit.
 ///
-/// A ban leaves the epoch and the sessions as they are, so that a banned session is known and told so.
+/// Of identities and guests. A ban leaves the epoch and the tokens as they are, so that a banned session is known and told so.
 package struct Bans: Sendable {
     private let pool: PostgresPool
     private let bans: BanTable
@@ -31,29 +31,29 @@ package struct Bans: Sendable {
         self.logger = logger
     }
 
-    /// - Parameter event: recorded if the identity exists.
+    /// - Parameter event: recorded if the identity or guest exists.
     /// - Returns: whether it does.
     package func ban(
-        _ identity: WhisperID, reason: String, until end: Timestamp?, recording event: AuditEvent
+        _ principal: PrincipalID, reason: String, until end: Timestamp?, recording event: AuditEvent
     ) async throws(StoreError) -> Bool {
         let now = self.clock.store
         let ban = try await self.pool.persistently { transaction throws(StoreError) in
-            try await self.ban(identity, reason: reason, until: end, recording: event, at: now, in: transaction)
+            try await self.ban(principal, reason: reason, until: end, recording: event, at: now, in: transaction)
         }
         guard let ban else { return false }
         await self.enforce(ban)
         return true
     }
 
-    /// - Parameter event: recorded if the identity exists.
+    /// - Parameter event: recorded if the identity or guest exists.
     /// - Returns: whether it does.
-    package func unban(_ identity: WhisperID, recording event: AuditEvent) async throws(StoreError) -> Bool {
+    package func unban(_ principal: PrincipalID, recording event: AuditEvent) async throws(StoreError) -> Bool {
         let now = self.clock.store
-        let known = try await self.pool.persistently { transaction throws(StoreError) -> [Bytes32]? in
-            guard try await self.identities.unban(identity, in: transaction) else { return nil }
-            try await self.bans.remove(identity, in: transaction)
+        let known = try await self.pool.persistently { transaction throws(StoreError) -> [KeyName]? in
+            guard try await self.identities.unban(principal, in: transaction) else { return nil }
+            try await self.bans.remove(principal, in: transaction)
             try await self.audit.add(event, at: now, in: transaction)
-            return try await self.identities.tokenHashes(of: [identity], in: transaction)
+            return try await self.identities.cachedTokens(of: [principal], in: transaction)
         }
         guard let known else { return false }
         await self.identities.forget(known)
@@ -88,7 +88,7 @@ package struct Bans: Sendable {
             consequence.target = "\(about.target)"
             consequence.note = reason
             let ban = try await self.ban(
-                about.target, reason: reason, until: end, recording: consequence, at: now, in: transaction)
+                .identity(about.target), reason: reason, until: end, recording: consequence, at: now, in: transaction)
             return (true, ban)
         }
         if let ban = review.ban { await self.enforce(ban) }
@@ -96,35 +96,40 @@ package struct Bans: Sendable {
     }
 
     private struct Ban: Sendable {
-        var identity: WhisperID
+        var principal: PrincipalID
         var epoch: Epoch
-        var tokenHashes: [Bytes32]
+        var tokens: [KeyName]
     }
 
     private func ban(
-        _ identity: WhisperID, reason: String, until end: Timestamp?, recording event: AuditEvent, at now: StoreTime,
+        _ principal: PrincipalID, reason: String, until end: Timestamp?, recording event: AuditEvent, at now: StoreTime,
         in transaction: borrowing Transaction
     ) async throws(StoreError) -> Ban? {
-        guard let epoch = try await self.identities.ban(identity, in: transaction) else { return nil }
-        try await self.bans.add(identity, reason: reason, until: end, at: now, in: transaction)
+        guard let epoch = try await self.identities.ban(principal, in: transaction) else { return nil }
+        try await self.bans.add(principal, reason: reason, until: end, at: now, in: transaction)
         try await self.audit.add(event, at: now, in: transaction)
-        let tokenHashes = try await self.identities.tokenHashes(of: [identity], in: transaction)
-        if !tokenHashes.isEmpty {
+        let tokens = try await self.identities.cachedTokens(of: [principal], in: transaction)
+        if !tokens.isEmpty {
             try await self.audit.add(
-                AuditEvent(.system, AuditEvent.sessionsEnded, target: "\(identity)"), at: now, in: transaction)
+                AuditEvent(.system, AuditEvent.sessionsEnded, target: "\(principal)"), at: now, in: transaction)
         }
-        return Ban(identity: identity, epoch: epoch, tokenHashes: tokenHashes)
+        return Ban(principal: principal, epoch: epoch, tokens: tokens)
     }
 
     private func enforce(_ ban: Ban) async {
-        await self.identities.forget(ban.tokenHashes)
-        self.close(ban.identity, ban.epoch)
+        await self.identities.forget(ban.tokens)
+        self.close(ban.principal, ban.epoch)
     }
 
-    /// Has every gateway close the identity's connection (4003).
-    private func close(_ identity: WhisperID, _ last: Epoch) {
-        self.bus.publish(
-            ClusterNotice.sessionsEnded(identity, before: Epoch(value: last.value + 1), why: .banned), to: Keyspace.nodes)
+    /// Has every gateway close the connection of the identity or guest (4003).
+    private func close(_ principal: PrincipalID, _ last: Epoch) {
+        let next = Epoch(value: last.value + 1)
+        let notice: ClusterNotice =
+            switch principal {
+            case .identity(let identity): .sessionsEnded(identity, before: next, why: .banned)
+            case .guest(let guest): .guestEnded(guest, before: next, why: .banned)
+            }
+        self.bus.publish(notice, to: Keyspace.nodes)
     }
 
     // MARK: Sweeping
@@ -147,24 +152,24 @@ package struct Bans: Sendable {
     /// gateway was just reading.
     package func sweep() async throws(StoreError) {
         let now = self.clock.store
-        let over = try await self.pool.persistently { transaction throws(StoreError) -> [Bytes32] in
-            let identities = try await self.bans.expired(at: now, in: transaction)
-            guard !identities.isEmpty else { return [] }
-            for identity in identities {
-                _ = try await self.identities.unban(identity, in: transaction)
-                try await self.bans.remove(identity, in: transaction)
+        let over = try await self.pool.persistently { transaction throws(StoreError) -> [KeyName] in
+            let principals = try await self.bans.expired(at: now, in: transaction)
+            guard !principals.isEmpty else { return [] }
+            for principal in principals {
+                _ = try await self.identities.unban(principal, in: transaction)
+                try await self.bans.remove(principal, in: transaction)
                 try await self.audit.add(
-                    AuditEvent(.system, AuditEvent.banExpired, target: "\(identity)"), at: now, in: transaction)
+                    AuditEvent(.system, AuditEvent.banExpired, target: "\(principal)"), at: now, in: transaction)
             }
-            return try await self.identities.tokenHashes(of: identities, in: transaction)
+            return try await self.identities.cachedTokens(of: principals, in: transaction)
         }
         if !over.isEmpty { await self.identities.forget(over) }
         let recent = try await self.bans.recent(since: now - OperatorsLimits.banRepeatedFor)
         guard !recent.isEmpty else { return }
         let known = try await self.pool.withTransaction { transaction throws(StoreError) in
-            try await self.identities.tokenHashes(of: recent.map(\.identity), in: transaction)
+            try await self.identities.cachedTokens(of: recent.map(\.principal), in: transaction)
         }
         await self.identities.forget(known)
-        for (identity, epoch) in recent { self.close(identity, epoch) }
+        for (principal, epoch) in recent { self.close(principal, epoch) }
     }
 }

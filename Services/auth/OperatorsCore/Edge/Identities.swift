@@ -1,14 +1,14 @@
 package import Contract
 package import Store
 
-/// What bans and reports need of identities and sessions, which another core owns. `main` connects the two.
+/// What bans and reports need of identities, guests and sessions, which another core owns. `main` connects the two.
 package protocol Identities: Sendable {
-    /// Marks the identity as banned. Locks it, so that no login is under way at the commit.
-    /// - Returns: the identity's epoch; nil if there is no such identity.
-    func ban(_ identity: WhisperID, in transaction: borrowing Transaction) async throws(StoreError) -> Epoch?
+    /// Marks an identity or a guest as banned. Locks it, so that no login is under way at the commit.
+    /// - Returns: its epoch; nil if there is none.
+    func ban(_ principal: PrincipalID, in transaction: borrowing Transaction) async throws(StoreError) -> Epoch?
 
-    /// - Returns: whether the identity exists. It need not have been banned.
-    func unban(_ identity: WhisperID, in transaction: borrowing Transaction) async throws(StoreError) -> Bool
+    /// - Returns: whether it exists. It need not have been banned.
+    func unban(_ principal: PrincipalID, in transaction: borrowing Transaction) async throws(StoreError) -> Bool
 
     /// - Returns: nil if there is no such identity.
     func signKey(of identity: WhisperID) async throws(StoreError) -> Bytes32?
@@ -17,11 +17,11 @@ package protocol Identities: Sendable {
     /// - Returns: what a caller is answered that is banned or stale; nil for one that is live.
     func refusal(of caller: Caller, in transaction: borrowing Transaction) async throws(StoreError) -> Answer?
 
-    /// The sessions of these identities, by the hashes of their tokens.
-    func tokenHashes(
-        of identities: [WhisperID], in transaction: borrowing Transaction
-    ) async throws(StoreError) -> [Bytes32]
+    /// Where the cache has the tokens of these identities and guests.
+    func cachedTokens(
+        of principals: [PrincipalID], in transaction: borrowing Transaction
+    ) async throws(StoreError) -> [KeyName]
 
-    /// Takes sessions out of the cache: what it says of their identities has changed.
-    func forget(_ tokenHashes: [Bytes32]) async
+    /// Takes tokens out of the cache: what it says of those who hold them has changed.
+    func forget(_ tokens: [KeyName]) async
 }

@@ -1,9 +1,20 @@
+package import Contract
 package import HTTPAccess
 
 /// What the operators' HTTP refuses.
 extension HTTPRefusal {
     package static let unknownReport = HTTPRefusal(.notFound, "there is no such report")
     package static let unknownMessage = HTTPRefusal(.notFound, "nobody sent such a message lately")
+
+    package static let notOneOfTwoIDs = HTTPRefusal.invalid(
+        PayloadViolation("whisperId", "must be there, or guestId in its place"))
+
+    package static func unknown(_ principal: PrincipalID) -> HTTPRefusal {
+        switch principal {
+        case .identity: .unknownIdentity
+        case .guest: HTTPRefusal(.notFound, "there is no such guest")
+        }
+    }
 
     package static func badParameter(_ name: StaticString) -> HTTPRefusal {
         HTTPRefusal(.invalidPayload, "\(name): not a value that it may have")

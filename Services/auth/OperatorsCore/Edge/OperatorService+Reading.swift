@@ -15,7 +15,8 @@ extension OperatorService {
 
     func figures() async throws(HTTPRefusal) -> Figures {
         let now = self.clock.store
-        let statistics = try await self.stored { () async throws(StoreError) in try await self.views.statistics(at: now) }
+        let statistics = try await self.stored { () async throws(StoreError) in try await self.views.statistics(at: now)
+        }
         return Figures(
             statistics: statistics, online: try await self.online(of: statistics.sessions, at: now),
             databaseBytesMax: self.databaseBytesMax)
@@ -29,11 +30,12 @@ extension OperatorService {
             try await self.views.sample(limit: OperatorsLimits.onlineSampleMax, at: now)
         }
         var online: Int64 = 0
-        for start in stride(from: 0, to: sample.count, by: OperatorsLimits.presencesPerReadMax) {
-            let part = sample[start..<min(start + OperatorsLimits.presencesPerReadMax, sample.count)]
+        for start in stride(from: 0, to: sample.count, by: ClusterLimits.presencesPerReadMax) {
+            let part = sample[start..<min(start + ClusterLimits.presencesPerReadMax, sample.count)]
             do throws(BusError) {
                 online += Int64(try await self.keys.get(part.map { Keyspace.presence($0) }).count { $0 != nil })
             } catch {
+                self.logger.warning("admin call not answered", [.error: "\(error)"])
                 throw .internalError
             }
         }
@@ -61,7 +63,9 @@ extension OperatorService {
     func events(
         _ kind: AuditTable.Kind = .all, about target: String?, _ page: AdminPage
     ) async throws(HTTPRefusal) -> [AuditTable.Entry] {
-        if let target, !(1...64).contains(target.utf8.count) || target.utf8.contains(0) { throw .badParameter("target") }
+        if let target, !(1...64).contains(target.utf8.count) || target.utf8.contains(0) {
+            throw .badParameter("target")
+        }
         return try await self.stored { () async throws(StoreError) in
             try await self.audit.list(kind, target: target, before: page.cursor, limit: page.lookup)
         }
@@ -75,10 +79,14 @@ extension OperatorService {
 
     func deliveries(of message: UUIDText, _ call: inout AdminGate.Call) async throws(HTTPRefusal) -> MessageDeliveries {
         call.event.target = "\(message)"
-        let deliveries = try await self.stored { () async throws(StoreError) in try await self.views.deliveries(of: message) }
+        let deliveries = try await self.stored { () async throws(StoreError) in
+            try await self.views.deliveries(of: message)
+        }
         guard !deliveries.isEmpty else { throw .unknownMessage }
         let recipients = deliveries.map(\.recipient)
-        let wakes = try await self.stored { () async throws(StoreError) in try await self.push.lastWakeUps(of: recipients) }
+        let wakes = try await self.stored { () async throws(StoreError) in
+            try await self.push.lastWakeUps(of: recipients)
+        }
         return MessageDeliveries(deliveries: deliveries, wakes: wakes)
     }
 

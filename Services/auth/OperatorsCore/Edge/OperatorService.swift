@@ -20,7 +20,7 @@ package struct OperatorService: Sendable {
     let clock: ServiceClock
     let databaseBytesMax: Int64
     private let pool: PostgresPool
-    private let logger: Logger
+    let logger: Logger
 
     package init(
         pool: PostgresPool, banning: Bans, keys: any KeyBus, rates: RateTable,

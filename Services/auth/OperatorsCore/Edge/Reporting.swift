@@ -11,7 +11,8 @@ package struct Reporting: Sendable {
     private let clock: ServiceClock
 
     package init(
-        pool: PostgresPool, identities: any Identities, configuration: OperatorsConfiguration = OperatorsConfiguration(),
+        pool: PostgresPool, identities: any Identities,
+        configuration: OperatorsConfiguration = OperatorsConfiguration(),
         clock: ServiceClock
     ) {
         self.pool = pool
@@ -27,7 +28,9 @@ package struct Reporting: Sendable {
         _ report: Report, of session: Session, question: AnswerAddress
     ) async throws(StoreError) -> Answer {
         let (reporter, now) = (session.caller.identity, self.clock.store)
-        guard let key = try await self.identities.signKey(of: report.targetID) else { return ReportReplies.unknownTarget }
+        guard let key = try await self.identities.signKey(of: report.targetID) else {
+            return ReportReplies.unknownTarget
+        }
         if let message = report.evidence,
             !Evidence.isGenuine(message, from: report.targetID, key: key, to: reporter)
         {

@@ -37,6 +37,7 @@ package enum Evidence {
         func word(_ start: Int) -> UInt64 { digest[start..<start + 8].reduce(0) { $0 << 8 | UInt64($1) } }
         // Version 8: made by a rule of the application (RFC 9562, 5.8).
         return UUIDText(
-            high: word(0) & 0xFFFF_FFFF_FFFF_0FFF | 0x8000, low: word(8) & 0x3FFF_FFFF_FFFF_FFFF | 0x8000_0000_0000_0000)
+            high: word(0) & 0xFFFF_FFFF_FFFF_0FFF | 0x8000, low: word(8) & 0x3FFF_FFFF_FFFF_FFFF | 0x8000_0000_0000_0000
+        )
     }
 }

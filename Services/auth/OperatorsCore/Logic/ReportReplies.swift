@@ -2,11 +2,7 @@ package import Contract
 
 /// What a `report` is answered with.
 package enum ReportReplies {
-    package static func filed(_ id: UUIDText) -> Answer {
-        var json = JSONWriter(capacity: 64)
-        json.add("reportId", id)
-        return .reply(type: "report_ack", payload: json.finished())
-    }
+    package static func filed(_ id: UUIDText) -> Answer { .reply(ReportAck(reportID: id)) }
 
     package static let unknownTarget = Answer.refused(Refusal(.notFound, "there is no such identity"))
     package static let forgedEvidence = Answer.refused(

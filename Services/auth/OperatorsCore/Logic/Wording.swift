@@ -4,47 +4,18 @@ package import Contract
 package enum Wording {
     /// UTC, `2026-01-31 12:00:00`.
     package static func time(_ time: Timestamp) -> String {
-        let (day, clock) = self.dayAndClock(time)
-        return "\(day) \(clock)"
+        let civil = CivilTime(time)
+        return "\(civil.date) \(civil.clock)"
     }
 
     /// As a machine reads it (HTML Standard, 2.3.5.7).
     package static func machineTime(_ time: Timestamp) -> String {
-        let (day, clock) = self.dayAndClock(time)
-        return "\(day)T\(clock)Z"
+        let civil = CivilTime(time)
+        return "\(civil.date)T\(civil.clock)Z"
     }
 
     /// UTC, `12:00:00`.
-    package static func clock(_ time: Timestamp) -> String { self.dayAndClock(time).clock }
-
-    private static func dayAndClock(_ time: Timestamp) -> (day: String, clock: String) {
-        let seconds = time.milliseconds.floored(by: 1_000)
-        let days = seconds.quotient.floored(by: 86_400)
-        let (year, month, day) = self.date(days.quotient)
-        let rest = days.remainder
-        return (
-            "\(year)-\(self.two(month))-\(self.two(day))",
-            "\(self.two(rest / 3_600)):\(self.two(rest / 60 % 60)):\(self.two(rest % 60))"
-        )
-    }
-
-    private static func two(_ value: Int64) -> String { value < 10 ? "0\(value)" : "\(value)" }
-
-    /// The Gregorian date of a day counted from 1970-01-01.
-    ///
-    /// Years begin in March, so that the leap day is their last. A cycle of 400 years has 146,097 days.
-    private static func date(_ day: Int64) -> (year: Int64, month: Int64, day: Int64) {
-        let marchDay = (day + 719_468).floored(by: 146_097)
-        let inCycle = marchDay.remainder
-        let yearOfCycle = (inCycle - inCycle / 1_460 + inCycle / 36_524 - inCycle / 146_096) / 365
-        let dayOfYear = inCycle - (365 * yearOfCycle + yearOfCycle / 4 - yearOfCycle / 100)
-        let month = (5 * dayOfYear + 2) / 153
-        let isNextYear = month >= 10
-        return (
-            marchDay.quotient * 400 + yearOfCycle + (isNextYear ? 1 : 0), isNextYear ? month - 9 : month + 3,
-            dayOfYear - (153 * month + 2) / 5 + 1
-        )
-    }
+    package static func clock(_ time: Timestamp) -> String { CivilTime(time).clock }
 
     /// `5 min ago`, `in 3 h`.
     package static func distance(of time: Timestamp, from now: Timestamp) -> String {
@@ -94,13 +65,5 @@ package enum Wording {
             unit += 1
         }
         return unit == 0 ? "\(value) B" : "\(Int(tenths) / 10).\(Int(tenths) % 10) \(units[unit])"
-    }
-}
-
-extension Int64 {
-    /// Division that rounds down, also below zero.
-    fileprivate func floored(by divisor: Int64) -> (quotient: Int64, remainder: Int64) {
-        let (quotient, remainder) = self.quotientAndRemainder(dividingBy: divisor)
-        return remainder < 0 ? (quotient - 1, remainder + divisor) : (quotient, remainder)
     }
 }

@@ -1,11 +1,12 @@
 package import Contract
 package import Store
 
-/// The only code that reads or writes `auth.bans`. Each row stands for an identity that `Identities` has marked as banned.
+/// The only code that reads or writes `auth.bans` and `auth.guest_bans`. Each row stands for an identity or a guest that
+/// `Identities` has marked as banned.
 package struct BanTable: Sendable {
     package struct Entry: Equatable, Sendable {
         package var number: Int64
-        package var identity: WhisperID
+        package var principal: PrincipalID
         package var reason: String
         package var createdAt: Timestamp
         package var expiresAt: Timestamp?
@@ -15,60 +16,106 @@ package struct BanTable: Sendable {
 
     package init(_ pool: PostgresPool) { self.pool = pool }
 
-    /// Adds a ban, or changes the one there is. The identity exists.
+    /// Adds a ban, or changes the one there is. The identity or guest exists.
     package func add(
-        _ identity: WhisperID, reason: String, until end: Timestamp?, at now: StoreTime,
+        _ principal: PrincipalID, reason: String, until end: Timestamp?, at now: StoreTime,
         in transaction: borrowing Transaction
     ) async throws(StoreError) {
-        try await transaction.execute(
-            """
-            INSERT INTO auth.bans (whisper_id, reason, created_at, expires_at)
-            VALUES (\(identity), \(reason), \(now), \(end))
-            ON CONFLICT (whisper_id) DO UPDATE
-            SET reason = excluded.reason, created_at = excluded.created_at, expires_at = excluded.expires_at
-            """)
+        switch principal {
+        case .identity(let identity):
+            try await transaction.execute(
+                """
+                INSERT INTO auth.bans (whisper_id, reason, created_at, expires_at)
+                VALUES (\(identity), \(reason), \(now), \(end))
+                ON CONFLICT (whisper_id) DO UPDATE
+                SET reason = excluded.reason, created_at = excluded.created_at, expires_at = excluded.expires_at
+                """)
+        case .guest(let guest):
+            try await transaction.execute(
+                """
+                INSERT INTO auth.guest_bans (guest_id, reason, created_at, expires_at)
+                VALUES (\(guest), \(reason), \(now), \(end))
+                ON CONFLICT (guest_id) DO UPDATE
+                SET reason = excluded.reason, created_at = excluded.created_at, expires_at = excluded.expires_at
+                """)
+        }
     }
 
     /// Removes a ban. Doing it twice changes nothing.
-    package func remove(_ identity: WhisperID, in transaction: borrowing Transaction) async throws(StoreError) {
-        try await transaction.execute("DELETE FROM auth.bans WHERE whisper_id = \(identity)")
+    package func remove(_ principal: PrincipalID, in transaction: borrowing Transaction) async throws(StoreError) {
+        switch principal {
+        case .identity(let identity):
+            try await transaction.execute("DELETE FROM auth.bans WHERE whisper_id = \(identity)")
+        case .guest(let guest):
+            try await transaction.execute("DELETE FROM auth.guest_bans WHERE guest_id = \(guest)")
+        }
     }
 
     /// Bans that are over by now, a bounded number, locked until the commit. Those that another process has locked are skipped.
-    package func expired(at now: StoreTime, in transaction: borrowing Transaction) async throws(StoreError) -> [WhisperID] {
-        let rows = try await transaction.query(
+    package func expired(
+        at now: StoreTime, in transaction: borrowing Transaction
+    ) async throws(StoreError) -> [PrincipalID] {
+        let identities = try await transaction.query(
             """
             SELECT whisper_id FROM auth.bans WHERE expires_at <= \(now)
             LIMIT \(Int64(OperatorsLimits.sweepBatch)) FOR UPDATE SKIP LOCKED
             """)
-        return try rows.map { row throws(StoreError) in try row.decode(0) }
+        let guests = try await transaction.query(
+            """
+            SELECT guest_id FROM auth.guest_bans WHERE expires_at <= \(now)
+            LIMIT \(Int64(OperatorsLimits.sweepBatch)) FOR UPDATE SKIP LOCKED
+            """)
+        return try identities.map { row throws(StoreError) in .identity(try row.decode(0)) }
+            + guests.map { row throws(StoreError) in .guest(try row.decode(0)) }
     }
 
-    /// Whoever was banned since then, with the identity's epoch.
-    package func recent(since: StoreTime) async throws(StoreError) -> [(identity: WhisperID, epoch: Epoch)] {
+    /// Whoever was banned since then, with the epoch it has.
+    package func recent(since: StoreTime) async throws(StoreError) -> [(principal: PrincipalID, epoch: Epoch)] {
         let rows = try await self.pool.query(
             """
-            SELECT b.whisper_id, i.epoch FROM auth.bans b JOIN auth.identities i ON i.whisper_id = b.whisper_id
-            WHERE b.created_at > \(since) ORDER BY b.created_at DESC LIMIT \(Int64(OperatorsLimits.sweepBatch))
+            SELECT b.whisper_id, NULL::uuid, i.epoch, b.created_at
+            FROM auth.bans b JOIN auth.identities i ON i.whisper_id = b.whisper_id WHERE b.created_at > \(since)
+            UNION ALL
+            SELECT NULL, b.guest_id, g.epoch, b.created_at
+            FROM auth.guest_bans b JOIN auth.guests g ON g.guest_id = b.guest_id WHERE b.created_at > \(since)
+            ORDER BY created_at DESC LIMIT \(Int64(OperatorsLimits.sweepBatch))
             """)
-        return try rows.map { row throws(StoreError) in (try row.decode(0), Epoch(value: try row.decode(1))) }
+        var recent: [(principal: PrincipalID, epoch: Epoch)] = []
+        for var row in rows {
+            recent.append((try Self.principal(&row), Epoch(value: try row.next())))
+        }
+        return recent
     }
 
     /// Those that hold, newest first.
     package func list(before cursor: Cursor?, limit: Int, at now: StoreTime) async throws(StoreError) -> [Entry] {
+        let before = cursor?.after ?? .max
         let rows = try await self.pool.query(
             """
-            SELECT number, whisper_id, reason, created_at, expires_at FROM auth.bans
-            WHERE number < \(cursor?.after ?? .max) AND (expires_at IS NULL OR expires_at > \(now))
+            SELECT whisper_id, NULL::uuid, number, reason, created_at, expires_at FROM auth.bans
+            WHERE number < \(before) AND (expires_at IS NULL OR expires_at > \(now))
+            UNION ALL
+            SELECT NULL, guest_id, number, reason, created_at, expires_at FROM auth.guest_bans
+            WHERE number < \(before) AND (expires_at IS NULL OR expires_at > \(now))
             ORDER BY number DESC LIMIT \(Int64(limit))
             """)
         var entries: [Entry] = []
         for var row in rows {
+            let principal = try Self.principal(&row)
             entries.append(
                 Entry(
-                    number: try row.next(), identity: try row.next(), reason: try row.next(), createdAt: try row.next(),
+                    number: try row.next(), principal: principal, reason: try row.next(), createdAt: try row.next(),
                     expiresAt: try row.next()))
         }
         return entries
+    }
+
+    /// Of the first two columns one is set.
+    private static func principal(_ row: inout Row) throws(StoreError) -> PrincipalID {
+        let identity = try row.next(WhisperID?.self)
+        let guest = try row.next(GuestID?.self)
+        if let identity { return .identity(identity) }
+        guard let guest else { throw .undecodable(column: 1) }
+        return .guest(guest)
     }
 }

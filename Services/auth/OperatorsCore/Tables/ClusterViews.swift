@@ -11,6 +11,8 @@ package struct ClusterViews: Sendable {
         package var sessions: Int64 = 0
         package var reportsOpen: Int64 = 0
         package var bansActive: Int64 = 0
+        package var guests: Int64 = 0
+        package var profiles: Int64 = 0
         package var databaseBytes: Int64 = 0
         package var pendingMessages: Int64 = 0
         package var groups: Int64 = 0
@@ -57,7 +59,9 @@ package struct ClusterViews: Sendable {
             SELECT (SELECT count(*) FROM auth.identities), (SELECT count(*) FROM auth.devices),
                 (SELECT count(*) FROM auth.sessions WHERE LEAST(expires_at, dies_at) > \(now)),
                 (SELECT count(*) FROM auth.reports WHERE status = 'open'),
-                (SELECT count(*) FROM auth.bans WHERE expires_at IS NULL OR expires_at > \(now)),
+                (SELECT count(*) FROM auth.bans WHERE expires_at IS NULL OR expires_at > \(now))
+                    + (SELECT count(*) FROM auth.guest_bans WHERE expires_at IS NULL OR expires_at > \(now)),
+                (SELECT count(*) FROM auth.guests), (SELECT count(*) FROM auth.profiles),
                 pg_database_size(current_database())
             """)
         var statistics = Statistics()
@@ -67,6 +71,8 @@ package struct ClusterViews: Sendable {
         statistics.sessions = try own.next()
         statistics.reportsOpen = try own.next()
         statistics.bansActive = try own.next()
+        statistics.guests = try own.next()
+        statistics.profiles = try own.next()
         statistics.databaseBytes = try own.next()
         if try await self.pool.canRead("router", "statistics") {
             var row = try await self.pool.query("SELECT pending_messages, groups FROM router.statistics")[0]

@@ -9,12 +9,18 @@ package struct ConsoleSessionTable: Sendable {
 
     /// Adds a session, and removes those that have ended.
     /// - Returns: when it ends.
-    package func add(_ idHash: Bytes32, mark: Bytes32, for life: Duration, at now: StoreTime) async throws(StoreError) -> Timestamp {
-        let rows = try await self.pool.pipeline([
-            "DELETE FROM auth.console_sessions WHERE ends_at <= \(now)",
-            "INSERT INTO auth.console_sessions (id_hash, role_mark, ends_at) VALUES (\(idHash), \(mark), \(now + life)) RETURNING ends_at",
-        ])
-        return try rows[1][0].decode(0)
+    package func add(
+        _ idHash: Bytes32, mark: Bytes32, for life: Duration, at now: StoreTime
+    ) async throws(StoreError) -> Timestamp {
+        var pipeline = Pipeline()
+        pipeline.add("DELETE FROM auth.console_sessions WHERE ends_at <= \(now)")
+        let end = pipeline.add(
+            Statement<Timestamp>(
+                value: """
+                    INSERT INTO auth.console_sessions (id_hash, role_mark, ends_at)
+                    VALUES (\(idHash), \(mark), \(now + life)) RETURNING ends_at
+                    """))
+        return try await self.pool.pipeline(pipeline)[end]
     }
 
     /// The session, if it has not ended, and the time.

@@ -57,7 +57,9 @@ package struct PushViews: Sendable {
             """)
         var letters: [DeadLetter] = []
         for var row in rows {
-            let (number, at, recipient): (Int64, Timestamp, WhisperID) = (try row.next(), try row.next(), try row.next())
+            let (number, at, recipient): (Int64, Timestamp, WhisperID) = (
+                try row.next(), try row.next(), try row.next()
+            )
             let wake: PostgresUUID = try row.next()
             letters.append(
                 DeadLetter(

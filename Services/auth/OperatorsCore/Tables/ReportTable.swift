@@ -32,18 +32,19 @@ package struct ReportTable: Sendable {
         _ id: UUIDText, by reporter: WhisperID, _ report: Report, evidence: [UInt8]?, isVerified: Bool, openMax: Int,
         at now: StoreTime, in transaction: borrowing Transaction
     ) async throws(StoreError) -> Bool {
-        let rows = try await transaction.pipeline([
-            "SELECT pg_advisory_xact_lock(hashtextextended('reports of', \(reporter)))",
+        var pipeline = Pipeline()
+        pipeline.add("SELECT pg_advisory_xact_lock(hashtextextended('reports of', \(reporter)))")
+        pipeline.add(
             """
             INSERT INTO auth.reports (id, reporter, target, reason, note, evidence, evidence_verified, created_at)
             SELECT \(PostgresUUID(id)), \(reporter), \(report.targetID), \(report.reason.rawValue), \(report.note),
                 \(evidence), \(isVerified), \(now)
             WHERE \(Int64(openMax)) > (SELECT count(*) FROM auth.reports WHERE reporter = \(reporter) AND status = 'open')
             ON CONFLICT (id) DO NOTHING
-            """,
-            "SELECT EXISTS (SELECT FROM auth.reports WHERE id = \(PostgresUUID(id)))",
-        ])
-        return try rows[2][0].decode(0)
+            """)
+        let isStored = pipeline.add(
+            Statement<Bool>(value: "SELECT EXISTS (SELECT FROM auth.reports WHERE id = \(PostgresUUID(id)))"))
+        return try await transaction.pipeline(pipeline)[isStored]
     }
 
     /// Removes evidence and reports that were reviewed before then, up to `limit` of each. Open reports stay.
@@ -53,18 +54,22 @@ package struct ReportTable: Sendable {
     package func sweep(
         evidenceReviewedBefore evidenceEnd: StoreTime, reviewedBefore end: StoreTime, limit: Int
     ) async throws(StoreError) -> Int {
-        let changed = try await self.pool.pipeline([
-            """
-            DELETE FROM auth.reports WHERE id IN (
-                SELECT id FROM auth.reports WHERE reviewed_at <= \(end) LIMIT \(Int64(limit)) FOR UPDATE SKIP LOCKED)
-            """,
-            """
-            UPDATE auth.reports SET evidence = NULL WHERE id IN (
-                SELECT id FROM auth.reports WHERE evidence IS NOT NULL AND reviewed_at <= \(evidenceEnd)
-                LIMIT \(Int64(limit)) FOR UPDATE SKIP LOCKED)
-            """,
-        ])
-        return max(changed[0].affected, changed[1].affected)
+        var pipeline = Pipeline()
+        let removed = pipeline.add(
+            Statement(
+                affecting: """
+                    DELETE FROM auth.reports WHERE id IN (
+                        SELECT id FROM auth.reports WHERE reviewed_at <= \(end) LIMIT \(Int64(limit)) FOR UPDATE SKIP LOCKED)
+                    """))
+        let cleared = pipeline.add(
+            Statement(
+                affecting: """
+                    UPDATE auth.reports SET evidence = NULL WHERE id IN (
+                        SELECT id FROM auth.reports WHERE evidence IS NOT NULL AND reviewed_at <= \(evidenceEnd)
+                        LIMIT \(Int64(limit)) FOR UPDATE SKIP LOCKED)
+                    """))
+        let changed = try await self.pool.pipeline(pipeline)
+        return max(try changed[removed], try changed[cleared])
     }
 
     /// Stores a review, in place of an earlier one.

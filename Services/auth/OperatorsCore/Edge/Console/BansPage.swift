@@ -9,7 +9,8 @@ extension ConsolePage {
     }
 
     package static func bans(
-        _ entries: ArraySlice<BanTable.Entry>, next: Cursor?, done: CompletedChange?, of session: ConsoleSession, at now: Timestamp
+        _ entries: ArraySlice<BanTable.Entry>, next: Cursor?, done: CompletedChange?, of session: ConsoleSession,
+        at now: Timestamp
     ) -> ConsolePage {
         let mayAct = session.role >= .operator
         return ConsolePage(
@@ -27,7 +28,7 @@ extension ConsolePage {
         """
         <form method="post" action="/console/ban" class="card actions" id="ban">
         \(self.formToken(of: session))
-        <input name="whisperId" class="id" required maxlength="18" pattern=" *WSP-[A-Z2-7]{4}-[A-Z2-7]{4}-[A-Z2-7]{4} *" placeholder="WSP-XXXX-XXXX-XXXX" aria-label="Whisper ID" autocomplete="off" spellcheck="false">
+        <input name="whisperId" class="id" required maxlength="40" pattern=" *(WSP-[A-Z2-7]{4}-[A-Z2-7]{4}-[A-Z2-7]{4}|gst-[0-9a-f]{32}) *" placeholder="WSP-XXXX-XXXX-XXXX or gst-…" aria-label="Whisper ID or guest" autocomplete="off" spellcheck="false">
         <input name="reason" required maxlength="\(Limits.banReasonCharacters.upperBound)" placeholder="Reason" aria-label="Reason">
         <span class="pair">\(self.terms(.forever))<button class="danger">Ban</button></span>
         </form>
@@ -39,11 +40,11 @@ extension ConsolePage {
     ) -> HTML {
         let rows = entries.map { entry -> HTML in
             """
-            <tr data-ban="\(entry.identity)"><td data-label="Identity">\(self.subject(entry.identity))</td>
+            <tr data-ban="\(entry.principal.description)"><td data-label="Identity">\(self.subject(entry.principal))</td>
             <td data-label="Reason" dir="auto">\(entry.reason)</td>
             <td data-label="Since">\(self.distance(of: entry.createdAt, at: now))</td>
             <td data-label="Ends">\(entry.expiresAt.map { self.distance(of: $0, at: now) } ?? "never")</td>
-            \(session.role >= .operator ? self.lifting(entry.identity, of: session) : nil)</tr>
+            \(session.role >= .operator ? self.lifting(entry.principal, of: session) : nil)</tr>
             """
         }
         return """
@@ -52,10 +53,10 @@ extension ConsolePage {
             """
     }
 
-    private static func lifting(_ identity: WhisperID, of session: ConsoleSession) -> HTML {
+    private static func lifting(_ principal: PrincipalID, of session: ConsoleSession) -> HTML {
         """
         <td class="act"><form method="post" action="/console/unban" class="actions">\(self.formToken(of: session))
-        <input type="hidden" name="whisperId" value="\(identity)">
+        <input type="hidden" name="whisperId" value="\(principal.description)">
         <input name="reason" required maxlength="\(Limits.banReasonCharacters.upperBound)" value="appeal" aria-label="Reason for lifting">
         <button>Lift</button></form></td>
         """

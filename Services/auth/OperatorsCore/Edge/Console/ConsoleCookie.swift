@@ -11,7 +11,8 @@ package enum ConsoleCookie {
     ///   - host: this server, as the browser names it.
     package static func made(_ value: String, life: Int, for host: String?) -> Cookie {
         Cookie(
-            name: self.name, value: value, maxAge: life, path: self.path, secure: !self.isLoopback(host), httpOnly: true,
+            name: self.name, value: value, maxAge: life, path: self.path, secure: !self.isLoopback(host),
+            httpOnly: true,
             sameSite: .strict)
     }
 

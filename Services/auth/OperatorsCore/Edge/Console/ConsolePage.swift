@@ -114,6 +114,8 @@ extension ConsolePage {
 
     static func subject(_ id: WhisperID) -> HTML { self.subject(id.description) }
 
+    static func subject(_ id: PrincipalID) -> HTML { self.subject(id.description) }
+
     static func terms(_ usual: BanTerm) -> HTML {
         let options = BanTerm.allCases.map { term -> HTML in
             "<option value=\"\(term.rawValue)\"\(term == usual ? " selected" : "" as HTML)>\(term.title)</option>"

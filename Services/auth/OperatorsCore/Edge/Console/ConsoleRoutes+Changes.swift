@@ -3,38 +3,47 @@ import HTTPAccess
 
 // Changes. The fields of a form become a body of the API, so that the same schema judges both.
 extension ConsoleRoutes {
-    func review(_ visit: Visit, _ form: URLEncodedForm, _ call: inout AdminGate.Call) async throws(HTTPRefusal) -> String {
+    func review(
+        _ visit: Visit, _ form: URLEncodedForm, _ call: inout AdminGate.Call
+    ) async throws(HTTPRefusal) -> String {
         guard let id = visit.parameters.get("id").flatMap({ UUIDText($0) }) else { throw .badParameter("id") }
         var json = JSONWriter()
         json.add("decision", form["decision"])
         json.add("note", form.filled("note"))
-        let body = try JSONBody.payload(json.finished(), AdminOperations.review)
+        let body = try JSONBody.read(AdminOperations.Review.self, in: json.finished())
         let end = try Self.term(form)?.end(from: visit.now)
         try await self.service.review(id, body, banUntil: end, &call)
         let done: CompletedChange =
-            switch form["decision"].flatMap({ AdminOperations.Decision(rawValue: $0) }) {
+            switch body.decision {
             case .dismiss: .dismissed
             case .warn: .warned
-            case .ban, nil: .banned
+            case .ban: .banned
             }
         return URLEncodedForm.address("/console/reports", [("done", done.rawValue)])
     }
 
     func ban(_ visit: Visit, _ form: URLEncodedForm, _ call: inout AdminGate.Call) async throws(HTTPRefusal) -> String {
-        var json = JSONWriter()
-        json.add("whisperId", form.filled("whisperId"))
+        var json = Self.principal(form)
         json.add("reason", form.filled("reason"))
         if let end = try Self.term(form)?.end(from: visit.now) { json.add("expiresAt", end) }
-        try await self.service.ban(try JSONBody.payload(json.finished(), AdminOperations.ban), &call)
+        try await self.service.ban(try JSONBody.read(in: json.finished()), &call)
         return URLEncodedForm.address("/console/bans", [("done", CompletedChange.banned.rawValue)])
     }
 
-    func unban(_ visit: Visit, _ form: URLEncodedForm, _ call: inout AdminGate.Call) async throws(HTTPRefusal) -> String {
-        var json = JSONWriter()
-        json.add("whisperId", form.filled("whisperId"))
+    func unban(_ visit: Visit, _ form: URLEncodedForm, _ call: inout AdminGate.Call) async throws(HTTPRefusal) -> String
+    {
+        var json = Self.principal(form)
         json.add("reason", form.filled("reason"))
-        try await self.service.unban(try JSONBody.payload(json.finished(), AdminOperations.unban), &call)
+        try await self.service.unban(try JSONBody.read(in: json.finished()), &call)
         return URLEncodedForm.address("/console/bans", [("done", CompletedChange.lifted.rawValue)])
+    }
+
+    /// The body begins with whom it is about. One field of the form takes identities and guests.
+    private static func principal(_ form: URLEncodedForm) -> JSONWriter {
+        var json = JSONWriter()
+        let id = form.filled("whisperId")
+        json.add(id?.hasPrefix(GuestID.prefix) == true ? "guestId" : "whisperId", id)
+        return json
     }
 
     private static func term(_ form: URLEncodedForm) throws(HTTPRefusal) -> BanTerm? {

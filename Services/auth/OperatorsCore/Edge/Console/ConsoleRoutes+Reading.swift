@@ -6,7 +6,8 @@ import Store
 extension ConsoleRoutes {
     func overview(_ visit: Visit) async throws(HTTPRefusal) -> ConsolePage {
         let few = AdminPage(limit: OperatorsLimits.consoleOverviewEntries)
-        return try await self.service.gate.serve("getOverview", .viewer, as: visit.session.role) { call async throws(HTTPRefusal) in
+        return try await self.service.gate.serve("getOverview", .viewer, as: visit.session.role) {
+            call async throws(HTTPRefusal) in
             .overview(
                 try await self.service.figures(), changes: try await self.service.events(.changes, about: nil, few),
                 deadLetters: try await self.service.deadLetters(few),
@@ -17,25 +18,31 @@ extension ConsoleRoutes {
     func reports(_ visit: Visit) async throws(HTTPRefusal) -> ConsolePage {
         let filter = try ReportFilter(visit.query["status"])
         let page = try visit.page()
-        let entries = try await self.service.gate.serve("listReports", .viewer, as: visit.session.role) { call async throws(HTTPRefusal) in
+        let entries = try await self.service.gate.serve("listReports", .viewer, as: visit.session.role) {
+            call async throws(HTTPRefusal) in
             try await self.service.reports(filter.status, page)
         }
         return .reports(
-            entries.prefix(page.limit), filter, next: page.next(after: entries, \.number), done: CompletedChange(visit.query), visit)
+            entries.prefix(page.limit), filter, next: page.next(after: entries, \.number),
+            done: CompletedChange(visit.query), visit)
     }
 
     func bans(_ visit: Visit) async throws(HTTPRefusal) -> ConsolePage {
         let page = try visit.page()
-        let entries = try await self.service.gate.serve("listBans", .viewer, as: visit.session.role) { call async throws(HTTPRefusal) in
+        let entries = try await self.service.gate.serve("listBans", .viewer, as: visit.session.role) {
+            call async throws(HTTPRefusal) in
             try await self.service.bans(page)
         }
-        return .bans(entries.prefix(page.limit), next: page.next(after: entries, \.number), done: CompletedChange(visit.query), visit)
+        return .bans(
+            entries.prefix(page.limit), next: page.next(after: entries, \.number), done: CompletedChange(visit.query),
+            visit)
     }
 
     func messages(_ visit: Visit) async throws(HTTPRefusal) -> ConsolePage {
         guard let text = visit.query.filled("id") else { return .message(asked: "", .nothing, at: visit.now) }
         do throws(HTTPRefusal) {
-            let deliveries = try await self.service.gate.serve("getMessage", .viewer, as: visit.session.role) { call async throws(HTTPRefusal) in
+            let deliveries = try await self.service.gate.serve("getMessage", .viewer, as: visit.session.role) {
+                call async throws(HTTPRefusal) in
                 guard let id = UUIDText(text) else { throw .badParameter("messageId") }
                 return try await self.service.deliveries(of: id, &call)
             }
@@ -48,7 +55,8 @@ extension ConsoleRoutes {
 
     func wakeUps(_ visit: Visit) async throws(HTTPRefusal) -> ConsolePage {
         let page = try visit.page()
-        let letters = try await self.service.gate.serve("listDeadLetters", .viewer, as: visit.session.role) { call async throws(HTTPRefusal) in
+        let letters = try await self.service.gate.serve("listDeadLetters", .viewer, as: visit.session.role) {
+            call async throws(HTTPRefusal) in
             try await self.service.deadLetters(page)
         }
         return .wakeUps(letters.prefix(page.limit), next: page.next(after: letters, \.number), at: visit.now)
@@ -57,11 +65,13 @@ extension ConsoleRoutes {
     func audit(_ visit: Visit) async throws(HTTPRefusal) -> ConsolePage {
         let page = try visit.page()
         let (target, isAll) = (visit.query.filled("target"), visit.query["all"] != nil)
-        let entries = try await self.service.gate.serve("listAudit", .viewer, as: visit.session.role) { call async throws(HTTPRefusal) in
+        let entries = try await self.service.gate.serve("listAudit", .viewer, as: visit.session.role) {
+            call async throws(HTTPRefusal) in
             try await self.service.events(isAll ? .all : .changes, about: target, page)
         }
         return .audit(
-            entries.prefix(page.limit), target: target, isAll: isAll, next: page.next(after: entries, \.number), at: visit.now)
+            entries.prefix(page.limit), target: target, isAll: isAll, next: page.next(after: entries, \.number),
+            at: visit.now)
     }
 }
 

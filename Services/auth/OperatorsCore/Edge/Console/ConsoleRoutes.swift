@@ -37,7 +37,8 @@ package struct ConsoleRoutes: Sendable {
 
     private typealias PageHandler = @Sendable (Visit) async throws(HTTPRefusal) -> ConsolePage
     /// - Returns: the address of the page that confirms the change.
-    private typealias ChangeHandler = @Sendable (Visit, URLEncodedForm, inout AdminGate.Call) async throws(HTTPRefusal) -> String
+    private typealias ChangeHandler =
+        @Sendable (Visit, URLEncodedForm, inout AdminGate.Call) async throws(HTTPRefusal) -> String
 
     package func add(to router: Router<some RequestContext>) {
         router.get("console/console.css") { _, _ in
@@ -70,9 +71,12 @@ package struct ConsoleRoutes: Sendable {
     }
 
     /// Makes a change, and redirects. Loading the page again then posts nothing twice.
-    private func change(_ name: String, _ request: Request, _ parameters: Parameters, _ change: ChangeHandler) async -> Response {
+    private func change(
+        _ name: String, _ request: Request, _ parameters: Parameters, _ change: ChangeHandler
+    ) async -> Response {
         await self.visit(request, parameters) { visit async throws(HTTPRefusal) in
-            let address = try await self.service.gate.serve(name, .operator, as: visit.session.role) { call async throws(HTTPRefusal) in
+            let address = try await self.service.gate.serve(name, .operator, as: visit.session.role) {
+                call async throws(HTTPRefusal) in
                 let form = try await Self.form(of: request, in: visit.session)
                 return try await change(visit, form, &call)
             }
@@ -107,7 +111,9 @@ package struct ConsoleRoutes: Sendable {
     // MARK: Forms
 
     /// - Returns: a form that this session's own pages have posted.
-    private static func form(of request: Request, in session: ConsoleSession) async throws(HTTPRefusal) -> URLEncodedForm {
+    private static func form(
+        of request: Request, in session: ConsoleSession
+    ) async throws(HTTPRefusal) -> URLEncodedForm {
         guard let form = await self.form(of: request) else { throw .unreadableForm }
         guard self.isOwn(request), session.owns(formToken: form["form"]) else { throw .foreignForm }
         return form
@@ -136,7 +142,8 @@ package struct ConsoleRoutes: Sendable {
     private func logIn(_ request: Request) async -> Response {
         let role = await Self.form(of: request)?.filled("token").flatMap { self.sessions.role(of: $0) }
         do throws(HTTPRefusal) {
-            let session = try await self.service.gate.serve("consoleLogin", .viewer, as: role) { call async throws(HTTPRefusal) in
+            let session = try await self.service.gate.serve("consoleLogin", .viewer, as: role) {
+                call async throws(HTTPRefusal) in
                 guard Self.isOwn(request) else { throw .foreignForm }
                 // `serve` has refused everybody without a role.
                 let session = try await self.service.stored { () async throws(StoreError) in
@@ -159,9 +166,12 @@ package struct ConsoleRoutes: Sendable {
 
     private func logOut(_ request: Request) async -> Response {
         await self.visit(request, Parameters()) { visit async throws(HTTPRefusal) in
-            try await self.service.gate.serve("consoleLogout", .viewer, as: visit.session.role) { call async throws(HTTPRefusal) in
+            try await self.service.gate.serve("consoleLogout", .viewer, as: visit.session.role) {
+                call async throws(HTTPRefusal) in
                 _ = try await Self.form(of: request, in: visit.session)
-                try await self.service.stored { () async throws(StoreError) in try await self.sessions.end(visit.session) }
+                try await self.service.stored { () async throws(StoreError) in
+                    try await self.sessions.end(visit.session)
+                }
             }
             var response = Response.redirect("/console/login")
             response.setCookie(ConsoleCookie.made("", life: 0, for: request.head.authority))

@@ -49,7 +49,8 @@ package struct ConsoleSessions: Sendable {
     func begin(as role: AdminRole, at now: StoreTime) async throws(StoreError) -> ConsoleSession? {
         let id = randomBytes(Self.idBytes)
         guard let mark = self.tokens.mark(of: role, under: id) else { return nil }
-        let end = try await self.table.add(SHA256.hash(id), mark: mark, for: OperatorsLimits.consoleSessionLife, at: now)
+        let end = try await self.table.add(
+            SHA256.hash(id), mark: mark, for: OperatorsLimits.consoleSessionLife, at: now)
         return ConsoleSession(id: id, role: role, endsAt: end)
     }
 

@@ -16,7 +16,10 @@ extension ConsolePage {
             case .nothing: (nil, "")
             case .refused(let refusal): (refusal, "<p class=\"problem\" role=\"alert\">\(refusal.message)</p>")
             case .found(let found):
-                (nil, "<div class=\"stack\">\(found.deliveries.map { self.delivery($0, found.wakes[$0.recipient], at: now) })</div>")
+                (
+                    nil,
+                    "<div class=\"stack\">\(found.deliveries.map { self.delivery($0, found.wakes[$0.recipient], at: now) })</div>"
+                )
             }
         return ConsolePage(
             .messages, title: "Messages", status: status?.status ?? .ok,
@@ -30,7 +33,9 @@ extension ConsolePage {
                 """)
     }
 
-    private static func delivery(_ delivery: ClusterViews.Delivery, _ wake: PushViews.LastWakeUp?, at now: Timestamp) -> HTML {
+    private static func delivery(
+        _ delivery: ClusterViews.Delivery, _ wake: PushViews.LastWakeUp?, at now: Timestamp
+    ) -> HTML {
         let start = delivery.acceptedAt
         let steps = [
             self.step("Accepted", start, nil), self.step("Delivered", delivery.deliveredAt, start),

@@ -10,7 +10,8 @@ extension ConsolePage {
         fullest: [ClusterViews.FullMailbox], shown: Int, at now: Timestamp
     ) -> ConsolePage {
         let statistics = figures.statistics
-        let isNearlyFull = statistics.databaseBytes > figures.databaseBytesMax / 100 * OperatorsLimits.databaseCarePercent
+        let isNearlyFull =
+            statistics.databaseBytes > figures.databaseBytesMax / 100 * OperatorsLimits.databaseCarePercent
         return ConsolePage(
             .overview, title: "Overview", refresh: OperatorsLimits.consoleRefreshEvery,
             body: """
@@ -22,7 +23,9 @@ extension ConsolePage {
                 \(self.figure("users", "Users", statistics.users))
                 \(self.figure("devices", "Devices", statistics.devices))
                 \(self.figure("sessions", "Sessions", statistics.sessions))
+                \(self.figure("guests", "Guests", statistics.guests))
                 \(self.figure("groups", "Groups", statistics.groups))
+                \(self.figure("profiles", "Profiles", statistics.profiles))
                 \(self.figure("attachments", "Attachments", statistics.attachments, "\(Wording.bytes(statistics.attachmentBytes))"))
                 \(self.figure("bansActive", "Bans", statistics.bansActive, "<a href=\"/console/bans\">List</a>"))
                 \(self.figure("databaseBytes", "Database", Wording.bytes(statistics.databaseBytes), "of \(Wording.bytes(figures.databaseBytesMax))", needsCare: isNearlyFull))

@@ -1,0 +1,43 @@
+import AuthCore
+import Contract
+import HTTPAccess
+import OperatorsCore
+import Store
+import Testing
+
+/// Relations between the bounds of auth's two cores and the limits of the contract.
+@Suite struct LimitTests {
+    /// A claimed frame is too old to begin, so no login is carried out twice.
+    @Test func aJobIsClaimedWhenNobodyIsAtWorkOnIt() {
+        let statement = PostgresConfiguration(url: "", applicationName: "").statementTimeout
+        #expect(statement < AuthLimits.claimIdle)
+        #expect(ClusterLimits.answerMax < AuthLimits.claimIdle)
+        #expect(AuthLimits.claimEvery < AuthLimits.claimIdle)
+        #expect(AuthLimits.busPause < AuthLimits.takeBlockMax)
+        #expect(AuthLimits.connectionsMax <= AuthLimits.jobsInFlightMax)
+    }
+
+    @Test func theCacheForgetsBeforeSessionsEnd() {
+        #expect(AuthLimits.cacheLifeMax < Limits.sessionTTL)
+        #expect(AuthLimits.sweepEvery < AuthLimits.cacheLifeMax)
+    }
+
+    @Test func theLargestBackupFitsIntoItsBody() {
+        #expect(AuthLimits.backupBodyBytesMax >= Limits.backupBytesMax * 4 / 3 + 4_096)
+    }
+
+    @Test func theLargestDocumentOfAProfileFitsIntoItsBody() {
+        #expect(AuthLimits.profileDocumentBodyBytesMax >= Limits.profileDocumentBytesMax * 4 / 3 + 4_096)
+        #expect(Limits.profileDocumentBytesMax > Limits.sealedBytesMin)
+    }
+
+    @Test func operatorsSeeWhatIsKept() {
+        #expect(OperatorsLimits.evidenceLife <= OperatorsLimits.reportLife)
+        #expect(OperatorsLimits.reportSweepEvery < OperatorsLimits.evidenceLife)
+        #expect(OperatorsLimits.banSweepEvery * 2 < OperatorsLimits.banRepeatedFor)
+        #expect((1..<100).contains(OperatorsLimits.databaseCarePercent))
+        #expect(OperatorsLimits.consoleOverviewEntries <= OperatorsLimits.consolePageEntries)
+        #expect(OperatorsLimits.consoleRefreshEvery < OperatorsLimits.consoleSessionLife)
+        #expect(ClusterLimits.presencesPerReadMax <= OperatorsLimits.onlineSampleMax)
+    }
+}
