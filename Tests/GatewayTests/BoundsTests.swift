@@ -11,7 +11,8 @@ import TestKit
     @Test func connectionsWithoutASessionAreEvictedFirstThenTheLargest() {
         var budget = MemoryBudget()
         let kept: [UInt64: (bytes: Int, hasSession: Bool)] = [
-            1: (500_000, true), 2: (400_000, false), 3: (300_000, true), 4: (30_000, false), 5: (10_000, false), 6: (900_000, true),
+            1: (500_000, true), 2: (400_000, false), 3: (300_000, true), 4: (30_000, false), 5: (10_000, false),
+            6: (900_000, true),
         ]
         for id in kept.keys { budget.track(ConnectionID(value: id)) }
         // Connection 6 has gone. Connection 3 has an incomplete message.
@@ -32,7 +33,8 @@ import TestKit
             let (client, connection) = try await bench.boundClient()
             let stranger = try await bench.client()
             // Of messages that are not complete: one of a fragment, one of half a frame.
-            try await client.send(ClientFrame(opcode: 1, payload: [UInt8](repeating: 0x20, count: 150_000), isFinal: false))
+            try await client.send(
+                ClientFrame(opcode: 1, payload: [UInt8](repeating: 0x20, count: 150_000), isFinal: false))
             try await bench.looks(2)
             #expect(await bench.gateway.isOpen(connection))
             let frame = ClientFrame(opcode: 1, payload: [UInt8](repeating: 0x20, count: 400_000)).bytes
@@ -88,7 +90,9 @@ import TestKit
             try await client.send(Frames.message())
             let request = try await bench.request()
             // Unknown fields are allowed.
-            let large = Frames.message(requestID: "large").dropLast() + #","filling":"\#(String(repeating: "x", count: 400_000))"}"#
+            let large =
+                Frames.message(requestID: "large").dropLast()
+                + #","filling":"\#(String(repeating: "x", count: 400_000))"}"#
             for _ in 0..<2 { try await client.send(String(large)) }
             try await client.send(Frames.message(requestID: "small"))
             try await client.send(String(large.replacing("large", with: "third")))
@@ -102,40 +106,22 @@ import TestKit
         }
     }
 
-    /// Contract §4: the old token dies 120 s after the refresh, not after the last one.
-    @Test func refreshingAgainDoesNotLetTheOldTokenLive() async throws {
-        try await GatewayBench.run { bench in
-            let (client, connection) = try await bench.boundClient()
-            let successor = Session.of(identity: "WSP-JBPU-D452-TLT4", token: "next")
-            var deadlines: Set<Int64> = []
-            for turn in 0..<2 {
-                try await client.send(
-                    Frames.frame("session_refresh", SessionRefresh.definition.samples[0], requestID: "r\(turn)", session: token))
-                let request = try await bench.request()
-                try await bench.tell(
-                    .answer(question: request.answer.question, .refreshed(successor, type: "session_refresh_ack", payload: Array("{}".utf8))))
-                #expect(try await client.json().type == "session_refresh_ack")
-                deadlines.insert(try #require(await bench.gateway.oldTokenDies(on: connection)))
-                // Its clock counts milliseconds.
-                try await bench.looks(1)
-            }
-            #expect(deadlines.count == 1)
-        }
-    }
-
-    /// Also if it was renewed, and the new token never used.
+    /// Also if it was renewed, and the new token never used. A session lives longer than a busy machine takes to bind it.
     @Test(arguments: [false, true]) func aConnectionEndsWithItsSession(isRenewed: Bool) async throws {
         try await GatewayBench.run { bench in
             let session = Session.of(
-                identity: "WSP-JBPU-D452-TLT4", token: token, expiresAt: .now + .seconds(isRenewed ? 60 : 2))
+                identity: "WSP-JBPU-D452-TLT4", token: token, expiresAt: .now + .seconds(isRenewed ? 60 : 5))
             let (client, connection) = try await bench.boundClient(session)
             if isRenewed {
                 try await client.send(
-                    Frames.frame("session_refresh", SessionRefresh.definition.samples[0], requestID: "r", session: token))
+                    Frames.frame(
+                        "session_refresh", SessionRefresh.definition.samples[0], requestID: "r", session: token))
                 let request = try await bench.request()
-                let successor = Session.of(identity: "WSP-JBPU-D452-TLT4", token: "next", expiresAt: .now + .seconds(2))
+                let successor = Session.of(identity: "WSP-JBPU-D452-TLT4", token: "next", expiresAt: .now + .seconds(5))
                 try await bench.tell(
-                    .answer(question: request.answer.question, .refreshed(successor, type: "session_refresh_ack", payload: Array("{}".utf8))))
+                    .answer(
+                        question: request.answer.question,
+                        .refreshed(successor, type: "session_refresh_ack", payload: Array("{}".utf8))))
                 #expect(try await client.json().type == "session_refresh_ack")
             }
             #expect(try await client.json().code == "NOT_REGISTERED")
@@ -146,6 +132,5 @@ import TestKit
 }
 
 extension Gateway {
-    fileprivate func oldTokenDies(on id: ConnectionID) -> Int64? { self.connections[id]?.transition?.oldTokenDiesAt }
     fileprivate func unsent(on id: ConnectionID) -> Int { self.connections[id].map(Self.unsentBytes) ?? 0 }
 }

@@ -91,7 +91,7 @@ import Testing
         try await GatewayBench.run { bench in
             let client = try await bench.client()
             let id = try #require(await bench.gateway.newest)
-            var large = ClientFrame(opcode: 1, mask: [0, 0, 0, 0])
+            var large = ClientFrame(opcode: 1, mask: 0)
             while large.payload.count < 600_000 { large.payload += Self.farewell.bytes }
             try await client.send(bytes: Array(large.bytes.prefix(100_000)))
             #expect(try await client.closeCode() == 1009)

@@ -26,10 +26,12 @@ import Testing
         for _ in 0..<random.upTo(5) {
             let opcodes: [UInt8] = [0, 1, 2, 3, 9, 10, 15]
             let sizes = [0, 1, 4, 125, 126, 300, 65_535, 65_536]
-            bytes += ClientFrame(
-                opcode: opcodes[random.upTo(opcodes.count)], payload: random.bytes(sizes[random.upTo(sizes.count)]),
-                isFinal: random.upTo(2) == 0, mask: random.upTo(4) == 0 ? nil : random.bytes(4)
-            ).bytes
+            bytes +=
+                ClientFrame(
+                    opcode: opcodes[random.upTo(opcodes.count)], payload: random.bytes(sizes[random.upTo(sizes.count)]),
+                    isFinal: random.upTo(2) == 0,
+                    mask: random.upTo(4) == 0 ? nil : UInt32(truncatingIfNeeded: random.next())
+                ).bytes
         }
         return bytes
     }

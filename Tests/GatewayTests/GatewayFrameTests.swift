@@ -35,7 +35,9 @@ import Testing
                 #expect(answer.hasPrefix("HTTP/1.1 \(status) "))
             }
             try await bench.bus.comeBack()
-            #expect(try await TestClient.connect(port: bench.port).request("GET /ready HTTP/1.1\r\n\r\n").hasPrefix("HTTP/1.1 200 "))
+            #expect(
+                try await TestClient.connect(port: bench.port).request("GET /ready HTTP/1.1\r\n\r\n").hasPrefix(
+                    "HTTP/1.1 200 "))
         }
     }
 
@@ -65,7 +67,10 @@ import Testing
         }
     }
 
-    @Test(arguments: [#"{"type":"ping","requestId":"x9","payload":{"timestamp":0}}"#, #"{"type":"unknown","requestId":"x9","payload":{}}"#])
+    @Test(arguments: [
+        #"{"type":"ping","requestId":"x9","payload":{"timestamp":0}}"#,
+        #"{"type":"unknown","requestId":"x9","payload":{}}"#,
+    ])
     func anInvalidFrameIsRefusedUnderItsRequestIDAndTheConnectionStays(frame: String) async throws {
         try await GatewayBench.run { bench in
             let client = try await bench.client()
@@ -101,7 +106,8 @@ import Testing
 
     @Test(arguments: [
         (ClientFrame(opcode: 2, payload: [1]), 1003), (ClientFrame(opcode: 1, payload: [0xC3, 0x28]), 1007),
-        (ClientFrame(opcode: 1, payload: [UInt8](repeating: 32, count: 512_001)), 1009), (ClientFrame(opcode: 1, mask: nil), 1002),
+        (ClientFrame(opcode: 1, payload: [UInt8](repeating: 32, count: 512_001)), 1009),
+        (ClientFrame(opcode: 1, mask: nil), 1002),
         (ClientFrame(opcode: 3), 1002), (ClientFrame(opcode: 8, payload: [3, 232]), 1000),
     ])
     private func whatBreaksTheProtocolClosesWithItsCode(frame: ClientFrame, code: Int) async throws {
@@ -182,7 +188,9 @@ import Testing
             try await client.send(Frames.message())
             let request = try await bench.request()
             try await bench.tell(.answer(question: request.answer.question, .session(own)))
-            guard case .bound = try await bench.job(of: Partition(of: own.caller.identity)) else { return #expect(Bool(false)) }
+            guard case .bound = try await bench.job(of: Partition(of: own.caller.identity)) else {
+                return #expect(Bool(false))
+            }
             #expect(await !bench.gateway.isBound(other.caller.identity))
         }
     }
@@ -193,7 +201,9 @@ import Testing
             try await client.send(Frames.message())
             let request = try await bench.request()
             let session = Session.of(identity: "WSP-JBPU-D452-TLT4", token: token)
-            guard case .session(session.tokenHash) = request.body else { return #expect(Bool(false), "\(request.body)") }
+            guard case .session(session.tokenHash) = request.body else {
+                return #expect(Bool(false), "\(request.body)")
+            }
             #expect(request.presentedToken.isEmpty)
             try await bench.tell(.answer(question: request.answer.question, .session(nil)))
             #expect(try await client.json().code == "NOT_REGISTERED")
@@ -201,8 +211,11 @@ import Testing
             try await client.send(Frames.message(requestID: "m2"))
             let again = try await bench.request()
             try await bench.tell(.answer(question: again.answer.question, .session(session)))
-            guard case .bound = try await bench.job(of: Partition(of: session.caller.identity)) else { return #expect(Bool(false)) }
-            guard case .accept = try await bench.job(of: Partition(of: try #require(WhisperID("WSP-AAAA-AAAA-AAAA")))) else { return #expect(Bool(false)) }
+            guard case .bound = try await bench.job(of: Partition(of: session.caller.identity)) else {
+                return #expect(Bool(false))
+            }
+            guard case .accept = try await bench.job(of: Partition(of: try #require(WhisperID("WSP-AAAA-AAAA-AAAA"))))
+            else { return #expect(Bool(false)) }
         }
     }
 
@@ -255,7 +268,9 @@ import Testing
             let second = try await bench.client()
             for _ in 0..<3 {
                 try await first.send(Frames.begin())
-                guard case .frame("register_begin", _) = try await bench.request().body else { return #expect(Bool(false)) }
+                guard case .frame("register_begin", _) = try await bench.request().body else {
+                    return #expect(Bool(false))
+                }
             }
             try await second.send(Frames.begin(requestID: "b9"))
             let refusal = try await second.json()

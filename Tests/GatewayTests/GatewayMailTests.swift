@@ -10,10 +10,14 @@ import Testing
     private let sender = WhisperID("WSP-JBPU-D452-TLT4")!
     private let recipient = WhisperID("WSP-AAAA-AAAA-AAAA")!
 
-    private func mail(_ number: Int64) -> Mail { Mail(number: number, payload: Array(#"{"messageId":"\#(number)"}"#.utf8)) }
+    private func mail(_ number: Int64) -> Mail {
+        Mail(number: number, payload: Array(#"{"messageId":"\#(number)"}"#.utf8))
+    }
 
     private func accepted(_ bench: GatewayBench) async throws -> AcceptEnvelope {
-        guard case .accept(let envelope) = try await bench.job(of: Partition(of: self.recipient)) else { throw TestClient.Unexpected.end }
+        guard case .accept(let envelope) = try await bench.job(of: Partition(of: self.recipient)) else {
+            throw TestClient.Unexpected.end
+        }
         return envelope
     }
 
@@ -60,7 +64,8 @@ import Testing
             try await client.send(Frames.message())
             let question = try await self.accepted(bench).answer.question
             let wait: Int64? = code == .rateLimited ? 1_234 : nil
-            try await bench.tell(.answer(question: question, .refused(Refusal(code, "why", retryAfterMilliseconds: wait))))
+            try await bench.tell(
+                .answer(question: question, .refused(Refusal(code, "why", retryAfterMilliseconds: wait))))
             let reply = try await client.json()
             #expect(reply.code == code.rawValue)
             #expect(reply.requestID == "m1")
@@ -120,10 +125,13 @@ import Testing
     @Test func mailIsWrittenOnceInOrderUnlessItIsToComeAgain() async throws {
         try await GatewayBench.run { bench in
             let (client, connection) = try await bench.boundClient()
-            try await bench.tell(.bound(connection, isCaughtUp: true), .mail(connection, [self.mail(1), self.mail(3)], again: false))
+            try await bench.tell(
+                .bound(connection, isCaughtUp: true), .mail(connection, [self.mail(1), self.mail(3)], again: false))
             // A router that took over sends what its predecessor sent.
-            try await bench.tell(.mail(connection, [self.mail(1), self.mail(2), self.mail(3), self.mail(4)], again: false))
-            try await bench.tell(.mail(connection, [self.mail(1)], again: true), .mail(connection, [self.mail(5)], again: false))
+            try await bench.tell(
+                .mail(connection, [self.mail(1), self.mail(2), self.mail(3), self.mail(4)], again: false))
+            try await bench.tell(
+                .mail(connection, [self.mail(1)], again: true), .mail(connection, [self.mail(5)], again: false))
             for number in ["1", "3", "4", "1", "5"] {
                 let frame = try await client.json()
                 #expect(frame.type == "message_received")
@@ -139,7 +147,9 @@ import Testing
             try await bench.tell(.bound(connection, isCaughtUp: true))
             bench.bus.refuseNextAppend()
             try await client.send(Frames.receipt(from: self.sender))
-            guard case .bound(let announced) = try await bench.job(of: Partition(of: self.sender)) else { return #expect(Bool(false)) }
+            guard case .bound(let announced) = try await bench.job(of: Partition(of: self.sender)) else {
+                return #expect(Bool(false))
+            }
             #expect(announced.map(\.connection) == [connection])
             #expect(announced.first?.state == .confirmed)
         }
@@ -154,15 +164,21 @@ import Testing
             try await client.send(Frames.fetch())
             #expect(try await client.json().code == "INTERNAL_ERROR")
             // It was announced before, more than once perhaps, and that is answered late.
-            try await bench.tell(.bound(connection, isCaughtUp: false, answering: 1), .mail(connection, [self.mail(9)], again: false))
-            guard case .bound(let announced) = try await bench.job(of: Partition(of: self.sender)) else { return #expect(Bool(false)) }
+            try await bench.tell(
+                .bound(connection, isCaughtUp: false, answering: 1), .mail(connection, [self.mail(9)], again: false))
+            guard case .bound(let announced) = try await bench.job(of: Partition(of: self.sender)) else {
+                return #expect(Bool(false))
+            }
             #expect(announced.map(\.connection) == [connection])
             #expect(announced.first?.progress == .paging)
             #expect(announced.first?.number == 2)
             try await bench.tell(.bound(connection, isCaughtUp: false, answering: 2))
             try await client.send(Frames.fetch(requestID: "f2"))
-            guard case .fetch(let request) = try await bench.job(of: Partition(of: self.sender)) else { return #expect(Bool(false)) }
-            try await bench.tell(.answer(question: request.answer.question, .page([self.mail(8), self.mail(9)], next: nil)))
+            guard case .fetch(let request) = try await bench.job(of: Partition(of: self.sender)) else {
+                return #expect(Bool(false))
+            }
+            try await bench.tell(
+                .answer(question: request.answer.question, .page([self.mail(8), self.mail(9)], next: nil)))
             // The first that it sees.
             #expect(try await client.json().payload == ["messages": [["messageId": "8"], ["messageId": "9"]]])
         }
@@ -174,17 +190,28 @@ import Testing
             let (client, connection) = try await bench.boundClient()
             let (other, gone) = (WhisperID("WSP-7777-7777-7777")!, ConnectionID(value: connection.value + 1_000))
             let partition = Partition(of: self.sender)
-            try await bench.tell(.connectionSnapshot([
-                ConnectionSnapshotEntry(identity: self.sender, connection: connection), ConnectionSnapshotEntry(identity: self.sender, connection: gone),
-                ConnectionSnapshotEntry(identity: other, connection: connection),
-            ]))
-            #expect(try await bench.departure(in: partition) == ConnectionSnapshotEntry(identity: self.sender, connection: gone))
-            #expect(try await bench.departure(in: Partition(of: other)) == ConnectionSnapshotEntry(identity: other, connection: connection))
+            try await bench.tell(
+                .connectionSnapshot([
+                    ConnectionSnapshotEntry(identity: self.sender, connection: connection),
+                    ConnectionSnapshotEntry(identity: self.sender, connection: gone),
+                    ConnectionSnapshotEntry(identity: other, connection: connection),
+                ]))
+            #expect(
+                try await bench.departure(in: partition)
+                    == ConnectionSnapshotEntry(identity: self.sender, connection: gone))
+            #expect(
+                try await bench.departure(in: Partition(of: other))
+                    == ConnectionSnapshotEntry(identity: other, connection: connection))
 
             await client.close()
-            #expect(try await bench.departure(in: partition) == ConnectionSnapshotEntry(identity: self.sender, connection: connection))
-            try await bench.tell(.connectionSnapshot([ConnectionSnapshotEntry(identity: self.sender, connection: connection)]))
-            #expect(try await bench.departure(in: partition) == ConnectionSnapshotEntry(identity: self.sender, connection: connection))
+            #expect(
+                try await bench.departure(in: partition)
+                    == ConnectionSnapshotEntry(identity: self.sender, connection: connection))
+            try await bench.tell(
+                .connectionSnapshot([ConnectionSnapshotEntry(identity: self.sender, connection: connection)]))
+            #expect(
+                try await bench.departure(in: partition)
+                    == ConnectionSnapshotEntry(identity: self.sender, connection: connection))
         }
     }
 
@@ -192,11 +219,14 @@ import Testing
         try await GatewayBench.run { bench in
             let (client, connection) = try await bench.boundClient()
             try await client.send(Frames.fetch())
-            guard case .fetch(let request) = try await bench.job(of: Partition(of: self.sender)) else { return #expect(Bool(false)) }
+            guard case .fetch(let request) = try await bench.job(of: Partition(of: self.sender)) else {
+                return #expect(Bool(false))
+            }
             #expect(request.connection == connection)
             #expect(request.after == 0)
             #expect(request.limit == 50)
-            try await bench.tell(.answer(question: request.answer.question, .page([self.mail(1), self.mail(2)], next: Cursor(after: 2))))
+            try await bench.tell(
+                .answer(question: request.answer.question, .page([self.mail(1), self.mail(2)], next: Cursor(after: 2))))
             let page = try await client.json()
             #expect(page.type == "pending_messages")
             #expect(page.requestID == "f1")
@@ -204,13 +234,16 @@ import Testing
 
             let next = Frames.fetch(requestID: "f2").replacing("}}", with: #","cursor":"p1-2","limit":1}}"#)
             try await client.send(next)
-            guard case .fetch(let second) = try await bench.job(of: Partition(of: self.sender)) else { return #expect(Bool(false)) }
+            guard case .fetch(let second) = try await bench.job(of: Partition(of: self.sender)) else {
+                return #expect(Bool(false))
+            }
             #expect(second.after == 2)
             #expect(second.limit == 1)
             try await bench.tell(.answer(question: second.answer.question, .page([], next: nil)))
             #expect(try await client.json().payload == ["messages": [NSDictionary]()])
             // What was paged is not live mail any more.
-            try await bench.tell(.bound(connection, isCaughtUp: true), .mail(connection, [self.mail(2), self.mail(3)], again: false))
+            try await bench.tell(
+                .bound(connection, isCaughtUp: true), .mail(connection, [self.mail(2), self.mail(3)], again: false))
             #expect(try await client.json().payload["messageId"] as? String == "3")
         }
     }
@@ -219,7 +252,9 @@ import Testing
         try await GatewayBench.run { bench in
             let (client, _) = try await bench.boundClient()
             try await client.send(Frames.receipt(from: self.sender).replacing("delivered", with: "read"))
-            guard case .receipt(let report) = try await bench.job(of: Partition(of: self.sender)) else { return #expect(Bool(false)) }
+            guard case .receipt(let report) = try await bench.job(of: Partition(of: self.sender)) else {
+                return #expect(Bool(false))
+            }
             #expect(report.recipient.identity == self.sender)
             #expect(report.sender.description == "WSP-7777-7777-7777")
             #expect(report.status == .read)
@@ -251,7 +286,9 @@ import Testing
             try await bench.tell(.replaced(connection, Epoch(value: 1)))
             let newer = Session.of(identity: "\(self.sender)", token: String(repeating: "b", count: 43), epoch: 2)
             try await bench.tell(
-                .answer(question: request.answer.question, .loggedIn(newer, type: "register_ack", payload: Array("{}".utf8))))
+                .answer(
+                    question: request.answer.question, .loggedIn(newer, type: "register_ack", payload: Array("{}".utf8))
+                ))
             #expect(try await client.json().type == "register_ack")
             // And once more, as late as can be.
             try await bench.tell(.replaced(connection, Epoch(value: 1)))
@@ -267,12 +304,16 @@ import Testing
         try await GatewayBench.run { bench in
             let (client, _) = try await bench.boundClient()
             try await client.send(Frames.fetch())
-            guard case .fetch(let fetch) = try await bench.job(of: Partition(of: self.sender)) else { return #expect(Bool(false)) }
+            guard case .fetch(let fetch) = try await bench.job(of: Partition(of: self.sender)) else {
+                return #expect(Bool(false))
+            }
             try await client.send(Frames.proof())
             let request = try await bench.request()
             let newer = Session.of(identity: "\(self.sender)", token: String(repeating: "b", count: 43), epoch: 2)
             try await bench.tell(
-                .answer(question: request.answer.question, .loggedIn(newer, type: "register_ack", payload: Array("{}".utf8))),
+                .answer(
+                    question: request.answer.question, .loggedIn(newer, type: "register_ack", payload: Array("{}".utf8))
+                ),
                 .answer(question: fetch.answer.question, .stale))
             #expect(try await client.json().type == "register_ack")
             #expect(try await client.json().code == "NOT_REGISTERED")
@@ -292,7 +333,9 @@ import Testing
                 .replaced(connection, Epoch(value: 1)),
                 .answer(question: request.answer.question, .refused(Refusal(.authFailed, "no"))))
             #expect(try await client.json().code == "AUTH_FAILED")
-            guard case .bound(let bound) = try await bench.job(of: Partition(of: self.sender)) else { return #expect(Bool(false)) }
+            guard case .bound(let bound) = try await bench.job(of: Partition(of: self.sender)) else {
+                return #expect(Bool(false))
+            }
             #expect(bound.map(\.connection) == [connection])
             try await bench.tell(.replaced(connection, Epoch(value: 1)))
             #expect(try await client.json().code == "AUTH_FAILED")
@@ -313,11 +356,18 @@ import Testing
     @Test func aClientIsNotToldTwiceThatAPeerIsOnline() async throws {
         try await GatewayBench.run { bench in
             let (client, connection) = try await bench.boundClient()
-            try await bench.tell(.presence(connection, about: self.recipient, .online), .presence(connection, about: self.recipient, .online))
+            try await bench.tell(
+                .presence(connection, about: self.recipient, .online),
+                .presence(connection, about: self.recipient, .online))
             #expect(try await client.json().payload == ["whisperId": "\(self.recipient)", "status": "online"])
             let gone = PresenceState.offline(lastSeen: Timestamp(milliseconds: 5))
-            try await bench.tell(.presence(connection, about: self.recipient, gone), .presence(connection, about: self.recipient, .online))
-            #expect(try await client.json().payload == ["whisperId": "\(self.recipient)", "status": "offline", "lastSeen": 5])
+            try await bench.tell(
+                .presence(connection, about: self.recipient, gone),
+                .presence(connection, about: self.recipient, .online))
+            #expect(
+                try await client.json().payload == [
+                    "whisperId": "\(self.recipient)", "status": "offline", "lastSeen": 5,
+                ])
             #expect(try await client.json().payload["status"] as? String == "online")
         }
     }
@@ -328,7 +378,10 @@ import Testing
             let presence = try #require(try await bench.bus.get(Keyspace.presence(self.sender)))
             #expect(try Presence(decoding: presence).connection == connection)
             await client.close()
-            guard case .unbound(self.sender, bench.gateway.node, connection) = try await bench.job(of: Partition(of: self.sender)) else { return #expect(Bool(false)) }
+            guard
+                case .unbound(self.sender, bench.gateway.node, connection) = try await bench.job(
+                    of: Partition(of: self.sender))
+            else { return #expect(Bool(false)) }
             #expect(try await bench.bus.get(Keyspace.presence(self.sender)) == nil)
         }
     }
@@ -341,7 +394,10 @@ import Testing
             await client.close()
             while await bench.gateway.isBound(self.sender) { await Task.yield() }
             try await bench.bus.comeBack()
-            guard case .unbound(self.sender, bench.gateway.node, connection) = try await bench.job(of: Partition(of: self.sender)) else { return #expect(Bool(false)) }
+            guard
+                case .unbound(self.sender, bench.gateway.node, connection) = try await bench.job(
+                    of: Partition(of: self.sender))
+            else { return #expect(Bool(false)) }
             #expect(try await bench.bus.get(Keyspace.presence(self.sender)) == nil)
         }
     }
@@ -352,7 +408,9 @@ import Testing
             try await bench.tell(.bound(connection, isCaughtUp: true), .mail(connection, [self.mail(7)], again: false))
             _ = try await client.json()
             try await bench.tellAll(.partitionAdopted(Partition(of: self.sender)))
-            guard case .bound(let bound) = try await bench.job(of: Partition(of: self.sender)) else { return #expect(Bool(false)) }
+            guard case .bound(let bound) = try await bench.job(of: Partition(of: self.sender)) else {
+                return #expect(Bool(false))
+            }
             #expect(bound.map(\.connection) == [connection])
             #expect(bound.map(\.progress) == [.live(through: 7)])
         }
@@ -363,7 +421,9 @@ import Testing
             let (client, connection) = try await bench.boundClient()
             let message = try #require(UUIDText("9b2a1f64-0f7c-4e51-9d0c-3c7d1d2b7a10"))
             func outcome(_ number: Int64, _ kind: Outcome.Kind) -> Outcome {
-                Outcome(number: number, kind: kind, messageID: message, peer: self.recipient, timestamp: Timestamp(milliseconds: 5))
+                Outcome(
+                    number: number, kind: kind, messageID: message, peer: self.recipient,
+                    timestamp: Timestamp(milliseconds: 5))
             }
             let outcomes = [outcome(11, .delivered), outcome(12, .read), outcome(13, .expired)]
             // The second time changes nothing: they are on their way.
@@ -429,7 +489,7 @@ import Testing
     @Test func behindAFullPageOfOutcomesIsAskedForMore() async throws {
         try await GatewayBench.run { bench in
             let (client, connection) = try await bench.boundClient()
-            let page = (1...Int64(GatewayLimits.outcomesPerBindMax)).map { self.outcome($0) }
+            let page = (1...Int64(ClusterLimits.outcomesPerBindMax)).map { self.outcome($0) }
             try await bench.tell(.bound(connection, isCaughtUp: true), .outcomes(connection, page))
             try await self.answerPing(client, behind: page.count)
             #expect(try await self.confirmed(bench) == page.map(\.number))
@@ -449,7 +509,7 @@ import Testing
         try await GatewayBench.run { bench in
             let (client, connection) = try await bench.boundClient()
             try await bench.tell(.bound(connection, isCaughtUp: true))
-            let most = Int64(GatewayLimits.outcomesPerBindMax)
+            let most = Int64(ClusterLimits.outcomesPerBindMax)
             for start in stride(from: 1, through: 3 * most, by: 100) {
                 try await bench.tell(.outcomes(connection, (start..<start + 100).map { self.outcome($0) }))
             }
@@ -477,13 +537,15 @@ import Testing
             let (client, connection) = try await bench.boundClient()
             try await bench.tell(.bound(connection, isCaughtUp: true))
             let large = Array(#"{"x":"\#(String(repeating: "x", count: 20_000 - 8))"}"#.utf8)
-            try await bench.tell(.groupEvent(payload: large, (1...20).map { GroupReader(connection: connection, number: $0) }))
+            try await bench.tell(
+                .groupEvent(payload: large, (1...20).map { GroupReader(connection: connection, number: $0) }))
             try await self.answerPing(client, behind: 3, "group_event")
             #expect(try await self.confirmed(bench) == [1, 2, 3])
             try await self.expectsAnnouncement(bench, of: connection)
             // One that is larger than all that may be under way goes alone.
             let larger = Array(#"{"x":"\#(String(repeating: "x", count: 70_000))"}"#.utf8)
-            try await bench.tell(.groupEvent(payload: larger, (4...5).map { GroupReader(connection: connection, number: $0) }))
+            try await bench.tell(
+                .groupEvent(payload: larger, (4...5).map { GroupReader(connection: connection, number: $0) }))
             try await self.answerPing(client, behind: 1, "group_event")
             #expect(try await self.confirmed(bench) == [4])
             try await self.expectsAnnouncement(bench, of: connection)
@@ -497,12 +559,15 @@ import Testing
     }
 
     /// Reads so many outcomes and nothing else, and answers the ping behind them.
-    private func answerPing(_ client: TestClient, behind count: Int, _ type: String = "message_delivered") async throws {
+    private func answerPing(_ client: TestClient, behind count: Int, _ type: String = "message_delivered") async throws
+    {
         try await client.send(ClientFrame(opcode: 10, payload: try await self.ping(client, behind: count, type)))
     }
 
     /// - Returns: what the ping holds.
-    private func ping(_ client: TestClient, behind count: Int, _ type: String = "message_delivered") async throws -> [UInt8] {
+    private func ping(
+        _ client: TestClient, behind count: Int, _ type: String = "message_delivered"
+    ) async throws -> [UInt8] {
         for _ in 0..<count {
             let frame = try await client.anyFrame()
             #expect(frame.opcode == 1 && String(decoding: frame.payload, as: UTF8.self).contains(type))
@@ -532,16 +597,21 @@ import Testing
     @Test func aLoginBindsTheConnection() async throws {
         try await GatewayBench.run { bench in
             let client = try await bench.client()
-            try await client.send(Frames.frame("register_proof", RegisterProof.definition.samples[0], requestID: "r1", session: nil))
+            try await client.send(
+                Frames.frame("register_proof", RegisterProof.definition.samples[0], requestID: "r1", session: nil))
             let request = try await bench.request()
             guard case .frame("register_proof", _) = request.body else { return #expect(Bool(false)) }
             let session = Session.of(identity: "\(self.sender)", token: token)
             try await bench.tell(
-                .answer(question: request.answer.question, .loggedIn(session, type: "register_ack", payload: Array("{}".utf8))))
+                .answer(
+                    question: request.answer.question,
+                    .loggedIn(session, type: "register_ack", payload: Array("{}".utf8))))
             let reply = try await client.json()
             #expect(reply.type == "register_ack")
             #expect(reply.requestID == "r1")
-            guard case .bound(let bound) = try await bench.job(of: Partition(of: self.sender)) else { return #expect(Bool(false)) }
+            guard case .bound(let bound) = try await bench.job(of: Partition(of: self.sender)) else {
+                return #expect(Bool(false))
+            }
             #expect(bound.map(\.progress) == [.fresh])
             // Bound: no lookup is needed for the next frame.
             try await client.send(Frames.fetch())
@@ -552,13 +622,15 @@ import Testing
     @Test func aFrameForAServiceCarriesNoTokenUnlessItSaysSo() async throws {
         try await GatewayBench.run { bench in
             let (client, _) = try await bench.boundClient()
-            try await client.send(Frames.frame("update_tokens", UpdateTokens.definition.samples[0], requestID: "u1", session: token))
+            try await client.send(
+                Frames.frame("update_tokens", UpdateTokens.definition.samples[0], requestID: "u1", session: token))
             let update = try await bench.request()
             guard case .frame("update_tokens", let payload) = update.body else { return #expect(Bool(false)) }
             #expect(!String(decoding: payload, as: UTF8.self).contains(token))
             #expect(update.presentedToken.isEmpty)
             #expect(update.session?.caller.identity == self.sender)
-            try await client.send(Frames.frame("session_refresh", SessionRefresh.definition.samples[0], requestID: "s1", session: token))
+            try await client.send(
+                Frames.frame("session_refresh", SessionRefresh.definition.samples[0], requestID: "s1", session: token))
             let refresh = try await bench.request()
             #expect(refresh.presentedToken == Array(token.utf8))
         }
@@ -567,18 +639,23 @@ import Testing
     @Test func theOldTokenDiesWithTheFirstUseOfTheNewOne() async throws {
         try await GatewayBench.run { bench in
             let (client, _) = try await bench.boundClient()
-            try await client.send(Frames.frame("session_refresh", SessionRefresh.definition.samples[0], requestID: "s1", session: token))
+            try await client.send(
+                Frames.frame("session_refresh", SessionRefresh.definition.samples[0], requestID: "s1", session: token))
             let refresh = try await bench.request()
             let next = String(repeating: "N", count: 43)
             let successor = Session.of(identity: "\(self.sender)", token: next)
             try await bench.tell(
-                .answer(question: refresh.answer.question, .refreshed(successor, type: "session_refresh_ack", payload: Array("{}".utf8))))
+                .answer(
+                    question: refresh.answer.question,
+                    .refreshed(successor, type: "session_refresh_ack", payload: Array("{}".utf8))))
             #expect(try await client.json().type == "session_refresh_ack")
             // Until then both live.
             try await client.send(Frames.fetch())
             guard case .fetch = try await bench.job(of: Partition(of: self.sender)) else { return #expect(Bool(false)) }
             try await client.send(Frames.fetch(session: next))
-            guard case .sessionUsed(successor.tokenHash) = try await bench.request().body else { return #expect(Bool(false)) }
+            guard case .sessionUsed(successor.tokenHash) = try await bench.request().body else {
+                return #expect(Bool(false))
+            }
             guard case .fetch = try await bench.job(of: Partition(of: self.sender)) else { return #expect(Bool(false)) }
             // At once, although the cache still knows the old one.
             try await client.send(Frames.fetch(requestID: "f9"))
@@ -594,7 +671,9 @@ import Testing
             try await client.send(Frames.logout(session: token))
             let request = try await bench.request()
             try await bench.tell(
-                .answer(question: request.answer.question, .loggedOut(type: "logout_ack", payload: Array(#"{"success":true}"#.utf8))))
+                .answer(
+                    question: request.answer.question,
+                    .loggedOut(type: "logout_ack", payload: Array(#"{"success":true}"#.utf8))))
             #expect(try await client.json().type == "logout_ack")
             #expect(try await client.closeCode() == 1000)
         }

@@ -9,7 +9,8 @@ import Testing
     private func receipt(_ number: Int) -> HeldReceipts.Receipt {
         HeldReceipts.Receipt(
             report: ReceiptReport(
-                recipient: self.alice.caller, sender: self.alice.caller.identity, messageID: UUIDText(high: 0, low: UInt64(number)),
+                recipient: self.alice.caller, sender: self.alice.caller.identity,
+                messageID: UUIDText(high: 0, low: UInt64(number)),
                 status: .delivered, timestamp: Timestamp(milliseconds: 1)),
             connection: ConnectionID(value: UInt64(number)))
     }
@@ -39,7 +40,9 @@ import Testing
             try await self.sendReceipts(on: client)
             try await client.send(Frames.fetch())
             try await self.expectReceipts(on: bench)
-            guard case .fetch = try await bench.job(of: Partition(of: self.identity)) else { return #expect(Bool(false), "no request") }
+            guard case .fetch = try await bench.job(of: Partition(of: self.identity)) else {
+                return #expect(Bool(false), "no request")
+            }
         }
     }
 

@@ -89,7 +89,8 @@ import TestKit
     @Test(arguments: UInt64(0)..<50)
     func afterTheTimeItNamesThereIsAToken(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
-        let rule = TokenBucket.Rule(perSecond: [0.5, 1, 10, 100, 0.25][random.upTo(5)], burst: Double(1 + random.upTo(60)))
+        let rule = TokenBucket.Rule(
+            perSecond: [0.5, 1, 10, 100, 0.25][random.upTo(5)], burst: Double(1 + random.upTo(60)))
         var now: Int64 = 5_000
         var bucket = TokenBucket(rule, at: now)
         for _ in 0..<200 {
@@ -131,17 +132,23 @@ import TestKit
         var random = SeededGenerator(seed: seed)
         for _ in 0..<20 {
             var bytes = Array(String(repeating: "abcdefg", count: random.upTo(4)).utf8)
-            for _ in 0..<random.upTo(3) { bytes += Array(["é", "👍", "\u{7FF}", "\u{800}", "\u{FFFF}", "\u{10FFFF}"][random.upTo(6)].utf8) }
-            if random.upTo(2) == 0, !bytes.isEmpty { bytes[random.upTo(bytes.count)] = UInt8.random(in: .min ... .max, using: &random) }
+            for _ in 0..<random.upTo(3) {
+                bytes += Array(["é", "👍", "\u{7FF}", "\u{800}", "\u{FFFF}", "\u{10FFFF}"][random.upTo(6)].utf8)
+            }
+            if random.upTo(2) == 0, !bytes.isEmpty {
+                bytes[random.upTo(bytes.count)] = UInt8.random(in: .min ... .max, using: &random)
+            }
             if random.upTo(4) == 0, !bytes.isEmpty { bytes.removeLast() }
             #expect(isValidUTF8(bytes) == (String(validating: bytes, as: UTF8.self) != nil))
         }
     }
 
-    @Test(arguments: [
-        [0x80], [0xC0, 0x80], [0xC1, 0xBF], [0xE0, 0x80, 0x80], [0xED, 0xA0, 0x80], [0xED, 0xBF, 0xBF], [0xF0, 0x80, 0x80, 0x80],
-        [0xF4, 0x90, 0x80, 0x80], [0xF5, 0x80, 0x80, 0x80], [0xFF], [0xC3], [0xE2, 0x82], [0xC3, 0x28],
-    ] as [[UInt8]])
+    @Test(
+        arguments: [
+            [0x80], [0xC0, 0x80], [0xC1, 0xBF], [0xE0, 0x80, 0x80], [0xED, 0xA0, 0x80], [0xED, 0xBF, 0xBF],
+            [0xF0, 0x80, 0x80, 0x80],
+            [0xF4, 0x90, 0x80, 0x80], [0xF5, 0x80, 0x80, 0x80], [0xFF], [0xC3], [0xE2, 0x82], [0xC3, 0x28],
+        ] as [[UInt8]])
     func brokenSequencesAreFoundAtEveryOffset(sequence: [UInt8]) {
         for offset in 0..<18 {
             let ascii = [UInt8](repeating: 65, count: offset)
@@ -169,15 +176,15 @@ import TestKit
     }
 
     @Test func requestsExpireInOrderAtTheirDeadline() {
-        let wait = GatewayLimits.answerMax.milliseconds
+        let wait = ClusterLimits.answerMax.milliseconds
         var requests = PendingRequests()
         let numbers = (0..<3).map { requests.add(self.request(UInt64($0)), at: Int64($0) * 10) }
         #expect(requests.popExpired(at: wait - 1) == nil)
-        #expect(requests.popExpired(at: wait)?.connection == ConnectionID(value: 0))
+        #expect(requests.popExpired(at: wait)?.request.connection == ConnectionID(value: 0))
         #expect(requests.popExpired(at: wait) == nil)
         // Answered in time: it never expires.
         #expect(requests.answered(numbers[1]) != nil)
-        #expect(requests.popExpired(at: wait + 1_000)?.connection == ConnectionID(value: 2))
+        #expect(requests.popExpired(at: wait + 1_000)?.request.connection == ConnectionID(value: 2))
         #expect(requests.popExpired(at: .max) == nil)
         #expect(requests.count == 0)
     }
@@ -185,7 +192,7 @@ import TestKit
     @Test func anAnswerAfterTheDeadlineIsTooLate() {
         var requests = PendingRequests()
         let number = requests.add(self.request(1), at: 0)
-        #expect(requests.popExpired(at: GatewayLimits.answerMax.milliseconds) != nil)
+        #expect(requests.popExpired(at: ClusterLimits.answerMax.milliseconds) != nil)
         #expect(requests.answered(number) == nil)
     }
 }

@@ -64,7 +64,9 @@ import Testing
             let (client, _) = try await bench.boundClient()
             try await bench.bus.goAway()
             for (requestID, code) in [("u1", "INTERNAL_ERROR"), ("u2", "RATE_LIMITED")] {
-                try await client.send(Frames.frame("update_tokens", UpdateTokens.definition.samples[0], requestID: requestID, session: token))
+                try await client.send(
+                    Frames.frame(
+                        "update_tokens", UpdateTokens.definition.samples[0], requestID: requestID, session: token))
                 let refusal = try await client.json()
                 #expect(refusal.code == code)
                 #expect(refusal.requestID == requestID)

@@ -33,7 +33,9 @@ extension RateLeases<Int> {
     fileprivate mutating func take(_ server: inout Server, at now: Int64) -> Verdict {
         while true {
             let (verdict, leaseRequest) = self.take(rate, 1, at: now)
-            if let leaseRequest { _ = self.answered(leaseRequest, server.grant(leaseRequest.request, at: now), at: now) }
+            if let leaseRequest {
+                _ = self.answered(leaseRequest, server.grant(leaseRequest.request, at: now), at: now)
+            }
             if verdict != .unknown { return verdict }
         }
     }
@@ -118,7 +120,8 @@ extension RateLeases<Int> {
         for index in 0..<2 {
             gateways[index].sharedCountsWereLost(at: self.now)
             for leaseRequest in gateways[index].restore(max: 10, at: self.now) {
-                _ = gateways[index].answered(leaseRequest, server.grant(leaseRequest.request, at: self.now), at: self.now)
+                _ = gateways[index].answered(
+                    leaseRequest, server.grant(leaseRequest.request, at: self.now), at: self.now)
             }
         }
         var count = 91
@@ -234,7 +237,8 @@ private struct RateWorld {
         for gateway in 0..<Self.gatewayCount {
             self.gateways[gateway].sharedCountsWereLost(at: self.now)
             for leaseRequest in self.gateways[gateway].restore(max: 10, at: self.now) {
-                _ = self.gateways[gateway].answered(leaseRequest, self.server.grant(leaseRequest.request, at: self.now), at: self.now)
+                _ = self.gateways[gateway].answered(
+                    leaseRequest, self.server.grant(leaseRequest.request, at: self.now), at: self.now)
             }
         }
     }
@@ -244,7 +248,9 @@ private struct RateWorld {
         var home = 0
         while self.now < end {
             self.now += Int64(self.upTo(40))
-            while let first = self.events.enumerated().filter({ $1.at <= self.now }).min(by: { $0.element.at < $1.element.at }) {
+            while let first = self.events.enumerated().filter({ $1.at <= self.now }).min(by: {
+                $0.element.at < $1.element.at
+            }) {
                 let (_, gateway, event) = self.events.remove(at: first.offset)
                 self.happen(event, at: gateway)
             }
@@ -256,7 +262,9 @@ private struct RateWorld {
                 self.noticeLoss()
             }
             for gateway in 0..<Self.gatewayCount {
-                for leaseRequest in self.gateways[gateway].restore(max: 10, at: self.now) { self.send(.request(leaseRequest), of: gateway) }
+                for leaseRequest in self.gateways[gateway].restore(max: 10, at: self.now) {
+                    self.send(.request(leaseRequest), of: gateway)
+                }
             }
         }
     }
@@ -290,7 +298,9 @@ private struct RateWorld {
     @Test(arguments: UInt64(0)..<200) func noMoreIsAllowedWhenRedisIsEmptied(seed: UInt64) {
         var world = RateWorld(seed: seed, isEmptied: true)
         world.run()
-        let slack = Double(RateWorld.gatewayCount) * (allowance.ahead / allowance.step / GatewayLimits.leasesPerBurst).rounded(.up)
+        let slack =
+            Double(RateWorld.gatewayCount)
+            * (allowance.ahead / allowance.step / GatewayLimits.leasesPerBurst).rounded(.up)
         self.expectBound(world.admitted.flatMap { $0 }, beyond: slack, seed: seed)
     }
 

@@ -13,15 +13,6 @@ extension NodeEvent {
         .answer(question: request.answer.question, .loggedIn(session, type: "register_ack", payload: Array("{}".utf8)))
     }
 
-    fileprivate static func refreshed(_ request: ServiceRequest, _ session: Session) -> NodeEvent {
-        .answer(question: request.answer.question, .refreshed(session, type: "session_refresh_ack", payload: Array("{}".utf8)))
-    }
-}
-
-extension Frames {
-    fileprivate static func refresh(session: String = token) -> String {
-        self.frame("session_refresh", SessionRefresh.definition.samples[0], requestID: "r1", session: session)
-    }
 }
 
 extension GatewayBench {
@@ -36,7 +27,8 @@ extension GatewayBench {
     }
 }
 
-/// Answers overtake each other, come twice, and come when what they are about has changed (contract §4).
+/// Answers overtake each other, come twice, and come when what they are about has changed (contract §4). What follows
+/// from each order is shown by `ConnectionSessionTests`; these show that the gateway tells its sessions what happens.
 @Suite(.timeLimit(.minutes(1))) struct SessionRaceTests {
     /// Two logins of one connection, of which the older is answered last, a refresh of the older, and a cache that is behind.
     @Test func aConnectionDoesNotGoBackToAnOlderSession() async throws {
@@ -51,7 +43,9 @@ extension GatewayBench {
                 .loggedIn(newer, session(epoch: 5, token: five)), .loggedIn(older, session(epoch: 4, token: four)))
             #expect(try await client.json().requestID == "newer")
             #expect(try await client.json().requestID == "older")
-            guard case .bound(let bound) = try await bench.job(of: Partition(of: sender)) else { return #expect(Bool(false)) }
+            guard case .bound(let bound) = try await bench.job(of: Partition(of: sender)) else {
+                return #expect(Bool(false))
+            }
             #expect(bound.map(\.caller.epoch.value) == [5])
 
             try await bench.cache(session(epoch: 4, token: four))
@@ -59,39 +53,14 @@ extension GatewayBench {
             #expect(try await client.json().code == "NOT_REGISTERED")
             try await bench.tell(.replaced(connection, Epoch(value: 4)))
             try await client.send(Frames.fetch(session: five))
-            guard case .fetch(let fetch) = try await bench.job(of: Partition(of: sender)) else { return #expect(Bool(false)) }
+            guard case .fetch(let fetch) = try await bench.job(of: Partition(of: sender)) else {
+                return #expect(Bool(false))
+            }
             #expect(fetch.caller.epoch.value == 5)
         }
     }
 
-    /// A refresh whose token was never used, and then a login: the next token of the older session is worth nothing.
-    @Test(arguments: [true, false])
-    func aLoginEndsTheRefreshBeforeIt(refreshIsAnsweredLast: Bool) async throws {
-        try await GatewayBench.run { bench in
-            let (client, _) = try await bench.boundClient()
-            try await client.send(Frames.refresh())
-            let refresh = try await bench.request()
-            try await client.send(Frames.proof())
-            let login = try await bench.request()
-            let (next, new) = (String(repeating: "n", count: 43), String(repeating: "b", count: 43))
-            let answers: [NodeEvent] = [
-                .refreshed(refresh, session(epoch: 1, token: next)), .loggedIn(login, session(epoch: 2, token: new)),
-            ]
-            for answer in refreshIsAnsweredLast ? answers.reversed() : answers { try await bench.tell(answer) }
-            for _ in answers { #expect(try await client.json().type?.hasSuffix("_ack") == true) }
-            guard case .bound(let bound) = try await bench.job(of: Partition(of: sender)) else { return #expect(Bool(false)) }
-            #expect(bound.map(\.caller.epoch.value) == [2])
-
-            try await bench.cache(session(epoch: 1, token: next))
-            try await client.send(Frames.fetch(session: next))
-            #expect(try await client.json().code == "NOT_REGISTERED")
-            try await client.send(Frames.fetch(session: new))
-            guard case .fetch(let fetch) = try await bench.job(of: Partition(of: sender)) else { return #expect(Bool(false)) }
-            #expect(fetch.caller.epoch.value == 2)
-        }
-    }
-
-    /// The same with two sockets: the older login, answered last, ends itself and not the newer one.
+    /// The older login, answered last, ends itself and not the newer one.
     @Test func aConnectionOfAnOlderSessionDoesNotEndTheNewerOne() async throws {
         try await GatewayBench.run { bench in
             let (newer, _) = try await bench.boundClient(session(epoch: 6, token: token))
@@ -128,7 +97,9 @@ extension GatewayBench {
             let second = try await bench.request()
             let found = session(epoch: 1, token: token)
             try await bench.tell(.answer(question: second.answer.question, .session(found)))
-            guard case .bound(let bound) = try await bench.job(of: Partition(of: sender)) else { return #expect(Bool(false)) }
+            guard case .bound(let bound) = try await bench.job(of: Partition(of: sender)) else {
+                return #expect(Bool(false))
+            }
             #expect(bound.map(\.connection) == [second.connection])
             _ = try await bench.fetch(epoch: 1)
             try await bench.tell(.answer(question: first.answer.question, .session(found)))
@@ -139,26 +110,7 @@ extension GatewayBench {
         }
     }
 
-    /// The router judges a frame of the older session while the login is being answered.
-    @Test func aStaleAnswerDoesNotEndAConnectionThatLogsIn() async throws {
-        try await GatewayBench.run { bench in
-            let (client, _) = try await bench.boundClient()
-            try await client.send(Frames.proof())
-            let login = try await bench.request()
-            try await client.send(Frames.fetch())
-            let fetch = try #require(try await bench.fetch(epoch: 1))
-            let new = String(repeating: "b", count: 43)
-            try await bench.tell(
-                .answer(question: fetch.answer.question, .stale), .loggedIn(login, session(epoch: 2, token: new)))
-            #expect(try await client.json().code == "NOT_REGISTERED")
-            #expect(try await client.json().type == "register_ack")
-            guard case .bound = try await bench.job(of: Partition(of: sender)) else { return #expect(Bool(false)) }
-            try await client.send(Frames.fetch(session: new))
-            _ = try await bench.fetch(epoch: 2)
-        }
-    }
-
-    /// If the login fails, the stale session ends as it would have.
+    /// A stale session lives as long as a login is under way. If that fails, it ends as it would have.
     @Test func aStaleAnswerEndsAConnectionWhoseLoginFails() async throws {
         try await GatewayBench.run { bench in
             let (client, connection) = try await bench.boundClient()
@@ -198,32 +150,6 @@ extension GatewayBench {
         }
     }
 
-    /// One refresh asked for twice gives the same token twice. When the second answer comes, that token is in use.
-    @Test func aRefreshAnsweredTwiceLeavesItsTokenAlive() async throws {
-        try await GatewayBench.run { bench in
-            let (client, _) = try await bench.boundClient()
-            var requests: [ServiceRequest] = []
-            for _ in 0..<2 {
-                try await client.send(Frames.refresh())
-                requests.append(try await bench.request())
-            }
-            let next = String(repeating: "n", count: 43)
-            try await bench.tell(.refreshed(requests[0], session(epoch: 1, token: next)))
-            #expect(try await client.json().type == "session_refresh_ack")
-            try await client.send(Frames.fetch(session: next))
-            _ = try await bench.fetch(epoch: 1)
-            try await bench.tell(.refreshed(requests[1], session(epoch: 1, token: next)))
-            #expect(try await client.json().type == "session_refresh_ack")
-            for _ in 0..<2 {
-                try await client.send(Frames.fetch(session: next))
-                _ = try await bench.fetch(epoch: 1)
-            }
-            // The one before stays what it is.
-            try await client.send(Frames.fetch(session: token))
-            #expect(try await client.json().code == "NOT_REGISTERED")
-        }
-    }
-
     /// While one token is looked up all frames wait. What becomes of it is said of its own frames alone.
     @Test(arguments: [true, false])
     func aTokenThatIsNobodysLeavesTheOthersAlone(isKnown: Bool) async throws {
@@ -248,7 +174,9 @@ extension GatewayBench {
         try await GatewayBench.run { bench in
             let (_, first) = try await bench.boundClient()
             await bench.gateway.announceAndEnd(first)
-            guard case .unbound(sender, _, first) = try await bench.job(of: Partition(of: sender)) else { return #expect(Bool(false)) }
+            guard case .unbound(sender, _, first) = try await bench.job(of: Partition(of: sender)) else {
+                return #expect(Bool(false))
+            }
             let (_, second) = try await bench.boundClient()
             #expect(second != first)
         }

@@ -29,14 +29,15 @@ private let sender = WhisperID("WSP-JBPU-D452-TLT4")!
             for number in 0..<connections {
                 let client = try await bench.client(headers: "X-Forwarded-For: 10.0.0.\(number)\r\n")
                 let dead = String(repeating: "\(number)", count: 43)
-                let frames = [Frames.fetch(requestID: "dead", session: dead)]
+                let frames =
+                    [Frames.fetch(requestID: "dead", session: dead)]
                     + (0..<messages).map { Frames.message(requestID: "\($0)") }
                 try await client.send(bytes: frames.flatMap { ClientFrame.text($0).bytes })
                 let lookUp = try await bench.request()
                 try await bench.tell(.answer(question: lookUp.answer.question, .session(nil)))
                 #expect(try await client.json().requestID == "dead")
             }
-            let to = try SendMessage( FrameDecoder.sample(SendMessage.definition)).envelope.to
+            let to = try SendMessage(FrameDecoder.sample(SendMessage.definition)).envelope.to
             let within = try await self.accepted(of: connections * messages, in: Partition(of: to), bench)
             let seconds = Double((ContinuousClock.now - start).components.seconds) + 1
             #expect(within >= 12)
@@ -50,7 +51,9 @@ private let sender = WhisperID("WSP-JBPU-D452-TLT4")!
             let (client, _) = try await bench.boundClient()
             bench.bus.holdLeases()
             for requestID in ["u1", "u2"] {
-                try await client.send(Frames.frame("update_tokens", UpdateTokens.definition.samples[0], requestID: requestID, session: token))
+                try await client.send(
+                    Frames.frame(
+                        "update_tokens", UpdateTokens.definition.samples[0], requestID: requestID, session: token))
             }
             try await client.send(#"{"type":"ping","requestId":"p","payload":{}}"#)
             try await bench.bus.untilLeaseIsHeld()
@@ -72,7 +75,9 @@ private let sender = WhisperID("WSP-JBPU-D452-TLT4")!
             await client.close()
             #expect(try await bench.departure(in: Partition(of: sender))?.connection == connection)
             bench.bus.releaseLeases()
-            guard case .fetch(let fetch) = try await bench.job(of: Partition(of: sender)) else { return #expect(Bool(false)) }
+            guard case .fetch(let fetch) = try await bench.job(of: Partition(of: sender)) else {
+                return #expect(Bool(false))
+            }
             #expect(fetch.caller.identity == sender)
         }
     }
@@ -83,7 +88,8 @@ private let sender = WhisperID("WSP-JBPU-D452-TLT4")!
             let (client, _) = try await bench.boundClient()
             let to = WhisperID("WSP-AAAA-AAAA-AAAA")!
             for _ in 0..<16 {
-                try await client.send(Frames.frame("typing", Typing.definition.samples[0], requestID: "t", session: token))
+                try await client.send(
+                    Frames.frame("typing", Typing.definition.samples[0], requestID: "t", session: token))
             }
             try await client.send(#"{"type":"ping","requestId":"p","payload":{}}"#)
             #expect(try await client.json().requestID == "p")
@@ -98,11 +104,14 @@ private let sender = WhisperID("WSP-JBPU-D452-TLT4")!
             let (client, _) = try await bench.boundClient()
             for requestID in ["r1", "r2"] {
                 try await client.send(
-                    Frames.frame("session_refresh", SessionRefresh.definition.samples[0], requestID: requestID, session: token))
+                    Frames.frame(
+                        "session_refresh", SessionRefresh.definition.samples[0], requestID: requestID, session: token))
             }
             let refused = try await client.json()
             #expect(refused.requestID == "r2" && refused.code == "RATE_LIMITED")
-            guard case .frame("session_refresh", _) = try await bench.request().body else { return #expect(Bool(false)) }
+            guard case .frame("session_refresh", _) = try await bench.request().body else {
+                return #expect(Bool(false))
+            }
         }
     }
 }
@@ -133,7 +142,9 @@ private let sender = WhisperID("WSP-JBPU-D452-TLT4")!
             let frames = (0..<count).map { Frames.fetch(requestID: "\($0)", session: Self.unknown($0)) }
             try await client.send(bytes: frames.flatMap { ClientFrame.text($0).bytes })
             let codes = try await bench.answering(.session(nil)) { try await self.codes(of: count, on: client) }
-            #expect(codes["NOT_REGISTERED"]! >= Rates.unknownTokens.burst && codes["NOT_REGISTERED"]! <= self.allowed(since: start))
+            #expect(
+                codes["NOT_REGISTERED"]! >= Rates.unknownTokens.burst
+                    && codes["NOT_REGISTERED"]! <= self.allowed(since: start))
             #expect(codes["NOT_REGISTERED"]! + (codes["RATE_LIMITED"] ?? 0) == count)
             // A token that this connection is known by is not concerned, nor is the client when it comes back.
             try await client.send(Frames.fetch())
@@ -177,7 +188,8 @@ private let sender = WhisperID("WSP-JBPU-D452-TLT4")!
         try await GatewayBench.run(scale: 0.1, trustedProxies: ["127.0.0.1"]) { bench in
             // 6 a minute.
             for number in 0..<24 {
-                let client = try await bench.client(headers: "X-Forwarded-For: 2001:db8::\(number), 2001:db8:0:\(number / 6)::1\r\n")
+                let client = try await bench.client(
+                    headers: "X-Forwarded-For: 2001:db8::\(number), 2001:db8:0:\(number / 6)::1\r\n")
                 let valid = Self.unknown(number)
                 try await client.send(Frames.fetch(requestID: "\(number)", session: valid))
                 let lookUp = try await bench.request()
@@ -189,7 +201,8 @@ private let sender = WhisperID("WSP-JBPU-D452-TLT4")!
             for number in 0..<16 {
                 try await client.send(Frames.proof(requestID: "\(number)"))
                 let proof = try await bench.request()
-                try await bench.tell(.answer(question: proof.answer.question, .refused(Refusal(.internalError, "away"))))
+                try await bench.tell(
+                    .answer(question: proof.answer.question, .refused(Refusal(.internalError, "away"))))
                 #expect(try await client.json().code == "INTERNAL_ERROR")
             }
         }

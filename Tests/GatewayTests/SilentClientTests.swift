@@ -40,7 +40,8 @@ import Testing
 
     /// A frame, good or bad, and the WebSocket's own pings and pongs (contract §13).
     @Test(arguments: [
-        ClientFrame.text(#"{"type":"ping","payload":{}}"#), ClientFrame.text("{}"), ClientFrame(opcode: 9), ClientFrame(opcode: 10),
+        ClientFrame.text(#"{"type":"ping","payload":{}}"#), ClientFrame.text("{}"), ClientFrame(opcode: 9),
+        ClientFrame(opcode: 10),
     ])
     private func anythingSaidIsASignOfLife(frame: ClientFrame) async throws {
         try await GatewayBench.run { bench in
@@ -104,7 +105,9 @@ import Testing
             try await bench.tell(.bound(connection, isCaughtUp: true))
             try await client.stopReading()
             let numbers = Int64(1)...7
-            for number in numbers { try await bench.tell(.mail(connection, [self.mail(number, bytes: 256 * 1_024)], again: false)) }
+            for number in numbers {
+                try await bench.tell(.mail(connection, [self.mail(number, bytes: 256 * 1_024)], again: false))
+            }
             try await bench.looks(1)
             #expect(await bench.gateway.isOpen(connection))
             try await client.goOnReading()

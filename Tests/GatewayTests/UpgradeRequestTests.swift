@@ -17,7 +17,9 @@ private func request(_ text: String) throws(UpgradeRequest.Malformed) -> Upgrade
     return try UpgradeRequest.parse(&buffer)
 }
 
-private func purpose(_ lines: [String]) throws -> UpgradeRequest.Purpose { try #require(try request(head(lines))).purpose }
+private func purpose(_ lines: [String]) throws -> UpgradeRequest.Purpose {
+    try #require(try request(head(lines))).purpose
+}
 
 @Suite struct UpgradeRequestTests {
     @Test func aWebSocketUpgradeIsRecognised() throws {
@@ -41,16 +43,21 @@ private func purpose(_ lines: [String]) throws -> UpgradeRequest.Purpose { try #
     @Test func aHeaderGivenTwiceKeepsBothValues() throws {
         let lines = good.filter { !$0.hasPrefix("Connection") } + ["Connection: keep-alive", "Connection: Upgrade"]
         #expect(try purpose(lines) == .webSocket(key: key))
-        #expect(try request(head(good + ["X-Forwarded-For: 1.1.1.1", "x-forwarded-for: 2.2.2.2"]))?.headers["x-forwarded-for"] == "1.1.1.1, 2.2.2.2")
+        #expect(
+            try request(head(good + ["X-Forwarded-For: 1.1.1.1", "x-forwarded-for: 2.2.2.2"]))?.headers[
+                "x-forwarded-for"] == "1.1.1.1, 2.2.2.2")
         #expect(try purpose(good + ["Sec-WebSocket-Key: \(key)"]) == .badUpgrade)
         #expect(try purpose(good + ["Sec-WebSocket-Version: 13"]) == .badUpgrade)
     }
 
     @Test(arguments: [
-        ("Upgrade:", nil), ("Upgrade:", "Upgrade: h2c"), ("Connection:", nil), ("Connection:", "Connection: keep-alive"),
+        ("Upgrade:", nil), ("Upgrade:", "Upgrade: h2c"), ("Connection:", nil),
+        ("Connection:", "Connection: keep-alive"),
         ("Sec-WebSocket-Version:", nil), ("Sec-WebSocket-Version:", "Sec-WebSocket-Version: 12"),
-        ("Sec-WebSocket-Version:", "Sec-WebSocket-Version: 013"), ("Sec-WebSocket-Key:", nil), ("Sec-WebSocket-Key:", "Sec-WebSocket-Key: short"),
-        ("Sec-WebSocket-Key:", "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAAAA"), ("Sec-WebSocket-Key:", "Sec-WebSocket-Key: !!!!!!!!!!!!!!!!!!!!!!=="),
+        ("Sec-WebSocket-Version:", "Sec-WebSocket-Version: 013"), ("Sec-WebSocket-Key:", nil),
+        ("Sec-WebSocket-Key:", "Sec-WebSocket-Key: short"),
+        ("Sec-WebSocket-Key:", "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAAAA"),
+        ("Sec-WebSocket-Key:", "Sec-WebSocket-Key: !!!!!!!!!!!!!!!!!!!!!!=="),
         ("Sec-WebSocket-Key:", "Sec-WebSocket-Key:"),
     ])
     func anIncompleteUpgradeIsABadOne(header: String, replacement: String?) throws {
@@ -59,7 +66,8 @@ private func purpose(_ lines: [String]) throws -> UpgradeRequest.Purpose { try #
     }
 
     @Test(arguments: [
-        ("GET /health HTTP/1.1", UpgradeRequest.Purpose.health), ("GET /ready HTTP/1.0", .ready), ("GET / HTTP/1.1", .unknown),
+        ("GET /health HTTP/1.1", UpgradeRequest.Purpose.health), ("GET /ready HTTP/1.0", .ready),
+        ("GET / HTTP/1.1", .unknown),
         ("POST /health HTTP/1.1", .unknown), ("GET /health/ HTTP/1.1", .unknown), ("get /health HTTP/1.1", .unknown),
         ("GET /ws HTTP/1.1", .badUpgrade), ("POST /ws HTTP/1.1", .unknown),
     ])
@@ -87,9 +95,11 @@ private func purpose(_ lines: [String]) throws -> UpgradeRequest.Purpose { try #
     }
 
     @Test(arguments: [
-        "\r\n\r\n", "GET\r\n\r\n", "GET /ws\r\n\r\n", "GET  /ws HTTP/1.1\r\n\r\n", "GET /ws HTTP/2\r\n\r\n", "GET ws HTTP/1.1\r\n\r\n",
+        "\r\n\r\n", "GET\r\n\r\n", "GET /ws\r\n\r\n", "GET  /ws HTTP/1.1\r\n\r\n", "GET /ws HTTP/2\r\n\r\n",
+        "GET ws HTTP/1.1\r\n\r\n",
         "GET /ws HTTP/1.1 \r\n\r\n", "GET /ws HTTP/1.1\r\nno colon\r\n\r\n", "GET /ws HTTP/1.1\r\n: empty\r\n\r\n",
-        "GET /ws HTTP/1.1\r\nA : b\r\n\r\n", "GET /ws HTTP/1.1\r\nA: b\r\n folded: c\r\n\r\n", "GET /ws HTTP/1.1\nA: b\r\n\r\n",
+        "GET /ws HTTP/1.1\r\nA : b\r\n\r\n", "GET /ws HTTP/1.1\r\nA: b\r\n folded: c\r\n\r\n",
+        "GET /ws HTTP/1.1\nA: b\r\n\r\n",
     ])
     func whatIsNotHTTPIsMalformed(text: String) {
         #expect(throws: UpgradeRequest.Malformed.malformed) { try request(text) }
@@ -97,11 +107,15 @@ private func purpose(_ lines: [String]) throws -> UpgradeRequest.Purpose { try #
 
     @Test func theHeadIsBounded() throws {
         let overhead = head(["GET /health HTTP/1.1", "X: "]).utf8.count
-        func health(_ bytes: Int) -> String { head(["GET /health HTTP/1.1", "X: " + String(repeating: "x", count: bytes - overhead)]) }
+        func health(_ bytes: Int) -> String {
+            head(["GET /health HTTP/1.1", "X: " + String(repeating: "x", count: bytes - overhead)])
+        }
         #expect(try request(health(UpgradeRequest.bytesMax)) != nil)
         #expect(throws: UpgradeRequest.Malformed.tooLong) { try request(health(UpgradeRequest.bytesMax + 1)) }
         // Endless, without an end of head.
-        #expect(throws: UpgradeRequest.Malformed.tooLong) { try request(String(repeating: "x", count: UpgradeRequest.bytesMax + 1)) }
+        #expect(throws: UpgradeRequest.Malformed.tooLong) {
+            try request(String(repeating: "x", count: UpgradeRequest.bytesMax + 1))
+        }
         #expect(try request(String(repeating: "x", count: UpgradeRequest.bytesMax)) == nil)
     }
 

@@ -34,7 +34,7 @@ private func bytes(_ text: String) -> [UInt8] { Array(text.utf8) }
     func aMessageOfAnySizeComesOutUnmasked(size: Int) {
         var random = SeededGenerator(seed: UInt64(size))
         let payload = random.bytes(size)
-        let result = parse([ClientFrame(opcode: 1, payload: payload, mask: random.bytes(4))])
+        let result = parse([ClientFrame(opcode: 1, payload: payload, mask: UInt32(truncatingIfNeeded: random.next()))])
         #expect(result.events == [.text(payload)])
         #expect(result.violation == nil)
     }
@@ -54,7 +54,8 @@ private func bytes(_ text: String) -> [UInt8] { Array(text.utf8) }
 
     @Test func controlFramesMayStandBetweenFragments() {
         let result = parse([
-            .text("a", isFinal: false), ClientFrame(opcode: 9, payload: bytes("p")), ClientFrame(opcode: 0, payload: bytes("b"), isFinal: false),
+            .text("a", isFinal: false), ClientFrame(opcode: 9, payload: bytes("p")),
+            ClientFrame(opcode: 0, payload: bytes("b"), isFinal: false),
             ClientFrame(opcode: 10), ClientFrame(opcode: 0, payload: bytes("c")), .text("d"),
         ])
         #expect(result.events == [.ping(bytes("p")), .pong([]), .text(bytes("abc")), .text(bytes("d"))])
@@ -62,8 +63,8 @@ private func bytes(_ text: String) -> [UInt8] { Array(text.utf8) }
 
     @Test func eachFragmentHasItsOwnMask() {
         var first = ClientFrame.text("hello ", isFinal: false)
-        first.mask = [1, 2, 3, 4]
-        let second = ClientFrame(opcode: 0, payload: bytes("world"), mask: [250, 0, 17, 9])
+        first.mask = 0x0403_0201
+        let second = ClientFrame(opcode: 0, payload: bytes("world"), mask: 0x0911_00FA)
         #expect(parse([first, second]).events == [.text(bytes("hello world"))])
     }
 
@@ -80,15 +81,19 @@ private func bytes(_ text: String) -> [UInt8] { Array(text.utf8) }
     // MARK: Size
 
     @Test func oneByteTooManyIsTooBig() {
-        #expect(parse([ClientFrame(opcode: 1, payload: [UInt8](repeating: 65, count: 1_000))], max: 1_000).violation == nil)
-        #expect(parse([ClientFrame(opcode: 1, payload: [UInt8](repeating: 65, count: 1_001))], max: 1_000).violation == .tooBig)
+        #expect(
+            parse([ClientFrame(opcode: 1, payload: [UInt8](repeating: 65, count: 1_000))], max: 1_000).violation == nil)
+        #expect(
+            parse([ClientFrame(opcode: 1, payload: [UInt8](repeating: 65, count: 1_001))], max: 1_000).violation
+                == .tooBig)
     }
 
     @Test func fragmentsCountTogether() {
         func sizes(_ sizes: Int...) -> Violation? {
             let frames = sizes.enumerated().map { index, size in
                 ClientFrame(
-                    opcode: index == 0 ? 1 : 0, payload: [UInt8](repeating: 65, count: size), isFinal: index == sizes.count - 1)
+                    opcode: index == 0 ? 1 : 0, payload: [UInt8](repeating: 65, count: size),
+                    isFinal: index == sizes.count - 1)
             }
             return parse(frames, max: 1_000).violation
         }
@@ -107,7 +112,10 @@ private func bytes(_ text: String) -> [UInt8] { Array(text.utf8) }
     }
 
     @Test func anEnormousLengthIsTooBigBeforeItsBytesCome() {
-        for length: [UInt8] in [[0, 0, 0, 0, 0, 0x7F, 0xFF, 0xFF], [0x7F] + [UInt8](repeating: 0xFF, count: 7), [UInt8](repeating: 0xFF, count: 8)] {
+        for length: [UInt8] in [
+            [0, 0, 0, 0, 0, 0x7F, 0xFF, 0xFF], [0x7F] + [UInt8](repeating: 0xFF, count: 7),
+            [UInt8](repeating: 0xFF, count: 8),
+        ] {
             #expect(parse([[0x81, 0xFF] + length]).violation == .tooBig)
         }
     }
@@ -145,7 +153,9 @@ private func bytes(_ text: String) -> [UInt8] { Array(text.utf8) }
     @Test(arguments: [UInt8(8), 9, 10])
     func controlFramesAreShortAndWhole(opcode: UInt8) {
         #expect(parse([ClientFrame(opcode: opcode, payload: [UInt8](repeating: 0, count: 125))]).violation == nil)
-        #expect(parse([ClientFrame(opcode: opcode, payload: [UInt8](repeating: 0, count: 126))]).violation == .protocolError)
+        #expect(
+            parse([ClientFrame(opcode: opcode, payload: [UInt8](repeating: 0, count: 126))]).violation == .protocolError
+        )
         #expect(parse([ClientFrame(opcode: opcode, isFinal: false)]).violation == .protocolError)
     }
 
@@ -197,16 +207,24 @@ extension SeededGenerator {
         let payload = self.bytes(self.upTo(5) == 0 ? 120 + self.upTo(20) : self.upTo(20))
         switch self.upTo(5) {
         case 0:
-            stream += ClientFrame(opcode: 9, payload: payload.suffix(125), mask: self.bytes(4)).bytes
+            stream +=
+                ClientFrame(opcode: 9, payload: payload.suffix(125), mask: UInt32(truncatingIfNeeded: self.next()))
+                .bytes
             expected.append(.ping(payload.suffix(125)))
         case 1:
             let cut = self.upTo(payload.count + 1)
-            stream += ClientFrame(opcode: 1, payload: Array(payload[..<cut]), isFinal: false, mask: self.bytes(4)).bytes
-            stream += ClientFrame(opcode: 10, mask: self.bytes(4)).bytes
-            stream += ClientFrame(opcode: 0, payload: Array(payload[cut...]), mask: self.bytes(4)).bytes
+            stream +=
+                ClientFrame(
+                    opcode: 1, payload: Array(payload[..<cut]), isFinal: false,
+                    mask: UInt32(truncatingIfNeeded: self.next())
+                ).bytes
+            stream += ClientFrame(opcode: 10, mask: UInt32(truncatingIfNeeded: self.next())).bytes
+            stream +=
+                ClientFrame(opcode: 0, payload: Array(payload[cut...]), mask: UInt32(truncatingIfNeeded: self.next()))
+                .bytes
             expected += [.pong([]), .text(payload)]
         default:
-            stream += ClientFrame(opcode: 1, payload: payload, mask: self.bytes(4)).bytes
+            stream += ClientFrame(opcode: 1, payload: payload, mask: UInt32(truncatingIfNeeded: self.next())).bytes
             expected.append(.text(payload))
         }
     }

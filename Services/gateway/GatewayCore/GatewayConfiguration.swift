@@ -14,7 +14,8 @@ package struct GatewayConfiguration: Sendable {
     package var trustedProxies: Set<NetworkAddress>
 
     package init(
-        host: String, port: Int, rates: RateTable = RateTable(), openConnectionsMax: Int = GatewayLimits.openConnectionsMax,
+        host: String, port: Int, rates: RateTable = RateTable(),
+        openConnectionsMax: Int = GatewayLimits.openConnectionsMax,
         heldBytesMax: Int = GatewayLimits.heldBytesMax, trustedProxies: Set<NetworkAddress> = []
     ) {
         self.host = host
@@ -37,13 +38,12 @@ package enum GatewayLimits {
     /// Bytes that are read from a client after the server's close frame before its socket goes. What a client had begun
     /// to send stands before its answer: after 1009 that is the rest of a frame of any size.
     package static let closingBytesMax = 16 << 20
+    /// Requests that fail here and get a line in the log each second. The others are counted in one line.
+    package static let failureLinesPerSecond = 100
     /// From the TCP connection to the complete upgrade request.
     package static let handshakeMax = Duration.seconds(10)
     /// Requests to other services that have no answer yet. Above it clients get INTERNAL_ERROR at once.
     package static let pendingRequestsMax = 65_536
-    /// How long a request waits for its answer before the client gets INTERNAL_ERROR. Longer than a router's
-    /// partitions take to find a new owner, or Postgres to come back.
-    package static let answerMax = Duration.seconds(10)
     /// Frames of one connection that wait until its session is known, or uses of a rate are leased.
     package static let framesWaitingMax = 256
     /// Bytes of them.
@@ -79,6 +79,8 @@ package enum GatewayLimits {
     /// are not complete, frames that wait. Whoever keeps most is closed (4010) beyond it.
     package static let heldBytesMax = 128 << 20
     package static let heldBytesUncounted = 16 << 10
+    /// Seconds between two looks whether a guest's token still lives: the Notice of its end may be lost.
+    package static let guestCheckSeconds = 5
     /// From one turn of the event loop to the next, while several frames and Notices come within it.
     package static let turnInterval = Duration.microseconds(750)
     /// Frames and Notices expected within `turnInterval` for which a turn waits.
@@ -93,8 +95,6 @@ package enum GatewayLimits {
     package static let receiptRateWindow = Duration.milliseconds(200)
     /// Jobs waiting in one partition's stream before the gateway takes no more for it.
     package static let partitionDepthMax = 20_000
-    /// Peers of one client of whom it is remembered that it knows them to be online. As many as a router tells it of.
-    package static let peersRememberedMax = 500
     /// A bind that no router has confirmed is announced again after this.
     package static let announceAgainAfter = Duration.seconds(3)
     /// Departures kept while the bus is away, to be told when it is back. Routers learn of further ones by
@@ -104,17 +104,12 @@ package enum GatewayLimits {
     package static let departuresAtOnceMax = 4_096
     /// Connections announced in one Job, and in one turn after an outage.
     package static let announcementsPerJobMax = 256
-    /// Outcomes, and group events, that a client may have unconfirmed: those beyond wait in the store until it confirms some.
-    package static let outcomesPerBindMax = 1_000
     /// Confirmed outcomes and group events that are remembered for one to two times so long, and how many of each: until a router
     /// has deleted them, they may come again.
     package static let confirmedRememberedSeconds = 10
     package static let confirmedRememberedMax = 65_536
-    /// Payloads of group events, in bytes, that a client may have unconfirmed: those beyond wait in the store until it confirms some. A
-    /// router that answers a bind counts to the same number.
-    package static let groupEventsPerBindBytesMax = Limits.groupEventsBytesMax
     /// The longest payload of a group event, in bytes, rounded up: 256 members, and as many added or removed. So much less
-    /// than the bound tells that a router may have kept one back.
+    /// than `Limits.groupEventsBytesMax` tells that a router may have kept one back.
     package static let groupEventBytesMax = 32_768
     /// How long presence outlives its last refresh, and how often it is refreshed.
     package static let presenceTTL = Duration.seconds(180)

@@ -21,7 +21,10 @@ await runService("gateway", GatewaySettings()) { context in
             trustedProxies: try context.settings.proxies.addresses()),
         bus: bus, eventLoop: eventLoop, logger: context.logger, rest: { usleep(UInt32($0 / .microseconds(1))) })
     return Composition(
-        parts: [Part("bus", close: bus.close), Part("gateway", on: bus.taskExecutor, run: gateway.run, drain: gateway.drain)],
+        parts: [
+            Part("bus", close: bus.close),
+            Part("gateway", on: bus.taskExecutor, run: gateway.run, drain: gateway.drain),
+        ],
         readiness: [
             ReadinessCheck("redis") { bus.isConnected }, ReadinessCheck("gateway") { await gateway.isReady },
         ])

@@ -14,15 +14,18 @@ struct GatewayBench {
     private let seen = Positions()
 
     static func run(
-        scale: Double = 1, heldBytesMax: Int = GatewayLimits.heldBytesMax, trustedProxies: [String] = [], _ body: (GatewayBench) async throws -> Void
+        scale: Double = 1, heldBytesMax: Int = GatewayLimits.heldBytesMax, trustedProxies: [String] = [],
+        logger: Logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }),
+        _ body: (GatewayBench) async throws -> Void
     ) async throws {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         let loop = group.next()
         let bus = LoopBus(loop: loop)
         let gateway = Gateway(
             configuration: GatewayConfiguration(
-                host: "127.0.0.1", port: 0, rates: RateTable(scale: scale), heldBytesMax: heldBytesMax, trustedProxies: Set(trustedProxies.compactMap { NetworkAddress($0) })),
-            bus: bus, eventLoop: loop, logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }))
+                host: "127.0.0.1", port: 0, rates: RateTable(scale: scale), heldBytesMax: heldBytesMax,
+                trustedProxies: Set(trustedProxies.compactMap { NetworkAddress($0) })),
+            bus: bus, eventLoop: loop, logger: logger)
         let run = Task { try await gateway.run() }
         let result: Result<Void, any Error>
         do {
@@ -42,15 +45,20 @@ struct GatewayBench {
         try result.get()
     }
 
-    func client(headers: String = "") async throws -> TestClient { try await .webSocket(port: self.port, headers: headers) }
+    func client(headers: String = "") async throws -> TestClient {
+        try await .webSocket(port: self.port, headers: headers)
+    }
 
     /// A connected client whose session stands in the cache, bound by a first frame.
-    func boundClient(_ session: Session = .of(identity: "WSP-JBPU-D452-TLT4", token: token)) async throws -> (client: TestClient, connection: ConnectionID) {
+    func boundClient(
+        _ session: Session = .of(identity: "WSP-JBPU-D452-TLT4", token: token)
+    ) async throws -> (client: TestClient, connection: ConnectionID) {
         try await self.cache(session)
         let client = try await self.client()
         try await client.send(Frames.receipt(from: session.caller.identity))
         let partition = Partition(of: session.caller.identity)
-        guard case .bound(let bound) = try await self.job(of: partition), let connection = bound.first?.connection else {
+        guard case .bound(let bound) = try await self.job(of: partition), let connection = bound.first?.connection
+        else {
             throw TestClient.Unexpected.end
         }
         guard case .receipt = try await self.job(of: partition) else { throw TestClient.Unexpected.end }
@@ -68,7 +76,9 @@ struct GatewayBench {
 
     /// Who has left, by the next Job of a partition's stream.
     func departure(in partition: Partition) async throws -> ConnectionSnapshotEntry? {
-        guard case .unbound(let identity, self.gateway.node, let connection) = try await self.job(of: partition) else { return nil }
+        guard case .unbound(let identity, self.gateway.node, let connection) = try await self.job(of: partition) else {
+            return nil
+        }
         return ConnectionSnapshotEntry(identity: identity, connection: connection)
     }
 
@@ -81,7 +91,8 @@ struct GatewayBench {
         while true {
             // A read that is cancelled finds nothing, at once.
             try Task.checkCancellation()
-            let batches = try await self.bus.read([(stream, self.seen.of[stream] ?? .start)], limit: 1, blockFor: .seconds(30))
+            let batches = try await self.bus.read(
+                [(stream, self.seen.of[stream] ?? .start)], limit: 1, blockFor: .seconds(30))
             guard let entry = batches.first?.entries.first else { continue }
             self.seen.of[stream] = entry.id
             return entry.bytes
@@ -113,16 +124,23 @@ extension Gateway {
     }
 
     /// Something was written to it that its client has yet to confirm.
-    func waitsForPong(_ connection: ConnectionID) -> Bool { self.connections[connection]?.confirmation?.isEmpty == false }
+    func waitsForPong(_ connection: ConnectionID) -> Bool {
+        self.connections[connection]?.confirmation?.isEmpty == false
+    }
 }
 
 let token = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
 
 extension Session {
-    static func of(identity: String, token: String, epoch: Int64 = 1, isBanned: Bool = false, expiresAt: Timestamp = .now + .seconds(600)) -> Session {
+    static func of(
+        identity: String, token: String, epoch: Int64 = 1, isBanned: Bool = false,
+        expiresAt: Timestamp = .now + .seconds(600)
+    ) -> Session {
         Session(
-            caller: Caller(identity: WhisperID(identity)!, epoch: Epoch(value: epoch)), device: .random(), platform: .ios,
-            tokenHash: SHA256.hash(Array(token.utf8)), expiresAt: expiresAt, signPublicKey: Bytes32([UInt8](repeating: 7, count: 32))!,
+            caller: Caller(identity: WhisperID(identity)!, epoch: Epoch(value: epoch)), device: .random(),
+            platform: .ios,
+            tokenHash: SHA256.hash(Array(token.utf8)), expiresAt: expiresAt,
+            signPublicKey: Bytes32([UInt8](repeating: 7, count: 32))!,
             isBanned: isBanned)
     }
 }
@@ -139,7 +157,8 @@ enum Frames {
 
     static func receipt(from: WhisperID, session: String? = token) -> String {
         let sample = DeliveryReceipt.definition.samples[0]
-            .replacing("WSP-AAAA-AAAA-AAAA", with: "\(from)").replacing(#""to":"WSP-JBPU-D452-TLT4""#, with: #""to":"WSP-7777-7777-7777""#)
+            .replacing("WSP-AAAA-AAAA-AAAA", with: "\(from)").replacing(
+                #""to":"WSP-JBPU-D452-TLT4""#, with: #""to":"WSP-7777-7777-7777""#)
         return self.frame("delivery_receipt", sample, requestID: "d1", session: session)
     }
 
@@ -159,7 +178,8 @@ enum Frames {
         let field = #""sessionToken":"\#(token)","#
         let last = #","sessionToken":"\#(token)""#
         let payload =
-            session.map { payload.replacing(token, with: $0) } ?? payload.replacing(field, with: "").replacing(last, with: "")
+            session.map { payload.replacing(token, with: $0) }
+            ?? payload.replacing(field, with: "").replacing(last, with: "")
         return #"{"type":"\#(type)","requestId":"\#(requestID)","payload":\#(payload)}"#
     }
 }

@@ -73,7 +73,9 @@ final class LoopBus: Bus {
         self.memory.append(bytes, to: stream) { error in self.loop.execute { failed(error) } }
     }
 
-    func append(_ bytes: [UInt8], to stream: String) async throws(BusError) { try await self.memory.append(bytes, to: stream) }
+    func append(_ bytes: [UInt8], to stream: String) async throws(BusError) {
+        try await self.memory.append(bytes, to: stream)
+    }
 
     func read(
         _ positions: [(stream: String, after: EntryID)], limit: Int, blockFor: Duration
@@ -110,7 +112,9 @@ final class LoopBus: Bus {
         self.loop.execute { self.memory.publish(bytes, to: channel, heard: heard) }
     }
 
-    func subscribe(to channels: [String], onEvent: @escaping @Sendable (SubscriptionEvent) -> Void) async throws(BusError) {
+    func subscribe(
+        to channels: [String], onEvent: @escaping @Sendable (SubscriptionEvent) -> Void
+    ) async throws(BusError) {
         try await self.memory.subscribe(to: channels) { event in
             if self.loop.inEventLoop { onEvent(event) } else { self.loop.execute { onEvent(event) } }
         }
@@ -137,7 +141,9 @@ final class LoopBus: Bus {
     }
 
     func delete(_ keys: [KeyName]) async throws(BusError) { try await self.memory.delete(keys) }
-    func deleteWithoutWaiting(_ key: KeyName, ifStill value: [UInt8]) { self.memory.deleteWithoutWaiting(key, ifStill: value) }
+    func deleteWithoutWaiting(_ key: KeyName, ifStill value: [UInt8]) {
+        self.memory.deleteWithoutWaiting(key, ifStill: value)
+    }
     func admit(_ key: KeyName, _ allowance: Allowance) async throws(BusError) -> Int64? {
         try await self.memory.admit(key, allowance)
     }
@@ -153,5 +159,7 @@ final class LoopBus: Bus {
         return try await self.memory.lease(key, request)
     }
 
-    func extendWithoutWaiting(_ keys: [KeyName], for timeToLive: Duration) { self.memory.extendWithoutWaiting(keys, for: timeToLive) }
+    func extendWithoutWaiting(_ keys: [KeyName], for timeToLive: Duration) {
+        self.memory.extendWithoutWaiting(keys, for: timeToLive)
+    }
 }

@@ -16,7 +16,7 @@ extension Gateway {
 
     /// It has asked something of another service so long ago that no answer is waited for any more.
     func askedTooLongAgo(_ requestID: String, on id: ConnectionID) {
-        let askedAt = self.now - GatewayLimits.answerMax.milliseconds
+        let askedAt = self.now - ClusterLimits.answerMax.milliseconds
         _ = self.pendingRequests.add(.init(connection: id, requestID: requestID, kind: .frame, epoch: nil), at: askedAt)
     }
 
@@ -44,7 +44,10 @@ extension GatewayBench {
     /// Returns when the router has been told that the connection of this identity is gone.
     func untilToldGone(_ connection: ConnectionID, of identity: WhisperID) async throws {
         while true {
-            if case .unbound(identity, self.gateway.node, connection) = try await self.job(of: Partition(of: identity)) { return }
+            if case .unbound(identity, self.gateway.node, connection) = try await self.job(of: Partition(of: identity))
+            {
+                return
+            }
         }
     }
 }

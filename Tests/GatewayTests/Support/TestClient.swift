@@ -101,7 +101,9 @@ final class TestClient: ChannelInboundHandler, @unchecked Sendable {
         let frame = try await self.frame()
         let text = String(decoding: frame.payload, as: UTF8.self)
         guard frame.opcode == 1 else { throw Unexpected.frame(frame.opcode, text) }
-        guard let object = try JSONSerialization.jsonObject(with: Data(frame.payload)) as? [String: Any] else { throw Unexpected.answer(text) }
+        guard let object = try JSONSerialization.jsonObject(with: Data(frame.payload)) as? [String: Any] else {
+            throw Unexpected.answer(text)
+        }
         return Reply(
             type: object["type"] as? String, requestID: object["requestId"] as? String,
             payload: object["payload"] as? NSDictionary ?? [:])
@@ -131,7 +133,9 @@ final class TestClient: ChannelInboundHandler, @unchecked Sendable {
     func goOnReading() async throws { try await self.channel?.setOption(.autoRead, value: true).get() }
 
     /// Keeps its side of TCP open when the server ends its own.
-    func keepItsSideOpen() async throws { try await self.channel?.setOption(.allowRemoteHalfClosure, value: true).get() }
+    func keepItsSideOpen() async throws {
+        try await self.channel?.setOption(.allowRemoteHalfClosure, value: true).get()
+    }
 
     func close() async { try? await self.channel?.close().get() }
 }

@@ -28,12 +28,8 @@ final class Connection {
     var invalidFrames: UInt8 = 0
     var invalidSince: Int64 = 0
 
-    /// Whom the connection belongs to, once bound.
-    var session: Session?
-    /// When it showed the token that bound it, on the gateway's clock.
-    var shownAt: Int64 = 0
-    /// Present while a refreshed session has two tokens, or a session is being looked up.
-    var transition: Transition?
+    /// Whose the connection is, and which of its frames wait.
+    var machine = ConnectionSession()
     /// What has been written to the client, and whether the router of the mailbox agrees.
     var deliveryCursor = DeliveryCursor(boundAt: Timestamp(milliseconds: 0))
     /// Outcomes and group events on their way; absent while there are none.
@@ -67,58 +63,8 @@ final class Connection {
         if case .open = self.phase { true } else { false }
     }
 
-    /// Answers overtake each other, and the cache may be behind: a connection never goes back to an older session of its identity.
-    func isPast(_ other: Session) -> Bool {
-        guard let own = self.session?.caller, own.identity == other.caller.identity else { return false }
-        return other.caller.epoch < own.epoch
-    }
-}
-
-/// Rare and short-lived state of a connection, out of line to keep idle connections small.
-final class Transition {
-    /// The session under its next token, until that token is used or the old one's time is up.
-    var successor: Session?
-    /// The token before the present one; worth nothing, although the cache may not know it yet.
-    var retired: Bytes32?
-    /// When the old token dies, on the gateway's clock.
-    var oldTokenDiesAt: Int64 = .max
-    /// The token (its hash) that is being looked up; frames wait.
-    var resolving: Bytes32?
-    /// Since then, on the gateway's clock.
-    var resolvingSince: Int64 = 0
-    /// The first frame that waits needs uses of a rate that are being leased. Everything waits behind it.
-    var awaitsUses = false
-    var waiting: [ReceivedFrame] = []
-    /// All of them, as they came.
-    var waitingBytes = 0
-
-    /// A new session has begun: the tokens of the one before are worth nothing.
-    func forgetTokens() {
-        self.successor = nil
-        self.retired = nil
-        self.oldTokenDiesAt = .max
-    }
-
-    var isOver: Bool {
-        self.successor == nil && self.retired == nil && self.resolving == nil && !self.awaitsUses
-            && self.waiting.isEmpty
-    }
-
-    func takeWaiting() -> [ReceivedFrame] {
-        defer { (self.waiting, self.waitingBytes) = ([], 0) }
-        return self.waiting
-    }
-}
-
-/// A frame that has passed schema and bucket.
-struct ReceivedFrame {
-    var definition: FrameDefinition
-    var payload: Payload
-    var requestID: String?
-    /// Of the whole message.
-    var bytes: Int
-    /// Of its session token; `nil` if it carries none, or what cannot be one.
-    var tokenHash: Bytes32?
+    /// Whose it is, or was when it ended.
+    var session: Session? { self.machine.session }
 }
 
 /// Outcomes and group events leave the database when the client's own WebSocket layer has answered a ping sent behind them: a socket
@@ -135,7 +81,7 @@ final class Confirmation {
     var hasMore = false
 
     func holds(_ number: Int64) -> Bool { self.written.contains(number) || self.awaitingPong.contains(number) }
-    var isFull: Bool { self.written.count >= GatewayLimits.outcomesPerBindMax }
+    var isFull: Bool { self.written.count >= ClusterLimits.outcomesPerBindMax }
     var isEmpty: Bool { self.written.isEmpty && self.awaitingPong.isEmpty }
 }
 

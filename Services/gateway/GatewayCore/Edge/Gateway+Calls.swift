@@ -7,11 +7,11 @@ import Telemetry
 extension Gateway {
     func call(_ frame: ReceivedFrame, of session: Session, on connection: Connection) {
         guard self.pendingRequests.count < GatewayLimits.pendingRequestsMax else {
-            return self.refuse(connection, .unavailable, requestID: frame.requestID)
+            return self.fail(connection, because: .tooManyRequests, requestID: frame.requestID)
         }
         guard let payload = self.passedOn(frame, on: connection) else { return }
         let identity = session.caller.identity
-        let peer = frame.definition.schema.index(of: "to").map { frame.payload.whisperID($0) }
+        let peer = frame.definition.toField.map { frame.payload.whisperID($0) }
         let number = self.pendingRequests.add(
             .init(
                 connection: connection.id, requestID: frame.requestID, kind: .frame, epoch: session.caller.epoch),
@@ -23,7 +23,7 @@ extension Gateway {
             payload: payload, receivedAt: .now)
         self.bus.append(
             CallJob.frame(request), to: Keyspace.calls(CallShare(of: identity, and: peer ?? identity))
-        ) { _ in self.assumeIsolated { $0.failed(number) } }
+        ) { _ in self.assumeIsolated { $0.failed(number, because: .busFailed) } }
     }
 
     /// Tells each share in which a call waits for this identity that it is here.

@@ -29,10 +29,13 @@ extension Gateway {
         case .webSocket(let key):
             // A socket without a peer address is gone already.
             guard let peer = connection.channel.remoteAddress.flatMap({ NetworkAddress($0) }) else { return }
-            connection.address = NetworkAddress.client(
-                peer: peer, forwardedFor: request.headers["x-forwarded-for"], trusted: self.trustedProxies
-            ).network
-            self.admit(Rates.connections, connection) { $0.upgrade($1, key: key) } refused: {
+            connection.address =
+                NetworkAddress.client(
+                    peer: peer, forwardedFor: request.headers["x-forwarded-for"], trusted: self.trustedProxies
+                ).network
+            self.admit(Rates.connections, connection) {
+                $0.upgrade($1, key: key)
+            } refused: {
                 $0.refuseUpgrade($1, retryAfter: $2)
             }
         case .health: self.respond(to: connection, "200 OK", #"{"status":"alive"}"#)
@@ -163,49 +166,5 @@ extension Gateway {
     /// - Parameter incoming: bytes of a message that is not complete.
     func holds(incoming: Int, for id: ConnectionID) {
         self.memoryBudget.track(id, incoming: incoming)
-    }
-
-    // MARK: Binding
-
-    /// The connection belongs to this session from here on; an older connection of the identity here ends. If there is one of a
-    /// newer session, or one that showed the same session's token later, this one ends.
-    /// - Parameters:
-    ///   - start: when it showed the token, on the gateway's clock; `nil` for now. To look up whose it is may take as long as an outage.
-    ///   - welcome: tells the client that it is logged in. Behind the announcement: mail written to somebody who has heard so must find
-    ///     it at its router.
-    func bind(_ connection: Connection, to session: Session, since start: Int64? = nil, welcome: () -> Void = {}) {
-        let identity = session.caller.identity
-        let shownAt = start ?? self.now
-        if let other = self.bound[identity], other !== connection {
-            let isNewer = other.session?.caller.epoch == session.caller.epoch && other.shownAt > shownAt
-            guard !other.isPast(session), !isNewer else {
-                welcome()
-                return self.endSession(of: connection)
-            }
-            self.endSession(of: other)
-        }
-        connection.session = session
-        connection.shownAt = shownAt
-        connection.transition?.forgetTokens()
-        self.endTransitionIfOver(of: connection)
-        connection.deliveryCursor = DeliveryCursor(boundAt: .now - .milliseconds(self.now - shownAt))
-        self.bound[identity] = connection
-        self.showPresence(of: connection)
-        // At once: what this very frame asks of the mailbox must come behind it.
-        self.announce(connection, now: true)
-        welcome()
-        self.lookForCalls(of: connection, identity)
-    }
-
-    /// A newer login or connection has taken over (contract §4).
-    func endSession(of connection: Connection, why: ClusterNotice.EndReason = .replaced) {
-        switch why {
-        case .replaced:
-            self.refuse(connection, Refusal(.authFailed, "the session was replaced by another one"), requestID: nil)
-            self.close(connection, .sessionReplaced)
-        case .banned:
-            self.refuse(connection, Refusal(.userBanned, "the identity is banned"), requestID: nil)
-            self.close(connection, .banned)
-        }
     }
 }

@@ -37,7 +37,9 @@ extension Gateway {
         }
     }
 
-    private func send(_ job: MailboxJob, to partition: Partition, failed: @escaping @Sendable (isolated Gateway) -> Void) {
+    private func send(
+        _ job: MailboxJob, to partition: Partition, failed: @escaping @Sendable (isolated Gateway) -> Void
+    ) {
         self.hasAppendedSinceDepth = true
         // The bus calls back on the loop.
         self.bus.append(job, to: Keyspace.mailbox(partition)) { _ in self.assumeIsolated { failed($0) } }

@@ -41,23 +41,23 @@ extension Gateway {
                 self.announce(connection)
             }
         case .sessionsEnded(let identity, let epoch, let why):
-            guard let connection = self.bound[identity], let session = connection.session,
-                session.caller.epoch < epoch
-            else { return }
-            switch why {
-            case .replaced: self.replaced(connection.id, session.caller.epoch)
-            case .banned: self.endSession(of: connection, why: .banned)
-            }
+            guard let connection = self.bound[identity] else { return }
+            let action = connection.machine.sessionsEnded(
+                before: epoch, why: why, isLoggingIn: self.pendingRequests.isLoggingIn(connection: connection.id))
+            self.follow(action, on: connection, why)
+        case .guestEnded(let guest, let epoch, let why): self.guestEnded(guest, before: epoch, why)
         }
     }
 
+    /// A race in each case: the connection may be gone when news of it come. Then they are nobody's.
     private func handle(_ event: NodeEvent) {
         switch event {
         case .answer(let number, let answer):
+            // A race: it came too late, and the client was told so. Or a Job was done twice.
             guard let request = self.pendingRequests.answered(number) else { return }
             self.logger.debug("question answered", self.facts(of: answer, to: request, number))
             self.settle(request, with: answer)
-            self.handle(answer, to: request)
+            self.handle(answer, to: request, number)
         case .bound(let id, let isCaughtUp, let number):
             guard let connection = self.connections[id] else { return }
             // Redis may have lost since the bind where it is. That it is the live one, the router has just said.
@@ -66,7 +66,11 @@ extension Gateway {
             case .none: break
             case .announceAgain: self.announce(connection)
             }
-        case .replaced(let id, let epoch): self.replaced(id, epoch)
+        case .replaced(let id, let epoch):
+            guard let connection = self.connections[id], connection.isOpen else { return }
+            let action = connection.machine.replaced(
+                epoch, isLoggingIn: self.pendingRequests.isLoggingIn(connection: id))
+            self.follow(action, on: connection)
         case .mail(let id, let mail, let again): self.deliver(mail, to: id, again: again)
         case .connectionSnapshot(let entries): self.reconcile(with: entries)
         case .outcomes(let id, let outcomes): self.deliver(outcomes, to: id)
@@ -80,12 +84,16 @@ extension Gateway {
         }
     }
 
-    /// The session of this epoch is not the live one any more.
-    private func replaced(_ id: ConnectionID, _ epoch: Epoch) {
-        guard let connection = self.connections[id], connection.isOpen else { return }
-        // A race: the connection has logged in again meanwhile.
-        if let own = connection.session?.caller.epoch, own > epoch { return }
-        self.endUnlessLoggingIn(connection)
+    /// The connection's session may not be the live one any more.
+    private func follow(
+        _ action: ConnectionSession.ReplacedAction, on connection: Connection,
+        _ why: ClusterNotice.EndReason = .replaced
+    ) {
+        switch action {
+        case .ignore: break
+        case .announceAgain: connection.deliveryCursor.announced(at: self.now)
+        case .end: self.endSession(of: connection, why: why)
+        }
     }
 
     /// Repeats a departure for each connection that this node no longer has. The next snapshot covers lost or surplus
@@ -99,44 +107,32 @@ extension Gateway {
         }
     }
 
-    private func endUnlessLoggingIn(_ connection: Connection) {
-        guard self.pendingRequests.isLoggingIn(connection: connection.id) else { return self.endSession(of: connection) }
-        // A race: the login under way may be the newer one, and the router faster than auth. If it is not, the router says
-        // that the session is over when the connection is announced to it again.
-        connection.deliveryCursor.announced(at: self.now)
-    }
-
-    /// Asked for an older session, before this connection logged in again.
-    private func isPast(_ request: PendingRequest, _ connection: Connection) -> Bool {
-        guard let asked = request.epoch, let own = connection.session?.caller.epoch else { return false }
-        return asked < own
-    }
-
     private func facts(of answer: Answer, to request: PendingRequest, _ number: UInt64) -> Facts {
         var facts: Facts = [
-            .trace: "\(AnswerAddress(node: self.node, question: number).trace)", .connId: .number(request.connection.value),
+            .trace: "\(AnswerAddress(node: self.node, question: number).trace)",
+            .connId: .number(request.connection.value),
             .latencyMs: .number(self.now - request.askedAt),
         ]
         if case .refused(let refusal) = answer { facts[.code] = "\(refusal.code.rawValue)" }
         return facts
     }
 
-    private func handle(_ answer: Answer, to request: PendingRequest) {
+    private func handle(_ answer: Answer, to request: PendingRequest, _ number: UInt64) {
         guard let connection = self.connections[request.connection], connection.isOpen else { return }
         let requestID = request.requestID
         switch (answer, request.kind) {
         case (.accepted, .accept(let messageID, let groupRecipient)):
-            var payload = JSONWriter()
-            payload.add("messageId", messageID)
-            payload.add("status", "sent")
-            if let groupRecipient { payload.add("to", groupRecipient) }
-            self.reply(connection, type: "message_accepted", payload: payload.finished(), requestID: requestID)
+            self.reply(connection, MessageAccepted(messageID: messageID, to: groupRecipient), requestID: requestID)
             self.logger.debug(
                 "message acknowledged", [.messageId: "\(messageID)", .connId: .number(connection.id.value)])
         case (.page(let mail, let next), .fetch):
             self.deliver(page: mail, next: next, to: connection, requestID: requestID)
-        case (.session(let session), .session): self.resolved(session, on: connection.id)
-        case (.refused, .session): self.resolveFailed(on: connection.id)
+        case (.session(let session), .session): self.lookedUp(session, on: connection.id)
+        case (.guest(let guest), .guest): self.lookedUp(guest, on: connection.id)
+        case (.guest(let guest), .guestCheck(let hash)): self.checked(guest, hash, on: connection.id)
+        case (.refused, .session), (.refused, .guest): self.lookUpFailed(on: connection.id)
+        // It is asked again at the next look.
+        case (.refused, .guestCheck): break
         case (.refused(let refusal), let kind):
             self.refuse(connection, refusal, requestID: requestID)
             if case .accept(let messageID, _) = kind {
@@ -149,43 +145,45 @@ extension Gateway {
             }
             if refusal.code == .userBanned { self.close(connection, .banned) }
         case (.stale, _):
-            if self.isPast(request, connection) || self.pendingRequests.isLoggingIn(connection: connection.id) {
-                self.refuse(connection, .notRegistered, requestID: requestID)
-            }
-            if !self.isPast(request, connection) { self.endUnlessLoggingIn(connection) }
+            let (refuses, action) = connection.machine.wasStale(
+                request.epoch, isLoggingIn: self.pendingRequests.isLoggingIn(connection: connection.id))
+            if refuses { self.refuse(connection, .notRegistered, requestID: requestID) }
+            self.follow(action, on: connection)
         case (.done, _): break
         case (.reply(let type, let payload), _):
             self.reply(connection, type: type, payload: payload, requestID: requestID)
         case (.groupEvent(let number, let payload), _):
             self.keep(number, bytes: payload.count, on: connection)
-            self.reply(connection, type: "group_event", payload: payload, requestID: requestID)
+            self.reply(connection, type: GroupEvent.type, payload: payload, requestID: requestID)
         case (.loggedIn(let session, let type, let payload), _):
-            if let own = connection.session, own.caller.identity != session.caller.identity {
-                self.refuse(
-                    connection, Refusal(.authFailed, "the connection belongs to another identity"),
-                    requestID: requestID)
-                return self.close(connection, .sessionReplaced)
-            }
             let welcome = { self.reply(connection, type: type, payload: payload, requestID: requestID) }
-            if connection.isPast(session) { welcome() } else { self.bind(connection, to: session, welcome: welcome) }
+            switch connection.machine.loggedIn(session) {
+            case .bind: self.bind(connection, to: session, welcome: welcome)
+            case .welcome: welcome()
+            case .close(let refusal, let code):
+                self.refuse(connection, refusal, requestID: requestID)
+                self.close(connection, code)
+            }
+        case (.guestProved(let guest, let type, let payload), _):
+            let welcome = { self.reply(connection, type: type, payload: payload, requestID: requestID) }
+            switch connection.machine.proved(guest) {
+            case .bind: self.bind(connection, to: guest, welcome: welcome)
+            case .welcome: welcome()
+            case .close(let refusal, let code):
+                self.refuse(connection, refusal, requestID: requestID)
+                self.close(connection, code)
+            }
         case (.refreshed(let successor, let type, let payload), let kind):
-            // Not if the connection has another token by now, from a repeated request or a login.
-            if case .refresh(let presented) = kind, connection.session?.tokenHash == presented {
-                let transition = connection.transition ?? Transition()
-                // Asking once more does not let the old one live longer.
-                if transition.successor?.tokenHash != successor.tokenHash {
-                    transition.oldTokenDiesAt = self.now + Limits.refreshOverlap.milliseconds
-                }
-                transition.successor = successor
-                connection.transition = transition
+            if case .refresh(let presented) = kind {
+                connection.machine.refreshed(successor, presented: presented, at: self.now)
             }
             self.reply(connection, type: type, payload: payload, requestID: requestID)
         case (.loggedOut(let type, let payload), _):
             self.reply(connection, type: type, payload: payload, requestID: requestID)
-            if !self.isPast(request, connection) { self.close(connection, .normal) }
-        case (.accepted, _), (.page, _), (.session, _):
+            if connection.machine.loggedOut(request.epoch) { self.close(connection, .normal) }
+        case (.accepted, _), (.page, _), (.session, _), (.guest, _):
             // An answer that does not fit its request is a bug of the service that sent it.
-            self.logger.error("answer does not fit", [:])
+            self.logger.error("answer does not fit", self.facts(of: answer, to: request, number))
             self.refuse(connection, .unavailable, requestID: requestID)
         }
     }
@@ -195,21 +193,10 @@ extension Gateway {
     private func tell(_ state: PresenceState, about peer: WhisperID, to id: ConnectionID) {
         guard let connection = self.connections[id], connection.isOpen, connection.peersOnline.hears(state, of: peer)
         else { return }
-        var payload = JSONWriter()
-        payload.add("whisperId", peer)
-        switch state {
-        case .online: payload.add("status", "online")
-        case .offline(let lastSeen):
-            payload.add("status", "offline")
-            payload.add("lastSeen", lastSeen)
-        }
-        self.reply(
-            connection, type: PresenceFrames.presenceUpdate.type, payload: payload.finished(), requestID: nil)
+        self.reply(connection, PresenceUpdate(whisperID: peer, state: state), requestID: nil)
     }
 
     // MARK: Mail
-
-    private static let receivedHead = Array(#"{"type":"message_received","payload":"#.utf8)
 
     private func deliver(_ mail: [Mail], to id: ConnectionID, again: Bool) {
         guard let connection = self.connections[id], connection.isOpen else { return }
@@ -218,7 +205,8 @@ extension Gateway {
         for message in mail where connection.deliveryCursor.takes(message.number, again: again) {
             self.metrics.framesOut.increment()
             self.write(to: connection) {
-                WebSocketWriter.text(Self.receivedHead, message.payload, [UInt8(ascii: "}")], to: &$0)
+                WebSocketWriter.text(
+                    MessageReceived.definition.head, message.payload, ServerFrameDefinition.tail, to: &$0)
             }
             self.logger.debug(
                 "message written", [.messageId: "\(message.messageID)", .connId: .number(connection.id.value)])
@@ -226,28 +214,19 @@ extension Gateway {
     }
 
     private func deliver(page mail: [Mail], next: Cursor?, to connection: Connection, requestID: String?) {
-        var payload = Array(#"{"messages":["#.utf8)
-        payload.reserveCapacity(mail.reduce(64) { $0 + $1.payload.count + 1 })
-        for (index, message) in mail.enumerated() {
-            if index > 0 { payload.append(UInt8(ascii: ",")) }
-            payload += message.payload
+        for message in mail {
             self.logger.debug(
                 "message written in a page",
                 [.messageId: "\(message.messageID)", .connId: .number(connection.id.value)])
         }
-        payload.append(UInt8(ascii: "]"))
-        if let next {
-            payload += #","nextCursor":"#.utf8
-            JSONWriter.append(string: next.text, to: &payload)
-        }
         connection.deliveryCursor.paged(through: mail.last?.number, isLast: next == nil)
-        payload.append(UInt8(ascii: "}"))
-        self.reply(connection, type: "pending_messages", payload: payload, requestID: requestID)
+        let payload = PendingMessages.json(messages: mail.map(\.payload), nextCursor: next?.text)
+        self.reply(connection, type: PendingMessages.type, payload: payload, requestID: requestID)
     }
 
     private func deliver(_ outcomes: [Outcome], to id: ConnectionID) {
         guard let connection = self.connections[id], connection.isOpen else { return }
-        let isFull = outcomes.count >= GatewayLimits.outcomesPerBindMax
+        let isFull = outcomes.count >= ClusterLimits.outcomesPerBindMax
         let unconfirmed = outcomes.filter { !self.confirmed.sayAgain(ifConfirmed: $0.number) }
         guard !unconfirmed.isEmpty else {
             // The page was read before what was confirmed had left it; what lies behind is still to be told.
@@ -263,8 +242,6 @@ extension Gateway {
                 break
             }
             confirmation.written.append(outcome.number)
-            var payload = JSONWriter()
-            payload.add("messageId", outcome.messageID)
             self.logger.debug(
                 "outcome written",
                 [
@@ -273,14 +250,13 @@ extension Gateway {
                 ])
             switch outcome.kind {
             case .delivered, .read:
-                payload.add("status", outcome.kind == .read ? "read" : "delivered")
-                payload.add("timestamp", outcome.timestamp)
-                payload.add("from", outcome.peer)
-                if let group = outcome.group { payload.add("groupId", group: group) }
-                self.reply(connection, type: "message_delivered", payload: payload.finished(), requestID: nil)
+                let delivered = MessageDelivered(
+                    messageID: outcome.messageID, status: outcome.kind == .read ? .read : .delivered,
+                    timestamp: outcome.timestamp, from: outcome.peer, groupID: outcome.group)
+                self.reply(connection, delivered, requestID: nil)
             case .expired:
-                payload.add("to", outcome.peer)
-                self.reply(connection, type: "message_expired", payload: payload.finished(), requestID: nil)
+                let expired = MessageExpired(messageID: outcome.messageID, to: outcome.peer)
+                self.reply(connection, expired, requestID: nil)
             }
         }
     }
@@ -289,7 +265,7 @@ extension Gateway {
         guard let connection = self.connections[reader.connection], connection.isOpen,
             self.keep(reader.number, bytes: payload.count, on: connection)
         else { return }
-        self.reply(connection, type: "group_event", payload: payload, requestID: nil)
+        self.reply(connection, type: GroupEvent.type, payload: payload, requestID: nil)
     }
 
     /// The `group_event` written next is confirmed by the client's own pong, like an outcome.
@@ -305,13 +281,17 @@ extension Gateway {
         connection.confirmation = confirmation
         guard !confirmation.holds(number) else { return false }
         let bytesAfter = confirmation.groupEventBytes + bytes
-        guard !confirmation.isFull, confirmation.groupEventBytes == 0 || bytesAfter <= GatewayLimits.groupEventsPerBindBytesMax else {
+        guard !confirmation.isFull,
+            confirmation.groupEventBytes == 0 || bytesAfter <= Limits.groupEventsBytesMax
+        else {
             confirmation.hasMore = true
             return false
         }
         confirmation.written.append(number)
         confirmation.groupEventBytes = bytesAfter
-        if bytesAfter > GatewayLimits.groupEventsPerBindBytesMax - GatewayLimits.groupEventBytesMax { confirmation.hasMore = true }
+        if bytesAfter > Limits.groupEventsBytesMax - GatewayLimits.groupEventBytesMax {
+            confirmation.hasMore = true
+        }
         return true
     }
 
@@ -337,6 +317,7 @@ extension Gateway {
 extension Mail {
     /// Read back from the payload, which begins with it (`SignedEnvelope.relayed`). For the log alone.
     fileprivate var messageID: String {
-        String(decoding: self.payload.dropFirst(#"{"messageId":""#.utf8.count).prefix(UUIDText.textLength), as: UTF8.self)
+        String(
+            decoding: self.payload.dropFirst(#"{"messageId":""#.utf8.count).prefix(UUIDText.textLength), as: UTF8.self)
     }
 }

@@ -19,10 +19,10 @@ extension Gateway {
         }
     }
 
-    /// The payload as services get it: its known fields, less the token.
+    /// The payload as services get it: its known fields, less the tokens.
     func passedOn(_ frame: ReceivedFrame, on connection: Connection) -> [UInt8]? {
         self.read(frame, on: connection) { payload throws(Payload.Corrupted) in
-            try payload.json(without: [CommonFields.sessionToken.name])
+            try payload.json(without: [CommonFields.sessionToken.name, CommonFields.guestToken.name])
         }
     }
 }

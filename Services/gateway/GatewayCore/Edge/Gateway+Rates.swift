@@ -27,41 +27,20 @@ extension Gateway {
         }
     }
 
-    /// The frame waits for a lease. Everything behind it on its connection waits, too.
-    func awaitUses(_ frame: ReceivedFrame, on connection: Connection) {
-        let transition = connection.transition ?? Transition()
-        connection.transition = transition
-        transition.awaitsUses = true
-        self.wait(frame, in: transition, on: connection)
-    }
-
     /// Handles what has waited for a lease of this identity.
     private func goOn(_ identity: WhisperID) {
         if !self.endedConnections.isEmpty {
             for connection in self.endedConnections where connection.session?.caller.identity == identity {
-                self.goOn(connection)
+                self.usesArrived(for: connection)
             }
-            self.endedConnections.removeAll { $0.transition?.awaitsUses != true }
+            self.endedConnections.removeAll { !$0.machine.awaitsUses }
         }
-        if let connection = self.bound[identity] { self.goOn(connection) }
+        if let connection = self.bound[identity] { self.usesArrived(for: connection) }
     }
 
-    private func goOn(_ connection: Connection) {
-        guard let transition = connection.transition, transition.awaitsUses else { return }
-        transition.awaitsUses = false
-        let waiting = transition.takeWaiting()
-        self.endTransitionIfOver(of: connection)
-        let wasOpen = connection.isOpen
-        for frame in waiting where connection.isOpen == wasOpen { self.handle(frame, on: connection) }
-    }
-
-    /// The connection has ended. Its frames that wait are handled all the same: after a lost receipt the message would
-    /// come again.
-    func keepWaitingFrames(of connection: Connection) {
-        guard let transition = connection.transition, transition.awaitsUses,
-            transition.waitingBytes <= GatewayLimits.heldBytesUncounted, self.endedConnections.count < GatewayLimits.endedConnectionsMax
-        else { return }
-        self.endedConnections.append(connection)
+    private func usesArrived(for connection: Connection) {
+        connection.machine.usesArrived()
+        self.goOn(connection)
     }
 
     // MARK: What Redis has lost
@@ -174,8 +153,11 @@ extension Gateway {
         switch (request.kind, answer) {
         case (.session(_, let address?), .session(let session)):
             self.settle(address, isNobodys: session.map { $0.expiresAt <= .now } ?? true)
+        case (.guest(_, let address?), .guest(let guest)):
+            self.settle(address, isNobodys: guest.map { $0.expiresAt <= .now } ?? true)
         case (.login(let address), .refused(let refusal)): self.settle(address, isNobodys: refusal.code == .authFailed)
-        case (.session(_, let address?), _), (.login(let address), _): self.settle(address, isNobodys: false)
+        case (.session(_, let address?), _), (.guest(_, let address?), _), (.login(let address), _):
+            self.settle(address, isNobodys: false)
         default: break
         }
     }
@@ -195,7 +177,7 @@ extension Gateway {
 
     /// Refuses look-ups that have waited for longer than any answer takes.
     private func lookAtLookUps() {
-        let end = self.now - GatewayLimits.answerMax.milliseconds
+        let end = self.now - ClusterLimits.answerMax.milliseconds
         for (address, lookUps) in self.lookUps {
             for lookUp in lookUps.waiting.prefix(while: { $0.since <= end }) {
                 guard self.lookUps[address]?.waiting.popFirst() != nil else { break }

@@ -37,6 +37,8 @@ package actor Gateway {
     var connections: [ConnectionID: Connection] = [:]
     /// The live connection of each identity on this node.
     var bound: [WhisperID: Connection] = [:]
+    /// The live connection of each guest on this node.
+    var boundGuests: [GuestID: Connection] = [:]
     /// WebSockets of each client address.
     var openConnections: [ClientAddress: Int] = [:]
     var pendingRequests = PendingRequests()
@@ -47,9 +49,11 @@ package actor Gateway {
     var isReceiptTimerSet = false
     /// How many of them come.
     var receipts = ArrivalPacing(
-        interval: GatewayLimits.receiptsHeldFor, worthWaiting: GatewayLimits.receiptsWorthHolding, window: GatewayLimits.receiptRateWindow)
+        interval: GatewayLimits.receiptsHeldFor, worthWaiting: GatewayLimits.receiptsWorthHolding,
+        window: GatewayLimits.receiptRateWindow)
 
     var confirmed = ConfirmedNumbers()
+    var failures = FailureLog()
     /// Of the last ping sent behind outcomes. None has another's number: a pong that comes late must not confirm what was written
     /// after its ping.
     var lastPing: UInt64 = 0
@@ -64,7 +68,8 @@ package actor Gateway {
     private var announcements: [Int: [BoundConnection]] = [:]
     private var isFlushScheduled = false
     private var turns = ArrivalPacing(
-        interval: GatewayLimits.turnInterval, worthWaiting: GatewayLimits.turnEventsWorthWaiting, window: GatewayLimits.turnRateWindow)
+        interval: GatewayLimits.turnInterval, worthWaiting: GatewayLimits.turnEventsWorthWaiting,
+        window: GatewayLimits.turnRateWindow)
     /// Frames and Notices of this turn.
     private var turnEvents = 0
     /// Blocks the event loop for so long.
@@ -224,7 +229,8 @@ package actor Gateway {
     func announce(_ connection: Connection, now: Bool = false) {
         guard let session = connection.session, connection.isOpen else { return }
         let announcement = BoundConnection(
-            caller: session.caller, node: self.node, connection: connection.id, boundAt: connection.deliveryCursor.boundAt,
+            caller: session.caller, node: self.node, connection: connection.id,
+            boundAt: connection.deliveryCursor.boundAt,
             progress: connection.deliveryCursor.progress, state: connection.deliveryCursor.state,
             number: connection.deliveryCursor.nextNumber)
         connection.deliveryCursor.announced(at: self.now)
@@ -272,7 +278,9 @@ package actor Gateway {
     }
 
     func lookAtUnsent(of connection: Connection) {
-        if Self.unsentBytes(of: connection) > GatewayLimits.heldBytesUncounted { self.memoryBudget.track(connection.id) }
+        if Self.unsentBytes(of: connection) > GatewayLimits.heldBytesUncounted {
+            self.memoryBudget.track(connection.id)
+        }
     }
 
     /// Bytes that the socket has not taken yet.
@@ -291,15 +299,21 @@ package actor Gateway {
         self.unbind(connection)
     }
 
-    /// The connection is no longer its identity's live one.
+    /// The connection is no longer the live one of its identity or guest.
     func unbind(_ connection: Connection) {
+        let token = connection.machine.newestToken
+        if let guest = connection.machine.guest { self.unbind(connection, from: guest) }
+        let framesWait = connection.machine.ended()
         guard let session = connection.session else { return }
         let identity = session.caller.identity
         guard self.bound[identity] === connection else { return }
         self.bound[identity] = nil
-        self.keepWaitingFrames(of: connection)
-        self.knownTokens.add((connection.transition?.successor ?? session).tokenHash)
-        self.tell(Departure(identity: identity, connection: connection.id, presence: self.presence(of: connection, session)))
+        if framesWait, self.endedConnections.count < GatewayLimits.endedConnectionsMax {
+            self.endedConnections.append(connection)
+        }
+        if let token { self.knownTokens.add(token) }
+        self.tell(
+            Departure(identity: identity, connection: connection.id, presence: self.presence(of: connection, session)))
     }
 
     /// As long as its router has not heard of it, mail for it wakes nobody.

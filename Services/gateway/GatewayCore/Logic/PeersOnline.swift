@@ -15,7 +15,7 @@ struct PeersOnline {
             return true
         case .online:
             // Beyond the bound some things are heard twice.
-            guard self.peers.count < GatewayLimits.peersRememberedMax else { return !self.peers.contains(peer) }
+            guard self.peers.count < ClusterLimits.peersMax else { return !self.peers.contains(peer) }
             return self.peers.insert(peer).inserted
         }
     }

@@ -8,7 +8,7 @@ struct PendingRequest {
         /// - groupRecipient: of group mail, which is answered recipient by recipient.
         case accept(messageID: UUIDText, groupRecipient: WhisperID?)
         case fetch
-        /// The frame that gives the connection a session.
+        /// The frame that gives the connection a session or a guest.
         /// - from: where the proof comes from. A failed one counts there.
         case login(from: ClientAddress)
         /// - tokenHash: of the token that is to be replaced.
@@ -18,6 +18,10 @@ struct PendingRequest {
         /// The look-up of a token.
         /// - from: the address that showed it, if an unknown token counts against that address.
         case session(tokenHash: Bytes32, from: ClientAddress?)
+        /// The same for a guest's token.
+        case guest(tokenHash: Bytes32, from: ClientAddress?)
+        /// Whether the token that a guest's connection was bound by still lives.
+        case guestCheck(tokenHash: Bytes32)
     }
 
     var connection: ConnectionID
@@ -44,7 +48,7 @@ struct PendingRequests {
         var request = request
         request.askedAt = now
         self.open[self.next] = request
-        self.deadlines.append((self.next, now + GatewayLimits.answerMax.milliseconds))
+        self.deadlines.append((self.next, now + ClusterLimits.answerMax.milliseconds))
         return self.next
     }
 
@@ -61,10 +65,10 @@ struct PendingRequests {
     }
 
     /// Takes one expired request. Call it until it returns `nil`.
-    mutating func popExpired(at now: Int64) -> PendingRequest? {
+    mutating func popExpired(at now: Int64) -> (number: UInt64, request: PendingRequest)? {
         while let first = self.deadlines.first, first.at <= now {
             self.deadlines.removeFirst()
-            if let request = self.open.removeValue(forKey: first.number) { return request }
+            if let request = self.open.removeValue(forKey: first.number) { return (first.number, request) }
         }
         return nil
     }

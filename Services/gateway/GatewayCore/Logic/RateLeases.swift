@@ -133,7 +133,9 @@ struct RateLeases<Subject: Hashable & Sendable> {
         if entry.countsLocally, entry.uncounted > 0 {
             entry.uncounted -= 1
             entry.local.giveBack(rule.allowance)
-        } else if entry.leaseEndsAt > now { entry.left += 1 }
+        } else if entry.leaseEndsAt > now {
+            entry.left += 1
+        }
         self.entries[key] = entry
     }
 
@@ -143,7 +145,8 @@ struct RateLeases<Subject: Hashable & Sendable> {
         let key = Key(subject: leaseRequest.subject, place: rule.place)
         var entry = self.entries[key] ?? Entry()
         let isLost =
-            leaseRequest.request.known > GatewayLimits.restDoubtMilliseconds && grant.record != leaseRequest.request.record
+            leaseRequest.request.known > GatewayLimits.restDoubtMilliseconds
+            && grant.record != leaseRequest.request.record
         entry.record = grant.record
         entry.sharedRestedAt = Double(now) + grant.rest
         guard leaseRequest.request.uses > 0 else {

@@ -76,7 +76,8 @@ package struct UpgradeRequest: Equatable, Sendable {
         switch (self.method, self.path) {
         case ("GET", "/ws"):
             // HTTP/1.0 knows no upgrade (RFC 6455 §4.2.1).
-            guard !self.isOldHTTP, let key = self.headers["sec-websocket-key"], Base64.decode(key)?.count == Self.keyBytes,
+            guard !self.isOldHTTP, let key = self.headers["sec-websocket-key"],
+                Base64.decode(key)?.count == Self.keyBytes,
                 self.headers["sec-websocket-version"] == "13", self.has("websocket", in: "upgrade"),
                 self.has("upgrade", in: "connection")
             else { return .badUpgrade }

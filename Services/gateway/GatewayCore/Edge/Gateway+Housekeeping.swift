@@ -23,7 +23,10 @@ extension Gateway {
 
     private func lookAround() {
         let now = self.now
-        while let request = self.pendingRequests.popExpired(at: now) { self.failed(request) }
+        while let (number, request) = self.pendingRequests.popExpired(at: now) {
+            self.failed(request, number, because: .noAnswer)
+        }
+        self.logFailuresLeftOut()
         self.metrics.framesInFlight.set(self.pendingRequests.count)
         self.lookAtConnections(now)
         self.enforceMemoryBudget()
@@ -38,6 +41,7 @@ extension Gateway {
         let presenceEvery = Int(GatewayLimits.presenceRefresh.components.seconds)
         var announcementsLeft = 4 * GatewayLimits.announcementsPerJobMax
         var present: [KeyName] = []
+        var guests: [Connection] = []
         let wallClock = Timestamp.now
         for connection in self.connections.values {
             switch connection.phase {
@@ -59,15 +63,22 @@ extension Gateway {
                 } else if turn % pingEvery == 0 {
                     self.write(to: connection) { WebSocketWriter.ping([], to: &$0) }
                 }
-                guard let session = connection.session else { continue }
-                if (connection.transition?.successor ?? session).expiresAt <= wallClock {
+                if connection.machine.hasExpired(at: wallClock) {
                     // Whoever has its socket must not get mail for longer than its token may send some.
                     self.refuse(connection, .notRegistered, requestID: nil)
                     // Not as a session that was replaced: whose time is up logs in again.
                     self.close(connection, .normal)
                     continue
                 }
-                if announcementsLeft > 0, connection.mayHaveMore || connection.deliveryCursor.isAnnouncementDue(at: now) {
+                if let guest = connection.machine.guest {
+                    if turn % GatewayLimits.guestCheckSeconds == 0 { guests.append(connection) }
+                    // Written, not extended: no router confirms a guest's connection after Redis was emptied.
+                    if turn % presenceEvery == 0 { self.showPresence(of: guest, on: connection) }
+                    continue
+                }
+                guard let session = connection.session else { continue }
+                if announcementsLeft > 0, connection.mayHaveMore || connection.deliveryCursor.isAnnouncementDue(at: now)
+                {
                     announcementsLeft -= 1
                     connection.mayHaveMore = false
                     self.announce(connection)
@@ -75,6 +86,7 @@ extension Gateway {
                 if turn % presenceEvery == 0 { present.append(Keyspace.presence(session.caller.identity)) }
             }
         }
+        self.check(guests)
         if !present.isEmpty { self.bus.extendWithoutWaiting(present, for: GatewayLimits.presenceTTL) }
     }
 
@@ -83,7 +95,7 @@ extension Gateway {
         let evicted = self.memoryBudget.connectionsToEvict(limit: self.configuration.heldBytesMax) { id in
             guard let connection = self.connections[id] else { return nil }
             return (
-                Self.unsentBytes(of: connection) + (connection.transition?.waitingBytes ?? 0), connection.session != nil
+                Self.unsentBytes(of: connection) + connection.machine.waitingBytes, connection.machine.isSomebodys
             )
         }
         for id in evicted {

@@ -1,0 +1,219 @@
+import Contract
+import ServerCrypto
+import Telemetry
+
+/// Frames of clients: they are checked in the order of contract §3, and go to who handles them.
+extension Gateway {
+    func receive(_ message: [UInt8], on connection: Connection) {
+        guard isValidUTF8(message) else { return self.close(connection, .invalidText) }
+        let envelope: FrameDecoder.Envelope
+        let definition: FrameDefinition
+        let payload: Payload
+        do throws(FrameDecoder.Failure) {
+            envelope = try FrameDecoder.envelope(of: message)
+            (definition, payload) = try Self.decode(envelope, of: message)
+        } catch {
+            self.refuse(connection, Refusal(.invalidPayload, "\(error.violation)"), requestID: error.requestID)
+            return self.countInvalid(on: connection)
+        }
+        var frame = ReceivedFrame(
+            definition: definition, payload: payload, requestID: envelope.requestID, bytes: message.count)
+        let now = self.now
+        if let retryAfter = connection.bucket.take(self.limits.frames, at: now) {
+            return self.refuse(
+                connection, Refusal(.rateLimited, "too many frames", retryAfterMilliseconds: retryAfter),
+                requestID: frame.requestID)
+        }
+        // Once: a frame that waits may be looked at many times.
+        frame.token = Self.token(of: frame)
+        self.handle(frame, connection.machine.received(frame, at: now, wallClock: .now), on: connection)
+    }
+
+    private static func decode(
+        _ envelope: FrameDecoder.Envelope, of message: [UInt8]
+    ) throws(FrameDecoder.Failure) -> (FrameDefinition, Payload) {
+        do throws(PayloadViolation) {
+            guard let definition = FrameCatalogue.definition(of: envelope.type) else {
+                throw PayloadViolation("type", "is not a frame of this protocol")
+            }
+            let payload = try FrameDecoder.payload(envelope, of: message, schema: definition.schema)
+            if let violation = definition.rule(payload) { throw violation }
+            return (definition, payload)
+        } catch {
+            throw FrameDecoder.Failure(violation: error, requestID: envelope.requestID)
+        }
+    }
+
+    private func countInvalid(on connection: Connection) {
+        let now = self.now
+        if now - connection.invalidSince > 60_000 {
+            connection.invalidSince = now
+            connection.invalidFrames = 0
+        }
+        connection.invalidFrames += 1
+        if Int(connection.invalidFrames) > Limits.invalidFramesPerMinuteMax { self.close(connection, .abuse) }
+    }
+
+    /// - Returns: `nil` if it carries none, or what cannot be one.
+    private static func token(of frame: ReceivedFrame) -> ShownToken? {
+        func hash(_ field: Int?) -> Bytes32? {
+            guard let field, frame.payload.has(field) else { return nil }
+            return frame.payload.withText(field) {
+                Limits.sessionTokenCharacters.contains($0.count) ? SHA256.hash($0) : nil
+            }
+        }
+        if let session = hash(frame.definition.sessionField) { return .session(session) }
+        return hash(frame.definition.guestField).map { .guest($0) }
+    }
+
+    /// Does with the frame what its connection's session has decided.
+    func handle(
+        _ frame: ReceivedFrame, _ action: ConnectionSession.FrameAction, on connection: Connection
+    ) {
+        switch action {
+        case .handle(let session, let isFirstUse):
+            if isFirstUse { self.tell(.auth, .sessionUsed(tokenHash: session.tokenHash), on: connection) }
+            self.dispatch(frame, of: session, on: connection)
+        case .handleAsGuest(let guest): self.dispatch(frame, of: guest, on: connection)
+        case .handleWithoutSession: self.handleUnprivileged(frame, on: connection)
+        case .lookUp(let token):
+            self.countWaiting(of: connection)
+            self.lookUp(token, for: connection)
+        case .refuse(let refusal):
+            // A failed look-up was logged when it failed.
+            if refusal == .tooManyWait { self.log(failureOn: connection.id, because: .tooManyFramesWait) }
+            self.refuse(connection, refusal, requestID: frame.requestID)
+        case .wait: self.countWaiting(of: connection)
+        case .ignore: break
+        }
+    }
+
+    /// Handles the frames that have waited and may go on.
+    func goOn(_ connection: Connection) {
+        while let (frame, action) = connection.machine.next(at: self.now, wallClock: .now) {
+            self.handle(frame, action, on: connection)
+        }
+    }
+
+    private func countWaiting(of connection: Connection) {
+        if connection.machine.waitingBytes > GatewayLimits.heldBytesUncounted {
+            self.memoryBudget.track(connection.id)
+        }
+    }
+
+    // MARK: Frames without a session
+
+    private func handleUnprivileged(_ frame: ReceivedFrame, on connection: Connection) {
+        switch frame.definition.route {
+        case .gateway: self.pong(frame, on: connection)
+        case .service(let service):
+            guard self.isOfConnectionsGuest(frame, on: connection) else {
+                self.refuse(connection, .anotherPrincipal, requestID: frame.requestID)
+                return self.close(connection, .sessionReplaced)
+            }
+            if frame.definition.isProof { return self.check(proof: frame, on: connection) }
+            guard let rate = frame.definition.rate else {
+                self.ask(service, frame, session: nil, on: connection)
+                return
+            }
+            self.admit(rate, connection) {
+                $0.ask(service, frame, session: nil, on: $1)
+            } refused: {
+                $0.refuse(
+                    $1, Refusal(.rateLimited, "too many of these from this address", retryAfterMilliseconds: $2),
+                    requestID: frame.requestID)
+            }
+        case .mailbox, .ownMailbox:
+            // Our own bug: a mailbox is somebody's.
+            assertionFailure("\(frame.definition.type) needs no session")
+            self.logger.error("mailbox frame without a session", [.frame: "\(frame.definition.type)"])
+            self.refuse(connection, .unavailable, requestID: frame.requestID)
+        }
+    }
+
+    /// Whether a frame of a guest's proof may go on on this connection (contract §19.16). Other frames may.
+    private func isOfConnectionsGuest(_ frame: ReceivedFrame, on connection: Connection) -> Bool {
+        switch frame.definition.type {
+        case GuestBegin.definition.type:
+            let begin = self.read(frame, on: connection) { payload throws(Payload.Corrupted) in
+                try GuestBegin(payload)
+            }
+            guard let begin else { return true }
+            let guest = GuestID.derived(
+                signPublicKey: begin.signPublicKey.bytes, encPublicKey: begin.encPublicKey.bytes
+            ) { SHA256.hash($0).bytes }
+            return connection.machine.mayProve(guest)
+        case GuestProof.definition.type: return connection.machine.mayProve(nil)
+        default: return true
+        }
+    }
+
+    /// Counts one use of a rate that all gateways share for an address, and goes on when the answer is there.
+    func admit(
+        _ rate: Rate, _ connection: Connection, then: @escaping @Sendable (isolated Gateway, Connection) -> Void,
+        refused: @escaping @Sendable (isolated Gateway, Connection, Int64) -> Void
+    ) {
+        let (id, address) = (connection.id, connection.address)
+        // Bare: it lasts no longer than one answer of the bus, which has a limit of its own.
+        Task {
+            let wait = await self.limiter.admit(rate, "\(address)")
+            guard let connection = self.connections[id], connection.isPresent else { return }
+            if let wait { refused(self, connection, wait) } else { then(self, connection) }
+        }
+    }
+
+    // MARK: Frames of guests
+
+    private func dispatch(_ frame: ReceivedFrame, of guest: Guest, on connection: Connection) {
+        switch frame.definition.route {
+        case .gateway: self.pong(frame, on: connection)
+        case .service, .mailbox, .ownMailbox:
+            // Our own bug: no service takes frames of guests.
+            assertionFailure("\(frame.definition.type) of a guest has no handler")
+            self.logger.error("frame without a handler", [.frame: "\(frame.definition.type)"])
+            self.refuse(connection, .unavailable, requestID: frame.requestID)
+        }
+    }
+
+    // MARK: Frames with a session
+
+    private func dispatch(_ frame: ReceivedFrame, of session: Session, on connection: Connection) {
+        if let from = frame.definition.fromField,
+            frame.payload.whisperID(from) != session.caller.identity
+        {
+            return self.refuse(
+                connection, Refusal(.forbidden, "from must be the session's own id"), requestID: frame.requestID)
+        }
+        var wait: Int64?
+        if let rate = frame.definition.rate {
+            switch self.take(rate, session.caller.identity) {
+            case .admitted: break
+            case .refused(let milliseconds): wait = milliseconds
+            case .unknown:
+                connection.machine.awaitUses(frame)
+                return self.countWaiting(of: connection)
+            }
+        }
+        // Nobody waits for the answer to a keystroke.
+        if wait != nil, frame.definition.type == Typing.definition.type { return }
+        // Messages are refused by the router, which knows whether this is one that it has accepted before.
+        if let wait, !frame.definition.isAccepted {
+            return self.refuse(
+                connection, Refusal(.rateLimited, "too many of these", retryAfterMilliseconds: wait),
+                requestID: frame.requestID)
+        }
+        switch frame.definition.route {
+        case .gateway: self.pong(frame, on: connection)
+        case .service(.calls): self.call(frame, of: session, on: connection)
+        case .service(let service): self.ask(service, frame, session: session, on: connection)
+        case .mailbox, .ownMailbox: self.mail(frame, of: session, overRateFor: wait, on: connection)
+        }
+    }
+}
+
+extension FrameDefinition {
+    /// A login or a guest's proof. Failed ones count against their address.
+    fileprivate var isProof: Bool {
+        self.type == RegisterProof.definition.type || self.type == GuestProof.definition.type
+    }
+}

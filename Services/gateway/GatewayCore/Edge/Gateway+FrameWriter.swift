@@ -1,0 +1,47 @@
+import Bus
+import Contract
+import NIOCore
+import ServerCrypto
+import Telemetry
+
+/// What clients are told.
+extension Gateway {
+    func pong(_ frame: ReceivedFrame, on connection: Connection) {
+        let timestamp = self.read(frame, on: connection) { payload throws(Payload.Corrupted) in
+            try payload[Ping.timestamp]
+        }
+        guard let timestamp else { return }
+        self.reply(connection, Pong(timestamp: timestamp, serverTime: .now), requestID: frame.requestID)
+    }
+
+    func reply(_ connection: Connection, type: String, payload: [UInt8], requestID: String?) {
+        let head = ServerFrameDefinition.head(type: type, requestID: requestID)
+        self.metrics.framesOut.increment()
+        self.write(to: connection) { WebSocketWriter.text(head, payload, ServerFrameDefinition.tail, to: &$0) }
+    }
+
+    func reply<Frame: ServerFrame>(_ connection: Connection, _ frame: Frame, requestID: String?) {
+        self.reply(connection, type: Frame.type, payload: frame.json, requestID: requestID)
+    }
+
+    func refuse(_ connection: Connection, _ refusal: Refusal, requestID: String?) {
+        self.metrics.errors.answered(refusal.code)
+        self.reply(connection, ErrorFrame(refusal, requestID: requestID), requestID: requestID)
+    }
+}
+
+extension Refusal {
+    static let notRegistered = Refusal(.notRegistered, "no valid session; register first")
+    /// - Parameter wait: milliseconds.
+    static func overUnknownTokens(_ wait: Int64) -> Refusal {
+        Refusal(
+            .rateLimited, "too many unknown session tokens and failed logins from this address",
+            retryAfterMilliseconds: wait)
+    }
+
+    static let banned = Refusal(.userBanned, "the identity is banned")
+    static let bannedGuest = Refusal(.userBanned, "the guest is banned")
+    static let anotherPrincipal = Refusal(.authFailed, "the connection belongs to another identity or guest")
+    static let tooManyWait = Refusal(.internalError, "too many frames wait; safe to retry with the same id")
+    static let unavailable = Refusal(.internalError, "not accepted; safe to retry with the same id")
+}

@@ -1,0 +1,150 @@
+import Bus
+import Contract
+import Telemetry
+
+/// Does what the session of a connection (`ConnectionSession`) has decided.
+extension Gateway {
+    // MARK: Look-ups
+
+    /// Finds out whose token it is.
+    func lookUp(_ token: ShownToken, for connection: Connection) {
+        let (id, address) = (connection.id, connection.address)
+        // One that was valid here does not count against the address.
+        if self.knownTokens.take(token.hash) { return self.resolve(token, for: id, from: nil) }
+        self.admitLookUp(from: address) {
+            $0.resolve(token, for: id, from: address)
+        } refused: {
+            $0.lookUpFailed(on: id, .overUnknownTokens($1))
+        }
+    }
+
+    /// Asks the cache, then auth, whose token it is.
+    private func resolve(_ token: ShownToken, for id: ConnectionID, from address: ClientAddress?) {
+        guard let connection = self.connections[id], connection.isOpen else {
+            if let address { self.settle(address, isNobodys: false) }
+            return
+        }
+        switch token {
+        case .session(let hash): self.resolve(session: hash, for: id, from: address)
+        case .guest(let hash): self.resolve(guest: hash, for: id, from: address)
+        }
+    }
+
+    private func resolve(session hash: Bytes32, for id: ConnectionID, from address: ClientAddress?) {
+        // Bare: it lasts no longer than one answer of the bus, which has a limit of its own.
+        Task {
+            // A cache that is away, empty, from another release or somebody else's is no answer: auth has one.
+            let cached = try? await self.bus.get(Keyspace.session(hash))
+            if let cached, let session = try? Session(decoding: cached), session.tokenHash == hash {
+                if let address { self.settle(address, isNobodys: session.expiresAt <= .now) }
+                self.lookedUp(session, on: id)
+            } else {
+                self.ask(.session(tokenHash: hash, from: address), .session(tokenHash: hash), for: id, from: address)
+            }
+        }
+    }
+
+    private func resolve(guest hash: Bytes32, for id: ConnectionID, from address: ClientAddress?) {
+        // Bare: it lasts no longer than one answer of the bus, which has a limit of its own.
+        Task {
+            let cached = try? await self.bus.get(Keyspace.guest(hash))
+            if let cached, let guest = try? Guest(decoding: cached), guest.tokenHash == hash {
+                if let address { self.settle(address, isNobodys: guest.expiresAt <= .now) }
+                self.lookedUp(guest, on: id)
+            } else {
+                self.ask(.guest(tokenHash: hash, from: address), .guest(tokenHash: hash), for: id, from: address)
+            }
+        }
+    }
+
+    /// Asks auth about a token.
+    /// - Parameter address: where a use of a rate is given back if the connection has gone.
+    func ask(
+        _ kind: PendingRequest.Kind, _ body: ServiceRequest.Body, for id: ConnectionID, from address: ClientAddress?
+    ) {
+        guard let connection = self.connections[id], connection.isOpen else {
+            if let address { self.settle(address, isNobodys: false) }
+            return
+        }
+        let number = self.pendingRequests.add(.init(connection: id, requestID: nil, kind: kind), at: self.now)
+        self.send(
+            .init(
+                answer: AnswerAddress(node: self.node, question: number), connection: id, session: nil, body: body),
+            to: .auth, number: number)
+    }
+
+    /// - Parameter session: `nil` if the token is nobody's.
+    func lookedUp(_ session: Session?, on id: ConnectionID) {
+        guard let connection = self.connections[id] else { return }
+        self.follow(connection.machine.lookedUp(session, wallClock: .now), on: connection)
+    }
+
+    /// - Parameter guest: `nil` if the token is nobody's.
+    func lookedUp(_ guest: Guest?, on id: ConnectionID) {
+        guard let connection = self.connections[id] else { return }
+        self.follow(connection.machine.lookedUp(guest, wallClock: .now), on: connection)
+    }
+
+    private func follow(_ action: ConnectionSession.LookUpAction, on connection: Connection) {
+        switch action {
+        case .goOn: break
+        case .bind(let session, let shownAt): self.bind(connection, to: session, shownAt: shownAt)
+        case .bindGuest(let guest, let shownAt): self.bind(connection, to: guest, shownAt: shownAt)
+        case .close(let refusal, let code):
+            self.refuse(connection, refusal, requestID: connection.machine.firstWaiting?.requestID)
+            self.close(connection, code)
+        case .anotherToken:
+            // Another process mixed it up, so this one goes on.
+            self.logger.error("session of another token", [.connId: .number(connection.id.value)])
+        }
+        self.goOn(connection)
+    }
+
+    /// The look-up failed, or was not allowed; nothing is known about the token.
+    func lookUpFailed(on id: ConnectionID, _ refusal: Refusal = .unavailable) {
+        guard let connection = self.connections[id] else { return }
+        connection.machine.lookUpFailed(refusal)
+        self.goOn(connection)
+    }
+
+    // MARK: Binding
+
+    /// Binds the connection to the session, and ends another connection of the identity here; or the other stays, and
+    /// this one ends.
+    /// - Parameters:
+    ///   - shownAt: when it showed the token, on the gateway's clock; `nil` for now.
+    ///   - welcome: tells the client that it is logged in. Behind the announcement: mail written to somebody who has heard so must find
+    ///     it at its router.
+    func bind(_ connection: Connection, to session: Session, shownAt: Int64? = nil, welcome: () -> Void = {}) {
+        let identity = session.caller.identity
+        let now = self.now
+        let shownAt = shownAt ?? now
+        if let other = self.bound[identity], other !== connection {
+            guard !other.machine.staysLive(against: session, shownAt: shownAt) else {
+                welcome()
+                return self.endSession(of: connection)
+            }
+            self.endSession(of: other)
+        }
+        connection.machine.bind(to: session, shownAt: shownAt)
+        connection.deliveryCursor = DeliveryCursor(boundAt: .now - .milliseconds(now - shownAt))
+        self.bound[identity] = connection
+        self.showPresence(of: connection)
+        // At once: what this very frame asks of the mailbox must come behind it.
+        self.announce(connection, now: true)
+        welcome()
+        self.lookForCalls(of: connection, identity)
+    }
+
+    /// A newer login or connection has taken over (contract §4).
+    func endSession(of connection: Connection, why: ClusterNotice.EndReason = .replaced) {
+        switch why {
+        case .replaced:
+            self.refuse(connection, Refusal(.authFailed, "the session was replaced by another one"), requestID: nil)
+            self.close(connection, .sessionReplaced)
+        case .banned:
+            self.refuse(connection, Refusal(.userBanned, "the identity is banned"), requestID: nil)
+            self.close(connection, .banned)
+        }
+    }
+}

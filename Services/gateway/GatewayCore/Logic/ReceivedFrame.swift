@@ -1,0 +1,12 @@
+import Contract
+
+/// A frame that has passed schema and bucket.
+struct ReceivedFrame {
+    var definition: FrameDefinition
+    var payload: Payload
+    var requestID: String?
+    /// Of the whole message.
+    var bytes: Int
+    /// `nil` if it carries none, or what cannot be one.
+    var token: ShownToken?
+}

@@ -1,0 +1,245 @@
+import Contract
+import ServerCrypto
+import Testing
+
+@testable import GatewayCore
+
+/// Guests through a real socket (contract §14.3); the test plays auth.
+@Suite(.timeLimit(.minutes(1))) struct GatewayGuestTests {
+    @Test func aProofMakesTheConnectionTheGuests() async throws {
+        try await GatewayBench.run { bench in
+            let client = try await bench.client()
+            try await client.send(Frames.guestBegin())
+            let begin = try await bench.request()
+            guard case .frame("guest_begin", _) = begin.body else { return #expect(Bool(false)) }
+            #expect(begin.session == nil && begin.presentedToken.isEmpty)
+            try await bench.tell(
+                .answer(
+                    question: begin.answer.question, .reply(type: "guest_challenge", payload: Array("{}".utf8))))
+            #expect(try await client.json().type == "guest_challenge")
+
+            try await bench.prove(.test(), on: client)
+            let presence = try await bench.bus.get(Keyspace.presence(Guest.test().id))
+            #expect(try Presence(decoding: #require(presence)).epoch == Guest.test().epoch)
+            #expect(await bench.gateway.isBound(Guest.test().id))
+            await client.close()
+            while await bench.gateway.isBound(Guest.test().id) {
+                try Task.checkCancellation()
+                await Task.yield()
+            }
+            #expect(try await bench.bus.get(Keyspace.presence(Guest.test().id)) == nil)
+        }
+    }
+
+    /// A newer proof, wherever: auth tells all gateways.
+    @Test(arguments: [ClusterNotice.EndReason.replaced, .banned])
+    func whatAuthEndsIsClosed(why: ClusterNotice.EndReason) async throws {
+        try await GatewayBench.run { bench in
+            let guest = Guest.test(epoch: 2)
+            let client = try await bench.guest(guest)
+            // Of this very proof, of an older one, and of somebody else.
+            try await bench.tellAll(.guestEnded(guest.id, before: Epoch(value: 2), why: why))
+            try await bench.tellAll(.guestEnded(GuestID(high: 7, low: 7), before: Epoch(value: 9), why: why))
+            try await client.send(#"{"type":"ping","payload":{}}"#)
+            #expect(try await client.json().type == "pong")
+            try await bench.tellAll(.guestEnded(guest.id, before: Epoch(value: 3), why: why))
+            #expect(try await client.json().code == (why == .banned ? "USER_BANNED" : "AUTH_FAILED"))
+            #expect(try await client.closeCode() == (why == .banned ? 4003 : 4001))
+        }
+    }
+
+    @Test func theNewerConnectionOfAGuestClosesTheOlderOne() async throws {
+        try await GatewayBench.run { bench in
+            let older = try await bench.guest(.test())
+            let newer = try await bench.guest(.test(epoch: 2, token: "newer"))
+            #expect(try await older.json().code == "AUTH_FAILED")
+            #expect(try await older.closeCode() == 4001)
+            // The answer to an older proof comes late.
+            let late = try await bench.client()
+            try await bench.prove(.test(), on: late)
+            #expect(try await late.json().code == "AUTH_FAILED")
+            #expect(try await late.closeCode() == 4001)
+            try await newer.send(#"{"type":"ping","payload":{}}"#)
+            #expect(try await newer.json().type == "pong")
+        }
+    }
+
+    /// Contract §19.16: at once, and auth does not hear of it.
+    @Test(arguments: [false, true]) func aProofOnAConnectionThatIsBoundOtherwiseEndsIt(isBegun: Bool) async throws {
+        try await GatewayBench.run { bench in
+            let (client, _) = try await bench.boundClient()
+            try await client.send(isBegun ? Frames.guestBegin() : Frames.guestProof())
+            #expect(try await client.json().code == "AUTH_FAILED")
+            #expect(try await client.closeCode() == 4001)
+            let guest = try await bench.guest(.ofSample)
+            // The same keys again.
+            try await guest.send(Frames.guestBegin())
+            guard case .frame("guest_begin", _) = try await bench.request().body else { return #expect(Bool(false)) }
+            let other = try await bench.guest(.test())
+            try await other.send(Frames.guestBegin())
+            #expect(try await other.json().code == "AUTH_FAILED")
+            #expect(try await other.closeCode() == 4001)
+        }
+    }
+
+    @Test func aGuestSendsNothingThatNeedsASession() async throws {
+        try await GatewayBench.run { bench in
+            let client = try await bench.guest(.test())
+            try await client.send(Frames.fetch(session: nil))
+            #expect(try await client.json().code == "NOT_REGISTERED")
+            // Somebody's token makes it a connection of both.
+            try await bench.cache(.of(identity: "WSP-JBPU-D452-TLT4", token: token))
+            try await client.send(Frames.fetch())
+            #expect(try await client.json().code == "AUTH_FAILED")
+            #expect(try await client.closeCode() == 4001)
+        }
+    }
+
+    @Test func aConnectionEndsWithItsGuestsToken() async throws {
+        try await GatewayBench.run { bench in
+            let client = try await bench.guest(.test(expiresAt: .now + .seconds(5)))
+            #expect(try await client.json().code == "NOT_REGISTERED")
+            #expect(try await client.closeCode() == 1000)
+        }
+    }
+
+    /// The Notice of a newer proof comes before the answer to the older one, or is lost: the connection is looked at.
+    @Test(arguments: [true, false]) func aGuestIsCheckedWhenItIsBound(isBanned: Bool) async throws {
+        try await GatewayBench.run { bench in
+            let client = try await bench.client()
+            try await bench.prove(.test(), on: client, isCached: false)
+            let question = try await bench.request()
+            guard case .guest(Guest.test().tokenHash) = question.body else { return #expect(Bool(false)) }
+            let found = isBanned ? Guest.test(isBanned: true) : nil
+            try await bench.tell(.answer(question: question.answer.question, .guest(found)))
+            #expect(try await client.json().code == (isBanned ? "USER_BANNED" : "AUTH_FAILED"))
+            #expect(try await client.closeCode() == (isBanned ? 4003 : 4001))
+        }
+    }
+
+    /// And again and again, because any Notice may be lost.
+    @Test func aGuestIsCheckedFromTimeToTime() async throws {
+        try await GatewayBench.run { bench in
+            let client = try await bench.guest(.test())
+            try await bench.bus.delete([Keyspace.guest(Guest.test().tokenHash)])
+            let question = try await bench.request()
+            // Auth is away: that ends nobody.
+            try await bench.tell(.answer(question: question.answer.question, .refused(.unavailable)))
+            try await bench.cache(.test(isBanned: true))
+            #expect(try await client.json().code == "USER_BANNED")
+            #expect(try await client.closeCode() == 4003)
+        }
+    }
+
+    /// A frame of either principal, which the catalogue does not have yet.
+    @Test(arguments: [true, false]) func aGuestsTokenBindsTheConnection(isCached: Bool) async throws {
+        try await GatewayBench.run { bench in
+            let guest = Guest.test()
+            if isCached { try await bench.cache(guest) }
+            let client = try await bench.client()
+            try await client.send(#"{"type":"ping","payload":{}}"#)
+            #expect(try await client.json().type == "pong")
+            try await bench.gateway.receiveOfEither("token")
+            if !isCached {
+                let question = try await bench.request()
+                guard case .guest(guest.tokenHash) = question.body else { return #expect(Bool(false)) }
+                try await bench.cache(guest)
+                try await bench.tell(.answer(question: question.answer.question, .guest(guest)))
+            }
+            #expect(try await client.json().type == "pong")
+            #expect(await bench.gateway.isBound(guest.id))
+            // Without a look-up this time.
+            try await bench.gateway.receiveOfEither("token")
+            #expect(try await client.json().type == "pong")
+        }
+    }
+
+    @Test func challengesOfGuestsAreCountedForAnAddress() async throws {
+        // One a minute.
+        try await GatewayBench.run(scale: 1.0 / 60) { bench in
+            let client = try await bench.client()
+            try await client.send(Frames.guestBegin())
+            guard case .frame("guest_begin", _) = try await bench.request().body else { return #expect(Bool(false)) }
+            try await client.send(Frames.guestBegin())
+            #expect(try await client.json().code == "RATE_LIMITED")
+        }
+    }
+}
+
+extension Guest {
+    static func test(
+        epoch: Int64 = 1, token: String = "token", expiresAt: Timestamp = Timestamp(milliseconds: 9_000_000_000_000),
+        isBanned: Bool = false
+    ) -> Guest {
+        Guest(
+            id: GuestID(high: 1, low: 2), epoch: Epoch(value: epoch), tokenHash: SHA256.hash(Array(token.utf8)),
+            expiresAt: expiresAt, signPublicKey: Bytes32(), isBanned: isBanned)
+    }
+
+    /// Whoever has the keys of the sample of `guest_begin`.
+    fileprivate static let ofSample: Guest = {
+        var guest = Guest.test(token: "sample")
+        let sample = GuestBegin.definition.samples[0]
+        let payload = try! FrameDecoder.payload(bare: Array(sample.utf8), schema: GuestBegin.definition.schema)
+        let begin = try! GuestBegin(payload)
+        guest.id = .derived(signPublicKey: begin.signPublicKey.bytes, encPublicKey: begin.encPublicKey.bytes) {
+            SHA256.hash($0).bytes
+        }
+        return guest
+    }()
+}
+
+extension Frames {
+    fileprivate static func guestBegin() -> String {
+        self.frame("guest_begin", GuestBegin.definition.samples[0], requestID: "g1", session: nil)
+    }
+
+    fileprivate static func guestProof() -> String {
+        self.frame("guest_proof", GuestProof.definition.samples[0], requestID: "g2", session: nil)
+    }
+}
+
+extension GatewayBench {
+    fileprivate func cache(_ guest: Guest) async throws {
+        try await self.bus.set(Keyspace.guest(guest.tokenHash), to: guest.encoded(), for: .seconds(60))
+    }
+
+    /// A client that proves, and auth's answer.
+    fileprivate func prove(_ guest: Guest, on client: TestClient, isCached: Bool = true) async throws {
+        if isCached { try await self.cache(guest) }
+        try await client.send(Frames.guestProof())
+        let proof = try await self.request()
+        guard case .frame("guest_proof", _) = proof.body else { throw TestClient.Unexpected.end }
+        try await self.tell(
+            .answer(
+                question: proof.answer.question, .guestProved(guest, type: "guest_ack", payload: Array("{}".utf8))))
+        let ack = try await client.json()
+        #expect(ack.type == "guest_ack" && ack.requestID == "g2")
+    }
+
+    /// A connected client that has proved to be this guest.
+    fileprivate func guest(_ guest: Guest) async throws -> TestClient {
+        let client = try await self.client()
+        try await self.prove(guest, on: client)
+        return client
+    }
+}
+
+extension Gateway {
+    fileprivate func isBound(_ guest: GuestID) -> Bool { self.boundGuests[guest] != nil }
+
+    /// Receives a frame of either principal on the only connection there is.
+    fileprivate func receiveOfEither(_ guestToken: String) throws {
+        let definition = FrameDefinition(
+            "of_either", about: "", route: .gateway, principal: .either,
+            fields: CommonFields.versions + [CommonFields.sessionToken, CommonFields.guestToken, Ping.timestamp.field],
+            samples: [])
+        let payload = try FrameDecoder.payload(
+            bare: Array(#"{"protocolVersion":1,"cryptoVersion":1}"#.utf8), schema: definition.schema)
+        let frame = ReceivedFrame(
+            definition: definition, payload: payload, bytes: 100,
+            token: .guest(SHA256.hash(Array(guestToken.utf8))))
+        let connection = try #require(self.connections.values.first)
+        self.handle(frame, connection.machine.received(frame, at: self.now, wallClock: .now), on: connection)
+    }
+}
