@@ -14,24 +14,35 @@ import Testing
             let caller = Caller(identity: who, epoch: Epoch(value: 1))
             let answer = AnswerAddress(node: NodeID(value: 1), question: 1)
             let message = UUIDText(high: 1, low: 2)
-            batch.add(.accept(
-                AcceptEnvelope(
-                    answer: answer, sender: caller, senderKey: Bytes32([UInt8](repeating: 1, count: 32))!,
-                    messageID: message, to: who, timestamp: .now, signature: Bytes64([UInt8](repeating: 1, count: 64))!,
-                    digest: Bytes32([UInt8](repeating: 1, count: 32))!, payload: [], receivedAt: .now)))
-            batch.add(.receipt(
-                ReceiptReport(recipient: caller, sender: identity(1), messageID: message, status: .read, timestamp: .now)))
-            batch.add(.fetch(
-                FetchRequest(answer: answer, connection: ConnectionID(value: 1), caller: caller, after: 0, limit: 1)))
-            batch.add(.bound([
-                BoundConnection(
-                    caller: caller, node: NodeID(value: 1), connection: ConnectionID(value: 1), boundAt: .now, progress: .fresh,
-                    state: .new, number: 1)
-            ]))
+            batch.add(
+                .accept(
+                    AcceptEnvelope(
+                        answer: answer, sender: caller, senderKey: Bytes32([UInt8](repeating: 1, count: 32))!,
+                        messageID: message, to: who, timestamp: .now,
+                        signature: Bytes64([UInt8](repeating: 1, count: 64))!,
+                        digest: Bytes32([UInt8](repeating: 1, count: 32))!, payload: [], receivedAt: .now)))
+            batch.add(
+                .receipt(
+                    ReceiptReport(
+                        recipient: caller, sender: identity(1), messageID: message, status: .read, timestamp: .now)))
+            batch.add(
+                .fetch(
+                    FetchRequest(answer: answer, connection: ConnectionID(value: 1), caller: caller, after: 0, limit: 1)
+                ))
+            batch.add(
+                .bound([
+                    BoundConnection(
+                        caller: caller, node: NodeID(value: 1), connection: ConnectionID(value: 1), boundAt: .now,
+                        progress: .fresh,
+                        state: .new, number: 1)
+                ]))
             batch.add(.unbound(identity: who, node: NodeID(value: 1), connection: ConnectionID(value: 1)))
             batch.add(.presence([PresenceNews(about: identity(1), state: .online, to: [who])]))
             batch.add(.presenceAsked([PresenceQuestion(asker: identity(1), about: [who])]))
-            batch.add(.presenceHandedOver([PendingTransition(who, isPresent: true, leftAt: 0, isToldOnline: true, notBefore: 0)]))
+            batch.add(
+                .presenceHandedOver([
+                    PendingTransition(who, isPresent: true, leftAt: 0, isToldOnline: true, notBefore: 0)
+                ]))
             batch.add(.typing(TypingNews(from: identity(1), to: who, isTyping: true)))
         }
         batch.verdicts = [true, false]

@@ -14,10 +14,12 @@ import Testing
         var batch = Batch()
         batch.positions = [(Partition(of: self.identity), EntryID(milliseconds: sequence, sequence: 0))]
         for _ in 0..<receipts {
-            batch.add(.receipt(
-                ReceiptReport(
-                    recipient: Caller(identity: self.identity, epoch: Epoch(value: 1)), sender: self.identity,
-                    messageID: UUIDText(high: 1, low: 2), status: .delivered, timestamp: Timestamp(milliseconds: 1))))
+            batch.add(
+                .receipt(
+                    ReceiptReport(
+                        recipient: Caller(identity: self.identity, epoch: Epoch(value: 1)), sender: self.identity,
+                        messageID: UUIDText(high: 1, low: 2), status: .delivered, timestamp: Timestamp(milliseconds: 1))
+                ))
         }
         if !confirmed.isEmpty { batch.add(.outcomesConfirmed(confirmed)) }
         for _ in 0..<typing { batch.add(.typing(TypingNews(from: self.identity, to: self.identity, isTyping: true))) }
@@ -26,10 +28,11 @@ import Testing
 
     private func fetch(_ sequence: UInt64) -> Batch {
         var batch = self.batch(sequence)
-        batch.add(.fetch(
-            FetchRequest(
-                answer: AnswerAddress(node: NodeID(value: 1), question: 1), connection: ConnectionID(value: 1),
-                caller: Caller(identity: self.identity, epoch: Epoch(value: 1)), after: 0, limit: 1)))
+        batch.add(
+            .fetch(
+                FetchRequest(
+                    answer: AnswerAddress(node: NodeID(value: 1), question: 1), connection: ConnectionID(value: 1),
+                    caller: Caller(identity: self.identity, epoch: Epoch(value: 1)), after: 0, limit: 1)))
         return batch
     }
 
@@ -68,13 +71,17 @@ import Testing
             var jobs = DeferredJobs()
             _ = jobs.next(self.batch(1, receipts: 1), isWorthWaiting: true, at: self.start)
             var batch = self.batch(2)
-            batch.add(.accept(
-                AcceptEnvelope(
-                    answer: AnswerAddress(node: NodeID(value: 1), question: 1),
-                    sender: Caller(identity: self.identity, epoch: Epoch(value: 1)),
-                    senderKey: try #require(Bytes32([UInt8](repeating: 1, count: 32))), messageID: UUIDText(high: 1, low: 2),
-                    to: self.identity, timestamp: .now, signature: try #require(Bytes64([UInt8](repeating: 1, count: 64))),
-                    digest: try #require(Bytes32([UInt8](repeating: 1, count: 32))), payload: [], receivedAt: .now)))
+            batch.add(
+                .accept(
+                    AcceptEnvelope(
+                        answer: AnswerAddress(node: NodeID(value: 1), question: 1),
+                        sender: Caller(identity: self.identity, epoch: Epoch(value: 1)),
+                        senderKey: try #require(Bytes32([UInt8](repeating: 1, count: 32))),
+                        messageID: UUIDText(high: 1, low: 2),
+                        to: self.identity, timestamp: .now,
+                        signature: try #require(Bytes64([UInt8](repeating: 1, count: 64))),
+                        digest: try #require(Bytes32([UInt8](repeating: 1, count: 32))), payload: [], receivedAt: .now))
+            )
             return jobs.next(batch, isWorthWaiting: true, at: self.at(milliseconds))
         }
         #expect(try next(24).receipts.isEmpty)
@@ -85,7 +92,8 @@ import Testing
         var jobs = DeferredJobs()
         var handled = 0
         for number in 1...RouterLimits.deferredJobsMax {
-            handled += jobs.next(self.batch(UInt64(number), receipts: 1), isWorthWaiting: true, at: self.start).receipts.count
+            handled +=
+                jobs.next(self.batch(UInt64(number), receipts: 1), isWorthWaiting: true, at: self.start).receipts.count
         }
         #expect(handled == RouterLimits.deferredJobsMax)
     }

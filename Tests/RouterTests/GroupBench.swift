@@ -64,10 +64,12 @@ struct GroupBench: Sendable {
     // MARK: Asking
 
     func request(
-        _ type: String, _ json: String, by caller: WhisperID, epoch: Int64 = 1, question: UInt64 = .random(in: 1...(.max))
+        _ type: String, _ json: String, by caller: WhisperID, epoch: Int64 = 1,
+        question: UInt64 = .random(in: 1...(.max))
     ) -> ServiceRequest {
         ServiceRequest(
-            answer: AnswerAddress(node: NodeID(value: .max - 5), question: question), connection: ConnectionID(value: 1),
+            answer: AnswerAddress(node: NodeID(value: .max - 5), question: question),
+            connection: ConnectionID(value: 1),
             session: Session(
                 caller: Caller(identity: caller, epoch: Epoch(value: epoch)), device: .random(), platform: .ios,
                 tokenHash: Bytes32([UInt8](repeating: 1, count: 32))!, expiresAt: .now + .seconds(60),
@@ -76,7 +78,8 @@ struct GroupBench: Sendable {
     }
 
     func create(_ title: String, _ members: [WhisperID], by caller: WhisperID) async throws -> SeenGroup {
-        try await self.service.handle(self.request("group_create", createJSON(title, members), by: caller)).answer.event().group
+        try await self.service.handle(self.request("group_create", createJSON(title, members), by: caller)).answer
+            .event().group
     }
 
     func update(
@@ -92,7 +95,9 @@ struct GroupBench: Sendable {
         let cursor = cursor.map { #","cursor":"\#($0)""# } ?? ""
         let limit = limit.map { #","limit":\#($0)"# } ?? ""
         return await self.service.handle(
-            self.request("group_list", #"{"protocolVersion":1,"cryptoVersion":1\#(cursor)\#(limit)}"#, by: caller, epoch: epoch)).answer
+            self.request(
+                "group_list", #"{"protocolVersion":1,"cryptoVersion":1\#(cursor)\#(limit)}"#, by: caller, epoch: epoch)
+        ).answer
     }
 
     /// The list from here to its end, page by page.
@@ -122,7 +127,9 @@ struct GroupBench: Sendable {
     }
 
     /// So many groups of `owner`, straight in the tables: `member` is in each, with as many others as there are to be members.
-    func fill(_ count: Int, of owner: WhisperID, with member: WhisperID, members: Int = 2, byStranger: Bool = false) async throws {
+    func fill(
+        _ count: Int, of owner: WhisperID, with member: WhisperID, members: Int = 2, byStranger: Bool = false
+    ) async throws {
         _ = try await self.sql(
             """
             WITH made AS (
@@ -187,21 +194,21 @@ extension Answer {
     func event() throws -> SeenEvent {
         switch self {
         case .groupEvent(_, let payload), .reply("group_event", let payload):
-            _ = try FrameDecoder.payload(bare: payload, schema: GroupFrames.event.schema)
+            _ = try FrameDecoder.payload(bare: payload, schema: GroupEvent.definition.schema)
             return try JSONDecoder().decode(SeenEvent.self, from: Data(payload))
         default: throw Unexpected(description: "\(self)")
         }
     }
 
-    private struct Groups: Decodable {
+    private struct Page: Decodable {
         var groups: [SeenGroup]
         var nextCursor: String?
     }
 
-    private func page() throws -> Groups {
+    private func page() throws -> Page {
         guard case .reply("groups", let payload) = self else { throw Unexpected(description: "\(self)") }
-        _ = try FrameDecoder.payload(bare: payload, schema: GroupFrames.groups.schema)
-        return try JSONDecoder().decode(Groups.self, from: Data(payload))
+        _ = try FrameDecoder.payload(bare: payload, schema: Groups.definition.schema)
+        return try JSONDecoder().decode(Page.self, from: Data(payload))
     }
 
     func groups() throws -> [SeenGroup] { try self.page().groups }

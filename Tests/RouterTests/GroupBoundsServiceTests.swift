@@ -89,10 +89,12 @@ import Testing
             _ = try await self.create([], by: alice, bench).event()
             // Nor does a group pass to somebody who owns so many.
             let another = try await bench.create("Bob's", [alice, carol], by: bob)
-            #expect(try await bench.update(another.id, by: bob, remove: [bob]).answer.event().group.ownerId == "\(carol)")
+            #expect(
+                try await bench.update(another.id, by: bob, remove: [bob]).answer.event().group.ownerId == "\(carol)")
             let both = try await bench.create("Theirs", [alice], by: bob)
             #expect(await bench.update(both.id, by: bob, remove: [bob]).answer.refusal == .forbidden)
-            #expect(try await bench.update(both.id, by: bob, remove: [bob, alice]).answer.event().group.members.isEmpty)
+            #expect(
+                try await bench.update(both.id, by: bob, remove: [bob, alice]).answer.event().group.members.isEmpty)
         }
     }
 
@@ -114,7 +116,9 @@ import Testing
     @Test func strangersPutNobodyIntoThe101stGroup() async throws {
         try await GroupBench.run { bench in
             var groups: [UUIDText] = []
-            for number in 100..<200 { groups.append(try await bench.create("Stranger's", [alice], by: person(number)).id) }
+            for number in 100..<200 {
+                groups.append(try await bench.create("Stranger's", [alice], by: person(number)).id)
+            }
             #expect(await self.create([alice], by: bob, bench).refusal == .forbidden)
             let theirs = try await bench.create("Without her", [], by: bob)
             #expect(await bench.update(theirs.id, by: bob, add: [alice]).answer.refusal == .forbidden)
@@ -157,11 +161,15 @@ import Testing
             let joined = await self.answers(12) { await self.create([carol], by: person(120 + $0), bench) }
             #expect(try self.done(joined, else: .forbidden) == 6)
             let group = try await bench.create("Hiking", [], by: person(4))
-            let strangers = await self.answers(12) { await bench.update(group.id, by: person(4), add: [person(200 + $0)]).answer }
+            let strangers = await self.answers(12) {
+                await bench.update(group.id, by: person(4), add: [person(200 + $0)]).answer
+            }
             #expect(try self.done(strangers, else: .rateLimited) == 4)
             // In groups of its own each, so that no group's lock keeps them apart.
             let groups = try await self.owned(3, by: person(5), bench)
-            let apart = await self.answers(12) { await bench.update(groups[$0 % 3], by: person(5), add: [person(220 + $0)]).answer }
+            let apart = await self.answers(12) {
+                await bench.update(groups[$0 % 3], by: person(5), add: [person(220 + $0)]).answer
+            }
             #expect(try self.done(apart, else: .rateLimited) == 4)
         }
     }
@@ -198,7 +206,8 @@ import Testing
             try await waitUntil("the connections have ended", within: .seconds(10), every: .milliseconds(20)) {
                 try await bench.sql("SELECT count(*) FROM pg_stat_activity WHERE usename = 'whisper_router'") == "0"
             }
-            #expect(try await bench.sql("SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()") == "0")
+            #expect(
+                try await bench.sql("SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()") == "0")
         }
     }
 }
@@ -208,12 +217,11 @@ import Testing
     private let alice = person(1), bob = person(2), carol = person(3)
 
     private func pending(of members: [WhisperID], _ bench: GroupBench) async throws -> [GroupNews] {
-        try GroupNewsTable.news(try await bench.pool.query(GroupNewsTable.pending(of: members)))
+        try await bench.pool.query(GroupNewsTable.pending(of: members))
     }
 
     private func bytes(of news: [GroupNews], _ bench: GroupBench) async throws -> Int {
-        let found = try await bench.pool.query(GroupNewsTable.payloads(of: news.map(\.event)))
-        let payloads = try GroupNewsTable.payloads(found)
+        let payloads = try await bench.pool.query(GroupNewsTable.payloads(of: news.map(\.event)))
         #expect(payloads.map(\.event) == news.map(\.event))
         return payloads.reduce(0) { $0 + $1.payload.count }
     }
@@ -224,7 +232,9 @@ import Testing
     @Test func whoBindsIsToldA64kBAtATimeOwnGroupsFirst() async throws {
         try await GroupBench.run(GroupConfiguration(strangersPerDayMax: 10_000)) { bench in
             var strangers: [UUIDText] = []
-            for _ in 0..<8 { strangers.append(try await bench.create("Stranger's", [alice] + crowd.dropLast(), by: bob).id) }
+            for _ in 0..<8 {
+                strangers.append(try await bench.create("Stranger's", [alice] + crowd.dropLast(), by: bob).id)
+            }
             let admin = try await bench.create("An admin", [alice], by: carol).id
             _ = await bench.update(admin, by: carol, roles: [(alice, .admin)])
             let own = try await bench.create("Her own", [], by: alice).id
@@ -258,14 +268,18 @@ import Testing
             // By its clock everything was long ago.
             let behind = GroupService(
                 pool: bench.pool, bus: bench.bus, clock: { .now - .seconds(20 * 365 * 86_400) }, logger: quiet)
-            let old = try await behind.handle(bench.request("group_create", createJSON("Old", [bob]), by: alice)).answer.event().group
-            let young = try await behind.handle(bench.request("group_create", createJSON("Young", [bob]), by: alice)).answer.event().group
+            let old = try await behind.handle(bench.request("group_create", createJSON("Old", [bob]), by: alice)).answer
+                .event().group
+            let young = try await behind.handle(bench.request("group_create", createJSON("Young", [bob]), by: alice))
+                .answer.event().group
             let expire = GroupNewsTable.expire(olderThan: Limits.groupEventTTL)
             #expect(try await bench.pool.execute(expire) == 0)
             _ = try await bench.sql(
-                "UPDATE router.group_news SET created_at = now() - interval '30 days 1 minute' WHERE group_id = '\(old.id)'")
+                "UPDATE router.group_news SET created_at = now() - interval '30 days 1 minute' WHERE group_id = '\(old.id)'"
+            )
             _ = try await bench.sql(
-                "UPDATE router.group_news SET created_at = now() - interval '29 days 23 hours' WHERE group_id = '\(young.id)'")
+                "UPDATE router.group_news SET created_at = now() - interval '29 days 23 hours' WHERE group_id = '\(young.id)'"
+            )
             #expect(try await bench.pool.execute(expire) == 2)
             #expect(try await self.pending(of: [bob], bench).map(\.event.group) == [young.id])
             // Nobody waits for it any more.

@@ -17,9 +17,12 @@ import Testing
     /// Alice leaves a group of hers.
     private func left(by members: [WhisperID], admins: Set<WhisperID> = []) throws -> (Group, GroupChange) {
         var group = try self.created(with: members).group
-        for index in group.members.indices where admins.contains(group.members[index].identity) { group.members[index].role = .admin }
+        for index in group.members.indices where admins.contains(group.members[index].identity) {
+            group.members[index].role = .admin
+        }
         return (
-            group, try GroupRules.update(group, updateFrame(remove: [alice]), by: alice, known: self.known, at: self.now)
+            group,
+            try GroupRules.update(group, updateFrame(remove: [alice]), by: alice, known: self.known, at: self.now)
         )
     }
 

@@ -23,7 +23,9 @@ import Testing
                 group.addTask {
                     try await bench.bus.subscribe(to: [Keyspace.node(request.answer.node).name]) { event in
                         if case .subscribed = event { begun.yield() }
-                        guard case .notice(_, let bytes) = event, let notice = try? NodeNotice(decoding: bytes) else { return }
+                        guard case .notice(_, let bytes) = event, let notice = try? NodeNotice(decoding: bytes) else {
+                            return
+                        }
                         for case .answer(5, let answer) in notice.events { said.yield(answer) }
                     }
                 }

@@ -17,11 +17,13 @@ func updateJSON(
 ) -> String {
     let title = title.map { #""title":"\#($0)","# } ?? ""
     let roles = roles.map { #"{"whisperId":"\#($0.0)","role":"\#($0.1.rawValue)"}"# }.joined(separator: ",")
-    return #"{\#(versions),"groupId":"grp-\#(group)",\#(title)"addMembers":\#(list(add)),"removeMembers":\#(list(remove)),"roleChanges":[\#(roles)]}"#
+    return
+        #"{\#(versions),"groupId":"grp-\#(group)",\#(title)"addMembers":\#(list(add)),"removeMembers":\#(list(remove)),"roleChanges":[\#(roles)]}"#
 }
 
 func createFrame(_ title: String, _ members: [WhisperID]) -> GroupCreate {
-    try! GroupCreate(FrameDecoder.payload(bare: Array(createJSON(title, members).utf8), schema: GroupCreate.definition.schema))
+    try! GroupCreate(
+        FrameDecoder.payload(bare: Array(createJSON(title, members).utf8), schema: GroupCreate.definition.schema))
 }
 
 func updateFrame(

@@ -18,7 +18,10 @@ import Testing
             _ = try await bench.create("Not hers", [carol], by: bob)
             _ = await bench.update(first.id, by: bob, add: [carol])
             let seen = try await bench.list(of: alice).groups()
-            #expect(seen.map(\.title) == ["An owner, old", "An owner, young", "An admin", "A member, old", "A member, young"])
+            #expect(
+                seen.map(\.title) == [
+                    "An owner, old", "An owner, young", "An admin", "A member, old", "A member, young",
+                ])
             #expect(Set(seen[3].members.map(\.whisperId)) == Set([bob, alice, carol].map { "\($0)" }))
             #expect(try await bench.list(of: alice).nextCursor() == nil)
         }
@@ -58,7 +61,9 @@ import Testing
     @Test func noGroupIsSkippedWhoseRoleRisesOrFallsBetweenPages() async throws {
         try await GroupBench.run { bench in
             var groups: [UUIDText] = []
-            for number in 0..<12 { groups.append(try await bench.create("Group \(number)", [alice, carol], by: bob).id) }
+            for number in 0..<12 {
+                groups.append(try await bench.create("Group \(number)", [alice, carol], by: bob).id)
+            }
             for group in groups[0..<4] { _ = await bench.update(group, by: bob, roles: [(alice, .admin)]) }
             // In the list: admin of 0 to 3, member of 4 to 11.
             let seen = try await bench.wholeList(of: alice, limit: 1) { page in

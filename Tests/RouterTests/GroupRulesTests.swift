@@ -16,7 +16,8 @@ import TestKit
 
     /// Alice's group with Bob and Carol, who came in this order.
     private func group() throws -> Group {
-        let created = try GroupRules.create(createFrame("Hiking", [bob]), as: .random(), by: alice, known: self.known(), at: self.now)
+        let created = try GroupRules.create(
+            createFrame("Hiking", [bob]), as: .random(), by: alice, known: self.known(), at: self.now)
         return try self.update(created.group, by: alice, add: [carol], at: self.now + .seconds(1)).group
     }
 
@@ -43,7 +44,8 @@ import TestKit
 
     @Test func theCallerOwnsANewGroupAndDoublesCountOnce() throws {
         let change = try GroupRules.create(
-            createFrame("Hiking", [bob, alice, bob, carol]), as: .random(), by: alice, known: self.known(), at: self.now)
+            createFrame("Hiking", [bob, alice, bob, carol]), as: .random(), by: alice, known: self.known(), at: self.now
+        )
         #expect(change.event == .created && change.added == [bob, carol] && change.removed.isEmpty)
         #expect(change.group.revision == 1 && change.group.owner == alice)
         #expect(change.group.members.map(\.role) == [.owner, .member, .member])
@@ -54,15 +56,19 @@ import TestKit
         let stranger = person(9_999)
         #expect(
             self.code { () throws(Refusal) in
-                try GroupRules.create(createFrame("Hiking", [bob, stranger]), as: .random(), by: alice, known: self.known(), at: self.now)
+                try GroupRules.create(
+                    createFrame("Hiking", [bob, stranger]), as: .random(), by: alice, known: self.known(), at: self.now)
             } == .notFound)
         #expect(
             self.code { () throws(Refusal) in
-                try GroupRules.create(createFrame("Hiking", [bob]), as: .random(), by: alice, known: self.known(bob), at: self.now)
+                try GroupRules.create(
+                    createFrame("Hiking", [bob]), as: .random(), by: alice, known: self.known(bob), at: self.now)
             } == .forbidden)
         let group = try self.group()
         #expect(self.code { () throws(Refusal) in try self.update(group, by: alice, add: [stranger]) } == .notFound)
-        #expect(self.code { () throws(Refusal) in try self.update(group, by: alice, add: [dave], known: self.known(dave)) } == .forbidden)
+        #expect(
+            self.code { () throws(Refusal) in try self.update(group, by: alice, add: [dave], known: self.known(dave)) }
+                == .forbidden)
     }
 
     // MARK: Who may do what
@@ -85,10 +91,17 @@ import TestKit
     @Test func onlyTheOwnerGivesRolesAndNotToItself() throws {
         let group = try self.update(self.group(), by: alice, roles: [(bob, .admin)]).group
         #expect(group.members.map(\.role) == [.owner, .admin, .member])
-        #expect(self.code { () throws(Refusal) in try self.update(group, by: bob, roles: [(carol, .admin)]) } == .forbidden)
-        #expect(self.code { () throws(Refusal) in try self.update(group, by: alice, roles: [(alice, .member)]) } == .forbidden)
-        #expect(self.code { () throws(Refusal) in try self.update(group, by: alice, roles: [(dave, .admin)]) } == .notFound)
-        #expect(try self.update(group, by: alice, roles: [(bob, .member)]).group.members.map(\.role) == [.owner, .member, .member])
+        #expect(
+            self.code { () throws(Refusal) in try self.update(group, by: bob, roles: [(carol, .admin)]) } == .forbidden)
+        #expect(
+            self.code { () throws(Refusal) in try self.update(group, by: alice, roles: [(alice, .member)]) }
+                == .forbidden)
+        #expect(
+            self.code { () throws(Refusal) in try self.update(group, by: alice, roles: [(dave, .admin)]) } == .notFound)
+        #expect(
+            try self.update(group, by: alice, roles: [(bob, .member)]).group.members.map(\.role) == [
+                .owner, .member, .member,
+            ])
         let both = try self.update(group, by: alice, add: [dave], roles: [(dave, .admin)]).group
         #expect(both.members.first { $0.identity == dave }?.role == .admin)
     }
@@ -100,7 +113,9 @@ import TestKit
 
     @Test func contradictionsAreInvalid() throws {
         let group = try self.group()
-        #expect(self.code { () throws(Refusal) in try self.update(group, by: alice, add: [bob], remove: [bob]) } == .invalidPayload)
+        #expect(
+            self.code { () throws(Refusal) in try self.update(group, by: alice, add: [bob], remove: [bob]) }
+                == .invalidPayload)
         #expect(
             self.code { () throws(Refusal) in try self.update(group, by: alice, remove: [bob], roles: [(bob, .admin)]) }
                 == .invalidPayload)
@@ -135,10 +150,13 @@ import TestKit
 
     @Test func aGroupHasAtMost256Members() throws {
         let others = (2..<257).map { person($0) }
-        let full = try GroupRules.create(createFrame("All", others), as: .random(), by: alice, known: self.known(), at: self.now).group
+        let full = try GroupRules.create(
+            createFrame("All", others), as: .random(), by: alice, known: self.known(), at: self.now
+        ).group
         #expect(full.members.count == 256)
         let newcomer = person(300)
-        #expect(self.code { () throws(Refusal) in try self.update(full, by: alice, add: [newcomer]) } == .invalidPayload)
+        #expect(
+            self.code { () throws(Refusal) in try self.update(full, by: alice, add: [newcomer]) } == .invalidPayload)
         #expect(try self.update(full, by: alice, add: [newcomer], remove: [person(2)]).group.members.count == 256)
     }
 
@@ -164,7 +182,8 @@ import TestKit
         }
         var time = self.now
         var group = try GroupRules.create(
-            createFrame("Any", some(6)), as: .random(), by: people[0], known: self.known(), at: time).group
+            createFrame("Any", some(6)), as: .random(), by: people[0], known: self.known(), at: time
+        ).group
         for _ in 0..<80 {
             time = time + .milliseconds(Int64.random(in: -5...50, using: &random))
             let caller = people.randomElement(using: &random)!
@@ -182,7 +201,9 @@ import TestKit
             group = change.group
             #expect(group.revision == before.revision + (change.isEmpty ? 0 : 1))
             #expect(Set(group.members.map(\.identity)).count == group.members.count)
-            #expect(group.members == group.members.sorted { ($0.joinedAt, $0.identity.bits) < ($1.joinedAt, $1.identity.bits) })
+            #expect(
+                group.members
+                    == group.members.sorted { ($0.joinedAt, $0.identity.bits) < ($1.joinedAt, $1.identity.bits) })
             let (old, new) = (Set(before.members.map(\.identity)), Set(group.members.map(\.identity)))
             #expect(Set(change.added) == new.subtracting(old) && Set(change.removed) == old.subtracting(new))
             #expect(old.contains(caller))

@@ -12,7 +12,8 @@ import Testing
     @Test func aChangeIsStoredAnsweredAndToldToThoseWhoAreConnected() async throws {
         try await GroupBench.run { bench in
             bench.connect(bob, node: 8, connection: 80)
-            let reply = await bench.service.handle(bench.request("group_create", createJSON("Hiking", [bob, carol]), by: alice))
+            let reply = await bench.service.handle(
+                bench.request("group_create", createJSON("Hiking", [bob, carol]), by: alice))
             let event = try reply.answer.event()
             #expect(event.event == "created" && event.actor == "\(alice)" && event.added == ["\(bob)", "\(carol)"])
             #expect(event.group.revision == 1 && event.group.ownerId == "\(alice)" && event.group.title == "Hiking")
@@ -131,14 +132,14 @@ import Testing
             #expect(try await bench.sql("SELECT count(*) FROM router.group_events") == "2")
             try await bench.pool.execute(GroupNewsTable.forget(olderThan: .seconds(-60)))
             #expect(try await bench.sql("SELECT revision FROM router.group_events") == "2")
-            let payloads = try GroupNewsTable.payloads(
-                try await bench.pool.query(GroupNewsTable.payloads(of: [.init(group: group.id, revision: 2)])))
+            let payloads = try await bench.pool.query(
+                GroupNewsTable.payloads(of: [.init(group: group.id, revision: 2)]))
             #expect(payloads.count == 1)
         }
     }
 
     private func pending(of member: WhisperID, _ bench: GroupBench) async throws -> [GroupNews] {
-        try GroupNewsTable.news(try await bench.pool.query(GroupNewsTable.pending(of: [member])))
+        try await bench.pool.query(GroupNewsTable.pending(of: [member]))
     }
 }
 
@@ -146,18 +147,21 @@ import Testing
     private let alice = person(1), bob = person(2), carol = person(3), dave = person(4)
 
     private func envelope(
-        from sender: WhisperID, to recipient: WhisperID, in group: UUIDText?, id: UUIDText = .random(), at time: Timestamp = .now
+        from sender: WhisperID, to recipient: WhisperID, in group: UUIDText?, id: UUIDText = .random(),
+        at time: Timestamp = .now
     ) -> AcceptEnvelope {
         AcceptEnvelope(
             answer: AnswerAddress(node: NodeID(value: 1), question: 1),
-            sender: Caller(identity: sender, epoch: Epoch(value: 1)), senderKey: Bytes32([UInt8](repeating: 0, count: 32))!,
+            sender: Caller(identity: sender, epoch: Epoch(value: 1)),
+            senderKey: Bytes32([UInt8](repeating: 0, count: 32))!,
             messageID: id, to: recipient, group: group, timestamp: time,
             signature: Bytes64([UInt8](repeating: 0, count: 64))!, digest: Bytes32([UInt8](repeating: 0, count: 32))!,
             payload: Array("{}".utf8), receivedAt: .now)
     }
 
-    private func verdicts(_ envelopes: [AcceptEnvelope], _ bench: GroupBench) async throws -> [AcceptStatement.Verdict] {
-        try AcceptStatement.results(try await bench.pool.query(AcceptStatement.sql(envelopes))).map(\.verdict)
+    private func verdicts(_ envelopes: [AcceptEnvelope], _ bench: GroupBench) async throws -> [AcceptStatement.Verdict]
+    {
+        try await bench.pool.query(AcceptStatement.statement(for: envelopes)).map(\.verdict)
     }
 
     @Test func membershipIsJudgedWhereTheMailIsStored() async throws {
@@ -165,7 +169,8 @@ import Testing
             let group = try await bench.create("Hiking", [bob, carol], by: alice).id
             let sent = envelope(from: alice, to: bob, in: group)
             let all = [
-                sent, envelope(from: alice, to: carol, in: group, id: sent.messageID), envelope(from: alice, to: dave, in: group),
+                sent, envelope(from: alice, to: carol, in: group, id: sent.messageID),
+                envelope(from: alice, to: dave, in: group),
                 envelope(from: dave, to: bob, in: group), envelope(from: alice, to: bob, in: .random()),
                 envelope(from: alice, to: person(999), in: group), envelope(from: alice, to: dave, in: nil),
             ]
@@ -192,10 +197,10 @@ import Testing
                     recipient: Caller(identity: bob, epoch: Epoch(value: 1)), sender: alice, messageID: $0.messageID,
                     status: .delivered, timestamp: .now)
             }
-            let results = try ReceiptStatement.results(try await bench.pool.query(ReceiptStatement.sql(reports)))
+            let results = try await bench.pool.query(ReceiptStatement.statement(for: reports))
             let groups = results.sorted { $0.position < $1.position }.map(\.group)
             #expect(groups == [group, nil])
-            let told = try OutcomesTable.outcomes(try await bench.pool.query(OutcomesTable.pending(of: [alice])))
+            let told = try await bench.pool.query(OutcomesTable.pending(of: [alice]))
             #expect(Set(told.map(\.outcome.group)) == [group, nil])
         }
     }

@@ -51,7 +51,8 @@ struct MailBench: Sendable {
 
     var store: PostgresConfiguration {
         PostgresConfiguration(
-            url: self.postgres.url(user: "whisper_router"), applicationName: "router", sessionSettings: Router.sessionSettings)
+            url: self.postgres.url(user: "whisper_router"), applicationName: "router",
+            sessionSettings: Router.sessionSettings)
     }
 
     func connection() async throws -> PostgresConnection {
@@ -65,7 +66,8 @@ struct MailBench: Sendable {
     // MARK: Statements
 
     func envelope(
-        from sender: Int, to recipient: Int, id: UUIDText = .random(), bytes: Int = 10, key: Int? = nil, question: UInt64 = 0
+        from sender: Int, to recipient: Int, id: UUIDText = .random(), bytes: Int = 10, key: Int? = nil,
+        question: UInt64 = 0
     ) -> AcceptEnvelope {
         let keys = Self.keys(key ?? sender)
         let digest = [UInt8](repeating: 7, count: 32)
@@ -85,9 +87,12 @@ struct MailBench: Sendable {
     // MARK: Routers
 
     /// Runs a router, with its sweeps, while `body` runs.
-    func withRouter(_ configuration: RouterConfiguration, _ body: (Router, PostgresPool) async throws -> Void) async throws {
+    func withRouter(
+        _ configuration: RouterConfiguration, _ body: (Router, PostgresPool) async throws -> Void
+    ) async throws {
         let router = Router(
-            configuration: configuration, bus: self.bus, store: PostgresConnection(self.store, logger: quiet), logger: quiet)
+            configuration: configuration, bus: self.bus, store: PostgresConnection(self.store, logger: quiet),
+            logger: quiet)
         let pool = PostgresPool(self.store, connections: 1, logger: quiet)
         let (bus, node, answers) = (self.bus, self.node, self.answers)
         try await withThrowingTaskGroup(of: Void.self) { group in

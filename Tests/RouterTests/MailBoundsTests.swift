@@ -13,7 +13,8 @@ import Testing
     private func verdicts(
         _ envelopes: [AcceptEnvelope], rooms: [MailRoom?], _ connection: PostgresConnection
     ) async throws -> [AcceptStatement.Verdict] {
-        try AcceptStatement.results(try await connection.query(AcceptStatement.sql(envelopes, rooms: rooms))).map(\.verdict)
+        try await connection.query(AcceptStatement.statement(for: envelopes, rooms: rooms)).map(
+            \.verdict)
     }
 
     @Test func eachMessageOfABatchIsCounted() async throws {
@@ -28,13 +29,19 @@ import Testing
             // What was accepted before is acknowledged again, and takes no room.
             let none = MailRoom(mailbox: .zero, stranger: .zero, strangers: .zero)
             #expect(
-                try await verdicts(Array(all[1...3]), rooms: [none, none, none], connection) == [.repeated, .repeated, .mailboxFull])
+                try await verdicts(Array(all[1...3]), rooms: [none, none, none], connection) == [
+                    .repeated, .repeated, .mailboxFull,
+                ])
             let few = MailRoom(mailbox: ample, stranger: ample, strangers: MailTally(messages: 10, bytes: 25))
-            let together = [1, 3, 4].map { bench.envelope(from: $0, to: 2) } + [bench.envelope(from: 1, to: 5, bytes: 2_000)]
+            let together =
+                [1, 3, 4].map { bench.envelope(from: $0, to: 2) } + [bench.envelope(from: 1, to: 5, bytes: 2_000)]
             #expect(
                 try await verdicts(together, rooms: [few, few, few, nil], connection)
                     == [.accepted, .accepted, .strangersFull, .accepted])
-            #expect(try await bench.sql("SELECT count(*), count(*) FILTER (WHERE recipient = \(person(2).bits)) FROM router.mailbox") == "7|6")
+            #expect(
+                try await bench.sql(
+                    "SELECT count(*), count(*) FILTER (WHERE recipient = \(person(2).bits)) FROM router.mailbox")
+                    == "7|6")
             #expect(try await bench.sql("SELECT count(*) FROM router.ledger") == "7")
         }
     }
@@ -60,12 +67,13 @@ import Testing
             #expect(
                 try await verdicts(all, rooms: all.map { _ in room }, connection)
                     == [.accepted, .strangerFull, .mailboxFull, .mailboxFull, .mailboxFull])
-            let counted = try MailboxTable.counted(
-                try await connection.query(MailboxTable.count([person(2), person(5)], asked: [person(3)], MailBounds())))
-            #expect(counted == [
-                CountedMail(mailbox: MailTally(messages: 1, bytes: 10), strangers: .zero, senders: [:]),
-                CountedMail(mailbox: .zero, strangers: .zero, senders: [:]),
-            ])
+            let counted = try await connection.query(
+                MailboxTable.count([person(2), person(5)], asked: [person(3)], MailBounds()))
+            #expect(
+                counted == [
+                    CountedMail(mailbox: MailTally(messages: 1, bytes: 10), strangers: .zero, senders: [:]),
+                    CountedMail(mailbox: .zero, strangers: .zero, senders: [:]),
+                ])
         }
     }
 
@@ -109,8 +117,8 @@ import Testing
                 #expect(summary(answers4) == [])
                 let answers5 = try await bench.send([bench.envelope(from: 3, to: 2, bytes: 10_000)])
                 #expect(summary(answers5) == [0])
-                #expect(await router.loads.largest { _ in true } == MailTally(messages: 5, bytes: 10_040))
-                let fullest = await router.loads.fullest(3, least: 0.1) { _ in true }
+                #expect(await router.memory.loads.largest { _ in true } == MailTally(messages: 5, bytes: 10_040))
+                let fullest = await router.memory.loads.fullest(3, least: 0.1) { _ in true }
                 #expect(fullest.map(\.mail) == [MailTally(messages: 5, bytes: 10_040)])
                 try await router.noteFullMailboxes(pool)
                 #expect(try await bench.sql("SELECT messages, bytes FROM router.fullest_mailboxes") == "5|10040")
@@ -127,7 +135,8 @@ import Testing
                 #expect(summary(answers8) == [0, 1, 2, 3])
             }
             #expect(
-                try await bench.sql("SELECT recipient >> 40, count(*) FROM router.mailbox GROUP BY 1 ORDER BY 1") == "2|8\n8|4")
+                try await bench.sql("SELECT recipient >> 40, count(*) FROM router.mailbox GROUP BY 1 ORDER BY 1")
+                    == "2|8\n8|4")
         }
     }
 

@@ -9,7 +9,9 @@ import Testing
         mailbox: MailTally(messages: 40, bytes: 40_000), stranger: MailTally(messages: 10, bytes: 5_000),
         strangers: MailTally(messages: 20, bytes: 10_000))
 
-    private func tally(_ messages: Int, _ bytes: Int? = nil) -> MailTally { MailTally(messages: messages, bytes: bytes ?? messages) }
+    private func tally(_ messages: Int, _ bytes: Int? = nil) -> MailTally {
+        MailTally(messages: messages, bytes: bytes ?? messages)
+    }
 
     @Test func theFullestAreNamed() {
         var loads = MailboxLoads(bounds)
@@ -38,7 +40,8 @@ import Testing
             if !loads.unsure([person(1): tally(1)], mayHold: { _ in true }).isEmpty {
                 #expect(loads.mustCount(person(1), [person(2): tally(1)], at: 0))
                 loads.counted(
-                    person(1), CountedMail(mailbox: .zero, strangers: .zero, senders: [:]), [person(2): tally(1)], at: 0)
+                    person(1), CountedMail(mailbox: .zero, strangers: .zero, senders: [:]), [person(2): tally(1)], at: 0
+                )
                 #expect(loads.room(of: person(1), [person(2): tally(1)]) == nil)
                 counted += 1
             }
@@ -52,7 +55,8 @@ import Testing
         var loads = MailboxLoads(bounds)
         let one = [person(2): tally(1)]
         loads.counted(
-            person(1), CountedMail(mailbox: tally(30), strangers: tally(9), senders: [person(2): tally(9)]), one, at: 1_000)
+            person(1), CountedMail(mailbox: tally(30), strangers: tally(9), senders: [person(2): tally(9)]), one,
+            at: 1_000)
         #expect(loads.room(of: person(1), one) == nil)
         loads.stored(for: person(1), from: person(2), bytes: 1)
         #expect(!loads.mustCount(person(1), one, at: 1_001))
@@ -104,12 +108,15 @@ import Testing
             }
             let waiting = truth[recipient] ?? [:]
             var rooms: [WhisperID: MailRoom]?
-            if !loads.unsure([recipient: senders.values.reduce(.zero, +)], mayHold: { truth[$0]?.isEmpty == false }).isEmpty {
+            if !loads.unsure([recipient: senders.values.reduce(.zero, +)], mayHold: { truth[$0]?.isEmpty == false })
+                .isEmpty
+            {
                 if loads.mustCount(recipient, senders, at: now) {
                     let all = tally(waiting.values.reduce(0, +))
                     let listed = waiting.filter { $0.value > bounds.unlisted.messages || senders[$0.key] != nil }
                     loads.counted(
-                        recipient, CountedMail(mailbox: all, strangers: all, senders: listed.mapValues { tally($0) }), senders,
+                        recipient, CountedMail(mailbox: all, strangers: all, senders: listed.mapValues { tally($0) }),
+                        senders,
                         at: now)
                 }
                 rooms = loads.room(of: recipient, senders)

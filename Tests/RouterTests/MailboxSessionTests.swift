@@ -9,7 +9,8 @@ import Testing
     private func session(_ progress: BoundConnection.Progress, newest: Int64?, at now: Int64 = 0) -> MailboxSession {
         MailboxSession(
             BoundConnection(
-                caller: Caller(identity: identity(1), epoch: Epoch(value: 1)), node: NodeID(value: 1), connection: ConnectionID(value: 1),
+                caller: Caller(identity: identity(1), epoch: Epoch(value: 1)), node: NodeID(value: 1),
+                connection: ConnectionID(value: 1),
                 boundAt: Timestamp(milliseconds: 0), progress: progress, state: progress == .fresh ? .new : .confirmed,
                 number: 1),
             newest: newest, at: now)
@@ -92,7 +93,9 @@ import Testing
     }
 
     @Test func whatIsAnnouncedForTheFirstTimeIsNewForAMoment() {
-        let (first, again) = (self.session(.fresh, newest: nil, at: 1_000), self.session(.live(through: 0), newest: nil, at: 1_000))
+        let (first, again) = (
+            self.session(.fresh, newest: nil, at: 1_000), self.session(.live(through: 0), newest: nil, at: 1_000)
+        )
         let end = 1_000 + RouterLimits.newcomerTime.milliseconds
         #expect(first.isNew(at: 1_000) && first.isNew(at: end - 1) && !first.isNew(at: end))
         #expect(!again.isNew(at: 1_000))

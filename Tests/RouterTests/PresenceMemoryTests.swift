@@ -9,11 +9,13 @@ import Testing
     private let node = NodeID(value: 1)
 
     private func bound(
-        _ state: BoundConnection.AnnouncementState, _ progress: BoundConnection.Progress = .fresh, connection: UInt64 = 1
+        _ state: BoundConnection.AnnouncementState, _ progress: BoundConnection.Progress = .fresh,
+        connection: UInt64 = 1
     ) -> BoundConnection {
         BoundConnection(
             caller: Caller(identity: self.alice, epoch: Epoch(value: 1)), node: self.node,
-            connection: ConnectionID(value: connection), boundAt: Timestamp(milliseconds: 0), progress: progress, state: state,
+            connection: ConnectionID(value: connection), boundAt: Timestamp(milliseconds: 0), progress: progress,
+            state: state,
             number: 1)
     }
 

@@ -18,8 +18,6 @@ package struct PresenceConfiguration: Sendable {
 
 /// Bounds of what one router does for presence and typing.
 package enum PresenceLimits {
-    /// Peers of one identity that are told of it: those it wrote to most recently.
-    package static let peersMax: Int64 = 500
     /// Of those an identity has written to, how many are looked at to find its peers: whoever writes to everybody must
     /// not cost more than anybody else.
     package static let correspondentsMax: Int64 = 2_000

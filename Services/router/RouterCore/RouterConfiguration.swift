@@ -1,5 +1,5 @@
 import Bus
-import Contract
+package import Contract
 
 /// Everything a router is told from outside.
 package struct RouterConfiguration: Sendable {
@@ -18,7 +18,8 @@ package struct RouterConfiguration: Sendable {
     package var wakesWaitingMax: Int
     package var groups: GroupConfiguration
 
-    package init(pendingTTL: Duration = Limits.pendingTTL, resendAfter: Duration = .seconds(15),
+    package init(
+        pendingTTL: Duration = Limits.pendingTTL, resendAfter: Duration = .seconds(15),
         presence: PresenceConfiguration = PresenceConfiguration(), bounds: MailBounds = MailBounds(),
         jobsPerPartitionMax: Int = RouterLimits.jobsPerPartitionMax,
         pagesPerReadMax: Int = RouterLimits.pagesPerReadMax, wakesWaitingMax: Int = RouterLimits.wakesWaitingMax,
@@ -85,13 +86,10 @@ package enum RouterLimits {
     /// Between two reconciliations of connections. A connection whose end was lost is believed live for at most this
     /// long.
     package static let reconciliationPause = Duration.seconds(5)
+    /// The longest `RouterConfiguration.resendAfter`. Less than `Limits.resendWithin`: timers wait for the batch under way.
+    package static let resendAfterMax = Duration.seconds(25)
     /// Longest pause between two attempts to have the same mail acknowledged.
     package static let resendPauseMax = Duration.seconds(300)
-    /// Outcomes sent to a client that binds; it asks for more when it has them.
-    package static let outcomesPerBindMax = 1_000
-    /// Payloads of group events, in bytes, told to a client that binds; it asks for more when it has them. The gateway counts to the
-    /// same number. A larger event goes alone.
-    package static let groupEventsPerBindBytesMax = Limits.groupEventsBytesMax
     /// Group events read at once. With their members written out, one is up to 25 kB.
     package static let groupEventsPerReadMax = 32
     /// Two connections of one session that are announced for the first time within this may have waited for the bus: the clocks of
@@ -156,9 +154,8 @@ package enum RouterLimits {
     package static let quietNumbersMax: Int64 = 2_000
     package static let clearingInterval = Duration.milliseconds(500)
     package static let clearingPause = Duration.milliseconds(50)
-    /// The first and the longest pause before a segment that could not be emptied is tried again; it doubles.
-    package static let recyclePauseMin = Duration.milliseconds(250)
-    package static let recyclePauseMax = Duration.seconds(10)
+    /// Before a segment that could not be emptied is tried again.
+    package static let recycle = Backoff(first: .milliseconds(250), longest: .seconds(10))
     /// Rows moved to a kept segment in one transaction between two batches.
     package static let keptAtOnceMax: Int64 = 500
 }

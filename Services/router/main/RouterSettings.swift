@@ -10,7 +10,8 @@ struct RouterSettings: ServiceSettings {
         "pending.ttl.seconds", .seconds(in: 1...Int(RouterLimits.pendingTTLMax.components.seconds)), default: "259200",
         "How long unacknowledged mail is kept. Less than the 14 days for which messages are remembered.")
     let resendAfter = Setting(
-        "resend.after.seconds", .seconds(in: 1...25), default: "15", "When live mail without a receipt is sent again.")
+        "resend.after.seconds", .seconds(in: 1...Int(RouterLimits.resendAfterMax.components.seconds)), default: "15",
+        "When live mail without a receipt is sent again.")
     let offlineAfter = Setting(
         "presence.offline.after.seconds", .seconds(in: 1...300), default: "15", "Absence that peers are not told of.")
     let presencePause = Setting(
@@ -27,13 +28,15 @@ struct RouterSettings: ServiceSettings {
         "mailbox.stranger.messages.max", .integer(in: 1...100_000_000), default: "\(MailBounds().stranger.messages)",
         "Messages that wait for one recipient from one sender who is not its peer, at most.")
     let strangerBytesMax = Setting(
-        "mailbox.stranger.bytes.max", .integer(in: 1_000_000...1_000_000_000_000), default: "\(MailBounds().stranger.bytes)",
+        "mailbox.stranger.bytes.max", .integer(in: 1_000_000...1_000_000_000_000),
+        default: "\(MailBounds().stranger.bytes)",
         "Bytes that wait for one recipient from one sender who is not its peer, at most.")
     let strangersMessagesMax = Setting(
         "mailbox.strangers.messages.max", .integer(in: 1...100_000_000), default: "\(MailBounds().strangers.messages)",
         "Messages that wait for one recipient from all senders together who are not its peers, at most.")
     let strangersBytesMax = Setting(
-        "mailbox.strangers.bytes.max", .integer(in: 1_000_000...1_000_000_000_000), default: "\(MailBounds().strangers.bytes)",
+        "mailbox.strangers.bytes.max", .integer(in: 1_000_000...1_000_000_000_000),
+        default: "\(MailBounds().strangers.bytes)",
         "Bytes that wait for one recipient from all senders together who are not its peers, at most.")
     let groupsOwned = Setting(
         "groups.owned.max", .integer(in: 1...100_000), default: "200", "Groups that one identity may own.")
@@ -52,7 +55,16 @@ struct RouterSettings: ServiceSettings {
 
 extension Settings<RouterSettings> {
     func configuration() throws(SettingsError) -> RouterConfiguration {
-        RouterConfiguration(
+        // Mail that waits no longer than a resend takes would never be sent again.
+        try self.require(\.resendAfter, below: \.pendingTTL)
+        // The room of one stranger is a part of all strangers' room, and that a part of the mailbox: peers have the rest.
+        try self.require(\.strangerMessagesMax, atMost: \.strangersMessagesMax)
+        try self.require(\.strangersMessagesMax, atMost: \.mailboxMessagesMax)
+        try self.require(\.strangerBytesMax, atMost: \.strangersBytesMax)
+        try self.require(\.strangersBytesMax, atMost: \.mailboxBytesMax)
+        try self.require(\.groupsOwned, atMost: \.groupsJoined)
+        try self.require(\.groupsByStrangers, atMost: \.groupsJoined)
+        return RouterConfiguration(
             pendingTTL: try self.pendingTTL, resendAfter: try self.resendAfter,
             presence: PresenceConfiguration(
                 offlineAfter: try self.offlineAfter, pause: try self.presencePause, typingPause: try self.typingPause),
@@ -61,7 +73,8 @@ extension Settings<RouterSettings> {
                 stranger: MailTally(messages: try self.strangerMessagesMax, bytes: try self.strangerBytesMax),
                 strangers: MailTally(messages: try self.strangersMessagesMax, bytes: try self.strangersBytesMax)),
             groups: GroupConfiguration(
-                ownedMax: try self.groupsOwned, joinedMax: try self.groupsJoined, byStrangersMax: try self.groupsByStrangers,
+                ownedMax: try self.groupsOwned, joinedMax: try self.groupsJoined,
+                byStrangersMax: try self.groupsByStrangers,
                 strangersPerDayMax: try self.groupStrangersPerDay, eventTTL: try self.groupEventTTL))
     }
 }

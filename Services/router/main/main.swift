@@ -30,7 +30,8 @@ await runService("router", RouterSettings()) { context in
         instance: context.instance, logger: context.logger)
     return Composition(
         parts: [
-            Part("bus", close: bus.close), Part("store", close: pool.close), Part("group-store", close: groupPool.close),
+            Part("bus", close: bus.close), Part("store", close: pool.close),
+            Part("group-store", close: groupPool.close),
             Part("presence-store", close: presencePool.close),
             // All on the bus' own thread. A small batch, or a round that finds nothing, then changes threads for the database
             // alone, and such changes are most of what they cost.

@@ -36,7 +36,7 @@ package struct GroupService: Sendable {
         guard case .frame(let type, let bytes) = request.body, let caller = request.session?.caller,
             let definition = FrameCatalogue.definition(of: type), case .service(.router) = definition.route
         else {
-            self.logger.error("frame is not for the router", [:])
+            self.logger.error("frame is not for the router", [.trace: "\(request.answer.trace)"])
             return Reply(answer: Self.internalError)
         }
         let payload: Payload
@@ -61,15 +61,19 @@ package struct GroupService: Sendable {
                 }
             case GroupList.definition.type: return Reply(answer: try await self.list(GroupList(payload), caller))
             default:
-                self.logger.error("frame without a handler", [.frame: "\(type)"])
+                assertionFailure("no handler for \(type)")
+                self.logger.error(
+                    "frame without a handler", [.trace: "\(request.answer.trace)", .frame: "\(type)"])
                 return Reply(answer: Self.internalError)
             }
         } catch is Payload.Corrupted {
             assertionFailure("payload of \(type) is corrupted")
-            self.logger.error("payload is corrupted", [.frame: "\(type)"])
+            self.logger.error("payload is corrupted", [.trace: "\(request.answer.trace)", .frame: "\(type)"])
             return Reply(answer: Self.internalError)
         } catch {
-            self.logger.warning("question not answered", [.frame: "\(type)", .error: "\(error)"])
+            self.logger.warning(
+                "question not answered",
+                [.trace: "\(request.answer.trace)", .frame: "\(type)", .error: "\(error)"])
             return Reply(answer: Self.internalError)
         }
     }
@@ -104,7 +108,7 @@ package struct GroupService: Sendable {
             let number = unheard.first { $0.member == caller.identity }?.number
             return Reply(
                 answer: number.map { .groupEvent(number: $0, payload: payload) }
-                    ?? .reply(type: GroupFrames.event.type, payload: payload),
+                    ?? .reply(type: GroupEvent.type, payload: payload),
                 others: await self.notices(payload, to: unheard.filter { $0.member != caller.identity }))
         }
     }
@@ -113,47 +117,48 @@ package struct GroupService: Sendable {
         _ id: UUIDText?, naming named: [WhisperID], _ question: AnswerAddress, _ caller: Caller, _ rules: Rules,
         at now: Timestamp, in transaction: borrowing Transaction
     ) async throws(StoreError) -> Result {
-        var reading = [
-            GroupTable.identities([caller.identity] + named), GroupNewsTable.answer(to: question),
-        ]
-        if let id { reading = [GroupTable.lock(id), GroupTable.members(of: id)] + reading }
-        var found = try await transaction.pipeline(reading)[...]
-        let old = try id.map { id throws(StoreError) in
-            try GroupTable.group(id, found.removeFirst(), members: found.removeFirst())
-        } ?? nil
+        var reading = Pipeline()
+        let group = id.map {
+            (locked: reading.add(GroupTable.lock($0)), members: reading.add(GroupTable.members(of: $0)))
+        }
+        let identities = reading.add(GroupTable.identities([caller.identity] + named))
+        let earlier = reading.add(GroupNewsTable.answer(to: question))
+        let found = try await transaction.pipeline(reading)
+        var old: Group?
+        if let group {
+            old = try found[group.locked]
+            old?.members = try found[group.members]
+        }
         var known: GroupRules.Known = [:]
         var epoch: Epoch?
-        for var row in found.removeFirst() {
-            let identity: WhisperID = try row.next()
-            if identity == caller.identity { epoch = Epoch(value: try row.next()) } else { _ = try row.next(Int64.self) }
-            known[identity] = try row.next()
+        for identity in try found[identities] {
+            if identity.id == caller.identity { epoch = identity.epoch }
+            known[identity.id] = identity.isBanned
         }
         guard epoch == caller.epoch else { return .answer(.stale) }
         guard known[caller.identity] == false else {
             return .answer(.refused(Refusal(.userBanned, "the identity is banned")))
         }
-        if let answered = try await self.answered(found.removeFirst(), in: transaction) { return answered }
+        if let answered = try await self.answered(found[earlier], in: transaction) { return answered }
 
         var change: GroupChange
         do throws(Refusal) { change = try rules(old, known, now) } catch { return .answer(.refused(error)) }
-        guard !change.isEmpty else { return .answer(.reply(type: GroupFrames.event.type, payload: change.payload)) }
+        guard !change.isEmpty else { return .answer(.reply(type: GroupEvent.type, payload: change.payload)) }
         let concerned = GroupBounds.concerned(by: change, insteadOf: old).sorted { $0.bits < $1.bits }
         if !concerned.isEmpty {
             // Each statement sees what was committed before it began: only those behind the lock see what it waited for.
-            var found = try await transaction.pipeline([
-                GroupQuotaTable.make(concerned), GroupQuotaTable.lock(concerned), GroupQuotaTable.usage(of: concerned),
-                GroupQuotaTable.additions(of: caller.identity),
-                PeersTable.check(concerned.map { PeerPair(from: caller.identity, to: $0) }),
-                GroupNewsTable.answer(to: question),
-            ])[2...]
-            var usages = GroupUsages(
-                byIdentity: try GroupQuotaTable.usage(found.removeFirst()),
-                additions: try GroupQuotaTable.additions(found.removeFirst()))
-            for position in try PeersTable.positions(found.removeFirst()) {
-                usages.byIdentity[concerned[position]]?.isPeer = true
-            }
+            var counting = Pipeline()
+            counting.add(GroupQuotaTable.make(concerned))
+            counting.add(GroupQuotaTable.lock(concerned))
+            let usage = counting.add(GroupQuotaTable.usage(of: concerned))
+            let additions = counting.add(GroupQuotaTable.additions(of: caller.identity))
+            let peers = counting.add(PeersTable.check(concerned.map { PeerPair(from: caller.identity, to: $0) }))
+            let answer = counting.add(GroupNewsTable.answer(to: question))
+            let counted = try await transaction.pipeline(counting)
+            var usages = GroupUsages(byIdentity: try counted[usage], additions: try counted[additions])
+            for position in try counted[peers] { usages.byIdentity[concerned[position]]?.isPeer = true }
             // The same question may have been taken twice, and the other have been faster.
-            if let answered = try await self.answered(found.removeFirst(), in: transaction) { return answered }
+            if let answered = try await self.answered(counted[answer], in: transaction) { return answered }
             do throws(Refusal) {
                 change = try GroupBounds.judge(change, usages, self.configuration)
             } catch {
@@ -162,21 +167,22 @@ package struct GroupService: Sendable {
         }
         let payload = change.payload
         let event = GroupNews.Event(group: change.group.id, revision: change.group.revision)
-        let strangers = change.strangers.isEmpty ? [] : [GroupQuotaTable.add(change.strangers.count, to: caller.identity)]
-        let written = try await transaction.pipeline(
-            GroupTable.store(change, insteadOf: old) + strangers + [
-                GroupNewsTable.store(event, payload: payload, answering: question),
-                GroupNewsTable.tell(change.audience, of: event),
-            ])
-        return .stored(payload: payload, unheard: try GroupNewsTable.news(written.last!))
+        var writing = Pipeline()
+        writing.add(GroupTable.store(change, insteadOf: old))
+        if !change.strangers.isEmpty { writing.add(GroupQuotaTable.add(change.strangers.count, to: caller.identity)) }
+        writing.add(GroupNewsTable.store(event, payload: payload, answering: question))
+        let unheard = writing.add(GroupNewsTable.tell(change.audience, of: event))
+        return .stored(payload: payload, unheard: try await transaction.pipeline(writing)[unheard])
     }
 
     /// - Parameter found: what `GroupNewsTable.answer` reads.
     /// - Returns: `nil` if the question has had no answer yet.
-    private func answered(_ found: Rows, in transaction: borrowing Transaction) async throws(StoreError) -> Result? {
-        guard let (event, payload) = try GroupNewsTable.payloads(found).first else { return nil }
-        let unheard = try await transaction.query(GroupNewsTable.unheard(event))
-        return .stored(payload: payload, unheard: try GroupNewsTable.news(unheard))
+    private func answered(
+        _ found: GroupNewsTable.StoredEvent?, in transaction: borrowing Transaction
+    ) async throws(StoreError) -> Result? {
+        guard let found else { return nil }
+        let unheard = try await transaction.query(GroupNewsTable.unheard(found.event))
+        return .stored(payload: found.payload, unheard: unheard)
     }
 
     /// Runs a transaction, and again while others get in its way, or if nobody knows whether it was committed: then the
@@ -217,36 +223,33 @@ package struct GroupService: Sendable {
 
     private func list(_ frame: GroupList, _ caller: Caller) async throws(StoreError) -> Answer {
         // One more than wanted tells whether there is more.
-        var questions = [
-            GroupTable.identities([caller.identity]),
-            GroupTable.page(of: caller.identity, after: frame.cursor, limit: frame.limit + 1),
-        ]
+        var reading = Pipeline()
+        let identities = reading.add(GroupTable.identities([caller.identity]))
         // A role that rises from here on keeps its group in its old part too. One that is about to has drawn its number: it is waited for.
+        var lastRaised: Pipeline.Ticket<Int64>?
         if frame.cursor == nil {
-            questions.insert(contentsOf: [GroupQuotaTable.wait(for: caller.identity), GroupTable.lastRaised], at: 1)
+            reading.add(GroupQuotaTable.wait(for: caller.identity))
+            lastRaised = reading.add(GroupTable.lastRaised)
         }
-        let found = try await self.pool.pipeline(questions)
-        guard let identity = found[0].first, try identity.decode(1, as: Int64.self) == caller.epoch.value else {
-            return .stale
-        }
-        let since = if let cursor = frame.cursor { cursor.since } else { try found[2][0].decode(0, as: Int64.self) }
-        let listed = try GroupTable.listed(found.last!)
+        let groups = reading.add(GroupTable.page(of: caller.identity, after: frame.cursor, limit: frame.limit + 1))
+        let found = try await self.pool.pipeline(reading)
+        guard try found[identities].first?.epoch == caller.epoch else { return .stale }
+        let since = if let lastRaised { try found[lastRaised] } else { frame.cursor!.since }
+        let listed = try found[groups]
         var page: [[UInt8]] = []
         var bytes = 0
         for group in listed.prefix(frame.limit) {
-            let json = group.group.json
+            let json = group.group.description.json
             // A comma before each but the first.
             guard page.isEmpty || bytes + json.count + 1 <= Self.pageBytesForGroups else { break }
             bytes += json.count + 1
             page.append(json)
         }
-        var payload = JSONWriter(capacity: bytes + 128)
-        payload.add("groups", array: page) { $1 += $0 }
+        var next: GroupCursor?
         if page.count < listed.count, let last = page.indices.last.map({ listed[$0] }) {
-            let cursor = GroupCursor(part: last.part, joinedAt: last.joinedAt, group: last.group.id, since: since)
-            payload.add("nextCursor", cursor.text)
+            next = GroupCursor(part: last.part, joinedAt: last.joinedAt, group: last.group.id, since: since)
         }
-        return .reply(type: GroupFrames.groups.type, payload: payload.finished())
+        return .reply(type: Groups.type, payload: Groups.json(groups: page, nextCursor: next?.text))
     }
 
     /// What is left of a frame for groups: envelope, longest request id (every character escaped) and cursor off.

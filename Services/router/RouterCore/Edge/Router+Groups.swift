@@ -5,28 +5,29 @@ import Store
 /// What the mailboxes' routers do for groups: they tell members what these have not heard of yet.
 extension Router {
     /// Tells those of the members who are connected here. The others will be told when they bind.
-    /// - Parameter read: where the events are read from.
+    /// - Parameter read: reads the events.
     func tell(
-        _ news: [GroupNews], _ notices: inout NoticeBatch, reading read: (SQL) async throws(StoreError) -> Rows
+        _ news: [GroupNews], _ notices: inout NoticeBatch,
+        reading read: (Statement<[GroupNewsTable.StoredEvent]>) async throws(StoreError) -> [GroupNewsTable.StoredEvent]
     ) async throws(StoreError) {
         var reachable: [GroupNews.Event: [GroupNews]] = [:]
         // As they were first named: a member's own groups come first.
         var events: [GroupNews.Event] = []
-        for item in news where self.sessions[item.member] != nil {
+        for item in news where self.memory.sessions[item.member] != nil {
             if reachable[item.event] == nil { events.append(item.event) }
             reachable[item.event, default: []].append(item)
         }
         for start in stride(from: 0, to: events.count, by: RouterLimits.groupEventsPerReadMax) {
             let part = Array(events[start..<min(start + RouterLimits.groupEventsPerReadMax, events.count)])
-            for (event, payload) in try GroupNewsTable.payloads(try await read(GroupNewsTable.payloads(of: part))) {
+            for stored in try await read(GroupNewsTable.payloads(of: part)) {
                 var readers: [NodeID: [GroupReader]] = [:]
-                for item in reachable[event] ?? [] {
+                for item in reachable[stored.event] ?? [] {
                     // Gone while we were reading.
-                    guard let session = self.sessions[item.member] else { continue }
+                    guard let session = self.memory.sessions[item.member] else { continue }
                     readers[session.node, default: []].append(
                         GroupReader(connection: session.connection, number: item.number))
                 }
-                for (node, list) in readers { notices.add(.groupEvent(payload: payload, list), for: node) }
+                for (node, list) in readers { notices.add(.groupEvent(payload: stored.payload, list), for: node) }
             }
         }
     }

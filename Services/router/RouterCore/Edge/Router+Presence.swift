@@ -8,31 +8,12 @@ import Telemetry
 extension Router {
     // MARK: What batches note
 
-    /// Positions of messages whose pairs have not been written down today, one of each pair. Group mail makes nobody peers.
-    func unwritten(_ envelopes: [AcceptEnvelope], at now: Timestamp) -> [Int] {
-        var seen: Set<PeerPair> = []
-        return envelopes.indices.filter {
-            let envelope = envelopes[$0]
-            guard envelope.group == nil else { return false }
-            let pair = PeerPair(from: envelope.sender.identity, to: envelope.to)
-            return !self.presence.written.contains(pair, at: now.milliseconds) && seen.insert(pair).inserted
-        }
-    }
-
-    /// The message's pair is written down.
-    func wrote(_ envelope: AcceptEnvelope, at now: Timestamp) {
-        self.presence.written.insert(
-            PeerPair(from: envelope.sender.identity, to: envelope.to), at: now.milliseconds)
-    }
-
-    func left(_ identity: WhisperID) { self.presence.left(identity, at: self.now) }
-
     /// Hands the pending transitions of lost partitions over to their next owner, through the partitions' streams.
     ///
     /// Returns once Redis has the hand-over, hence before another router can own the partitions. A router that dies
     /// hands nothing over: peers are then not told of departures in its last seconds.
     func handOverPresence() async {
-        let handover = self.presence.keep { self.owned[Partition(of: $0)] != nil }
+        let handover = self.memory.presence.keep { self.owned[Partition(of: $0)] != nil }
         var jobs: [(Partition, MailboxJob)] = []
         for (partition, list) in Dictionary(grouping: handover.transitions, by: { Partition(of: $0.identity) }) {
             jobs += Self.parts(of: list).map { (partition, .presenceHandedOver($0)) }
@@ -57,7 +38,7 @@ extension Router {
 
     /// What other routers say about peers, what they ask, and who is typing.
     func heardPresence(_ batch: Batch, _ notices: inout NoticeBatch) {
-        self.presence.machine.inherit(batch.transitions)
+        self.memory.presence.machine.inherit(batch.transitions)
         guard !batch.presence.isEmpty || !batch.presenceQuestions.isEmpty || !batch.typing.isEmpty else { return }
         let now = self.now
         for news in batch.presence { self.pass(news, at: now, &notices) }
@@ -66,11 +47,11 @@ extension Router {
         self.send(answers)
         for typing in batch.typing {
             // Nobody is there to see it.
-            guard self.sessions[typing.to] != nil else { continue }
+            guard self.memory.sessions[typing.to] != nil else { continue }
             let pair = PeerPair(from: typing.from, to: typing.to)
-            switch self.presence.typing.heard(typing.isTyping, pair, at: now) {
+            switch self.memory.presence.typing.heard(typing.isTyping, pair, at: now) {
             case .tell: self.tell(typing, &notices)
-            case .lookUp: self.presence.toLookUp.insert(pair)
+            case .lookUp: self.memory.presence.toLookUp.insert(pair)
             case .drop: break
             }
         }
@@ -93,9 +74,9 @@ extension Router {
 
     private func presenceRound(_ pool: PostgresPool) async throws(StoreError) {
         let now = self.now
-        self.presence.forgetEarlyNews(at: now)
+        self.memory.presence.forgetEarlyNews(at: now)
         var notices = self.makeNoticeBatch()
-        for update in self.presence.pairs.due(at: now) {
+        for update in self.memory.presence.pairs.due(at: now) {
             self.tell(update.state, about: update.about, to: update.listener, &notices)
         }
         notices.send()
@@ -104,19 +85,18 @@ extension Router {
     }
 
     private func tellChanges(_ pool: PostgresPool) async throws(StoreError) {
-        let changes = self.presence.machine.changes(at: self.now, limit: PresenceLimits.identitiesPerRoundMax)
+        let changes = self.memory.presence.machine.changes(at: self.now, limit: PresenceLimits.identitiesPerRoundMax)
         let newcomers = self.takeNewcomers(PresenceLimits.identitiesPerRoundMax - changes.count)
         let identities = Array(Set(changes.map(\.identity)).union(newcomers))
         guard !identities.isEmpty else { return }
-        self.presence.telling = changes
-        defer { self.presence.telling = [] }
+        self.memory.presence.telling = changes
+        defer { self.memory.presence.telling = [] }
         let peers: [WhisperID: [WhisperID]]
         do throws(StoreError) {
-            peers = try PeersTable.peers(
-                try await pool.query(PeersTable.read(identities)), of: identities)
+            peers = try await pool.query(PeersTable.read(identities))
         } catch {
-            self.presence.machine.untold(changes)
-            self.presence.newcomers.formUnion(newcomers.filter { self.owned[Partition(of: $0)] != nil })
+            self.memory.presence.machine.untold(changes)
+            self.memory.presence.newcomers.formUnion(newcomers.filter { self.owned[Partition(of: $0)] != nil })
             throw error
         }
 
@@ -153,23 +133,23 @@ extension Router {
     }
 
     private func takeNewcomers(_ limit: Int) -> [WhisperID] {
-        guard !self.presence.newcomers.isEmpty else { return [] }
-        let newcomers = Array(self.presence.newcomers.prefix(limit))
-        self.presence.newcomers.subtract(newcomers)
+        guard !self.memory.presence.newcomers.isEmpty else { return [] }
+        let newcomers = Array(self.memory.presence.newcomers.prefix(limit))
+        self.memory.presence.newcomers.subtract(newcomers)
         return newcomers
     }
 
     private func lookUpTyping(_ pool: PostgresPool) async throws(StoreError) {
-        self.presence.typing.forget(at: self.now)
-        guard !self.presence.toLookUp.isEmpty else { return }
-        let pairs = Array(self.presence.toLookUp)
-        self.presence.toLookUp = []
-        let peers = try PeersTable.positions(try await pool.query(PeersTable.check(pairs)))
+        self.memory.presence.typing.forget(at: self.now)
+        guard !self.memory.presence.toLookUp.isEmpty else { return }
+        let pairs = Array(self.memory.presence.toLookUp)
+        self.memory.presence.toLookUp = []
+        let peers = try await pool.query(PeersTable.check(pairs))
         let now = self.now
         var notices = self.makeNoticeBatch()
         for (position, pair) in pairs.enumerated() {
             let isPeer = peers.contains(position)
-            guard let isTyping = self.presence.typing.lookedUp(pair, isPeer: isPeer, at: now) else { continue }
+            guard let isTyping = self.memory.presence.typing.lookedUp(pair, isPeer: isPeer, at: now) else { continue }
             self.tell(TypingNews(from: pair.from, to: pair.to, isTyping: isTyping), &notices)
         }
         notices.send()
@@ -179,11 +159,13 @@ extension Router {
 
     private func pass(_ news: PresenceNews, at now: Int64, _ notices: inout NoticeBatch) {
         for listener in news.to {
-            guard self.sessions[listener] != nil else {
-                self.presence.hold(news.state, about: news.about, for: listener, at: now)
+            guard self.memory.sessions[listener] != nil else {
+                self.memory.presence.hold(news.state, about: news.about, for: listener, at: now)
                 continue
             }
-            guard self.presence.pairs.heard(news.state, about: news.about, by: listener, at: now) else { continue }
+            guard self.memory.presence.pairs.heard(news.state, about: news.about, by: listener, at: now) else {
+                continue
+            }
             self.tell(news.state, about: news.about, to: listener, &notices)
         }
     }
@@ -196,7 +178,7 @@ extension Router {
         let partition = Partition(of: question.asker)
         let isOurs = self.owned[partition] != nil
         for peer in question.about
-        where self.presence.machine.isOnline(peer, hasSession: self.sessions[peer] != nil) {
+        where self.memory.presence.machine.isOnline(peer, hasSession: self.memory.sessions[peer] != nil) {
             let item = PresenceNews(about: peer, state: .online, to: [question.asker])
             if isOurs {
                 self.pass(item, at: now, &notices)
@@ -218,19 +200,14 @@ extension Router {
     private func tell(
         _ state: PresenceState, about: WhisperID, to listener: WhisperID, _ notices: inout NoticeBatch
     ) {
-        guard let session = self.sessions[listener] else { return }
+        guard let session = self.memory.sessions[listener] else { return }
         self.metrics.presenceUpdates.increment()
         notices.add(.presence(session.connection, about: about, state), for: session.node)
     }
 
     private func tell(_ typing: TypingNews, _ notices: inout NoticeBatch) {
-        guard let session = self.sessions[typing.to] else { return }
-        var payload = JSONWriter()
-        payload.add("from", typing.from)
-        payload.add("isTyping", typing.isTyping)
-        payload.add("timestamp", Timestamp.now)
-        notices.add(
-            .frame(session.connection, type: PresenceFrames.typingNotification.type, payload: payload.finished()),
-            for: session.node)
+        guard let session = self.memory.sessions[typing.to] else { return }
+        let frame = TypingNotification(from: typing.from, isTyping: typing.isTyping, timestamp: .now)
+        notices.add(.frame(session.connection, frame), for: session.node)
     }
 }

@@ -7,16 +7,17 @@ import Telemetry
 extension Router {
     /// Looks which one is next, until cancelled.
     package func clearSegments(_ pool: PostgresPool) async throws {
-        var pauses: [SegmentsTable.Parent: (until: ContinuousClock.Instant, length: Duration)] = [:]
+        var pauses: [SegmentsTable.Parent: (until: ContinuousClock.Instant, failures: Int)] = [:]
         var last: Int64 = 0
         var isQuiet = false
         while true {
             let isClearing = self.clearings.values.contains { $0.segment != nil }
             try await self.bus.pause(
                 for: isClearing
-                    ? RouterLimits.clearingPause : isQuiet ? RouterLimits.quietClearingInterval : RouterLimits.clearingInterval)
+                    ? RouterLimits.clearingPause
+                    : isQuiet ? RouterLimits.quietClearingInterval : RouterLimits.clearingInterval)
             do throws(StoreError) {
-                let turns = try SegmentsTable.turns(try await pool.query(SegmentsTable.turns))
+                let turns = try await pool.query(SegmentsTable.turns)
                 let drawn = turns.reduce(0) { $0 + $1.last }
                 isQuiet = drawn - last <= RouterLimits.quietNumbersMax
                 last = drawn
@@ -24,8 +25,7 @@ extension Router {
                     let action = self.clearings[turn.parent, default: SegmentClearing()]
                         .sees(turn.next, isUsed: turn.isUsed, owned: self.owned.keys)
                     guard action == .recycle, pauses[turn.parent].map({ .now >= $0.until }) ?? true else { continue }
-                    let isEmpty: Bool = try await pool.query(
-                        SegmentsTable.recycle(turn.parent, segment: turn.next))[0].decode(0)
+                    let isEmpty = try await pool.query(SegmentsTable.recycle(turn.parent, segment: turn.next))
                     guard !isEmpty else {
                         pauses[turn.parent] = nil
                         continue
@@ -33,9 +33,8 @@ extension Router {
                     self.clearings[turn.parent]?.isNotEmpty(owned: self.owned.keys)
                     // Another router's rows, or a transaction that has read the table and stays open. All batches wait while the
                     // lock is waited for, so it is asked for more and more rarely.
-                    let length = min(
-                        pauses[turn.parent].map { $0.length * 2 } ?? RouterLimits.recyclePauseMin, RouterLimits.recyclePauseMax)
-                    pauses[turn.parent] = (.now + length, length)
+                    let failures = (pauses[turn.parent]?.failures ?? 0) + 1
+                    pauses[turn.parent] = (.now + RouterLimits.recycle.pause(after: failures), failures)
                 }
             } catch {
                 self.logger.warning("segments not cleared", [.error: "\(error)"])
@@ -55,8 +54,8 @@ extension Router {
             }
             let range = partition.identities
             do {
-                let moved: Int64 = try await self.store.query(
-                    SegmentsTable.keep(parent, segment: segment, from: range.lowerBound, through: range.upperBound))[0].decode(0)
+                let moved = try await self.store.query(
+                    SegmentsTable.keep(parent, segment: segment, from: range.lowerBound, through: range.upperBound))
                 self.clearings[parent]?.moved(from: partition, isAll: moved < RouterLimits.keptAtOnceMax)
             } catch StoreError.conflict {
                 // A confirmation was in the way. The step comes again, after another batch.

@@ -50,26 +50,25 @@ extension Router {
     /// Outcomes and group events that should have reached somebody connected by now: whoever stored them died before saying so. Only recent
     /// ones are looked at; what is older was told when its sender was last connected, or waits until it is.
     private func tellLingering(_ pool: PostgresPool) async throws(StoreError) {
-        guard !self.sessions.isEmpty else { return }
+        guard !self.memory.sessions.isEmpty else { return }
         // Numbers grow with time. What was drawn since the last look may be on its way.
-        let last = try SegmentsTable.turns(try await pool.query(SegmentsTable.turns)).first { $0.parent == .outcomes }?.last ?? 0
+        let last = try await pool.query(SegmentsTable.turns).first { $0.parent == .outcomes }?.last ?? 0
         // The first look goes back a little: another router may have died before this one came to look.
         if self.outcomeMarks.isEmpty { self.outcomeMarks = [last - RouterLimits.lingeringLookBack] }
         self.outcomeMarks = (self.outcomeMarks + [last]).suffix(RouterLimits.lingeringTurns + 1)
-        let news = try GroupNewsTable.news(
-            try await pool.query(
-                GroupNewsTable.waiting(
-                    longerThan: RouterLimits.lingeringInterval,
-                    butNotLongerThan: RouterLimits.lingeringInterval * RouterLimits.lingeringTurns)))
+        let news = try await pool.query(
+            GroupNewsTable.waiting(
+                longerThan: RouterLimits.lingeringInterval,
+                butNotLongerThan: RouterLimits.lingeringInterval * RouterLimits.lingeringTurns))
         var notices = self.makeNoticeBatch()
-        try await self.tell(news, &notices) { sql throws(StoreError) in try await pool.query(sql) }
+        try await self.tell(news, &notices) { statement throws(StoreError) in try await pool.query(statement) }
         let end = self.outcomeMarks.dropLast().last ?? 0
         var next = self.outcomeMarks[0]
         for _ in 0..<RouterLimits.lingeringPagesMax where next < end {
-            let lingering = try OutcomesTable.outcomes(try await pool.query(OutcomesTable.numbered(after: next, through: end)))
-            for (sender, outcome) in lingering {
-                guard let session = self.sessions[sender] else { continue }
-                notices.add(.outcomes(session.connection, [outcome]), for: session.node)
+            let lingering = try await pool.query(OutcomesTable.numbered(after: next, through: end))
+            for item in lingering {
+                guard let session = self.memory.sessions[item.sender] else { continue }
+                notices.add(.outcomes(session.connection, [item.outcome]), for: session.node)
             }
             // Most may be of senders who are away.
             next = Int64(lingering.count) == RouterLimits.sweepRowsMax ? lingering.last?.outcome.number ?? end : end
@@ -80,17 +79,14 @@ extension Router {
     /// Who has mail in the partitions taken lately: nobody else's mailbox has to be looked into.
     private func learnMailboxes(_ pool: PostgresPool) async throws(StoreError) {
         for partition in self.owned.keys {
-            guard let term = self.mailboxes.term(of: partition) else { continue }
+            guard let term = self.memory.mailboxes.term(of: partition) else { continue }
             let range = partition.identities
-            var waiting: [WhisperID] = []
-            for var row in try await pool.query(
+            let waiting = try await pool.query(
                 // One more than can be remembered is as good as all.
                 MailboxTable.recipients(
-                    from: range.lowerBound, through: range.upperBound, limit: Int64(RouterLimits.recipientsRememberedMax) + 1))
-            {
-                waiting.append(try row.next())
-            }
-            self.mailboxes.learned(waiting, in: term)
+                    from: range.lowerBound, through: range.upperBound,
+                    limit: Int64(RouterLimits.recipientsRememberedMax) + 1))
+            self.memory.mailboxes.learned(waiting, in: term)
         }
     }
 
@@ -100,7 +96,9 @@ extension Router {
         await self.attempt("waking") { () async throws(StoreError) in try await self.wakeWaiting(pool) }
         let isBehind = await self.expireMail(pool)
         await self.measureMail(pool)
-        await self.attempt("noting full mailboxes") { () async throws(StoreError) in try await self.noteFullMailboxes(pool) }
+        await self.attempt("noting full mailboxes") { () async throws(StoreError) in
+            try await self.noteFullMailboxes(pool)
+        }
         for removal in [
             OutcomesTable.expire(olderThan: self.configuration.pendingTTL),
             GroupNewsTable.expire(olderThan: self.configuration.groups.eventTTL),
@@ -137,12 +135,14 @@ extension Router {
 
     /// - Returns: whether anything was due.
     private func expire(in partition: Partition, _ pool: PostgresPool) async throws(StoreError) -> Bool {
-        let expired = try OutcomesTable.outcomes(
-            try await pool.query(MailboxTable.expire(in: partition, olderThan: self.configuration.pendingTTL)))
+        let expired = try await pool.query(
+            MailboxTable.expire(in: partition, olderThan: self.configuration.pendingTTL))
         guard !expired.isEmpty else { return false }
         self.metrics.expired.increment(by: expired.count)
-        for (_, outcome) in expired {
-            self.logger.debug("message expired", [.messageId: "\(outcome.messageID)", .whisperId: "\(outcome.peer)"])
+        for item in expired {
+            self.logger.debug(
+                "message expired",
+                [.messageId: "\(item.outcome.messageID)", .whisperId: "\(item.outcome.peer)"])
         }
         var notices = self.makeNoticeBatch()
         self.tell(expired, &notices)
@@ -154,7 +154,7 @@ extension Router {
         var found: [MailboxTable.Statistics] = []
         for partition in self.owned.keys.sorted() {
             await self.attempt("measuring") { () async throws(StoreError) in
-                found.append(try MailboxTable.statistics(try await pool.query(MailboxTable.statistics(of: partition))))
+                found.append(try await pool.query(MailboxTable.statistics(of: partition)))
             }
         }
         self.metrics.pendingMessages.set(pendingMessages(found))
@@ -170,16 +170,11 @@ extension Router {
         for partition in left where self.wakesWaiting < self.configuration.wakesWaitingMax {
             var next = partition.identities.lowerBound
             while self.owned[partition] != nil {
-                let rows = try await pool.query(
+                let waiting = try await pool.query(
                     MailboxTable.recipients(
                         from: next, through: partition.identities.upperBound, limit: RouterLimits.sweepRowsMax))
-                var last: WhisperID?
-                for var row in rows {
-                    let identity: WhisperID = try row.next()
-                    last = identity
-                    self.wakeAnew(identity)
-                }
-                guard Int64(rows.count) == RouterLimits.sweepRowsMax, let last else { break }
+                for identity in waiting { self.wakeAnew(identity) }
+                guard Int64(waiting.count) == RouterLimits.sweepRowsMax, let last = waiting.last else { break }
                 next = Int64(last.bits) + 1
             }
             left.remove(partition)
@@ -188,8 +183,8 @@ extension Router {
 
     /// Mail waits for which perhaps nobody was woken.
     private func wakeAnew(_ identity: WhisperID) {
-        guard self.sessions[identity] == nil else {
-            self.sessions[identity]!.mayHaveBeenMissed()
+        guard self.memory.sessions[identity] == nil else {
+            self.memory.sessions[identity]!.mayHaveBeenMissed()
             return
         }
         self.wake(identity)

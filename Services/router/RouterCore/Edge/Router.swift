@@ -1,5 +1,6 @@
 package import Bus
-import Contract
+package import Contract
+import Jobs
 package import Logging
 package import Store
 import Telemetry
@@ -8,23 +9,18 @@ import Telemetry
 ///
 /// A batch is everything that has arrived meanwhile; it is verified while the batch before it commits, and committed in
 /// one round trip. After the commit the gateways hear of it, and only then the Jobs leave their streams.
-package actor Router {
+package actor Router: PartitionOwner {
     let configuration: RouterConfiguration
     let bus: any Bus
     let store: PostgresConnection
     let logger: Logger
     let metrics = RouterMetrics()
     private let process = NodeID.random()
-    private let leases = Leases.partitions(Partition.count, frozenAfter: RouterLimits.frozenAfter)
+    private let worker: PartitionWorker<Partition>
 
-    /// The partitions that are ours, and the last entry read of each.
-    var owned: [Partition: EntryID] = [:]
-    /// The live connections of the identities in them.
-    var sessions: [WhisperID: MailboxSession] = [:]
+    /// Of the identities in the partitions that are ours.
+    var memory: RouterMemory
     var wakes = WakeMemory()
-    var mailboxes = MailboxMemory(recipientsMax: RouterLimits.recipientsRememberedMax)
-    var loads: MailboxLoads
-    var presence: PresenceMemory
     /// What stands in the way of emptying the segment whose turn comes next.
     var clearings: [SegmentsTable.Parent: SegmentClearing] = [:]
     /// The last outcome's number at each of the latest looks for lingering ones, oldest first.
@@ -33,14 +29,12 @@ package actor Router {
     private var toAnnounce: Set<Partition> = []
     /// Partitions whose waiting recipients must be looked through for lost wake-ups.
     var toWake: Set<Partition> = []
-    private var members = 1
-    private var leasesSeenAt: Int64 = 0
     private var timersSeenAt: Int64 = 0
     private var reconciledAt: Int64 = 0
-    private let canary: Canary
     private var pace: IntakePace
     private var pacing = ArrivalPacing(
-        interval: RouterLimits.readInterval, worthWaiting: RouterLimits.readJobsWorthWaiting, window: RouterLimits.readRateWindow)
+        interval: RouterLimits.readInterval, worthWaiting: RouterLimits.readJobsWorthWaiting,
+        window: RouterLimits.readRateWindow)
     private var deferred = DeferredJobs()
     /// Whether enough Jobs come that some may wait for others.
     private var company = ArrivalPacing(
@@ -48,26 +42,26 @@ package actor Router {
         window: RouterLimits.deferredJobsRateWindow)
     /// As last seen, of all wake-ups for mail.
     var wakesWaiting = 0
-    /// Above 0: Jobs are taken one at a time.
-    private var poisonIsolationReadsLeft = 0
     /// Known to be so; looked at again while it is not.
     var canLinkAttachments = false
-    private var isDraining = false
-    private var isServing = false
-    private var drained: [CheckedContinuation<Void, Never>] = []
 
     /// - Parameter store: a connection for this router alone; its locks say what the router owns.
     package init(
         configuration: RouterConfiguration, bus: any Bus, store: PostgresConnection, logger: Logger
     ) {
         self.configuration = configuration
-        self.loads = MailboxLoads(configuration.bounds)
-        self.presence = PresenceMemory(configuration.presence)
-        self.canary = Canary(self.process)
+        self.memory = RouterMemory(configuration.bounds, configuration.presence)
         self.pace = IntakePace(most: configuration.jobsPerPartitionMax)
         self.bus = bus
         self.store = store
         self.logger = logger
+        self.worker = PartitionWorker(
+            process: self.process, bus: bus, store: store,
+            leases: .partitions(Partition.count, frozenAfter: RouterLimits.frozenAfter),
+            bounds: .init(
+                leaseInterval: RouterLimits.leaseInterval, readBlockMax: RouterLimits.readBlockMax,
+                retryPause: RouterLimits.retryPause, poisonIsolationReads: RouterLimits.poisonIsolationReads),
+            logger: logger)
     }
 
     /// How a router's own database session has to be set up.
@@ -84,65 +78,39 @@ package actor Router {
     /// For timers and memory alone, in milliseconds.
     nonisolated var now: Int64 { self.clock.time().milliseconds }
 
+    /// The partitions that are ours, and the last entry read of each.
+    var owned: [Partition: EntryID] { self.worker.owned }
+
     // MARK: Life
 
     /// Works until cancelled, or until a drain has ended.
-    package func run() async throws {
-        while !Task.isCancelled, !self.isDraining {
-            do {
-                try await self.join()
-                self.isServing = true
-                try await self.serve()
-            } catch {
-                self.logger.warning("routing interrupted", [.error: "\(error)"])
-                if case StoreError.refused = error { self.poisonIsolationReadsLeft = RouterLimits.poisonIsolationReads }
-            }
-            self.isServing = false
-            await self.leave()
-            if !self.isDraining { try await Task.sleep(for: RouterLimits.retryPause) }
-        }
-        for continuation in self.drained { continuation.resume() }
-        self.drained = []
-        // Whoever drains ends the process; until then there is nothing more to do.
-        while true { try await Task.sleep(for: .seconds(3_600)) }
-    }
+    package func run() async throws { try await self.worker.run(self) }
 
     /// Finishes the batch under way, gives all partitions up and stops.
-    package func drain() async {
-        self.isDraining = true
-        guard self.isServing else { return }
-        await withCheckedContinuation { self.drained.append($0) }
-    }
+    package func drain() async { await self.worker.drain() }
 
     /// Whether Jobs are being handled.
-    package var isReady: Bool { self.isServing && !self.isDraining }
+    package var isReady: Bool { self.worker.isReady }
 
-    private func join() async throws(StoreError) {
-        try await self.store.connect()
-        _ = try await self.store.query(self.leases.join)
-        self.leasesSeenAt = 0
-        self.pace.startOver()
-    }
+    package func joined() { self.pace.startOver() }
 
-    /// Everything that was known is void: somebody else may own the partitions by now.
-    private func leave() async {
+    package func left(because error: (any Error)?) async {
+        if let error { self.logger.warning("routing interrupted", [.error: "\(error)"]) }
         // To connect takes as long as it takes: not on the bus's thread.
         self.store.borrowsThread(false)
-        self.owned = [:]
         self.deferred = DeferredJobs()
-        self.sessions = [:]
-        self.mailboxes.keep { _ in false }
-        self.loads.keep { _ in false }
-        if self.isDraining { await self.handOverPresence() } else { self.presence.keep { _ in false } }
+        self.memory.sessions = [:]
+        self.memory.mailboxes.keep { _ in false }
+        self.memory.loads.keep { _ in false }
+        if self.worker.isDraining { await self.handOverPresence() } else { self.memory.presence.keep { _ in false } }
         self.metrics.partitionsLeased.set(0)
-        await self.store.close()
     }
 
-    private func serve() async throws {
+    package func serve() async throws {
         var batch = Batch()
         while !Task.isCancelled {
             try await self.look()
-            if self.isDraining { return }
+            if self.worker.isDraining { return }
             // What has been read from a partition that was given up since is its next owner's.
             batch.keep { self.owned[$0] != nil }
             self.deferred.keep { self.owned[$0] != nil }
@@ -167,7 +135,8 @@ package actor Router {
         } catch StoreError.refused(let state, let message) where batch.isSingle {
             // One Job that the database will never take must not stop everything behind it. Whoever asked hears nothing and
             // gets INTERNAL_ERROR.
-            self.logger.error("job given up", [.code: "\(state)", .error: "\(message)"])
+            let asked = batch.firstAsked.map { "\($0.trace)" } ?? ""
+            self.logger.error("job given up", [.trace: "\(asked)", .code: "\(state)", .error: "\(message)"])
             self.trim(batch)
         }
         try await self.evacuateSegment()
@@ -182,38 +151,30 @@ package actor Router {
             // The bus counts whole milliseconds: a look that ends too early would be followed by another.
             let blockFor = left.map { max(.zero, $0) + .milliseconds(1) } ?? RouterLimits.readBlockMax
             let read = try await self.intake(blockFor: blockFor)
-            let batch = self.deferred.next(read, isWorthWaiting: self.company.isWorthWaiting && !self.isDraining, at: .now)
+            let batch = self.deferred.next(
+                read, isWorthWaiting: self.company.isWorthWaiting && !self.worker.isDraining, at: .now)
             if left == nil || !batch.isDeferred { return batch }
         }
     }
 
     /// Reads what has arrived and checks its signatures.
     private func intake(blockFor: Duration = RouterLimits.readBlockMax) async throws(BusError) -> Batch {
-        guard !self.owned.isEmpty else {
-            try? await Task.sleep(for: RouterLimits.readBlockMax)
-            return Batch()
-        }
         let pause = self.pacing.pause(at: .now)
         if pause > .zero { try? await self.bus.pause(for: pause) }
-        let read = try await self.poisonIsolationReadsLeft > 0 ? self.readOne() : self.readAll(blockFor: blockFor)
+        var batch = Batch()
+        batch.isSingle = self.worker.isIsolatingPoison
+        let read = try await batch.isSingle ? self.worker.readOne() : self.readAll(blockFor: blockFor)
         let (jobs, now) = (read.reduce(0) { $0 + $1.entries.count }, ContinuousClock.now)
         self.pacing.looked(jobs, at: now)
         self.company.looked(jobs, at: now)
-        var batch = Batch()
-        batch.isSingle = self.poisonIsolationReadsLeft > 0
-        for part in read {
-            // Given up while the read was waiting: the next owner will find these entries.
-            guard let partition = self.partition(ofStream: part.stream), self.owned[partition] != nil,
-                let last = part.entries.last
-            else { continue }
-            self.owned[partition] = last.id
-            self.metrics.partitions[partition.index].jobs.increment(by: part.entries.count)
-            batch.positions.append((partition, last.id))
+        for part in self.worker.advance(past: read) {
+            self.metrics.partitions[part.share.index].jobs.increment(by: part.entries.count)
+            batch.positions.append((part.share, part.through))
             for entry in part.entries {
                 do throws(WireError) {
                     batch.add(try MailboxJob(decoding: entry.bytes))
                 } catch {
-                    self.logger.error("job not understood", [.error: "\(error)", .stream: "\(part.stream)"])
+                    self.logger.error("job not understood", [.error: "\(error)", .stream: "\(part.share.stream)"])
                 }
             }
         }
@@ -222,36 +183,18 @@ package actor Router {
     }
 
     private func readAll(blockFor: Duration) async throws(BusError) -> [StreamBatch] {
-        let read = try await self.bus.read(
-            self.owned.map { (stream: Keyspace.mailbox($0.key).name, after: $0.value) },
-            limit: self.pace.jobs, blockFor: blockFor)
+        let read = try await self.worker.read(limit: self.pace.jobs, blockFor: blockFor)
         self.pace.hasRead(
-            bytes: read.reduce(0) { $0 + $1.entries.reduce(0) { $0 + $1.bytes.count } }, isCut: read.contains(where: \.isCut))
+            bytes: read.reduce(0) { $0 + $1.entries.reduce(0) { $0 + $1.bytes.count } },
+            isCut: read.contains(where: \.isCut))
         return read
     }
-
-    /// Reads a single Job, partition after partition: for a while after the database has refused a batch, to find out which
-    /// Job it was.
-    private func readOne() async throws(BusError) -> [StreamBatch] {
-        for (partition, position) in self.owned.sorted(by: { $0.key < $1.key }) {
-            self.poisonIsolationReadsLeft -= 1
-            let read = try await self.bus.read(
-                [(stream: Keyspace.mailbox(partition).name, after: position)], limit: 1, blockFor: .zero)
-            if !read.isEmpty { return read }
-        }
-        return []
-    }
-
-    private let partitionsByStream = Dictionary(
-        uniqueKeysWithValues: Partition.all.map { (Keyspace.mailbox($0).name, $0) })
-
-    private func partition(ofStream name: String) -> Partition? { self.partitionsByStream[name] }
 
     /// What is done leaves its stream.
     func trim(_ batch: Batch) {
         guard !batch.leavesStreams else { return }
         for (partition, through) in batch.lastPositions {
-            self.bus.trim(Keyspace.mailbox(partition).name, through: through)
+            self.worker.trim(partition, through: through)
         }
     }
 
@@ -259,11 +202,7 @@ package actor Router {
 
     private func look() async throws {
         let now = self.now
-        if now - self.leasesSeenAt >= RouterLimits.leaseInterval.milliseconds {
-            self.leasesSeenAt = now
-            try await self.lookAtLeases()
-            try await self.lookAtCanary()
-        }
+        if try await self.worker.look(for: self) { self.metrics.partitionsLeased.set(self.owned.count) }
         for partition in self.toAnnounce { self.announceAdoption(of: partition) }
         self.toAnnounce = []
         if now - self.reconciledAt >= RouterLimits.reconciliationPause.milliseconds {
@@ -277,7 +216,8 @@ package actor Router {
     }
 
     private func announceAdoption(of partition: Partition) {
-        self.bus.publish(ClusterNotice.partitionAdopted(partition).encoded(), to: Keyspace.nodes.name) { [weak self] result in
+        self.bus.publish(ClusterNotice.partitionAdopted(partition).encoded(), to: Keyspace.nodes.name) {
+            [weak self] result in
             guard case .failure = result else { return }
             // Bare: it lasts one hop, and happens only when the bus is away.
             Task { await self?.announceAgain(partition) }
@@ -295,55 +235,36 @@ package actor Router {
     /// would leave a client online for its peers, and its mail would wake nobody.
     private func reconcileConnections() {
         var believed: [NodeID: [ConnectionSnapshotEntry]] = [:]
-        for (identity, session) in self.sessions {
-            believed[session.node, default: []].append(ConnectionSnapshotEntry(identity: identity, connection: session.connection))
+        for (identity, session) in self.memory.sessions {
+            believed[session.node, default: []].append(
+                ConnectionSnapshotEntry(identity: identity, connection: session.connection))
         }
         var notices = self.makeNoticeBatch()
         for (node, entries) in believed { notices.add(.connectionSnapshot(entries), for: node) }
         notices.send()
     }
 
-    private func lookAtLeases() async throws {
-        let snapshot = try self.leases.snapshot(try await self.store.query(self.leases.all))
-        if snapshot.members > 1 { _ = try await self.store.query(self.leases.endFrozen) }
-        let decision = self.leases.decide(snapshot)
-        if !decision.giveUp.isEmpty { try await self.giveUp(decision.giveUp.compactMap { Partition($0) }) }
-        if !decision.take.isEmpty {
-            for var row in try await self.store.query(self.leases.take(decision.take)) {
-                guard let partition = Partition(Int(try row.next(Int32.self))) else { continue }
-                self.owned[partition] = .start
-                self.toAnnounce.insert(partition)
-                self.toWake.insert(partition)
-                self.mailboxes.adopted(partition)
-                self.presence.adoptedAt[partition] = self.now
-            }
-            self.pace.startOver()
-            self.logger.notice("partitions taken", [.count: .number(self.owned.count)])
+    package func took(_ partitions: [Partition]) {
+        for partition in partitions {
+            self.toAnnounce.insert(partition)
+            self.toWake.insert(partition)
+            self.memory.mailboxes.adopted(partition)
+            self.memory.presence.adoptedAt[partition] = self.now
         }
-        self.metrics.partitionsLeased.set(self.owned.count)
+        self.pace.startOver()
+        self.logger.notice("partitions taken", [.count: .number(self.owned.count)])
     }
 
-    /// Called between batches: of what was read from these partitions, what is not committed stays in the streams.
-    private func giveUp(_ partitions: [Partition]) async throws {
-        for partition in partitions { self.owned[partition] = nil }
-        self.sessions = self.sessions.filter { self.owned[Partition(of: $0.key)] != nil }
-        self.mailboxes.keep { self.owned[$0] != nil }
-        self.loads.keep { self.owned[$0] != nil }
+    package func gaveUp(_ partitions: [Partition]) async {
+        self.memory.sessions = self.memory.sessions.filter { self.owned[Partition(of: $0.key)] != nil }
+        self.memory.mailboxes.keep { self.owned[$0] != nil }
+        self.memory.loads.keep { self.owned[$0] != nil }
         await self.handOverPresence()
-        _ = try await self.store.query(self.leases.giveUp(partitions.map(\.index)))
         self.logger.notice("partitions given up", [.count: .number(partitions.count)])
     }
 
-    /// Notices that Redis has lost everything. Positions start over, because its clock may have; wake-ups that were lost
-    /// with it are looked for.
-    private func lookAtCanary() async throws(BusError) {
-        guard try await self.canary.sawEmptied(self.bus) else { return }
-        self.logger.warning("bus was emptied", [.count: .number(self.owned.count)])
-        for partition in self.owned.keys {
-            self.owned[partition] = .start
-            self.toWake.insert(partition)
-        }
-    }
+    /// Wake-ups that were lost with it are looked for.
+    package func busWasEmptied() { self.toWake.formUnion(self.owned.keys) }
 
     /// A node did not hear a Notice.
     /// - Parameter time: when the Notice was begun. What was announced since was announced by a node that is there.
@@ -352,19 +273,20 @@ package actor Router {
             // The bus was away: nobody knows what got through. Gateways tell anew who is there and how far they are.
             self.toAnnounce.formUnion(self.owned.keys)
             let now = self.now
-            for (identity, session) in self.sessions where session.node == node { self.sessions[identity]!.mayHaveLost(at: now) }
+            for (identity, session) in self.memory.sessions where session.node == node {
+                self.memory.sessions[identity]!.mayHaveLost(at: now)
+            }
             return
         }
         // The node is gone, and with it its connections. What they did not acknowledge waits, and its owners are woken.
-        for session in self.sessions.values where session.node == node && session.knownSince <= time { self.ended(session) }
+        for session in self.memory.sessions.values where session.node == node && session.knownSince <= time {
+            self.ended(session)
+        }
     }
 
     /// The recipient has no connection any more.
     func ended(_ session: MailboxSession) {
-        let identity = session.caller.identity
-        self.sessions[identity] = nil
-        self.left(identity)
-        if session.mayLeaveMail, self.mailboxes.mayHold(identity) { self.wake(identity) }
+        if self.memory.ended(session, at: self.now) { self.wake(session.caller.identity) }
     }
 
     /// - Parameter message: the one that is waiting, if it is a new one. Otherwise some may wait.
@@ -375,7 +297,8 @@ package actor Router {
             return
         }
         guard self.wakes.shouldWake(identity, isForMail: message != nil, at: self.now) else {
-            return self.logger.debug("woken already", [.messageId: "\(message?.description ?? "")", .whisperId: "\(identity)"])
+            return self.logger.debug(
+                "woken already", [.messageId: "\(message?.description ?? "")", .whisperId: "\(identity)"])
         }
         let wake = Wake(recipient: identity, reason: .message, wakeID: .random(), queuedAt: .now)
         self.logger.debug(

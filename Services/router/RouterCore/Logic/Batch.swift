@@ -30,6 +30,9 @@ struct Batch {
             + self.confirmed.count + self.presence.count + self.presenceQuestions.count + self.typing.count
     }
 
+    /// Where the answer to its first message or question goes. `nil` if nobody waits for an answer.
+    var firstAsked: AnswerAddress? { self.accepts.first?.answer ?? self.fetches.first?.answer }
+
     /// Jobs for which nobody waits.
     var deferrable: Int { self.receipts.count + self.confirmed.count }
 

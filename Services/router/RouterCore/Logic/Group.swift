@@ -56,29 +56,18 @@ package struct Group: Hashable, Sendable {
         return self.members.filter { $0.role.rank < before[$0.identity] ?? 0 }.map(\.identity)
     }
 
-    /// As clients see it (`GroupFrames.group`).
-    var json: [UInt8] {
-        var writer = JSONWriter(capacity: 256 + 96 * self.members.count)
-        writer.add("groupId", group: self.id)
-        writer.add("title", self.title)
-        writer.add("ownerId", self.owner)
-        writer.add("createdAt", self.createdAt)
-        writer.add("updatedAt", self.updatedAt)
-        writer.add("revision", self.revision)
-        writer.add("members", objects: self.members) { member, writer in
-            writer.add("whisperId", member.identity)
-            writer.add("role", member.role.rawValue)
-            writer.add("joinedAt", member.joinedAt)
-        }
-        return writer.finished()
+    /// As clients see it.
+    var description: GroupDescription {
+        GroupDescription(
+            groupID: self.id, title: self.title, ownerID: self.owner, createdAt: self.createdAt,
+            updatedAt: self.updatedAt, revision: self.revision,
+            members: self.members.map { .init(whisperID: $0.identity, role: $0.role, joinedAt: $0.joinedAt) })
     }
 }
 
 /// What one frame did to a group.
 package struct GroupChange: Hashable, Sendable {
-    package enum Event: String, Sendable { case created, updated }
-
-    package var event: Event
+    package var event: GroupEvent.Event
     /// As it is now.
     package var group: Group
     package var actor: WhisperID
@@ -94,14 +83,10 @@ package struct GroupChange: Hashable, Sendable {
 
     /// The payload of `group_event`.
     var payload: [UInt8] {
-        let group = self.group.json
-        var writer = JSONWriter(capacity: group.count + 256)
-        writer.add("event", self.event.rawValue)
-        writer.add("group", json: group)
-        writer.add("actor", self.actor)
-        writer.add("added", identities: self.added)
-        writer.add("removed", identities: self.removed)
-        return writer.finished()
+        GroupEvent(
+            event: self.event, group: self.group.description, actor: self.actor, added: self.added,
+            removed: self.removed
+        ).json
     }
 }
 

@@ -70,7 +70,8 @@ package enum GroupBounds {
             // Nobody can make somebody's events pile up either, by adding and removing.
             guard usage.byStrangers < configuration.byStrangersMax, usage.unheard < configuration.joinedMax else {
                 throw Refusal(
-                    .forbidden, "strangers have added a new member to too many groups; exchange messages with it before you add it")
+                    .forbidden,
+                    "strangers have added a new member to too many groups; exchange messages with it before you add it")
             }
             change.strangers.append(identity)
         }
@@ -97,12 +98,17 @@ package enum GroupBounds {
     private static func passOwnershipOn(
         in group: inout Group, _ usages: GroupUsages, _ configuration: GroupConfiguration
     ) throws(Refusal) {
-        let mayOwn = { (member: Group.Member) in (usages.byIdentity[member.identity]?.owned ?? 0) < configuration.ownedMax }
+        let mayOwn = { (member: Group.Member) in
+            (usages.byIdentity[member.identity]?.owned ?? 0) < configuration.ownedMax
+        }
         guard
-            let heir = group.members.firstIndex(where: { $0.role == .admin && mayOwn($0) }) ?? group.members.firstIndex(where: mayOwn)
+            let heir = group.members.firstIndex(where: { $0.role == .admin && mayOwn($0) })
+                ?? group.members.firstIndex(where: mayOwn)
         else {
             throw Refusal(
-                .forbidden, "everybody else owns \(configuration.ownedMax) groups already; remove them in the same frame, and the group ends")
+                .forbidden,
+                "everybody else owns \(configuration.ownedMax) groups already; remove them in the same frame, and the group ends"
+            )
         }
         group.members[heir].role = .owner
         group.owner = group.members[heir].identity

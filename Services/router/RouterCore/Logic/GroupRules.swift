@@ -11,7 +11,8 @@ package enum GroupRules {
     ) throws(Refusal) -> GroupChange {
         let others = unique(frame.memberIDs).filter { $0 != caller }
         try Self.check(newMembers: others, known)
-        let members = [Group.Member(identity: caller, role: .owner, joinedAt: now)]
+        let members =
+            [Group.Member(identity: caller, role: .owner, joinedAt: now)]
             + others.map { Group.Member(identity: $0, role: .member, joinedAt: now) }
         try Self.check(size: members.count)
         let group = Group(

@@ -74,12 +74,14 @@ package struct MailboxLoads {
     /// Whether the mailbox has to be counted before it can be said what it takes.
     /// - Parameter senders: what the batch brings from each.
     package func mustCount(_ recipient: WhisperID, _ senders: [WhisperID: MailTally], at now: Int64) -> Bool {
-        guard let details = self.loads[recipient]?.details, now - details.countedAt < RouterLimits.countedFor.milliseconds
+        guard let details = self.loads[recipient]?.details,
+            now - details.countedAt < RouterLimits.countedFor.milliseconds
         else { return true }
         guard !self.takes(senders, for: recipient) else { return false }
         // Enough to be refused, but perhaps only because it was not counted.
         let isExact = senders.allSatisfy { sender, tally in
-            (self.sender(sender, details).tally + tally).fits(self.bounds.stranger) || self.sender(sender, details).isCounted
+            (self.sender(sender, details).tally + tally).fits(self.bounds.stranger)
+                || self.sender(sender, details).isCounted
         }
         return !isExact || now - details.countedAt >= RouterLimits.recountPause.milliseconds
     }

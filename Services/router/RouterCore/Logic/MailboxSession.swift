@@ -55,7 +55,8 @@ package struct MailboxSession {
             self.delivery = .paging(through: 0, heldSince: newest.map { _ in now })
             if newest != nil { self.hasHeldBack = true }
         case .live(let through):
-            self.delivery = newest.map { $0 > through } == true ? .catchingUp(through: through) : .live(through: through)
+            self.delivery =
+                newest.map { $0 > through } == true ? .catchingUp(through: through) : .live(through: through)
             // Another router, or this one before the bus was lost, may have sent some of it; the receipts may be lost, too.
             if newest != nil {
                 self.unacknowledged = Self.some
@@ -125,7 +126,8 @@ package struct MailboxSession {
         case .catchingUp(let through): self.delivery = .catchingUp(through: max(through, last ?? 0))
         case .paging(let through, let heldSince):
             let through = max(through, last ?? 0)
-            self.delivery = isLast ? .live(through: through) : .paging(through: through, heldSince: heldSince.map { _ in now })
+            self.delivery =
+                isLast ? .live(through: through) : .paging(through: through, heldSince: heldSince.map { _ in now })
         }
     }
 
@@ -171,8 +173,9 @@ package struct MailboxSession {
         case .paging: return .none
         case .live(let through):
             guard self.unacknowledged > 0 else { return .none }
-            let pause = min(resendAfter << min(self.resends, 10), RouterLimits.resendPauseMax.milliseconds)
-            guard now - self.unacknowledgedSince >= pause else { return .none }
+            let pause = Backoff(first: .milliseconds(resendAfter), longest: RouterLimits.resendPauseMax)
+                .pause(after: Int(self.resends) + 1)
+            guard now - self.unacknowledgedSince >= pause.milliseconds else { return .none }
             return .resend(after: self.unacknowledgedFrom - 1, through: through)
         }
     }

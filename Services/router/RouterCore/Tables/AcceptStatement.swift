@@ -55,11 +55,12 @@ enum AcceptStatement {
     }
 
     /// Whether attachments can be linked.
-    static let canLink: SQL = """
-        SELECT EXISTS (
-            SELECT FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace
-            WHERE n.nspname = 'attachments' AND p.proname = 'link')
-        """
+    static let canLink = Statement<Bool>(
+        value: """
+            SELECT EXISTS (
+                SELECT FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace
+                WHERE n.nspname = 'attachments' AND p.proname = 'link')
+            """)
 
     struct Result {
         var verdict: Verdict
@@ -69,9 +70,9 @@ enum AcceptStatement {
 
     /// - Parameter rooms: what the recipient's mailbox takes, for each of the envelopes, as it was before this statement; those of one
     ///   recipient all have one, or none has. Empty if no mailbox can reach a bound: then nothing of this costs anything.
-    static func sql(
-        _ envelopes: [AcceptEnvelope], attachments: Attachments = .none, rooms: [MailRoom?] = []
-    ) -> SQL {
+    static func statement(
+        for envelopes: [AcceptEnvelope], attachments: Attachments = .none, rooms: [MailRoom?] = []
+    ) -> Statement<[Result]> {
         let messageIDs = envelopes.map { PostgresUUID(high: $0.messageID.high, low: $0.messageID.low) }
         let idCases = envelopes.map { Int32(bitPattern: $0.messageID.upperCase) }
         let senders = envelopes.map(\.sender.identity)
@@ -87,7 +88,8 @@ enum AcceptStatement {
         let timely = envelopes.map { $0.timestamp.isWithinSkew(of: $0.receivedAt) }
         func room(_ part: (MailRoom) -> Int) -> [Int64?] { rooms.map { $0.map { Int64(part($0)) } } }
         let hasRooms = !rooms.isEmpty
-        return """
+        return Statement(
+            """
             WITH judged AS MATERIALIZED (
                 SELECT a.*, CASE WHEN a.verdict = 0 THEN nextval('router.mail_numbers') END AS number
                 FROM (
@@ -131,7 +133,7 @@ enum AcceptStatement {
                 FROM judged WHERE verdict = 0
             )
             SELECT verdict::int2, number FROM judged ORDER BY position
-            """
+            """, each: Self.result)
     }
 
     /// Whether the mailbox has room, asked of what else would be accepted, and before an attachment is linked. A message that is refused
@@ -183,14 +185,9 @@ enum AcceptStatement {
                 WHERE m.group_id = g.group_id AND m.member = g.recipient) IS NULL) THEN 9
         """
 
-    static func results(_ rows: Rows) throws(StoreError) -> [Result] {
-        var results: [Result] = []
-        results.reserveCapacity(rows.count)
-        for var row in rows {
-            let verdict: Int16 = try row.next()
-            // The statement knows no other numbers.
-            results.append(Result(verdict: Verdict(rawValue: verdict)!, number: try row.next(Int64?.self)))
-        }
-        return results
+    private static func result(_ row: inout Row) throws(StoreError) -> Result {
+        let verdict: Int16 = try row.next()
+        // The statement knows no other numbers.
+        return Result(verdict: Verdict(rawValue: verdict)!, number: try row.next(Int64?.self))
     }
 }

@@ -25,49 +25,44 @@ enum GroupQuotaTable {
         "SELECT identity FROM router.group_quotas WHERE identity = \(identity) FOR SHARE"
     }
 
-    static func usage(of identities: [WhisperID]) -> SQL {
-        """
-        SELECT g.identity, m.owned, m.joined, m.by_strangers,
-            (SELECT count(*) FROM router.group_news n WHERE n.member = g.identity)
-        FROM unnest(\(identities)::int8[]) AS g (identity)
-        CROSS JOIN LATERAL (
-            SELECT count(*) FILTER (WHERE role = 0) AS owned, count(*) AS joined,
-                count(*) FILTER (WHERE added_by_stranger) AS by_strangers
-            FROM router.group_members WHERE member = g.identity
-        ) m
-        """
-    }
-
-    static func usage(_ rows: Rows) throws(StoreError) -> [WhisperID: GroupUsage] {
-        var usage: [WhisperID: GroupUsage] = [:]
-        usage.reserveCapacity(rows.count)
-        for var row in rows {
-            usage[try row.next()] = GroupUsage(
-                owned: Int(try row.next(Int64.self)), joined: Int(try row.next(Int64.self)),
-                byStrangers: Int(try row.next(Int64.self)), unheard: Int(try row.next(Int64.self)))
-        }
-        return usage
+    static func usage(of identities: [WhisperID]) -> Statement<[WhisperID: GroupUsage]> {
+        Statement(
+            """
+            SELECT g.identity, m.owned, m.joined, m.by_strangers,
+                (SELECT count(*) FROM router.group_news n WHERE n.member = g.identity)
+            FROM unnest(\(identities)::int8[]) AS g (identity)
+            CROSS JOIN LATERAL (
+                SELECT count(*) FILTER (WHERE role = 0) AS owned, count(*) AS joined,
+                    count(*) FILTER (WHERE added_by_stranger) AS by_strangers
+                FROM router.group_members WHERE member = g.identity
+            ) m
+            """,
+            decode: { rows throws(StoreError) in
+                var usage: [WhisperID: GroupUsage] = [:]
+                usage.reserveCapacity(rows.count)
+                for var row in rows {
+                    usage[try row.next()] = GroupUsage(
+                        owned: Int(try row.next(Int64.self)), joined: Int(try row.next(Int64.self)),
+                        byStrangers: Int(try row.next(Int64.self)), unheard: Int(try row.next(Int64.self)))
+                }
+                return usage
+            })
     }
 
     private static let window = RouterLimits.groupStrangersWindow.milliseconds
 
     /// The additions of strangers that still count: milliseconds until each counts no more, the least first. A time that is further ahead
     /// than it can be was written by a server whose clock has been set back since.
-    static func additions(of actor: WhisperID) -> SQL {
-        """
-        SELECT LEAST(\(Self.window), GREATEST(1,
-            ceil(extract(epoch FROM a.at - now()) * 1000)::int8 + \(Self.window)))
-        FROM router.group_quotas q CROSS JOIN LATERAL unnest(q.additions) AS a (at)
-        WHERE q.identity = \(actor) AND a.at > now() - \(Self.window) * interval '1 millisecond'
-            AND a.at < now() + \(Self.window) * interval '1 millisecond'
-        ORDER BY a.at
-        """
-    }
-
-    static func additions(_ rows: Rows) throws(StoreError) -> [Int64] {
-        var additions: [Int64] = []
-        for var row in rows { additions.append(try row.next()) }
-        return additions
+    static func additions(of actor: WhisperID) -> Statement<[Int64]> {
+        Statement(
+            """
+            SELECT LEAST(\(Self.window), GREATEST(1,
+                ceil(extract(epoch FROM a.at - now()) * 1000)::int8 + \(Self.window)))
+            FROM router.group_quotas q CROSS JOIN LATERAL unnest(q.additions) AS a (at)
+            WHERE q.identity = \(actor) AND a.at > now() - \(Self.window) * interval '1 millisecond'
+                AND a.at < now() + \(Self.window) * interval '1 millisecond'
+            ORDER BY a.at
+            """, each: { row throws(StoreError) in try row.next() })
     }
 
     /// Counts so many more, and forgets those that count no more.

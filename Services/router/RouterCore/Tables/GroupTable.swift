@@ -4,27 +4,24 @@ import Store
 /// The only code that writes `router.groups` and `router.group_members`; `AcceptStatement`, `GroupQuotaTable` and
 /// `GroupNewsTable` look members up.
 enum GroupTable {
-    /// The group, locked until the transaction ends. `members` must be asked for behind it.
-    static func lock(_ id: UUIDText) -> SQL {
-        """
-        SELECT title, owner, revision, created_at, updated_at FROM router.groups
-        WHERE group_id = \(PostgresUUID(id)) FOR UPDATE
-        """
+    /// The group without its members, locked until the transaction ends. `members` must be asked for behind it.
+    static func lock(_ id: UUIDText) -> Statement<Group?> {
+        Statement(
+            """
+            SELECT title, owner, revision, created_at, updated_at FROM router.groups
+            WHERE group_id = \(PostgresUUID(id)) FOR UPDATE
+            """,
+            first: { row throws(StoreError) in
+                Group(
+                    id: id, title: try row.next(), owner: try row.next(), revision: try row.next(),
+                    createdAt: try row.next(), updatedAt: try row.next(), members: [])
+            })
     }
 
-    static func members(of id: UUIDText) -> SQL {
-        "SELECT member, role, joined_at FROM router.group_members WHERE group_id = \(PostgresUUID(id))"
-    }
-
-    /// - Returns: `nil` if there is no such group.
-    static func group(_ id: UUIDText, _ group: Rows, members: Rows) throws(StoreError) -> Group? {
-        guard var row = group.first else { return nil }
-        var list: [Group.Member] = []
-        list.reserveCapacity(members.count)
-        for var member in members { list.append(try Self.member(&member)) }
-        return Group(
-            id: id, title: try row.next(), owner: try row.next(), revision: try row.next(), createdAt: try row.next(),
-            updatedAt: try row.next(), members: list)
+    static func members(of id: UUIDText) -> Statement<[Group.Member]> {
+        Statement(
+            "SELECT member, role, joined_at FROM router.group_members WHERE group_id = \(PostgresUUID(id))",
+            each: Self.member)
     }
 
     private static func member(_ row: inout Row) throws(StoreError) -> Group.Member {
@@ -32,9 +29,19 @@ enum GroupTable {
             identity: try row.next(), role: GroupRole.ranked[Int(try row.next(Int16.self))], joinedAt: try row.next())
     }
 
-    /// Which of these exist: `(id, epoch, is banned)`.
-    static func identities(_ ids: [WhisperID]) -> SQL {
-        "SELECT whisper_id, epoch, is_banned FROM auth.mail_identities WHERE whisper_id = ANY (\(ids)::int8[])"
+    struct Identity {
+        var id: WhisperID
+        var epoch: Epoch
+        var isBanned: Bool
+    }
+
+    /// Those of these that exist.
+    static func identities(_ ids: [WhisperID]) -> Statement<[Identity]> {
+        Statement(
+            "SELECT whisper_id, epoch, is_banned FROM auth.mail_identities WHERE whisper_id = ANY (\(ids)::int8[])",
+            each: { row throws(StoreError) in
+                Identity(id: try row.next(), epoch: Epoch(value: try row.next()), isBanned: try row.next())
+            })
     }
 
     /// - Parameter old: as it was locked; `nil` for a new one.
@@ -78,13 +85,14 @@ enum GroupTable {
     /// - Parameters:
     ///   - cursor: `nil` for the beginning.
     ///   - limit: of groups.
-    static func page(of member: WhisperID, after cursor: GroupCursor?, limit: Int) -> SQL {
+    static func page(of member: WhisperID, after cursor: GroupCursor?, limit: Int) -> Statement<[Listed]> {
         let part = Int32(cursor?.part ?? 0)
         let joinedAt = cursor?.joinedAt ?? Timestamp(milliseconds: 0)
         let group = PostgresUUID(cursor?.group ?? UUIDText(high: 0, low: 0))
         // To the beginning belongs no earlier page.
         let since = cursor?.since ?? .max
-        return """
+        return Statement(
+            """
             WITH mine AS MATERIALIZED (
                 SELECT p.part, m.joined_at, m.group_id
                 FROM (
@@ -108,7 +116,7 @@ enum GroupTable {
             JOIN router.group_members m ON m.group_id = i.group_id
             WHERE i.members_before < \(Self.pageMembersMax)
             ORDER BY i.part, i.joined_at, i.group_id
-            """
+            """, decode: Self.listed)
     }
 
     /// The shortest member takes more than 64 bytes of a frame.
@@ -121,7 +129,7 @@ enum GroupTable {
         var group: Group
     }
 
-    static func listed(_ rows: Rows) throws(StoreError) -> [Listed] {
+    private static func listed(_ rows: Rows) throws(StoreError) -> [Listed] {
         var list: [Listed] = []
         for var row in rows {
             let (part, joinedAt) = (Int(try row.next(Int32.self)), try row.next(Timestamp.self))
@@ -139,5 +147,5 @@ enum GroupTable {
     }
 
     /// The last number that was drawn, of those that `raised` holds.
-    static let lastRaised: SQL = "SELECT last_value FROM router.outcome_numbers"
+    static let lastRaised = Statement<Int64>(value: "SELECT last_value FROM router.outcome_numbers")
 }

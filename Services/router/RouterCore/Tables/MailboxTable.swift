@@ -24,14 +24,15 @@ enum MailboxTable {
     }
 
     /// Reads several mailboxes at once. Of each, no more than `limit` messages and about a page's bytes.
-    static func read(_ requests: [ReadRequest]) -> SQL {
+    static func read(_ requests: [ReadRequest]) -> Statement<[StoredMessages]> {
         let identities = requests.map(\.caller.identity)
         let epochs = requests.map(\.caller.epoch.value)
         let after = requests.map(\.after)
         let through = requests.map(\.through)
         // One more than wanted tells whether there is more.
         let limits = requests.map { $0.isEmpty ? 0 : Int64($0.limit + 1) }
-        return """
+        return Statement(
+            """
             SELECT g.position - 1, i.whisper_id IS NULL, m.number,
                 floor(extract(epoch FROM now() - m.accepted_at) * 1000)::int8, m.payload
             FROM unnest(\(identities)::int8[], \(epochs)::int8[], \(after)::int8[], \(through)::int8[],
@@ -49,10 +50,11 @@ enum MailboxTable {
                 ) oldest
             ) m ON i.whisper_id IS NOT NULL AND m.bytes_before < \(Int64(Limits.pageBytesMax))
             ORDER BY g.position, m.number
-            """
+            """, decode: { rows throws(StoreError) in try Self.storedMessages(rows, for: requests) })
     }
 
-    static func storedMessages(_ rows: Rows, for requests: [ReadRequest]) throws(StoreError) -> [StoredMessages] {
+    private static func storedMessages(_ rows: Rows, for requests: [ReadRequest]) throws(StoreError) -> [StoredMessages]
+    {
         var results = [StoredMessages](repeating: StoredMessages(), count: requests.count)
         var bytes = [Int](repeating: 0, count: requests.count)
         for var row in rows {
@@ -63,7 +65,8 @@ enum MailboxTable {
             let payload: [UInt8] = try row.next()
             // A comma before each but the first; the rest of the frame is reserved for.
             let size = payload.count + 1
-            let isFull = results[index].messages.count == requests[index].limit
+            let isFull =
+                results[index].messages.count == requests[index].limit
                 || (!results[index].messages.isEmpty && bytes[index] + size > Self.pageBytesForMail)
             if isFull {
                 results[index].hasMore = true
@@ -78,52 +81,55 @@ enum MailboxTable {
     /// What is left of a page's frame for mail: envelope, longest request id (every character escaped) and cursor off.
     private static let pageBytesForMail = Limits.pageBytesMax - 512
 
-    /// The highest number in each mailbox, and whether the session is the live one.
+    struct Newest {
+        /// The identity's present one.
+        var epoch: Epoch?
+        /// The number of its newest mail.
+        var number: Int64?
+    }
+
     /// - Parameter mayHold: a mailbox that holds nothing is not looked into.
-    static func newest(_ callers: [Caller], mayHold: (WhisperID) -> Bool = { _ in true }) -> SQL {
+    static func newest(
+        _ callers: [Caller], mayHold: (WhisperID) -> Bool = { _ in true }
+    ) -> Statement<[Newest]> {
         let identities = callers.map(\.identity)
         let limits = identities.map { mayHold($0) ? Int64(1) : 0 }
-        return """
+        return Statement(
+            """
             SELECT i.epoch, (SELECT number FROM router.mailbox m WHERE m.recipient = g.identity
                 ORDER BY number DESC LIMIT g.most)
             FROM unnest(\(identities)::int8[], \(limits)::int8[]) WITH ORDINALITY AS g (identity, most, position)
             LEFT JOIN auth.mail_identities i ON i.whisper_id = g.identity
             ORDER BY g.position
-            """
-    }
-
-    /// - Returns: for each caller the identity's present epoch and its newest mail.
-    static func newest(_ rows: Rows) throws(StoreError) -> [(epoch: Epoch?, newest: Int64?)] {
-        var results: [(epoch: Epoch?, newest: Int64?)] = []
-        results.reserveCapacity(rows.count)
-        for var row in rows {
-            let epoch = try row.next(Int64?.self).map { Epoch(value: $0) }
-            results.append((epoch, try row.next(Int64?.self)))
-        }
-        return results
+            """,
+            each: { row throws(StoreError) in
+                Newest(epoch: try row.next(Int64?.self).map { Epoch(value: $0) }, number: try row.next(Int64?.self))
+            })
     }
 
     /// Recipients in these ranges for whom something waits, found without reading every message: the index is skipped
     /// through from one recipient to the next.
-    static func recipients(from first: Int64, through last: Int64, limit: Int64) -> SQL {
-        """
-        WITH RECURSIVE waiting (recipient) AS (
-            (SELECT recipient FROM router.mailbox WHERE recipient BETWEEN \(first) AND \(last)
-                ORDER BY recipient LIMIT 1)
-            UNION ALL
-            SELECT (SELECT m.recipient FROM router.mailbox m
-                WHERE m.recipient > w.recipient AND m.recipient <= \(last) ORDER BY m.recipient LIMIT 1)
-            FROM waiting w WHERE w.recipient IS NOT NULL
-        )
-        SELECT recipient FROM waiting WHERE recipient IS NOT NULL LIMIT \(limit)
-        """
+    static func recipients(from first: Int64, through last: Int64, limit: Int64) -> Statement<[WhisperID]> {
+        Statement(
+            """
+            WITH RECURSIVE waiting (recipient) AS (
+                (SELECT recipient FROM router.mailbox WHERE recipient BETWEEN \(first) AND \(last)
+                    ORDER BY recipient LIMIT 1)
+                UNION ALL
+                SELECT (SELECT m.recipient FROM router.mailbox m
+                    WHERE m.recipient > w.recipient AND m.recipient <= \(last) ORDER BY m.recipient LIMIT 1)
+                FROM waiting w WHERE w.recipient IS NOT NULL
+            )
+            SELECT recipient FROM waiting WHERE recipient IS NOT NULL LIMIT \(limit)
+            """, each: { row throws(StoreError) in try row.next() })
     }
 
     /// How much waits for a partition's recipients, counted up to one more than `RouterLimits.pendingCountedMax`; how much for everybody's
     /// by Postgres' own statistics; and for how many seconds the partition's oldest has waited, if there is one.
-    static func statistics(of partition: Partition) -> SQL {
+    static func statistics(of partition: Partition) -> Statement<Statistics> {
         let (first, last) = (partition.identities.lowerBound, partition.identities.upperBound)
-        return """
+        return Statement(
+            """
             SELECT (SELECT count(*) FROM (
                     SELECT FROM router.mailbox WHERE recipient BETWEEN \(first) AND \(last)
                     LIMIT \(RouterLimits.pendingCountedMax + 1)) counted),
@@ -135,7 +141,11 @@ enum MailboxTable {
                     (SELECT min(accepted_at) FROM (
                         SELECT accepted_at FROM router.mailbox WHERE segment < 3 AND recipient BETWEEN \(first) AND \(last)
                         LIMIT \(RouterLimits.youngRowsMax)) young)))::float8
-            """
+            """,
+            decode: { rows throws(StoreError) in
+                var row = rows[0]
+                return Statistics(counted: try row.next(), estimated: try row.next(), oldestSeconds: try row.next())
+            })
     }
 
     struct Statistics {
@@ -145,68 +155,59 @@ enum MailboxTable {
         var oldestSeconds: Double?
     }
 
-    static func statistics(_ rows: Rows) throws(StoreError) -> Statistics {
-        var row = rows[0]
-        return Statistics(counted: try row.next(), estimated: try row.next(), oldestSeconds: try row.next())
-    }
-
     /// Counts mailboxes: all that waits in each, what of it strangers sent, and of whom much. To be asked by the owner of the
     /// recipients' partitions on the connection that stores for them.
     /// - Parameter asked: senders that are listed however little there is of them.
-    static func count(_ recipients: [WhisperID], asked: [WhisperID], _ bounds: MailBounds) -> SQL {
-        """
-        SELECT c.messages, c.bytes, c.strangers_messages, c.strangers_bytes, c.senders, c.sender_messages, c.sender_bytes
-        FROM unnest(\(recipients)::int8[]) WITH ORDINALITY AS g (recipient, position)
-        CROSS JOIN LATERAL (
-            SELECT COALESCE(sum(s.messages), 0)::int8 AS messages, COALESCE(sum(s.bytes), 0)::int8 AS bytes,
-                COALESCE(sum(s.messages) FILTER (WHERE s.is_stranger), 0)::int8 AS strangers_messages,
-                COALESCE(sum(s.bytes) FILTER (WHERE s.is_stranger), 0)::int8 AS strangers_bytes,
-                COALESCE(array_agg(s.sender ORDER BY s.sender) FILTER (WHERE s.is_listed), '{}') AS senders,
-                COALESCE(array_agg(s.messages ORDER BY s.sender) FILTER (WHERE s.is_listed), '{}') AS sender_messages,
-                COALESCE(array_agg(s.bytes ORDER BY s.sender) FILTER (WHERE s.is_listed), '{}') AS sender_bytes
-            FROM (
-                SELECT w.sender, w.messages, w.bytes, NOT router.are_peers(w.sender, g.recipient) AS is_stranger,
-                    w.messages > \(Int64(bounds.unlisted.messages)) OR w.bytes > \(Int64(bounds.unlisted.bytes))
-                        OR w.sender = ANY (\(asked)::int8[]) AS is_listed
+    static func count(_ recipients: [WhisperID], asked: [WhisperID], _ bounds: MailBounds) -> Statement<[CountedMail]> {
+        Statement(
+            """
+            SELECT c.messages, c.bytes, c.strangers_messages, c.strangers_bytes, c.senders, c.sender_messages, c.sender_bytes
+            FROM unnest(\(recipients)::int8[]) WITH ORDINALITY AS g (recipient, position)
+            CROSS JOIN LATERAL (
+                SELECT COALESCE(sum(s.messages), 0)::int8 AS messages, COALESCE(sum(s.bytes), 0)::int8 AS bytes,
+                    COALESCE(sum(s.messages) FILTER (WHERE s.is_stranger), 0)::int8 AS strangers_messages,
+                    COALESCE(sum(s.bytes) FILTER (WHERE s.is_stranger), 0)::int8 AS strangers_bytes,
+                    COALESCE(array_agg(s.sender ORDER BY s.sender) FILTER (WHERE s.is_listed), '{}') AS senders,
+                    COALESCE(array_agg(s.messages ORDER BY s.sender) FILTER (WHERE s.is_listed), '{}') AS sender_messages,
+                    COALESCE(array_agg(s.bytes ORDER BY s.sender) FILTER (WHERE s.is_listed), '{}') AS sender_bytes
                 FROM (
-                    SELECT m.sender, count(*) AS messages, sum(octet_length(m.payload)) AS bytes
+                    SELECT w.sender, w.messages, w.bytes, NOT router.are_peers(w.sender, g.recipient) AS is_stranger,
+                        w.messages > \(Int64(bounds.unlisted.messages)) OR w.bytes > \(Int64(bounds.unlisted.bytes))
+                            OR w.sender = ANY (\(asked)::int8[]) AS is_listed
                     FROM (
-                        SELECT sender, payload FROM router.mailbox WHERE recipient = g.recipient
-                        LIMIT \(Int64(bounds.mailbox.messages) + 1)
-                    ) m
-                    GROUP BY m.sender
-                ) w
-            ) s
-        ) c
-        ORDER BY g.position
-        """
+                        SELECT m.sender, count(*) AS messages, sum(octet_length(m.payload)) AS bytes
+                        FROM (
+                            SELECT sender, payload FROM router.mailbox WHERE recipient = g.recipient
+                            LIMIT \(Int64(bounds.mailbox.messages) + 1)
+                        ) m
+                        GROUP BY m.sender
+                    ) w
+                ) s
+            ) c
+            ORDER BY g.position
+            """, each: Self.counted)
     }
 
-    /// - Returns: for each recipient what was counted.
-    static func counted(_ rows: Rows) throws(StoreError) -> [CountedMail] {
-        var results: [CountedMail] = []
-        results.reserveCapacity(rows.count)
-        for var row in rows {
-            func tally() throws(StoreError) -> MailTally {
-                MailTally(messages: Int(try row.next(Int64.self)), bytes: Int(try row.next(Int64.self)))
-            }
-            var mail = CountedMail(mailbox: try tally(), strangers: try tally(), senders: [:])
-            let senders: [WhisperID] = try row.next()
-            let (messages, bytes): ([Int64], [Int64]) = (try row.next(), try row.next())
-            for (index, sender) in senders.enumerated() {
-                mail.senders[sender] = MailTally(messages: Int(messages[index]), bytes: Int(bytes[index]))
-            }
-            results.append(mail)
+    private static func counted(_ row: inout Row) throws(StoreError) -> CountedMail {
+        func tally(_ row: inout Row) throws(StoreError) -> MailTally {
+            MailTally(messages: Int(try row.next(Int64.self)), bytes: Int(try row.next(Int64.self)))
         }
-        return results
+        var mail = CountedMail(mailbox: try tally(&row), strangers: try tally(&row), senders: [:])
+        let senders: [WhisperID] = try row.next()
+        let (messages, bytes): ([Int64], [Int64]) = (try row.next(), try row.next())
+        for (index, sender) in senders.enumerated() {
+            mail.senders[sender] = MailTally(messages: Int(messages[index]), bytes: Int(bytes[index]))
+        }
+        return mail
     }
 
     /// Removes mail that has waited longer than this; its senders get an outcome each. It locks rows of the ledger first, as receipts do,
     /// and leaves those that a receipt is just about: a batch must never wait for a sweep that waits for it.
-    /// - Returns (rows): what `OutcomesTable.outcomes` reads, of `RouterLimits.sweepRowsMax` messages at most.
-    static func expire(in partition: Partition, olderThan age: Duration) -> SQL {
+    /// - Returns: the outcomes of `RouterLimits.sweepRowsMax` messages at most.
+    static func expire(in partition: Partition, olderThan age: Duration) -> Statement<[SenderOutcome]> {
         let milliseconds = age.milliseconds
-        return """
+        return Statement(
+            """
             WITH due AS MATERIALIZED (
                 SELECT d.*, (SELECT l.status FROM router.ledger l WHERE l.message_id = d.message_id AND l.sender = d.sender
                     AND l.recipient = d.recipient) IS NULL AS is_forgotten
@@ -246,6 +247,6 @@ enum MailboxTable {
                 SELECT r.*, nextval('router.outcome_numbers') AS outcome FROM (SELECT * FROM removed ORDER BY number) r
             ) told
             RETURNING sender, number, kind, id_case, message_id, recipient, group_id, at
-            """
+            """, each: OutcomesTable.outcome)
     }
 }

@@ -1,52 +1,54 @@
 import Contract
 import Store
 
+/// An outcome, and who is to hear of it.
+struct SenderOutcome {
+    var sender: WhisperID
+    var outcome: Outcome
+}
+
 /// `router.outcomes`: what senders have yet to hear. `ReceiptStatement` and `MailboxTable.expire` add to it.
 enum OutcomesTable {
     /// The oldest outcomes of each sender.
-    static func pending(of senders: [WhisperID]) -> SQL {
-        """
-        SELECT o.sender, o.number, o.kind, o.id_case, o.message_id, o.recipient, o.group_id, o.at
-        FROM unnest(\(senders)::int8[]) AS g (sender)
-        CROSS JOIN LATERAL (
-            SELECT * FROM router.outcomes WHERE sender = g.sender ORDER BY number
-            LIMIT \(Int64(RouterLimits.outcomesPerBindMax))
-        ) o
-        ORDER BY o.number
-        """
+    static func pending(of senders: [WhisperID]) -> Statement<[SenderOutcome]> {
+        Statement(
+            """
+            SELECT o.sender, o.number, o.kind, o.id_case, o.message_id, o.recipient, o.group_id, o.at
+            FROM unnest(\(senders)::int8[]) AS g (sender)
+            CROSS JOIN LATERAL (
+                SELECT * FROM router.outcomes WHERE sender = g.sender ORDER BY number
+                LIMIT \(Int64(ClusterLimits.outcomesPerBindMax))
+            ) o
+            ORDER BY o.number
+            """, each: Self.outcome)
     }
 
-    static func outcomes(_ rows: Rows) throws(StoreError) -> [(sender: WhisperID, outcome: Outcome)] {
-        var results: [(sender: WhisperID, outcome: Outcome)] = []
-        results.reserveCapacity(rows.count)
-        for var row in rows {
-            let sender: WhisperID = try row.next()
-            let number: Int64 = try row.next()
-            let kind = UInt8(truncatingIfNeeded: try row.next(Int16.self))
-            let idCase = UInt32(bitPattern: try row.next(Int32.self))
-            let messageID: PostgresUUID = try row.next()
-            let recipient: WhisperID = try row.next()
-            let group: PostgresUUID? = try row.next()
-            let at: Int64 = try row.next()
-            results.append(
-                (
-                    sender,
-                    Outcome(
-                        // The column holds nothing else.
-                        number: number, kind: Outcome.Kind(rawValue: kind)!,
-                        messageID: UUIDText(high: messageID.high, low: messageID.low, upperCase: idCase),
-                        peer: recipient, group: group.map { UUIDText($0) }, timestamp: Timestamp(milliseconds: at))
-                ))
-        }
-        return results
+    /// Reads `sender, number, kind, id_case, message_id, recipient, group_id, at`.
+    static func outcome(_ row: inout Row) throws(StoreError) -> SenderOutcome {
+        let sender: WhisperID = try row.next()
+        let number: Int64 = try row.next()
+        let kind = UInt8(truncatingIfNeeded: try row.next(Int16.self))
+        let idCase = UInt32(bitPattern: try row.next(Int32.self))
+        let messageID: PostgresUUID = try row.next()
+        let recipient: WhisperID = try row.next()
+        let group: PostgresUUID? = try row.next()
+        let at: Int64 = try row.next()
+        return SenderOutcome(
+            sender: sender,
+            outcome: Outcome(
+                // The column holds nothing else.
+                number: number, kind: Outcome.Kind(rawValue: kind)!,
+                messageID: UUIDText(high: messageID.high, low: messageID.low, upperCase: idCase),
+                peer: recipient, group: group.map { UUIDText($0) }, timestamp: Timestamp(milliseconds: at)))
     }
 
     /// Outcomes with these numbers that nobody has confirmed.
-    static func numbered(after first: Int64, through last: Int64) -> SQL {
-        """
-        SELECT sender, number, kind, id_case, message_id, recipient, group_id, at FROM router.outcomes
-        WHERE number > \(first) AND number <= \(last) ORDER BY number LIMIT \(RouterLimits.sweepRowsMax)
-        """
+    static func numbered(after first: Int64, through last: Int64) -> Statement<[SenderOutcome]> {
+        Statement(
+            """
+            SELECT sender, number, kind, id_case, message_id, recipient, group_id, at FROM router.outcomes
+            WHERE number > \(first) AND number <= \(last) ORDER BY number LIMIT \(RouterLimits.sweepRowsMax)
+            """, each: Self.outcome)
     }
 
     /// These have reached their client.

@@ -22,46 +22,46 @@ enum PeersTable {
             """
     }
 
-    /// The peers of each identity, `PresenceLimits.peersMax` at most: those it wrote to most recently.
-    static func read(_ identities: [WhisperID]) -> SQL {
-        """
-        SELECT g.position - 1, o.peer
-        FROM unnest(\(identities)::int8[]) WITH ORDINALITY AS g (identity, position)
-        CROSS JOIN LATERAL (
-            SELECT r.peer FROM (
-                SELECT peer, last_sent_at FROM router.peers
-                WHERE identity = g.identity AND last_sent_at > router.peers_since()
-                ORDER BY last_sent_at DESC LIMIT \(PresenceLimits.correspondentsMax)
-            ) r
-            JOIN router.peers b ON b.identity = r.peer AND b.peer = g.identity AND b.last_sent_at > router.peers_since()
-            ORDER BY r.last_sent_at DESC LIMIT \(PresenceLimits.peersMax)
-        ) o
-        """
+    /// The peers of each identity, `ClusterLimits.peersMax` at most: those it wrote to most recently.
+    static func read(_ identities: [WhisperID]) -> Statement<[WhisperID: [WhisperID]]> {
+        Statement(
+            """
+            SELECT g.position - 1, o.peer
+            FROM unnest(\(identities)::int8[]) WITH ORDINALITY AS g (identity, position)
+            CROSS JOIN LATERAL (
+                SELECT r.peer FROM (
+                    SELECT peer, last_sent_at FROM router.peers
+                    WHERE identity = g.identity AND last_sent_at > router.peers_since()
+                    ORDER BY last_sent_at DESC LIMIT \(PresenceLimits.correspondentsMax)
+                ) r
+                JOIN router.peers b ON b.identity = r.peer AND b.peer = g.identity AND b.last_sent_at > router.peers_since()
+                ORDER BY r.last_sent_at DESC LIMIT \(Int64(ClusterLimits.peersMax))
+            ) o
+            """,
+            decode: { rows throws(StoreError) in
+                var peers: [WhisperID: [WhisperID]] = [:]
+                for var row in rows {
+                    let position: Int64 = try row.next()
+                    peers[identities[Int(position)], default: []].append(try row.next())
+                }
+                return peers
+            })
     }
 
-    static func peers(_ rows: Rows, of identities: [WhisperID]) throws(StoreError) -> [WhisperID: [WhisperID]] {
-        var peers: [WhisperID: [WhisperID]] = [:]
-        for var row in rows {
-            let position: Int64 = try row.next()
-            peers[identities[Int(position)], default: []].append(try row.next())
-        }
-        return peers
-    }
-
-    /// Which of these are pairs of peers.
-    static func check(_ pairs: [PeerPair]) -> SQL {
-        """
-        SELECT g.position - 1
-        FROM unnest(\(pairs.map(\.from))::int8[], \(pairs.map(\.to))::int8[]) WITH ORDINALITY AS g (a, b, position)
-        JOIN router.peers there ON there.identity = g.a AND there.peer = g.b AND there.last_sent_at > router.peers_since()
-        JOIN router.peers back ON back.identity = g.b AND back.peer = g.a AND back.last_sent_at > router.peers_since()
-        """
-    }
-
-    static func positions(_ rows: Rows) throws(StoreError) -> Set<Int> {
-        var positions: Set<Int> = []
-        for var row in rows { positions.insert(Int(try row.next(Int64.self))) }
-        return positions
+    /// - Returns: positions of those that are pairs of peers.
+    static func check(_ pairs: [PeerPair]) -> Statement<Set<Int>> {
+        Statement(
+            """
+            SELECT g.position - 1
+            FROM unnest(\(pairs.map(\.from))::int8[], \(pairs.map(\.to))::int8[]) WITH ORDINALITY AS g (a, b, position)
+            JOIN router.peers there ON there.identity = g.a AND there.peer = g.b AND there.last_sent_at > router.peers_since()
+            JOIN router.peers back ON back.identity = g.b AND back.peer = g.a AND back.last_sent_at > router.peers_since()
+            """,
+            decode: { rows throws(StoreError) in
+                var positions: Set<Int> = []
+                for var row in rows { positions.insert(Int(try row.next(Int64.self))) }
+                return positions
+            })
     }
 
     /// Forgets traffic that makes nobody peers any more. What a batch is just writing is left to the next sweep: a batch

@@ -21,14 +21,15 @@ enum ReceiptStatement {
         var group: UUIDText?
     }
 
-    static func sql(_ reports: [ReceiptReport]) -> SQL {
+    static func statement(for reports: [ReceiptReport]) -> Statement<[Result]> {
         let messageIDs = reports.map { PostgresUUID($0.messageID) }
         let recipients = reports.map(\.recipient.identity)
         let epochs = reports.map(\.recipient.epoch.value)
         let senders = reports.map(\.sender)
         let statuses = reports.map { Int16($0.status.rawValue) }
         let times = reports.map(\.timestamp.milliseconds)
-        return """
+        return Statement(
+            """
             WITH honoured AS MATERIALIZED (
                 SELECT g.*, l.number, l.status AS old, l.id_case, l.group_id,
                     nextval('router.outcome_numbers') AS outcome
@@ -59,19 +60,13 @@ enum ReceiptStatement {
                 FROM marked
             )
             SELECT position - 1, number, old = 0, outcome, id_case, group_id FROM marked ORDER BY outcome
-            """
+            """, each: Self.result)
     }
 
-    static func results(_ rows: Rows) throws(StoreError) -> [Result] {
-        var results: [Result] = []
-        results.reserveCapacity(rows.count)
-        for var row in rows {
-            results.append(
-                Result(
-                    position: Int(try row.next(Int64.self)), number: try row.next(), wasPending: try row.next(),
-                    outcome: try row.next(), idCase: UInt32(bitPattern: try row.next(Int32.self)),
-                    group: try row.next(PostgresUUID?.self).map { UUIDText($0) }))
-        }
-        return results
+    private static func result(_ row: inout Row) throws(StoreError) -> Result {
+        Result(
+            position: Int(try row.next(Int64.self)), number: try row.next(), wasPending: try row.next(),
+            outcome: try row.next(), idCase: UInt32(bitPattern: try row.next(Int32.self)),
+            group: try row.next(PostgresUUID?.self).map { UUIDText($0) })
     }
 }

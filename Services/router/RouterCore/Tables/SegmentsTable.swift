@@ -18,58 +18,56 @@ enum SegmentsTable {
         var isUsed: Bool
     }
 
-    static let turns: SQL = """
+    static let turns = Statement<[Turn]>(
+        """
         SELECT t.parent, t.last, t.next, pg_relation_size(format('router.%I', t.parent || '_' || t.next)::regclass) > 0
         FROM (
             SELECT parent, last, ((router.segment(last) + 1) % 3)::int2 AS next FROM (
                 SELECT 'mailbox' AS parent, last_value AS last FROM router.mail_numbers
                 UNION ALL SELECT 'outcomes', last_value FROM router.outcome_numbers) numbers
         ) t
-        """
-
-    static func turns(_ rows: Rows) throws(StoreError) -> [Turn] {
-        var turns: [Turn] = []
-        for var row in rows {
+        """,
+        each: { row throws(StoreError) in
             let parent: String = try row.next()
-            turns.append(
-                // The statement names no others.
-                Turn(parent: Parent(rawValue: parent)!, last: try row.next(), next: try row.next(), isUsed: try row.next()))
-        }
-        return turns
-    }
+            // The statement names no others.
+            return Turn(
+                parent: Parent(rawValue: parent)!, last: try row.next(), next: try row.next(), isUsed: try row.next())
+        })
 
     /// Moves rows of these identities from a young segment to the kept one. To be asked by the owner of the identities' partition
     /// on the connection that honours their receipts: an update that moves a row fails a deletion that waits for it.
-    /// - Returns (rows): how many were moved, at most `RouterLimits.keptAtOnceMax`.
-    static func keep(_ parent: Parent, segment: Int16, from first: Int64, through last: Int64) -> SQL {
+    /// - Returns: how many were moved, at most `RouterLimits.keptAtOnceMax`.
+    static func keep(_ parent: Parent, segment: Int16, from first: Int64, through last: Int64) -> Statement<Int64> {
         switch parent {
         case .mailbox:
-            """
-            WITH moved AS (
-                UPDATE router.mailbox m SET segment = 3 FROM (
-                    SELECT recipient, number FROM router.mailbox
-                    WHERE segment = \(segment) AND recipient BETWEEN \(first) AND \(last) LIMIT \(RouterLimits.keptAtOnceMax)
-                ) old
-                WHERE m.segment = \(segment) AND m.recipient = old.recipient AND m.number = old.number
-                RETURNING 1
-            ) SELECT count(*) FROM moved
-            """
+            Statement(
+                value: """
+                    WITH moved AS (
+                        UPDATE router.mailbox m SET segment = 3 FROM (
+                            SELECT recipient, number FROM router.mailbox
+                            WHERE segment = \(segment) AND recipient BETWEEN \(first) AND \(last) LIMIT \(RouterLimits.keptAtOnceMax)
+                        ) old
+                        WHERE m.segment = \(segment) AND m.recipient = old.recipient AND m.number = old.number
+                        RETURNING 1
+                    ) SELECT count(*) FROM moved
+                    """)
         case .outcomes:
-            """
-            WITH moved AS (
-                UPDATE router.outcomes o SET segment = 3 FROM (
-                    SELECT number FROM router.outcomes
-                    WHERE segment = \(segment) AND sender BETWEEN \(first) AND \(last) LIMIT \(RouterLimits.keptAtOnceMax)
-                ) old
-                WHERE o.segment = \(segment) AND o.number = old.number
-                RETURNING 1
-            ) SELECT count(*) FROM moved
-            """
+            Statement(
+                value: """
+                    WITH moved AS (
+                        UPDATE router.outcomes o SET segment = 3 FROM (
+                            SELECT number FROM router.outcomes
+                            WHERE segment = \(segment) AND sender BETWEEN \(first) AND \(last) LIMIT \(RouterLimits.keptAtOnceMax)
+                        ) old
+                        WHERE o.segment = \(segment) AND o.number = old.number
+                        RETURNING 1
+                    ) SELECT count(*) FROM moved
+                    """)
         }
     }
 
-    /// - Returns (rows): whether the segment is empty now. It is not if it holds rows, or somebody has it in use for long.
-    static func recycle(_ parent: Parent, segment: Int16) -> SQL {
-        "SELECT router.recycle(\(parent.rawValue), \(segment))"
+    /// - Returns: whether the segment is empty now. It is not if it holds rows, or somebody has it in use for long.
+    static func recycle(_ parent: Parent, segment: Int16) -> Statement<Bool> {
+        Statement(value: "SELECT router.recycle(\(parent.rawValue), \(segment))")
     }
 }

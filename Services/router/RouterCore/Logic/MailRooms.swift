@@ -1,0 +1,52 @@
+import Contract
+
+/// What the mailboxes of a batch's recipients take. Those that may reach a bound are counted first, if what is remembered
+/// of them does not say.
+struct MailRooms {
+    private let envelopes: [AcceptEnvelope]
+    /// What the batch brings to mailboxes that may reach a bound.
+    private var senders: [WhisperID: [WhisperID: MailTally]] = [:]
+    private var rooms: [WhisperID: [WhisperID: MailRoom]] = [:]
+    /// Recipients whose mailboxes must be counted.
+    private(set) var toCount: [WhisperID] = []
+
+    init(for envelopes: [AcceptEnvelope], in memory: inout RouterMemory, at now: Int64) {
+        self.envelopes = envelopes
+        var incoming: [WhisperID: MailTally] = [:]
+        incoming.reserveCapacity(envelopes.count)
+        for envelope in envelopes { incoming[envelope.to, default: .zero] += envelope.tally }
+        let unsure = memory.loads.unsure(incoming, mayHold: memory.mailboxes.mayHold)
+        guard !unsure.isEmpty else { return }
+        for envelope in envelopes where unsure.contains(envelope.to) {
+            self.senders[envelope.to, default: [:]][envelope.sender.identity, default: .zero] += envelope.tally
+        }
+        for (recipient, senders) in self.senders {
+            if memory.loads.mustCount(recipient, senders, at: now) {
+                self.toCount.append(recipient)
+            } else {
+                self.rooms[recipient] = memory.loads.room(of: recipient, senders)
+            }
+        }
+    }
+
+    /// Whose mail is listed however little there is of it.
+    var asked: Set<WhisperID> { Set(self.toCount.flatMap { self.senders[$0]!.keys }) }
+
+    /// - Parameter mail: for each of `toCount`.
+    mutating func counted(_ mail: [CountedMail], in loads: inout MailboxLoads, at now: Int64) {
+        for (recipient, mail) in zip(self.toCount, mail) {
+            loads.counted(recipient, mail, self.senders[recipient]!, at: now)
+            self.rooms[recipient] = loads.room(of: recipient, self.senders[recipient]!)
+        }
+    }
+
+    /// For each envelope what its recipient's mailbox takes; empty if all of them surely fit.
+    var ofEnvelopes: [MailRoom?] {
+        self.rooms.isEmpty ? [] : self.envelopes.map { self.rooms[$0.to]?[$0.sender.identity] }
+    }
+}
+
+extension AcceptEnvelope {
+    /// What it adds to a mailbox.
+    fileprivate var tally: MailTally { MailTally(messages: 1, bytes: self.payload.count) }
+}
