@@ -15,10 +15,14 @@ import Testing
             let old = try await bench.upload(store, sizeBytes: 7, at: self.start)
             let young = try await bench.upload(store, at: self.start + .seconds(86_000))
             let collector = bench.collector(store, at: self.start + .seconds(86_400))
-            #expect(try await collector.collect(sparingURLs: true) == Collector.Tally(examined: 2, deleted: 1, bytesFreed: 7))
+            #expect(
+                try await collector.collect(sparingURLs: true)
+                    == Collector.Tally(examined: 2, deleted: 1, bytesFreed: 7))
             #expect(store.keys == ["\(young)"])
             #expect(try await bench.attachments.known(["\(old)", "\(young)"]) == ["\(young)"])
-            #expect(try await collector.collect(sparingURLs: true) == Collector.Tally(examined: 1, deleted: 0, bytesFreed: 0))
+            #expect(
+                try await collector.collect(sparingURLs: true)
+                    == Collector.Tally(examined: 1, deleted: 0, bytesFreed: 0))
         }
     }
 
@@ -51,7 +55,9 @@ import Testing
             let outcomes = try await withThrowingTaskGroup(of: [(ObjectKey, AttachmentsBench.Linking)].self) { group in
                 group.addTask {
                     var outcomes: [(ObjectKey, AttachmentsBench.Linking)] = []
-                    for key in linked { outcomes.append((key, try await bench.link(key, from: bench.alice, to: bench.bob, at: now))) }
+                    for key in linked {
+                        outcomes.append((key, try await bench.link(key, from: bench.alice, to: bench.bob, at: now)))
+                    }
                     return outcomes
                 }
                 for _ in 0..<2 {
@@ -115,7 +121,10 @@ import Testing
             let now = self.start + .seconds(86_400)
             let number = try await bench.removals.numbers(after: 0, limit: 10)
             try await bench.removals.mark(number, at: .at(now)) { _ in true }
-            #expect(try await bench.removals.take(until: .at(now + .seconds(60)), limit: 10, at: .at(now)).map(\.key) == [key])
+            #expect(
+                try await bench.removals.take(until: .at(now + .seconds(60)), limit: 10, at: .at(now)).map(\.key) == [
+                    key
+                ])
             store.lose(key)
             #expect(try await bench.collector(store, at: now + .seconds(61)).collect(sparingURLs: true).deleted == 1)
             #expect(try await bench.count("SELECT count(*) FROM attachments.attachments") == "0")
@@ -205,7 +214,8 @@ import Testing
             func add(_ size: Int64, at time: Timestamp) async throws -> (ObjectKey, Bool) {
                 let key = ObjectKey(.random(), at: time)
                 let new = AttachmentTable.New(
-                    key: key, uploader: bench.alice, sizeBytes: size, contentType: "x", urlLife: .seconds(900), upload: "")
+                    key: key, uploader: bench.alice, sizeBytes: size, contentType: "x", urlLife: .seconds(900),
+                    upload: "")
                 return (key, try await bench.attachments.add(new, quota: 100, at: .at(time)))
             }
             let (first, _) = try await add(60, at: self.start)
@@ -239,7 +249,9 @@ import Testing
             store.put(ObjectKey(.random(), at: now), sizeBytes: 1, at: now)
             var report = try await bench.auditor(store, at: now).audit(fixing: false)
             #expect(report.objects == 4 && report.rows == 2 && report.leaked == 2 && report.leakedBytes == 100)
-            #expect(report.leakedKeys == ["\(leaked)", "att/notes.txt"] && report.danglingKeys == ["\(lost)"] && report.fixed == 0)
+            #expect(
+                report.leakedKeys == ["\(leaked)", "att/notes.txt"] && report.danglingKeys == ["\(lost)"]
+                    && report.fixed == 0)
             report = try await bench.auditor(store, at: now).audit(fixing: true)
             #expect(report.leaked == 2 && report.dangling == 1 && report.fixed == 3)
             #expect(store.keys.contains("\(kept)") && store.keys.count == 2)

@@ -9,11 +9,14 @@ import Testing
 
 /// The adapter for S3 against a real S3 server that checks every signature.
 @Suite(.serialized, .timeLimit(.minutes(2))) struct S3Tests {
-    private func store(_ server: S3Server, style: S3Address.Style = .path, secretKey: String = S3Server.secretKey) throws -> S3Store {
+    private func store(
+        _ server: S3Server, style: S3Address.Style = .path, secretKey: String = S3Server.secretKey
+    ) throws -> S3Store {
         let address = try #require(S3Address(endpoint: server.endpoint, bucket: S3Server.bucket, style: style))
         return try S3Store(
             address, publicAddress: address,
-            signer: SigV4(accessKey: S3Server.accessKey, secretKey: Secret(secretKey), region: "us-east-1"), caFile: nil,
+            signer: SigV4(accessKey: S3Server.accessKey, secretKey: Secret(secretKey), region: "us-east-1"),
+            caFile: nil,
             eventLoop: NIOSingletons.posixEventLoopGroup.any(), metrics: AttachmentMetrics())
     }
 
@@ -30,7 +33,8 @@ import Testing
             #expect(upload.contains("X-Amz-SignedHeaders=content-length%3Bcontent-type%3Bhost"))
             #expect(try await HTTPCall("PUT", upload, headers: self.octets, body: body).answer().status == 200)
             #expect(try await store.size(of: key) == 100_000)
-            let download = store.downloadURL(of: key, for: WhisperID("WSP-AAAA-AAAA-AAAA")!, at: .now, life: .seconds(300))
+            let download = store.downloadURL(
+                of: key, for: WhisperID("WSP-AAAA-AAAA-AAAA")!, at: .now, life: .seconds(300))
             #expect(try await HTTPCall("GET", download).answer().body == body)
             // Who has no URL has nothing.
             let bare = String(download.prefix { $0 != "?" })
@@ -53,12 +57,16 @@ import Testing
                 HTTPCall("PUT", upload, headers: self.octets, body: self.bytes(9)),
                 HTTPCall("PUT", upload, headers: ["Content-Type": "text/html"], body: self.bytes(10)),
                 HTTPCall("PUT", upload, body: self.bytes(10)), HTTPCall("GET", upload), HTTPCall("DELETE", upload),
-                HTTPCall("PUT", upload.replacingOccurrences(of: ".bin", with: ".bim"), headers: self.octets, body: self.bytes(10)),
+                HTTPCall(
+                    "PUT", upload.replacingOccurrences(of: ".bin", with: ".bim"), headers: self.octets,
+                    body: self.bytes(10)),
                 HTTPCall(
                     "PUT", store.uploadURL(of: key, sizeBytes: 10, at: .now - .seconds(3_600), life: .seconds(900)),
                     headers: self.octets, body: self.bytes(10)),
                 HTTPCall(
-                    "PUT", try self.store(server, secretKey: "another").uploadURL(of: key, sizeBytes: 10, at: .now, life: .seconds(9)),
+                    "PUT",
+                    try self.store(server, secretKey: "another").uploadURL(
+                        of: key, sizeBytes: 10, at: .now, life: .seconds(9)),
                     headers: self.octets, body: self.bytes(10)),
             ] {
                 let status = try await wrong.answer().status
@@ -129,7 +137,10 @@ import Testing
                 listed += page
             }
             #expect(listed.map(\.key) == keys.sorted())
-            #expect(listed.allSatisfy { $0.sizeBytes == 2 && abs($0.modifiedAt.milliseconds - Timestamp.now.milliseconds) < 120_000 })
+            #expect(
+                listed.allSatisfy {
+                    $0.sizeBytes == 2 && abs($0.modifiedAt.milliseconds - Timestamp.now.milliseconds) < 120_000
+                })
         }
     }
 
@@ -143,7 +154,9 @@ import Testing
         }
         try await S3Server.run { server in
             let store = try self.store(server, secretKey: "another")
-            await #expect(throws: ObjectStoreError.self) { try await store.beginParts(of: ObjectKey(.random(), at: .now)) }
+            await #expect(throws: ObjectStoreError.self) {
+                try await store.beginParts(of: ObjectKey(.random(), at: .now))
+            }
         }
     }
 }

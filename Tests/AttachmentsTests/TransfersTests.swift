@@ -9,7 +9,9 @@ import Testing
 @Suite struct TransfersTests {
     private let transfers = Transfers()
 
-    private static func owner(_ number: Int) -> TransferOwner { TransferOwner(String(repeating: "0", count: 13) + String(number + 100))! }
+    private static func owner(_ number: Int) -> TransferOwner {
+        TransferOwner(String(repeating: "0", count: 13) + String(number + 100))!
+    }
 
     /// One that only can be closed.
     private func channel() async throws -> any Channel {
@@ -38,7 +40,9 @@ import Testing
         for _ in 1...(2 * AttachmentsLimits.transfersMax) { #expect(self.begins(.upload, "a")) }
         #expect(self.transfers.count == 1)
         // The parts of an object go up side by side, like other files.
-        for number in 2...AttachmentsLimits.uploadsOfOneIdentityMax { #expect(self.begins(.upload, "parts/b/\(number)")) }
+        for number in 2...AttachmentsLimits.uploadsOfOneIdentityMax {
+            #expect(self.begins(.upload, "parts/b/\(number)"))
+        }
         #expect(self.transfers.count == AttachmentsLimits.uploadsOfOneIdentityMax)
         #expect(!self.begins(.upload, "c"))
         // Who tries again needs no other place than the one it has.
@@ -46,9 +50,12 @@ import Testing
         #expect(self.begins(.upload, "c", by: 1))
     }
 
-    @Test(arguments: [Transfers.Direction.upload, .download]) func anIdentityLeavesRoomForOthers(direction: Transfers.Direction) {
+    @Test(arguments: [Transfers.Direction.upload, .download]) func anIdentityLeavesRoomForOthers(
+        direction: Transfers.Direction
+    ) {
         let most =
-            direction == .upload ? AttachmentsLimits.uploadsOfOneIdentityMax : AttachmentsLimits.downloadsOfOneIdentityMax
+            direction == .upload
+            ? AttachmentsLimits.uploadsOfOneIdentityMax : AttachmentsLimits.downloadsOfOneIdentityMax
         for number in 1...most { #expect(self.begins(direction, "a/\(number)")) }
         #expect(!self.begins(direction, "b"))
         #expect(self.begins(direction, "b", by: 1))
@@ -57,12 +64,16 @@ import Testing
     }
 
     /// Whoever fills one direction, with as many identities as it takes.
-    @Test(arguments: [Transfers.Direction.upload, .download]) func aDirectionLeavesAShareToTheOther(direction: Transfers.Direction) {
+    @Test(arguments: [Transfers.Direction.upload, .download]) func aDirectionLeavesAShareToTheOther(
+        direction: Transfers.Direction
+    ) {
         let limits = TransferLimits()
         let other = direction == .upload ? Transfers.Direction.download : .upload
         for number in 0..<limits.oneDirectionMax { #expect(self.begins(direction, "a/\(number)", by: number / 16)) }
         #expect(!self.begins(direction, "b", by: 500))
-        for number in limits.oneDirectionMax..<limits.transfersMax { #expect(self.begins(other, "c/\(number)", by: number / 16)) }
+        for number in limits.oneDirectionMax..<limits.transfersMax {
+            #expect(self.begins(other, "c/\(number)", by: number / 16))
+        }
         #expect(!self.begins(other, "d", by: 501))
         #expect(self.transfers.count == limits.transfersMax)
     }

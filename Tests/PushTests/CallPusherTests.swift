@@ -21,7 +21,10 @@ import Testing
                 try await provider.wait(for: 2)
             }
             #expect(provider.kinds == [.call(isVideo: true), .callOver])
-            #expect(provider.sent.allSatisfy { $0.token == "bb" && $0.isVoIP && $0.push.wakeID == wake && $0.push.expires == until })
+            #expect(
+                provider.sent.allSatisfy {
+                    $0.token == "bb" && $0.isVoIP && $0.push.wakeID == wake && $0.push.expires == until
+                })
             #expect(try await bench.depth() == [0, 0])
         }
     }
@@ -56,7 +59,9 @@ import Testing
         try await PushBench.with { bench in
             try await bench.device(self.alice)
             let wake = UUIDText.random()
-            let provider = ScriptedProvider { _, push in push.kind == .callOver ? .sent : .later(.unavailable, after: nil) }
+            let provider = ScriptedProvider { _, push in
+                push.kind == .callOver ? .sent : .later(.unavailable, after: nil)
+            }
             try await bench.running(provider) {
                 try await bench.call(self.alice, .call(isVideo: false, until: .now + .seconds(45)), wake)
                 try await provider.wait(for: 2)
@@ -121,7 +126,8 @@ import Testing
 
     @Test func callsDoNotWaitBehindMail() async throws {
         try await PushBench.with { bench in
-            _ = try await bench.sql("INSERT INTO auth.push_tokens SELECT n, 'ios', 'aa', NULL FROM generate_series(1, 300) AS n")
+            _ = try await bench.sql(
+                "INSERT INTO auth.push_tokens SELECT n, 'ios', 'aa', NULL FROM generate_series(1, 300) AS n")
             _ = try await bench.sql("INSERT INTO router.waiting SELECT n, now() FROM generate_series(1, 300) AS n")
             // Mail's provider hangs with all it can take.
             let provider = ScriptedProvider { _, push in

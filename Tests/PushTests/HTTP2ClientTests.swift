@@ -10,7 +10,8 @@ import Testing
 /// The client against a real server of HTTP/2 over TLS that misbehaves as it is told.
 @Suite(.timeLimit(.minutes(1))) struct HTTP2ClientTests {
     @Test func aRequestArrivesWholeAndItsAnswerComesBack() async throws {
-        try await Peers.with(answer: { _ in .answer(status: 418, headers: [("retry-after", "3")], body: "teapot") }) { peer in
+        try await Peers.with(answer: { _ in .answer(status: 418, headers: [("retry-after", "3")], body: "teapot") }) {
+            peer in
             let client = try Peers.client(of: peer)
             let response = try await client.send(hello, within: .seconds(20))
             #expect(response.status == 418 && response.retryAfter == .seconds(3))
@@ -49,7 +50,8 @@ import Testing
     }
 
     @Test func anAnswerThatIsTooLongIsNone() async throws {
-        try await Peers.with(answer: { _ in .answer(status: 200, body: String(repeating: "x", count: 100_000)) }) { peer in
+        try await Peers.with(answer: { _ in .answer(status: 200, body: String(repeating: "x", count: 100_000)) }) {
+            peer in
             let client = try Peers.client(of: peer)
             await #expect(throws: HTTP2Error.unavailable) { try await client.send(hello, within: .seconds(20)) }
             await client.close()
@@ -114,11 +116,15 @@ import Testing
                 }
                 try await waitUntil("both are taken", within: .seconds(20)) { peer.requests.count == 3 }
                 // Nothing of it was sent.
-                await #expect(throws: HTTP2Error.full) { try await client.send(request("/late"), within: .milliseconds(200)) }
+                await #expect(throws: HTTP2Error.full) {
+                    try await client.send(request("/late"), within: .milliseconds(200))
+                }
                 for _ in 2..<HTTP2Limits.givingWayMax {
                     group.addTask { _ = try? await client.send(request("/mail"), within: .seconds(60), givesWay: true) }
                 }
-                try await waitUntil("the rest waits", within: .seconds(20)) { await client.underWay == HTTP2Limits.givingWayMax }
+                try await waitUntil("the rest waits", within: .seconds(20)) {
+                    await client.underWay == HTTP2Limits.givingWayMax
+                }
                 await #expect(throws: HTTP2Error.full) {
                     try await client.send(request("/mail"), within: .seconds(60), givesWay: true)
                 }
@@ -267,7 +273,8 @@ import Testing
             let request = HTTP2Request(
                 path: "/3/device/" + String(repeating: "ab", count: 32),
                 headers: [
-                    ("authorization", "bearer " + String(repeating: "x", count: 200)), ("apns-topic", "org.whisper.app"),
+                    ("authorization", "bearer " + String(repeating: "x", count: 200)),
+                    ("apns-topic", "org.whisper.app"),
                     ("apns-push-type", "alert"), ("apns-priority", "10"), ("apns-expiration", "1700000000"),
                     ("apns-collapse-id", "mail"),
                 ], body: body)
@@ -277,7 +284,8 @@ import Testing
                 for _ in 0..<256 {
                     group.addTask {
                         var answered = 0
-                        for _ in 0..<count / 256 where (try? await client.send(request, within: .seconds(30)))?.status == 200 {
+                        for _ in 0..<count / 256
+                        where (try? await client.send(request, within: .seconds(30)))?.status == 200 {
                             answered += 1
                         }
                         return answered
@@ -289,7 +297,8 @@ import Testing
             #expect(answered == count / 256 * 256 && peer.connections == 1)
             print(
                 "one HTTP/2 connection: \(answered) requests, \(spent / answered) of CPU each on the client's thread"
-                    + " (\(Int(Double(answered) / (spent / .seconds(1)))) per second and core), \(Int(Double(answered) / (passed / .seconds(1)))) per second by the clock")
+                    + " (\(Int(Double(answered) / (spent / .seconds(1)))) per second and core), \(Int(Double(answered) / (passed / .seconds(1)))) per second by the clock"
+            )
             await client.close()
         }
     }

@@ -8,52 +8,64 @@ import Testing
 @Suite struct ProviderRuleTests {
     private let now = Timestamp(milliseconds: 1_700_000_000_000)
 
-    private func response(_ status: Int, _ body: String = "", _ headers: [(name: String, value: String)] = []) -> HTTP2Response {
+    private func response(
+        _ status: Int, _ body: String = "", _ headers: [(name: String, value: String)] = []
+    ) -> HTTP2Response {
         HTTP2Response(status: status, headers: headers, body: Array(body.utf8))
     }
 
-    private func apns(_ status: Int, _ reason: String = "x", _ headers: [(name: String, value: String)] = []) -> PushAnswer {
+    private func apns(
+        _ status: Int, _ reason: String = "x", _ headers: [(name: String, value: String)] = []
+    ) -> PushAnswer {
         APNsRules.answer(self.response(status, #"{"reason":"\#(reason)"}"#, headers), sentAt: self.now)
     }
 
     @Test func applesAnswers() {
         #expect(self.apns(200) == .sent)
         #expect(self.apns(400, "BadDeviceToken") == .tokenGone(asOf: self.now))
-        for reason in ["BadTopic", "DeviceTokenNotForTopic", "PayloadEmpty"] { #expect(self.apns(400, reason) == .refused) }
+        for reason in ["BadTopic", "DeviceTokenNotForTopic", "PayloadEmpty"] {
+            #expect(self.apns(400, reason) == .refused)
+        }
         #expect(self.apns(403, "ExpiredProviderToken") == .staleCredentials)
         #expect(self.apns(403, "InvalidProviderToken") == .later(.credentials, after: nil))
         #expect(self.apns(410, "Unregistered") == .tokenGone(asOf: self.now))
         let gone = self.response(410, #"{"reason":"Unregistered","timestamp":1699999990000}"#)
-        #expect(APNsRules.answer(gone, sentAt: self.now) == .tokenGone(asOf: Timestamp(milliseconds: 1_699_999_990_000)))
+        #expect(
+            APNsRules.answer(gone, sentAt: self.now) == .tokenGone(asOf: Timestamp(milliseconds: 1_699_999_990_000)))
         #expect(self.apns(413) == .refused)
         #expect(self.apns(429, "x", [("retry-after", "7")]) == .later(.throttled, after: .seconds(7)))
         // A time that is over.
-        #expect(self.apns(503, "x", [("retry-after", "Fri, 31 Dec 1999 23:59:59 GMT")]) == .later(.unavailable, after: nil))
+        #expect(
+            self.apns(503, "x", [("retry-after", "Fri, 31 Dec 1999 23:59:59 GMT")]) == .later(.unavailable, after: nil))
         #expect(APNsRules.answer(self.response(400, "not json"), sentAt: self.now) == .refused)
     }
 
-    @Test(arguments: [
-        ("7", "", Duration.seconds(7)), ("0", "", .zero), ("1000000", "", .seconds(86_400)),
-        ("Sat, 21 Nov 2026 10:01:30 GMT", "Sat, 21 Nov 2026 10:00:00 GMT", .seconds(90)),
-        ("Sun, 01 Mar 2026 00:00:00 GMT", "Sat, 28 Feb 2026 23:59:59 GMT", .seconds(1)),
-        ("Sat, 21 Nov 2099 10:00:00 GMT", "", .seconds(86_400)),
-        ("Sat, 21 Nov 2026 10:00:00 GMT", "Sat, 21 Nov 2026 10:00:01 GMT", nil),
-        ("-7", "", nil), ("soon", "", nil), ("", "", nil), ("Sat, 21 Nov 2026 10:00:00 CET", "Sat, 21 Nov 2026 09:00:00 GMT", nil),
-        ("Sat, 21 Nov 2026", "", nil), ("99999999999999999999", "", nil),
-    ] as [(String, String, Duration?)])
+    @Test(
+        arguments: [
+            ("7", "", Duration.seconds(7)), ("0", "", .zero), ("1000000", "", .seconds(86_400)),
+            ("Sat, 21 Nov 2026 10:01:30 GMT", "Sat, 21 Nov 2026 10:00:00 GMT", .seconds(90)),
+            ("Sun, 01 Mar 2026 00:00:00 GMT", "Sat, 28 Feb 2026 23:59:59 GMT", .seconds(1)),
+            ("Sat, 21 Nov 2099 10:00:00 GMT", "", .seconds(86_400)),
+            ("Sat, 21 Nov 2026 10:00:00 GMT", "Sat, 21 Nov 2026 10:00:01 GMT", nil),
+            ("-7", "", nil), ("soon", "", nil), ("", "", nil),
+            ("Sat, 21 Nov 2026 10:00:00 CET", "Sat, 21 Nov 2026 09:00:00 GMT", nil),
+            ("Sat, 21 Nov 2026", "", nil), ("99999999999999999999", "", nil),
+        ] as [(String, String, Duration?)])
     func aServerSaysWhenToComeAgain(value: String, date: String, wait: Duration?) {
         #expect(self.response(429, "", [("retry-after", value), ("date", date)]).retryAfter == wait)
     }
 
     @Test func googlesAnswers() {
         func answer(_ status: Int, _ state: String, _ code: String, field: String = "") -> PushAnswer {
-            let details = #"[{"@type":"a","errorCode":"\#(code)"},{"@type":"b","fieldViolations":[{"field":"\#(field)"}]}]"#
+            let details =
+                #"[{"@type":"a","errorCode":"\#(code)"},{"@type":"b","fieldViolations":[{"field":"\#(field)"}]}]"#
             let body = #"{"error":{"code":\#(status),"status":"\#(state)","details":\#(details)}}"#
             return FCMRules.answer(self.response(status, body), sentAt: self.now)
         }
         #expect(FCMRules.answer(self.response(200, "{}"), sentAt: self.now) == .sent)
         #expect(answer(404, "NOT_FOUND", "UNREGISTERED") == .tokenGone(asOf: self.now))
-        #expect(answer(400, "INVALID_ARGUMENT", "INVALID_ARGUMENT", field: "message.token") == .tokenGone(asOf: self.now))
+        #expect(
+            answer(400, "INVALID_ARGUMENT", "INVALID_ARGUMENT", field: "message.token") == .tokenGone(asOf: self.now))
         #expect(answer(400, "INVALID_ARGUMENT", "INVALID_ARGUMENT", field: "message.data") == .refused)
         #expect(answer(403, "PERMISSION_DENIED", "SENDER_ID_MISMATCH") == .refused)
         #expect(answer(401, "UNAUTHENTICATED", "THIRD_PARTY_AUTH_ERROR") == .staleCredentials)
@@ -73,7 +85,8 @@ import Testing
         let push = Push(kind: .mail(isReminder: false), wakeID: .random(), expires: self.now)
         for token in ["", "a", "../x", "ab/cd", "zz", "ab?x", String(repeating: "a", count: 401)] {
             #expect(
-                APNsRules(topic: "t").request(push, to: token, isVoIP: false, providerToken: "x", at: self.now) == nil, "\(token)")
+                APNsRules(topic: "t").request(push, to: token, isVoIP: false, providerToken: "x", at: self.now) == nil,
+                "\(token)")
         }
     }
 
@@ -84,7 +97,8 @@ import Testing
             APNsRules(topic: "t").request(push, to: "ab", isVoIP: false, providerToken: "x", at: self.now))
         #expect(
             String(decoding: request.body, as: UTF8.self)
-                == #"{"aps":{"alert":{"loc-key":"WHISPER_NEW_MESSAGE"},"mutable-content":1,"sound":"default"},"w":{"wakeId":"\#(wake)","kind":"mail"}}"#)
+                == #"{"aps":{"alert":{"loc-key":"WHISPER_NEW_MESSAGE"},"mutable-content":1,"sound":"default"},"w":{"wakeId":"\#(wake)","kind":"mail"}}"#
+        )
         #expect(request.headers.contains { $0 == ("apns-expiration", "1700000060") })
     }
 
@@ -110,7 +124,8 @@ import Testing
     }
 
     @Test(arguments: [
-        ("https://example.org", "example.org", 443, "/"), ("https://Example.org:8443/a?b", "example.org", 8_443, "/a?b"),
+        ("https://example.org", "example.org", 443, "/"),
+        ("https://Example.org:8443/a?b", "example.org", 8_443, "/a?b"),
         ("https://example.org?x", "example.org", 443, "/?x"),
     ])
     func addresses(text: String, host: String, port: Int, path: String) throws {
@@ -119,16 +134,19 @@ import Testing
     }
 
     @Test(arguments: [
-        "", "http://a", "https://", "https://a b", "https://u@a", "https://a#b", "https://a:0", "https://a:99999", "https://[::1]",
+        "", "http://a", "https://", "https://a b", "https://u@a", "https://a#b", "https://a:0", "https://a:99999",
+        "https://[::1]",
         "https://a\r\nx: y", "https://a\\b", "https://a:1:2", "https://ä",
     ])
     func whatIsNoAddress(text: String) { #expect(HTTPSAddress(text) == nil) }
 
     @Test func whatIsNoSubscription() {
-        let keys = "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4.BTBZMqHH6r4Tts7J_aSIgg"
+        let keys =
+            "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4.BTBZMqHH6r4Tts7J_aSIgg"
         #expect(WebPushSubscription("webpush:https://a/b#\(keys)") != nil)
         for token in [
-            "webpush:", "webpush:https://a/b", "webpush:http://a/b#\(keys)", "https://a/b#\(keys)", "webpush:https://a/b#\(keys)A",
+            "webpush:", "webpush:https://a/b", "webpush:http://a/b#\(keys)", "https://a/b#\(keys)",
+            "webpush:https://a/b#\(keys)A",
             "webpush:https://a/b#.\(keys)", "webpush:https://a/b#B\(keys)", "webpush:https://a/b#\(keys.dropLast(2))",
         ] { #expect(WebPushSubscription(token) == nil, "\(token)") }
         // 65 bytes that are no point.
@@ -136,11 +154,14 @@ import Testing
         #expect(WebPushSubscription("webpush:https://a/b#\(zeros).BTBZMqHH6r4Tts7J_aSIgg") == nil)
     }
 
-    @Test(arguments: [
-        ([8, 8, 8, 8], true), ([127, 0, 0, 1], false), ([10, 1, 2, 3], false), ([172, 16, 0, 1], false), ([172, 32, 0, 1], true),
-        ([192, 168, 1, 1], false), ([169, 254, 169, 254], false), ([100, 64, 0, 1], false), ([224, 0, 0, 1], false),
-        ([0, 0, 0, 0], false), ([255, 255, 255, 255], false),
-    ] as [([UInt8], Bool)])
+    @Test(
+        arguments: [
+            ([8, 8, 8, 8], true), ([127, 0, 0, 1], false), ([10, 1, 2, 3], false), ([172, 16, 0, 1], false),
+            ([172, 32, 0, 1], true),
+            ([192, 168, 1, 1], false), ([169, 254, 169, 254], false), ([100, 64, 0, 1], false),
+            ([224, 0, 0, 1], false),
+            ([0, 0, 0, 0], false), ([255, 255, 255, 255], false),
+        ] as [([UInt8], Bool)])
     func publicAddresses(address: [UInt8], isPublic: Bool) {
         #expect(PublicAddress.isPublic(v4: address) == isPublic)
         let mapped = [UInt8](repeating: 0, count: 10) + [255, 255] + address

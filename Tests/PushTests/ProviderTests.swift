@@ -23,14 +23,16 @@ import Testing
     // MARK: APNs
 
     private func apns(
-        _ peer: HTTP2Peer, topic: String = APNsDemands.bundle, mailType: APNsRules.MailType = .alert, key: P256PrivateKey? = nil,
+        _ peer: HTTP2Peer, topic: String = APNsDemands.bundle, mailType: APNsRules.MailType = .alert,
+        key: P256PrivateKey? = nil,
         clock: @escaping @Sendable () -> Timestamp = { .now }
     ) throws -> APNsProvider {
         let identity = try Peers.identity.get()
         let own = P256PrivateKey(pem: try String(contentsOfFile: identity.apnsKey, encoding: .utf8))!
         return APNsProvider(
             client: try Peers.client(of: peer), rules: APNsRules(topic: topic, mailType: mailType),
-            key: APNsProvider.Key(id: APNsDemands.keyID, team: APNsDemands.teamID, key: key ?? own), clock: clock, logger: quiet)
+            key: APNsProvider.Key(id: APNsDemands.keyID, team: APNsDemands.teamID, key: key ?? own), clock: clock,
+            logger: quiet)
     }
 
     private func withAPNs(_ body: (HTTP2Peer, APNsDemands) async throws -> Void) async throws {
@@ -38,12 +40,16 @@ import Testing
         try await Peers.with(answer: { demands.refusal($0) ?? .answer(status: 200) }) { try await body($0, demands) }
     }
 
-    @Test(arguments: [APNsRules.MailType.alert, .background]) func appleTakesAllThatWeSend(_ type: APNsRules.MailType) async throws {
+    @Test(arguments: [APNsRules.MailType.alert, .background]) func appleTakesAllThatWeSend(
+        _ type: APNsRules.MailType
+    ) async throws {
         try await self.withAPNs { peer, _ in
             let provider = try self.apns(peer, mailType: type)
             for kind in Self.pushes {
                 #expect(await provider.send(self.push(kind), to: "abcdef01", isVoIP: false) == .sent, "\(kind)")
-                #expect(await provider.send(self.push(kind, in: -5), to: "abcdef01", isVoIP: false) == .sent, "\(kind) now or never")
+                #expect(
+                    await provider.send(self.push(kind, in: -5), to: "abcdef01", isVoIP: false) == .sent,
+                    "\(kind) now or never")
             }
             for kind in Self.pushes.suffix(2) {
                 #expect(await provider.send(self.push(kind), to: "abcdef01", isVoIP: true) == .sent, "\(kind)")
@@ -70,17 +76,25 @@ import Testing
 
     @Test func whatAppleRefusesIsUnderstood() async throws {
         try await self.withAPNs { peer, demands in
-            #expect(await (try self.apns(peer, topic: "other")).send(self.push(Self.pushes[0]), to: "ab", isVoIP: false) == .refused)
+            #expect(
+                await (try self.apns(peer, topic: "other")).send(self.push(Self.pushes[0]), to: "ab", isVoIP: false)
+                    == .refused)
             let stranger = try self.apns(peer, key: P256PrivateKey())
-            #expect(await stranger.send(self.push(Self.pushes[0]), to: "ab", isVoIP: false) == .later(.credentials, after: nil))
+            #expect(
+                await stranger.send(self.push(Self.pushes[0]), to: "ab", isVoIP: false)
+                    == .later(.credentials, after: nil))
             let provider = try self.apns(peer)
-            #expect({ if case .tokenGone = $0 { true } else { false } }(await provider.send(self.push(Self.pushes[0]), to: "no", isVoIP: false)))
+            #expect(
+                { if case .tokenGone = $0 { true } else { false } }(
+                    await provider.send(self.push(Self.pushes[0]), to: "no", isVoIP: false)))
             peer.answer { _ in .answer(status: 410, body: #"{"reason":"Unregistered","timestamp":1700000000000}"#) }
             #expect(
                 await provider.send(self.push(Self.pushes[0]), to: "ab", isVoIP: false)
                     == .tokenGone(asOf: Timestamp(milliseconds: 1_700_000_000_000)))
             peer.answer { _ in .drop }
-            #expect(await provider.send(self.push(Self.pushes[0]), to: "ab", isVoIP: false) == .later(.unavailable, after: nil))
+            #expect(
+                await provider.send(self.push(Self.pushes[0]), to: "ab", isVoIP: false)
+                    == .later(.unavailable, after: nil))
         }
     }
 
@@ -91,12 +105,14 @@ import Testing
             let provider = try self.apns(peer, clock: { time.timestamp })
             for minutes in [0, 10, 39, 41, 60, 79, 300] {
                 time.set(minutes: minutes)
-                let push = Push(kind: .mail(isReminder: false), wakeID: .random(), expires: time.timestamp + .seconds(60))
+                let push = Push(
+                    kind: .mail(isReminder: false), wakeID: .random(), expires: time.timestamp + .seconds(60))
                 #expect(await provider.send(push, to: "ab", isVoIP: false) == .sent, "\(minutes)")
             }
             let tokens = peer.requests.map { $0.headers["authorization"]! }
             #expect(tokens[0] == tokens[1] && tokens[1] == tokens[2], "reused")
-            #expect(tokens[2] != tokens[3] && tokens[3] == tokens[4] && tokens[4] == tokens[5] && tokens[5] != tokens[6])
+            #expect(
+                tokens[2] != tokens[3] && tokens[3] == tokens[4] && tokens[4] == tokens[5] && tokens[5] != tokens[6])
         }
     }
 
@@ -111,7 +127,9 @@ import Testing
                     ? .answer(status: 403, body: #"{"reason":"ExpiredProviderToken"}"#) : .answer(status: 200)
             }
             // Too young to be replaced: Apple would refuse that too.
-            #expect(await provider.send(self.push(Self.pushes[0]), to: "ab", isVoIP: false) == .later(.credentials, after: nil))
+            #expect(
+                await provider.send(self.push(Self.pushes[0]), to: "ab", isVoIP: false)
+                    == .later(.credentials, after: nil))
             time.set(minutes: 25)
             #expect(await provider.send(self.push(Self.pushes[0]), to: "ab", isVoIP: false) == .sent)
             #expect(peer.requests.count == 4)
@@ -130,12 +148,15 @@ import Testing
                     ? demands.token($0, audience: audience) : demands.refusal($0) ?? .answer(status: 200, body: "{}")
             }
             try identity.writeAccount(tokenURL: audience)
-            let account = try #require(ServiceAccount(file: Array(try Data(contentsOf: URL(filePath: identity.account)))))
+            let account = try #require(
+                ServiceAccount(file: Array(try Data(contentsOf: URL(filePath: identity.account)))))
             let provider = FCMProvider(
                 client: try Peers.client(of: peer), tokens: try Peers.client(of: peer), account: account, logger: quiet)
             await withDiscardingTaskGroup { group in
                 for kind in Self.pushes + Self.pushes {
-                    group.addTask { #expect(await provider.send(self.push(kind), to: "token:1", isVoIP: false) == .sent, "\(kind)") }
+                    group.addTask {
+                        #expect(await provider.send(self.push(kind), to: "token:1", isVoIP: false) == .sent, "\(kind)")
+                    }
                 }
             }
             #expect(demands.tokensIssued == 1)
@@ -148,9 +169,13 @@ import Testing
             #expect(await provider.send(self.push(Self.pushes[0]), to: "token:1", isVoIP: false) == .sent)
             #expect(demands.tokensIssued == 2)
             peer.answer { _ in FCMDemands.error(404, "NOT_FOUND", "UNREGISTERED") }
-            #expect({ if case .tokenGone = $0 { true } else { false } }(await provider.send(self.push(Self.pushes[0]), to: "t", isVoIP: false)))
+            #expect(
+                { if case .tokenGone = $0 { true } else { false } }(
+                    await provider.send(self.push(Self.pushes[0]), to: "t", isVoIP: false)))
             peer.answer { _ in FCMDemands.error(400, "INVALID_ARGUMENT", "INVALID_ARGUMENT", field: "message.token") }
-            #expect({ if case .tokenGone = $0 { true } else { false } }(await provider.send(self.push(Self.pushes[0]), to: "t", isVoIP: false)))
+            #expect(
+                { if case .tokenGone = $0 { true } else { false } }(
+                    await provider.send(self.push(Self.pushes[0]), to: "t", isVoIP: false)))
         }
     }
 
@@ -166,7 +191,8 @@ import Testing
             for kind in Self.pushes {
                 let push = self.push(kind)
                 #expect(
-                    await provider.send(push, to: subscriber.token(endpoint: "\(origin)/up?id=1"), isVoIP: false) == .sent, "\(kind)")
+                    await provider.send(push, to: subscriber.token(endpoint: "\(origin)/up?id=1"), isVoIP: false)
+                        == .sent, "\(kind)")
                 let request = try #require(peer.requests.last)
                 #expect(request.path == "/up?id=1")
                 let opened = try #require(subscriber.open(request.body))
@@ -175,7 +201,9 @@ import Testing
             }
             #expect(peer.connections == 1)
             for token in ["webpush:x", "webpush:https://localhost#a.b"] {
-                #expect({ if case .tokenGone = $0 { true } else { false } }(await provider.send(self.push(Self.pushes[0]), to: token, isVoIP: false)))
+                #expect(
+                    { if case .tokenGone = $0 { true } else { false } }(
+                        await provider.send(self.push(Self.pushes[0]), to: token, isVoIP: false)))
             }
             // The world's clients cannot send us to ourselves.
             let careful = try self.webPush(identity, allowsPrivateAddresses: false)
@@ -202,12 +230,16 @@ import Testing
             let later = PushAnswer.later(.unavailable, after: nil)
             try await withThrowingTaskGroup(of: PushAnswer.self) { group in
                 #expect(
-                    await provider.send(self.push(Self.pushes[0]), to: subscriber.token(endpoint: "\(peer.origin)/up"), isVoIP: false) == .sent)
+                    await provider.send(
+                        self.push(Self.pushes[0]), to: subscriber.token(endpoint: "\(peer.origin)/up"), isVoIP: false)
+                        == .sent)
                 for number in 1...HTTP2Limits.newNamesMax {
                     let token = subscriber.token(endpoint: "https://host-\(number).silent/up")
                     group.addTask { await provider.send(self.push(Self.pushes[0]), to: token, isVoIP: false) }
                 }
-                try await waitUntil("all are looked up", within: .seconds(20)) { zones.waiting == HTTP2Limits.newNamesMax }
+                try await waitUntil("all are looked up", within: .seconds(20)) {
+                    zones.waiting == HTTP2Limits.newNamesMax
+                }
                 let begin = ContinuousClock.now
                 let token = subscriber.token(endpoint: "https://another.silent/up")
                 #expect(await provider.send(self.push(Self.pushes[0]), to: token, isVoIP: false) == .busy)
@@ -221,13 +253,16 @@ import Testing
                 let apns = try Peers.client(of: peer, eventLoop: eventLoop)
                 #expect(try await apns.send(hello, within: .seconds(20)).status == 200)
                 await apns.close()
-                #expect(ContinuousClock.now - begin < HTTP2Limits.connectMax && zones.waiting == HTTP2Limits.newNamesMax)
+                #expect(
+                    ContinuousClock.now - begin < HTTP2Limits.connectMax && zones.waiting == HTTP2Limits.newNamesMax)
                 zones.end()
                 for try await answer in group { #expect(answer == later) }
             }
             // There is room again.
             try await waitUntil("the look-ups have ended", within: .seconds(20)) {
-                await provider.send(self.push(Self.pushes[0]), to: subscriber.token(endpoint: "\(peer.origin)/up"), isVoIP: false) == .sent
+                await provider.send(
+                    self.push(Self.pushes[0]), to: subscriber.token(endpoint: "\(peer.origin)/up"), isVoIP: false)
+                    == .sent
             }
         }
     }
@@ -243,14 +278,17 @@ import Testing
                     for _ in 0..<PushLimits.webPushSlowMax {
                         group.addTask { _ = await provider.send(self.push(Self.pushes[0]), to: token, isVoIP: false) }
                     }
-                    try? await waitUntil("all have come", within: .seconds(20)) { silent.requests.count == PushLimits.webPushSlowMax }
+                    try? await waitUntil("all have come", within: .seconds(20)) {
+                        silent.requests.count == PushLimits.webPushSlowMax
+                    }
                     try? await Task.sleep(for: PushLimits.webPushSlowAfter)
                     let begin = ContinuousClock.now
                     #expect(
                         await provider.send(self.push(Self.pushes[1]), to: token, isVoIP: false) == .busy)
                     #expect(
                         await provider.send(
-                            self.push(Self.pushes[0]), to: subscriber.token(endpoint: "\(other.origin)/up"), isVoIP: false) == .sent)
+                            self.push(Self.pushes[0]), to: subscriber.token(endpoint: "\(other.origin)/up"),
+                            isVoIP: false) == .sent)
                     #expect(ContinuousClock.now - begin < PushLimits.requestMax / 2)
                     #expect(silent.requests.count == PushLimits.webPushSlowMax)
                 }
@@ -268,7 +306,8 @@ import Testing
         let key = P256PrivateKey(pem: try String(contentsOfFile: identity.vapidKey, encoding: .utf8))!
         return WebPushProvider(
             rules: WebPushRules(key: key, contact: "mailto:ops@example.org"),
-            tls: try ClientTLS.context(authorities: identity.certificate), allowsPrivateAddresses: allowsPrivateAddresses,
+            tls: try ClientTLS.context(authorities: identity.certificate),
+            allowsPrivateAddresses: allowsPrivateAddresses,
             names: names, eventLoop: eventLoop, logger: quiet)
     }
 }

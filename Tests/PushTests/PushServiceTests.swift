@@ -26,7 +26,9 @@ import Testing
             #expect(try await bench.depth() == [0, 0])
             #expect(provider.sent.count == 2)
             #expect(provider.sent.contains { $0.push.wakeID == first })
-            #expect(try await bench.sql("SELECT count(*) FROM push.recipients WHERE unanswered = 1 AND due_at > now()") == "2")
+            #expect(
+                try await bench.sql("SELECT count(*) FROM push.recipients WHERE unanswered = 1 AND due_at > now()")
+                    == "2")
         }
     }
 
@@ -54,7 +56,8 @@ import Testing
             try await bench.running(provider) { try await provider.wait(for: 1) }
             #expect(try await bench.depth() == [0, 0])
             #expect(provider.sent.count == 1)
-            #expect(try await bench.sql("SELECT count(*) FROM push.recipients WHERE recipient = \(self.alice.bits)") == "0")
+            #expect(
+                try await bench.sql("SELECT count(*) FROM push.recipients WHERE recipient = \(self.alice.bits)") == "0")
         }
     }
 
@@ -148,7 +151,8 @@ import Testing
                 #expect(provider.kinds == [.mail(isReminder: false), .mail(isReminder: true)])
                 try await bench.mailIsRead(by: self.alice)
                 try await waitUntil("it is seen", within: .seconds(20)) {
-                    try await bench.sql("SELECT unanswered = 0 AND woke_at IS NOT NULL AND due_at IS NULL FROM push.recipients")
+                    try await bench.sql(
+                        "SELECT unanswered = 0 AND woke_at IS NOT NULL AND due_at IS NULL FROM push.recipients")
                         == "t"
                 }
             }
@@ -197,14 +201,18 @@ import Testing
             try await bench.appear(self.alice)
             try await bench.mailIsRead(by: self.bob)
             _ = try await bench.sql("UPDATE push.recipients SET due_at = now() - interval '1 s'")
-            let due = "SELECT string_agg((due_at IS NOT NULL)::text, ' ' ORDER BY recipient <> \(self.alice.bits)) FROM push.recipients"
+            let due =
+                "SELECT string_agg((due_at IS NOT NULL)::text, ' ' ORDER BY recipient <> \(self.alice.bits)) FROM push.recipients"
             let provider = ScriptedProvider()
             try await bench.running(provider) {
                 // Both are looked at together; only who has nothing left to read is done.
-                try await waitUntil("they are looked at", within: .seconds(20)) { try await bench.sql(due).hasSuffix("false") }
+                try await waitUntil("they are looked at", within: .seconds(20)) {
+                    try await bench.sql(due).hasSuffix("false")
+                }
                 #expect(try await bench.sql(due) == "true false")
                 try await bench.bus.delete([Keyspace.presence(self.alice)])
-                _ = try await bench.sql("UPDATE push.recipients SET due_at = now() - interval '1 s' WHERE due_at IS NOT NULL")
+                _ = try await bench.sql(
+                    "UPDATE push.recipients SET due_at = now() - interval '1 s' WHERE due_at IS NOT NULL")
                 try await provider.wait(for: 1)
             }
         }
@@ -306,9 +314,11 @@ import Testing
                 return .sent
             }
             func isDue(_ id: WhisperID) async throws {
-                _ = try await bench.sql("UPDATE push.recipients SET due_at = now() - interval '1 s' WHERE recipient = \(id.bits)")
+                _ = try await bench.sql(
+                    "UPDATE push.recipients SET due_at = now() - interval '1 s' WHERE recipient = \(id.bits)")
             }
-            let sent = "SELECT string_agg(recipient::text, ' ' ORDER BY recipient) FROM push.recipients WHERE result = 'sent'"
+            let sent =
+                "SELECT string_agg(recipient::text, ' ' ORDER BY recipient) FROM push.recipients WHERE result = 'sent'"
             try await bench.running(provider) {
                 try await isDue(self.alice)
                 try await provider.wait(for: 1)

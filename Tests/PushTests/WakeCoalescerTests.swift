@@ -89,11 +89,15 @@ import TestKit
     @Test func whosePushIsUnderWayIsNotWokenBesideIt() {
         var coalescer = WakeCoalescer(window: .seconds(5))
         _ = coalescer.received(self.wake(self.alice), self.job(1), at: self.start)
-        #expect(coalescer.received(self.wake(self.alice), self.job(2), at: self.start + .seconds(1), isUnderWay: true) == nil)
+        #expect(
+            coalescer.received(self.wake(self.alice), self.job(2), at: self.start + .seconds(1), isUnderWay: true)
+                == nil)
         let due = coalescer.due(at: self.start + .seconds(5)) { $0 == self.alice }
         #expect(due.isEmpty)
         // It has waited for a window more; what comes meanwhile goes with it.
-        #expect(coalescer.received(self.wake(self.alice), self.job(3), at: self.start + .seconds(6), isUnderWay: true) == nil)
+        #expect(
+            coalescer.received(self.wake(self.alice), self.job(3), at: self.start + .seconds(6), isUnderWay: true)
+                == nil)
         #expect(coalescer.jobsHeld == 2)
         #expect(coalescer.due(at: self.start + .seconds(10)).map(\.jobs) == [[self.job(2), self.job(3)]])
         #expect(coalescer.jobsHeld == 0)

@@ -73,7 +73,8 @@ import Testing
     }
 
     @Test func aTokenThatIsGoneLeavesNothingToDo() {
-        let step = WakePlan.after(.tokenGone(asOf: self.now), WakePlan.History(failures: 3, dueAt: self.now), at: self.now, chance: 0)
+        let step = WakePlan.after(
+            .tokenGone(asOf: self.now), WakePlan.History(failures: 3, dueAt: self.now), at: self.now, chance: 0)
         #expect(!step.isDead && step.history.dueAt == nil && step.history.failures == 0)
         #expect(WakePlan.after(.refused, WakePlan.History(), at: self.now, chance: 0).isDead)
     }

@@ -1,5 +1,5 @@
 package import Bus
-package import Contract
+import Contract
 package import HTTPAccess
 package import Hummingbird
 package import Logging
@@ -24,11 +24,13 @@ package struct Attachments: Sendable {
         let (attachments, removals) = (AttachmentTable(pool), RemovalTable(pool))
         self.transfers = Transfers(configuration.transfers)
         self.collector = Collector(
-            attachments: attachments, removals: removals, store: store, pool: pool, configuration: configuration, clock: clock,
+            attachments: attachments, removals: removals, store: store, pool: pool, configuration: configuration,
+            clock: clock,
             metrics: metrics, logger: logger)
         let blobs = (store as? DiskStore).map { [transfers] in
             BlobRoutes(
-                store: $0, attachments: attachments, transfers: transfers, clock: clock, metrics: metrics, logger: logger)
+                store: $0, attachments: attachments, transfers: transfers, clock: clock, metrics: metrics,
+                logger: logger)
         }
         self.routes = PublicRoutes(
             sessions: HTTPSessions(

@@ -9,7 +9,9 @@ package protocol ObjectStore: Sendable {
     /// - Parameter identity: whose download it will be. Its name does not stand in the URL.
     func downloadURL(of key: ObjectKey, for identity: WhisperID, at now: Timestamp, life: Duration) -> String
     /// For one part of an upload in parts.
-    func partURL(of key: ObjectKey, upload: String, _ part: UploadPlan.Part, at now: Timestamp, life: Duration) -> String
+    func partURL(
+        of key: ObjectKey, upload: String, _ part: UploadPlan.Part, at now: Timestamp, life: Duration
+    ) -> String
 
     /// Begins an upload in parts.
     /// - Returns: the store's name for it.

@@ -12,9 +12,11 @@ struct AttachmentsSettings: ServiceSettings {
     let admin = AdminSettings()
     let objects = ObjectStoreSettings()
     let quota = Setting(
-        "quota.bytes", .integer(in: 1...1_000_000_000_000), default: "1000000000", "Live uploads of one identity, in bytes.")
+        "quota.bytes", .integer(in: 1...1_000_000_000_000), default: "1000000000",
+        "Live uploads of one identity, in bytes.")
     let uploadURLLife = Setting("upload.url.seconds", .seconds(in: 1...86_400), default: "900", "Life of upload URLs.")
-    let downloadURLLife = Setting("download.url.seconds", .seconds(in: 1...86_400), default: "300", "Life of download URLs.")
+    let downloadURLLife = Setting(
+        "download.url.seconds", .seconds(in: 1...86_400), default: "300", "Life of download URLs.")
     let collectEvery = Setting(
         "gc.every.seconds", .seconds(in: 1...86_400), default: "300", "Between two runs of the collector.")
     let unlinkedLife = Setting(
@@ -33,6 +35,10 @@ struct AttachmentsSettings: ServiceSettings {
 
 extension Settings<AttachmentsSettings> {
     func configuration() throws(SettingsError) -> AttachmentsConfiguration {
+        // An upload may not be collected while it may still go on, nor any before its message can be fetched.
+        try self.require(\.uploadURLLife, below: \.unlinkedLife)
+        try self.require(\.unlinkedLife, atMost: \.life)
+        try self.require(\.acknowledgedLife, atMost: \.life)
         var configuration = AttachmentsConfiguration()
         configuration.quotaBytes = Int64(try self.quota)
         configuration.uploadURLLife = try self.uploadURLLife

@@ -15,7 +15,8 @@ struct ObjectStoreSettings: SettingGroup {
 
 struct DiskSettings: SettingGroup {
     private static let withDisk = "with STORE=disk"
-    let folder = Setting("disk.folder", .absolutePath, needed: withDisk, "The folder of the files; all instances share it.")
+    let folder = Setting(
+        "disk.folder", .absolutePath, needed: withDisk, "The folder of the files; all instances share it.")
     let publicURL = Setting(
         "public.url", .text(from: "http://", "https://"), needed: withDisk,
         "Scheme and host at which clients reach the public origin.")
@@ -28,13 +29,15 @@ struct DiskSettings: SettingGroup {
         "disk.uploads.per.identity", .integer(in: 1...10_000), default: "\(AttachmentsLimits.uploadsOfOneIdentityMax)",
         "Of those, uploads of one identity.")
     let downloadsOfOneIdentity = Setting(
-        "disk.downloads.per.identity", .integer(in: 1...10_000), default: "\(AttachmentsLimits.downloadsOfOneIdentityMax)",
+        "disk.downloads.per.identity", .integer(in: 1...10_000),
+        default: "\(AttachmentsLimits.downloadsOfOneIdentityMax)",
         "Of those, downloads of one identity.")
     let stall = Setting(
         "disk.stall.seconds", .integer(in: 1...3_600), default: "\(Int(AttachmentsLimits.stallSecondsMax))",
         "Time without a byte after which a transfer is ended.")
     let pace = Setting(
-        "disk.bytes.per.second.min", .integer(in: 0...1_000_000_000), default: "\(Int(AttachmentsLimits.bytesPerSecondMin))",
+        "disk.bytes.per.second.min", .integer(in: 0...1_000_000_000),
+        default: "\(Int(AttachmentsLimits.bytesPerSecondMin))",
         "What a transfer moves on average after its first minute; a slower one is ended.")
     let crowdedPace = Setting(
         "disk.crowded.bytes.per.second.min", .integer(in: 0...1_000_000_000),
@@ -44,6 +47,8 @@ struct DiskSettings: SettingGroup {
 
 extension Settings<DiskSettings> {
     func transfers() throws(SettingsError) -> TransferLimits {
+        try self.require(\.uploadsOfOneIdentity, atMost: \.transfersMax)
+        try self.require(\.downloadsOfOneIdentity, atMost: \.transfersMax)
         var limits = TransferLimits()
         limits.transfersMax = try self.transfersMax
         limits.uploadsOfOneIdentityMax = try self.uploadsOfOneIdentity
@@ -58,10 +63,12 @@ extension Settings<DiskSettings> {
 struct S3Settings: SettingGroup {
     private static let withS3 = "with STORE=s3"
     let endpoint = Setting("s3.endpoint", .endpoint, needed: withS3, "Where this service reaches the store.")
-    let publicEndpoint = Setting(optional: "s3.public.endpoint", .endpoint, "Where clients reach it; as S3_ENDPOINT if none.")
+    let publicEndpoint = Setting(
+        optional: "s3.public.endpoint", .endpoint, "Where clients reach it; as S3_ENDPOINT if none.")
     let bucket = Setting("s3.bucket", .text, needed: withS3, "The bucket.")
     let region = Setting("s3.region", .text, default: "us-east-1", "Its region.")
-    let style = Setting<S3Address.Style>("s3.style", .choice, default: "path", "Where the bucket's name stands in URLs.")
+    let style = Setting<S3Address.Style>(
+        "s3.style", .choice, default: "path", "Where the bucket's name stands in URLs.")
     let accessKey = Setting("s3.access.key", .secret, needed: withS3, "The access key's id.")
     let secretKey = Setting("s3.secret.key", .secret, needed: withS3, "The access key.")
     let authorities = Setting(

@@ -10,18 +10,20 @@ await runService("attachments", AttachmentsSettings()) { context in
     try await Attachments.migrator.run(
         PostgresConfiguration(url: url, applicationName: "whisper-attachments-migrate"), logger: context.logger)
 } compose: { context in
+    let configuration = try context.settings.configuration()
     let redis = try context.settings.redis.access()
     let bus = RedisBus(
         configuration: RedisConfiguration(
             host: redis.host, port: redis.port, user: redis.user, password: redis.password,
             tls: try redis.authorityFile.map(RedisTLS.init)),
         eventLoop: context.eventLoop, logger: context.logger)
-    let pool = Attachments.pool(url: try context.settings.postgres.conninfo(), instance: context.instance, logger: context.logger)
+    let pool = Attachments.pool(
+        url: try context.settings.postgres.conninfo(), instance: context.instance, logger: context.logger)
     let metrics = AttachmentMetrics()
     let (store, closeStore) = try await openObjectStore(
         context.settings.objects, context: context, metrics: metrics)
     let attachments = Attachments(
-        pool: pool, bus: bus, store: store, configuration: try context.settings.configuration(),
+        pool: pool, bus: bus, store: store, configuration: configuration,
         adminTokens: try AdminTokens(
             operator: context.settings.admin.operatorToken,
             viewer: context.settings.admin.viewerToken),

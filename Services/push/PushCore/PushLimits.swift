@@ -1,3 +1,5 @@
+package import Contract
+
 /// The bounds of the push service. Those of mail's pace are `WakePlan`'s, those of connections `HTTP2Limits`.
 package enum PushLimits {
     /// Least time between two pushes to one identity.
@@ -33,8 +35,7 @@ package enum PushLimits {
     /// Calls being pushed at a time; further ones wait in their stream.
     package static let callsInFlightMax = 1_024
     /// Between two tries of a call: it rings for less than a minute.
-    package static let callRetryMin = Duration.milliseconds(250)
-    package static let callRetryMax = Duration.seconds(4)
+    package static let callRetry = Backoff(first: .milliseconds(250), longest: .seconds(4))
     /// Time that one taking of a call's Job is tried for; then it is put on the stream again, as long as it rings. With one
     /// more request shorter than `callClaimIdle`.
     package static let callHeldMax = Duration.seconds(8)
@@ -50,8 +51,6 @@ package enum PushLimits {
     /// For this long after a push a recipient's coming is looked for every `lookEvery`: until its first reminder.
     package static let watchLength = Duration.seconds(120)
     package static let watchedMax = 10_000
-    /// Presence keys in one question to the bus.
-    package static let presencesPerReadMax = 1_000
 
     /// Push services of Web Push that connections are kept to.
     package static let webPushServicesMax = 64

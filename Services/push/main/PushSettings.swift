@@ -49,7 +49,8 @@ struct WebPushSettings: SettingGroup {
         "webpush.contact", .text(from: "mailto:", "https:"), needed: "with WEBPUSH_KEY_FILE",
         "How the operators of push services reach those of this cluster.")
     let allowsPrivateAddresses = Setting(
-        "webpush.private.allowed", .truth, default: "false", "Whether endpoints may stand on addresses that are not public.")
+        "webpush.private.allowed", .truth, default: "false",
+        "Whether endpoints may stand on addresses that are not public.")
 }
 
 extension SettingParser<HTTPSAddress> {

@@ -30,7 +30,8 @@ struct AttachmentsBench: Sendable {
             try await postgres.run("ALTER ROLE whisper_attachments LOGIN; ALTER ROLE whisper_router LOGIN")
             func pool(_ role: String, _ connections: Int) -> PostgresPool {
                 PostgresPool(
-                    PostgresConfiguration(url: postgres.url(user: role), applicationName: role), connections: connections,
+                    PostgresConfiguration(url: postgres.url(user: role), applicationName: role),
+                    connections: connections,
                     logger: quiet)
             }
             let bench = AttachmentsBench(
@@ -59,7 +60,8 @@ struct AttachmentsBench: Sendable {
     }
 
     func auditor(_ store: any ObjectStore, at now: Timestamp) -> Auditor {
-        Auditor(attachments: self.attachments, removals: self.removals, store: store, pool: self.pool,
+        Auditor(
+            attachments: self.attachments, removals: self.removals, store: store, pool: self.pool,
             clock: ServiceClock { now })
     }
 
@@ -78,7 +80,9 @@ struct AttachmentsBench: Sendable {
     enum Linking: Int16 { case linked, unknown, foreign }
 
     /// As the router does.
-    func link(_ key: ObjectKey, from sender: WhisperID, to recipient: WhisperID, at now: Timestamp) async throws -> Linking {
+    func link(
+        _ key: ObjectKey, from sender: WhisperID, to recipient: WhisperID, at now: Timestamp
+    ) async throws -> Linking {
         let rows = try await self.router.query(
             """
             SELECT attachments.link(\(key.description), \(sender), \(recipient), \(PostgresUUID(UUIDText.random())), \(now))
@@ -115,7 +119,9 @@ final class MemoryStore: ObjectStore {
     var removals: [String: Int] { self.state.withLock { $0.removals } }
     func fail(after calls: Int?) { self.state.withLock { $0.callsLeft = calls } }
 
-    func put(_ key: ObjectKey, sizeBytes: Int64, at now: Timestamp) { self.put("\(key)", sizeBytes: sizeBytes, at: now) }
+    func put(_ key: ObjectKey, sizeBytes: Int64, at now: Timestamp) {
+        self.put("\(key)", sizeBytes: sizeBytes, at: now)
+    }
 
     func put(_ key: String, sizeBytes: Int64, at now: Timestamp) {
         self.state.withLock { $0.objects[key] = StoredObject(key: key, sizeBytes: sizeBytes, modifiedAt: now) }
@@ -137,15 +143,21 @@ final class MemoryStore: ObjectStore {
 
     func uploadURL(of key: ObjectKey, sizeBytes: Int64, at now: Timestamp, life: Duration) -> String { "put" }
     func downloadURL(of key: ObjectKey, for identity: WhisperID, at now: Timestamp, life: Duration) -> String { "get" }
-    func partURL(of key: ObjectKey, upload: String, _ part: UploadPlan.Part, at now: Timestamp, life: Duration) -> String { "part" }
+    func partURL(
+        of key: ObjectKey, upload: String, _ part: UploadPlan.Part, at now: Timestamp, life: Duration
+    ) -> String { "part" }
     func beginParts(of key: ObjectKey) async throws(ObjectStoreError) -> String { "" }
     func parts(of key: ObjectKey, upload: String) async throws(ObjectStoreError) -> [StoredPart] { [] }
     func join(_ parts: [StoredPart], of key: ObjectKey, upload: String) async throws(ObjectStoreError) {}
     func tidy(at now: Timestamp) async throws(ObjectStoreError) {}
 
-    func size(of key: ObjectKey) async throws(ObjectStoreError) -> Int64? { try self.call { $0.objects["\(key)"]?.sizeBytes } }
+    func size(of key: ObjectKey) async throws(ObjectStoreError) -> Int64? {
+        try self.call { $0.objects["\(key)"]?.sizeBytes }
+    }
 
-    func remove(_ key: ObjectKey, upload: String?) async throws(ObjectStoreError) { try await self.remove(stray: "\(key)") }
+    func remove(_ key: ObjectKey, upload: String?) async throws(ObjectStoreError) {
+        try await self.remove(stray: "\(key)")
+    }
 
     func remove(stray key: String) async throws(ObjectStoreError) {
         try self.call { state in
@@ -155,7 +167,8 @@ final class MemoryStore: ObjectStore {
     }
 
     func lister() -> any ObjectLister {
-        MemoryLister(self.state.withLock { $0.objects.values.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) } })
+        MemoryLister(
+            self.state.withLock { $0.objects.values.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) } })
     }
 }
 

@@ -27,7 +27,9 @@ struct S3Server {
         let data = folder.path + "/data"
         try FileManager.default.createDirectory(atPath: "\(data)/\(Self.bucket)", withIntermediateDirectories: true)
         let port = LoopbackPort.free()
-        var arguments = ["serve", "s3", "--addr", "127.0.0.1:\(port)", "--auth-key", "\(Self.accessKey),\(Self.secretKey)"]
+        var arguments = [
+            "serve", "s3", "--addr", "127.0.0.1:\(port)", "--auth-key", "\(Self.accessKey),\(Self.secretKey)",
+        ]
         if virtualStyle { arguments.append("--force-path-style=false") }
         // Objects are seen soon after they are there. (With 0 the server spins.)
         arguments += ["--dir-cache-time", "20ms", "--config", folder.path + "/none.conf", data]

@@ -26,7 +26,8 @@ enum Peers {
         streamsMax: UInt32 = 100, agrees protocols: [String] = ["h2"],
         answer: @escaping HTTP2Peer.Answer = { _ in .answer(status: 200) }, _ body: (HTTP2Peer) async throws -> Void
     ) async throws {
-        let peer = try await HTTP2Peer.start(self.identity.get(), streamsMax: streamsMax, agrees: protocols, answer: answer)
+        let peer = try await HTTP2Peer.start(
+            self.identity.get(), streamsMax: streamsMax, agrees: protocols, answer: answer)
         do {
             try await body(peer)
         } catch {

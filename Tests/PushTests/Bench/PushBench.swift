@@ -56,7 +56,8 @@ final class PushBench: Sendable {
 
     /// Runs one instance of push while `body` does. It is drained at the end, or just cut off.
     func running(
-        _ provider: any PushProvider, scale: Double = 1, claimIdle: Duration = PushLimits.claimIdle, drains: Bool = true,
+        _ provider: any PushProvider, scale: Double = 1, claimIdle: Duration = PushLimits.claimIdle,
+        drains: Bool = true,
         _ body: () async throws -> Void
     ) async throws {
         let push = PushService(

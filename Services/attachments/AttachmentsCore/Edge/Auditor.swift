@@ -1,4 +1,4 @@
-package import Contract
+import Contract
 import Logging
 package import Store
 import Telemetry
@@ -55,7 +55,8 @@ package struct Auditor: Sendable {
         walking: while true {
             switch walk.next() {
             case .needsObjects:
-                walk.add(objects: try await self.stored { () async throws(ObjectStoreError) in try await lister.next() })
+                walk.add(
+                    objects: try await self.stored { () async throws(ObjectStoreError) in try await lister.next() })
             case .needsRows:
                 let after = lastRow
                 let page = try await self.tabled { () async throws(StoreError) in
@@ -69,7 +70,9 @@ package struct Auditor: Sendable {
             case .finished: break walking
             }
             if leaked.count >= AttachmentsLimits.pageRows { try await self.settle(&leaked, &report, fixing: fixing) }
-            if dangling.count >= AttachmentsLimits.pageRows { try await self.settle(&dangling, &report, fixing: fixing) }
+            if dangling.count >= AttachmentsLimits.pageRows {
+                try await self.settle(&dangling, &report, fixing: fixing)
+            }
         }
         try await self.settle(&leaked, &report, fixing: fixing)
         try await self.settle(&dangling, &report, fixing: fixing)
@@ -88,7 +91,8 @@ package struct Auditor: Sendable {
             report.leakedBytes += object.sizeBytes
             if report.leakedKeys.count < AttachmentOperations.findingsMax { report.leakedKeys.append(object.key) }
             guard fixing else { continue }
-            try await self.stored { () async throws(ObjectStoreError) in try await self.store.remove(stray: object.key) }
+            try await self.stored { () async throws(ObjectStoreError) in try await self.store.remove(stray: object.key)
+            }
             report.fixed += 1
         }
         leaked = []

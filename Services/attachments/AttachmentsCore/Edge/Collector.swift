@@ -1,4 +1,4 @@
-package import Contract
+import Contract
 package import Logging
 package import Store
 package import Telemetry
@@ -55,7 +55,8 @@ package struct Collector: Sendable {
                 self.metrics.bytesStored.set(stored.bytes)
                 self.noteSuccess()
                 if tally.deleted > 0 {
-                    self.logger.notice("attachments removed", [.count: .number(tally.deleted), .bytes: .number(tally.bytesFreed)])
+                    self.logger.notice(
+                        "attachments removed", [.count: .number(tally.deleted), .bytes: .number(tally.bytesFreed)])
                 }
             } catch {
                 self.metrics.collectorFailures.increment()
@@ -151,7 +152,8 @@ package struct Collector: Sendable {
     }
 
     /// What `body` makes of each, several at once, without the nils.
-    private func each<T: Sendable, R: Sendable>(of items: [T], _ body: @escaping @Sendable (T) async -> R?) async -> [R] {
+    private func each<T: Sendable, R: Sendable>(of items: [T], _ body: @escaping @Sendable (T) async -> R?) async -> [R]
+    {
         await withTaskGroup(of: R?.self) { group in
             var results: [R] = []
             var rest = items[...]

@@ -49,12 +49,11 @@ package struct OperatorRoutes: Sendable {
     }
 
     private func audit(_ request: Request, _ call: inout AdminGate.Call) async throws(HTTPRefusal) -> Response {
-        let body = try await JSONBody.payload(
-            of: request, AttachmentOperations.audit, bytesMax: AttachmentsLimits.bodyBytesMax)
-        let fix = body.schema.index(of: "fix")!
+        let body = try await JSONBody.read(
+            AttachmentOperations.Audit.self, of: request, bytesMax: AttachmentsLimits.bodyBytesMax)
         let report: Auditor.Report
         do throws(Auditor.Failure) {
-            report = try await self.auditor.audit(fixing: body.has(fix) && body.bool(fix))
+            report = try await self.auditor.audit(fixing: body.isFixing)
         } catch {
             self.logger.warning("audit interrupted", [.error: "\(error)"])
             throw .internalError

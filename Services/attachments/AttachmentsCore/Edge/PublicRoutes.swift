@@ -1,4 +1,4 @@
-package import Contract
+import Contract
 package import HTTPAccess
 package import Hummingbird
 package import Logging
@@ -21,7 +21,8 @@ package struct PublicRoutes: Sendable {
 
     /// - Parameter blobs: of the store on disk, if that is the store.
     package init(
-        sessions: HTTPSessions, attachments: AttachmentTable, links: LinkTable, store: any ObjectStore, blobs: BlobRoutes?,
+        sessions: HTTPSessions, attachments: AttachmentTable, links: LinkTable, store: any ObjectStore,
+        blobs: BlobRoutes?,
         configuration: AttachmentsConfiguration, clock: ServiceClock, metrics: AttachmentMetrics,
         logger: Logger
     ) {
@@ -56,7 +57,7 @@ package struct PublicRoutes: Sendable {
 
     private func serve(_ request: Request, _ context: BlobContext) async throws(HTTPRefusal) -> Response {
         guard request.uri.path.hasPrefix(Self.root),
-            let path = PercentCoding.decode(request.uri.path.dropFirst(Self.root.count))
+            let path = PercentCoding.decode(request.uri.path.dropFirst(Self.root.count).utf8)
         else { throw Self.notFound }
         if path.hasPrefix(BlobRoutes.prefix) {
             guard let blobs else { throw Self.notFound }
@@ -80,17 +81,18 @@ package struct PublicRoutes: Sendable {
 
     private func presignUpload(_ request: Request, _ peer: NetworkAddress?) async throws(HTTPRefusal) -> Response {
         let session = try await self.sessions.session(of: request, from: peer, within: Rates.presign)
-        let body = try await JSONBody.payload(
-            of: request, AttachmentOperations.presign, bytesMax: AttachmentsLimits.bodyBytesMax)
-        let contentType = body.text(body.schema.index(of: "contentType")!)
-        let size = body.integer(body.schema.index(of: "sizeBytes")!)
-        let isInParts = body.schema.index(of: "multipart").map { body.has($0) && body.bool($0) } ?? false
+        let body = try await JSONBody.read(
+            AttachmentOperations.Presign.self, of: request, bytesMax: AttachmentsLimits.bodyBytesMax)
+        let (contentType, size) = (body.contentType, body.sizeBytes)
         guard size <= AttachmentClass(contentType: contentType).sizeMax else {
             throw HTTPRefusal(.invalidPayload, status: .contentTooLarge, "too large for its class")
         }
         let now = self.clock()
         let key = ObjectKey(.random(), at: now)
-        let upload = isInParts ? try await self.kept { () async throws(ObjectStoreError) in try await self.store.beginParts(of: key) } : nil
+        let upload =
+            body.isMultipart
+            ? try await self.kept { () async throws(ObjectStoreError) in try await self.store.beginParts(of: key) }
+            : nil
         let until = now + self.configuration.uploadURLLife
         let new = AttachmentTable.New(
             key: key, uploader: session.caller.identity, sizeBytes: size, contentType: contentType,
@@ -100,7 +102,9 @@ package struct PublicRoutes: Sendable {
         }
         guard isWithinQuota else {
             if let upload {
-                try await self.kept { () async throws(ObjectStoreError) in try await self.store.remove(key, upload: upload) }
+                try await self.kept { () async throws(ObjectStoreError) in
+                    try await self.store.remove(key, upload: upload)
+                }
             }
             throw self.overQuota()
         }

@@ -14,7 +14,8 @@ package struct ObjectKey: Hashable, Sendable, CustomStringConvertible {
     /// - Returns: nil if no object can have this key.
     package init?(_ text: some StringProtocol) {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)
-        guard parts.count == 4, parts[0] == "att", Self.isNumber(parts[1], digits: 4), Self.isNumber(parts[2], digits: 2),
+        guard parts.count == 4, parts[0] == "att", Self.isNumber(parts[1], digits: 4),
+            Self.isNumber(parts[2], digits: 2),
             parts[3].hasSuffix(".bin"), let id = UUIDText(String(parts[3].dropLast(4))), id.upperCase == 0
         else { return nil }
         self.description = String(text)

@@ -44,7 +44,8 @@ package struct SigV4: Sendable {
 
         package var target: String {
             let query = self.query.map { "\(PercentCoding.encode($0.name))=\(PercentCoding.encode($0.value))" }
-            return PercentCoding.encode(self.path, keepingSlashes: true) + (query.isEmpty ? "" : "?" + query.joined(separator: "&"))
+            return PercentCoding.encode(self.path, keepingSlashes: true)
+                + (query.isEmpty ? "" : "?" + query.joined(separator: "&"))
         }
     }
 
@@ -64,7 +65,8 @@ package struct SigV4: Sendable {
     }
 
     /// The headers that the request has to be sent with, `Host` aside.
-    package func signedHeaders(_ request: Request, body: [UInt8], at now: Timestamp) -> [(name: String, value: String)] {
+    package func signedHeaders(_ request: Request, body: [UInt8], at now: Timestamp) -> [(name: String, value: String)]
+    {
         let time = CivilTime(now)
         let payload = Hexadecimal.text(SHA256.hash(body).bytes)
         var request = request
@@ -76,7 +78,7 @@ package struct SigV4: Sendable {
         return request.headers + [("Authorization", authorization)]
     }
 
-    private func scope(_ time: CivilTime) -> String { "\(time.date)/\(self.region)/s3/aws4_request" }
+    private func scope(_ time: CivilTime) -> String { "\(time.basicDate)/\(self.region)/s3/aws4_request" }
 
     private func signature(
         of request: Request, _ headers: (names: String, lines: String), payload: String, at time: CivilTime
@@ -84,13 +86,16 @@ package struct SigV4: Sendable {
         let query = request.query.map { (PercentCoding.encode($0.name), PercentCoding.encode($0.value)) }
             .sorted { $0 < $1 }.map { "\($0)=\($1)" }.joined(separator: "&")
         let canonical = [
-            request.method, PercentCoding.encode(request.path, keepingSlashes: true), query, headers.lines, headers.names, payload,
+            request.method, PercentCoding.encode(request.path, keepingSlashes: true), query, headers.lines,
+            headers.names, payload,
         ].joined(separator: "\n")
         let toSign = [
             Self.algorithm, time.basic, self.scope(time), Hexadecimal.text(SHA256.hash(Array(canonical.utf8)).bytes),
         ].joined(separator: "\n")
         var key = Array("AWS4\(self.secretKey.revealed)".utf8)
-        for word in [time.date, self.region, "s3", "aws4_request"] { key = hmacSHA256(key: key, Array(word.utf8)).bytes }
+        for word in [time.basicDate, self.region, "s3", "aws4_request"] {
+            key = hmacSHA256(key: key, Array(word.utf8)).bytes
+        }
         return Hexadecimal.text(hmacSHA256(key: key, Array(toSign.utf8)).bytes)
     }
 

@@ -12,7 +12,9 @@ package struct UploadPlan: Sendable {
 
     package init(sizeBytes: Int64, partBytes: Int64 = Limits.uploadPartBytes) {
         let count = max(1, (sizeBytes + partBytes - 1) / partBytes)
-        self.parts = (1...count).map { Part(number: Int($0), sizeBytes: min(partBytes, sizeBytes - ($0 - 1) * partBytes)) }
+        self.parts = (1...count).map {
+            Part(number: Int($0), sizeBytes: min(partBytes, sizeBytes - ($0 - 1) * partBytes))
+        }
     }
 
     /// The parts of the plan that the store has whole. What it has beside them, or with another size, does not count.

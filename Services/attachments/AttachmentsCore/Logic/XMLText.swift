@@ -52,13 +52,16 @@ package struct XMLText: Sendable {
             var children: [Element] = []
             while true {
                 let start = self.position
-                while self.position < self.bytes.count, self.bytes[self.position] != UInt8(ascii: "<") { self.position += 1 }
+                while self.position < self.bytes.count, self.bytes[self.position] != UInt8(ascii: "<") {
+                    self.position += 1
+                }
                 text += self.bytes[start..<self.position]
                 guard let inner = self.tag() else { return nil }
                 switch inner.first {
                 case UInt8(ascii: "/"):
                     guard inner.dropFirst().elementsEqual(word) else { return nil }
-                    return Element(name: name, text: Self.unescaped(String(decoding: text, as: UTF8.self)), children: children)
+                    return Element(
+                        name: name, text: Self.unescaped(String(decoding: text, as: UTF8.self)), children: children)
                 case UInt8(ascii: "?"), UInt8(ascii: "!"): continue
                 default:
                     guard let child = self.element(opening: inner, depth: depth + 1) else { return nil }

@@ -18,7 +18,8 @@ package struct AttachmentTable: Sendable {
         package var upload: String?
 
         package init(
-            key: ObjectKey, uploader: WhisperID, sizeBytes: Int64, contentType: String, urlLife: Duration, upload: String?
+            key: ObjectKey, uploader: WhisperID, sizeBytes: Int64, contentType: String, urlLife: Duration,
+            upload: String?
         ) {
             self.key = key
             self.uploader = uploader
@@ -42,19 +43,21 @@ package struct AttachmentTable: Sendable {
     /// for each other.
     /// - Returns: whether it was added.
     package func add(_ new: New, quota: Int64, at now: StoreTime) async throws(StoreError) -> Bool {
-        try await self.pool.pipeline([
-            Self.lockQuota(of: new.uploader),
-            """
-            INSERT INTO attachments.attachments
-                (object_key, uploader, size_bytes, content_type, class, upload_id, created_at, expires_at, check_at)
-            SELECT \(new.key.description), \(new.uploader), \(new.sizeBytes), \(new.contentType),
-                \(AttachmentClass(contentType: new.contentType).rawValue), \(new.upload), \(now), \(now + new.urlLife),
-                \(now + new.urlLife + AttachmentsLimits.checkDelay)
-            WHERE \(new.sizeBytes) + (
-                SELECT COALESCE(sum(size_bytes), 0)::int8 FROM attachments.attachments
-                WHERE uploader = \(new.uploader) AND (state IN (1, 2) OR (state = 0 AND expires_at > \(now)))) <= \(quota)
-            """,
-        ])[1].affected == 1
+        var pipeline = Pipeline()
+        pipeline.add(Self.lockQuota(of: new.uploader))
+        let changed = pipeline.add(
+            Statement(
+                affecting: """
+                    INSERT INTO attachments.attachments
+                        (object_key, uploader, size_bytes, content_type, class, upload_id, created_at, expires_at, check_at)
+                    SELECT \(new.key.description), \(new.uploader), \(new.sizeBytes), \(new.contentType),
+                        \(AttachmentClass(contentType: new.contentType).rawValue), \(new.upload), \(now), \(now + new.urlLife),
+                        \(now + new.urlLife + AttachmentsLimits.checkDelay)
+                    WHERE \(new.sizeBytes) + (
+                        SELECT COALESCE(sum(size_bytes), 0)::int8 FROM attachments.attachments
+                        WHERE uploader = \(new.uploader) AND (state IN (1, 2) OR (state = 0 AND expires_at > \(now)))) <= \(quota)
+                    """))
+        return try await self.pool.pipeline(pipeline)[changed] == 1
     }
 
     /// What is stored. Reads the whole table.
@@ -68,17 +71,19 @@ package struct AttachmentTable: Sendable {
     package func renew(
         _ key: ObjectKey, of uploader: WhisperID, for urlLife: Duration, quota: Int64, at now: StoreTime
     ) async throws(StoreError) -> Bool {
-        try await self.pool.pipeline([
-            Self.lockQuota(of: uploader),
-            """
-            UPDATE attachments.attachments a
-            SET expires_at = \(now + urlLife), check_at = \(now + urlLife + AttachmentsLimits.checkDelay)
-            WHERE object_key = \(key.description) AND state < 3 AND uploaded_at IS NULL
-                AND (state = 2 OR expires_at > \(now) OR size_bytes + (
-                    SELECT COALESCE(sum(size_bytes), 0)::int8 FROM attachments.attachments
-                    WHERE uploader = \(uploader) AND (state IN (1, 2) OR (state = 0 AND expires_at > \(now)))) <= \(quota))
-            """,
-        ])[1].affected == 1
+        var pipeline = Pipeline()
+        pipeline.add(Self.lockQuota(of: uploader))
+        let changed = pipeline.add(
+            Statement(
+                affecting: """
+                    UPDATE attachments.attachments a
+                    SET expires_at = \(now + urlLife), check_at = \(now + urlLife + AttachmentsLimits.checkDelay)
+                    WHERE object_key = \(key.description) AND state < 3 AND uploaded_at IS NULL
+                        AND (state = 2 OR expires_at > \(now) OR size_bytes + (
+                            SELECT COALESCE(sum(size_bytes), 0)::int8 FROM attachments.attachments
+                            WHERE uploader = \(uploader) AND (state IN (1, 2) OR (state = 0 AND expires_at > \(now)))) <= \(quota))
+                    """))
+        return try await self.pool.pipeline(pipeline)[changed] == 1
     }
 
     private static func lockQuota(of uploader: WhisperID) -> SQL {

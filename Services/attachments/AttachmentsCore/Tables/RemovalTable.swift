@@ -38,8 +38,10 @@ package struct RemovalTable: Sendable {
 
     /// Where these stand, with what the router knows by now.
     package func examine(_ numbers: [Int64], at now: StoreTime) async throws(StoreError) -> [Examined] {
-        let results = try await self.pool.pipeline([LinkTable.acknowledge(numbers), Self.usage(numbers, at: now)])
-        return try Self.examined(results[1])
+        var pipeline = Pipeline()
+        pipeline.add(LinkTable.acknowledge(numbers))
+        let examined = pipeline.add(Self.usage(numbers, at: now))
+        return try await self.pool.pipeline(pipeline)[examined]
     }
 
     /// Marks those of these that are still to be removed when nobody can link or fetch them any more. Those that somebody is
@@ -55,8 +57,7 @@ package struct RemovalTable: Sendable {
                 ORDER BY number FOR UPDATE SKIP LOCKED
                 """)
             let mine = try locked.map { row throws(StoreError) in try row.decode(0, as: Int64.self) }
-            let unused = try Self.examined(try await transaction.query(Self.usage(mine, at: now)))
-                .filter(isToBeRemoved).map(\.number)
+            let unused = try await transaction.query(Self.usage(mine, at: now)).filter(isToBeRemoved).map(\.number)
             try await transaction.execute(Self.marking(unused))
         }
     }
@@ -105,32 +106,28 @@ package struct RemovalTable: Sendable {
         "UPDATE attachments.attachments SET state = 3, check_at = NULL WHERE number = ANY (\(numbers)::int8[])"
     }
 
-    private static func usage(_ numbers: [Int64], at now: StoreTime) -> SQL {
-        """
-        SELECT a.number, a.created_at, a.uploaded_at, a.expires_at, count(l.attachment),
-            count(l.attachment) FILTER (WHERE l.acknowledged_at IS NULL),
-            count(l.attachment) FILTER (WHERE l.fetched_at IS NULL),
-            max(l.linked_at), max(l.acknowledged_at), max(l.fetched_at), \(now)
-        FROM attachments.attachments a LEFT JOIN attachments.links l ON l.attachment = a.number
-        WHERE a.number = ANY (\(numbers)::int8[])
-        GROUP BY a.number
-        """
+    private static func usage(_ numbers: [Int64], at now: StoreTime) -> Statement<[Examined]> {
+        Statement(
+            """
+            SELECT a.number, a.created_at, a.uploaded_at, a.expires_at, count(l.attachment),
+                count(l.attachment) FILTER (WHERE l.acknowledged_at IS NULL),
+                count(l.attachment) FILTER (WHERE l.fetched_at IS NULL),
+                max(l.linked_at), max(l.acknowledged_at), max(l.fetched_at), \(now)
+            FROM attachments.attachments a LEFT JOIN attachments.links l ON l.attachment = a.number
+            WHERE a.number = ANY (\(numbers)::int8[])
+            GROUP BY a.number
+            """, each: Self.examined)
     }
 
-    private static func examined(_ rows: Rows) throws(StoreError) -> [Examined] {
-        var examined: [Examined] = []
-        examined.reserveCapacity(rows.count)
-        for var row in rows {
-            let number: Int64 = try row.next()
-            var usage = Retention.Usage(createdAt: try row.next(), uploadedAt: try row.next(), expiresAt: try row.next())
-            usage.links = Int(try row.next(Int64.self))
-            usage.unacknowledged = Int(try row.next(Int64.self))
-            usage.unfetched = Int(try row.next(Int64.self))
-            usage.lastLinkedAt = try row.next()
-            usage.lastAcknowledgedAt = try row.next()
-            usage.lastFetchedAt = try row.next()
-            examined.append(Examined(number: number, usage: usage, at: try row.next()))
-        }
-        return examined
+    private static func examined(_ row: inout Row) throws(StoreError) -> Examined {
+        let number: Int64 = try row.next()
+        var usage = Retention.Usage(createdAt: try row.next(), uploadedAt: try row.next(), expiresAt: try row.next())
+        usage.links = Int(try row.next(Int64.self))
+        usage.unacknowledged = Int(try row.next(Int64.self))
+        usage.unfetched = Int(try row.next(Int64.self))
+        usage.lastLinkedAt = try row.next()
+        usage.lastAcknowledgedAt = try row.next()
+        usage.lastFetchedAt = try row.next()
+        return Examined(number: number, usage: usage, at: try row.next())
     }
 }

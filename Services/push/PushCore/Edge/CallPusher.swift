@@ -1,82 +1,47 @@
 import Bus
 import Contract
+import Jobs
 import Logging
 import Store
-import Synchronization
 import Telemetry
 
 /// Takes the wake-ups of calls from their own stream and pushes each at once: never gathered, never behind mail, and not
 /// after the ring has ended. What follows a ring is its end, and only where a ring may have been heard.
-package final class CallPusher: Sendable {
-    private static let stream = Keyspace.callWakes.name
-    private static let group = "push"
-
-    private let consumer: String
+package struct CallPusher: Sendable {
     private let bus: any JobBus & KeyBus
     private let sender: PushSender
     private let table: RecipientTable
+    private let worker: StreamWorker
     private let logger: Logger
-    private let isDraining = Atomic<Bool>(false)
-    private let inFlight = Atomic<Int>(0)
-    private let ended: AsyncStream<Never>
-    private let end: AsyncStream<Never>.Continuation
 
     init(consumer: String, bus: any JobBus & KeyBus, sender: PushSender, table: RecipientTable, logger: Logger) {
-        self.consumer = consumer
         self.bus = bus
         self.sender = sender
         self.table = table
+        self.worker = StreamWorker(
+            StreamConsumer(
+                bus: bus, stream: Keyspace.callWakes.name, group: "push", name: consumer,
+                bounds: .init(
+                    claimIdle: PushLimits.callClaimIdle, claimEvery: PushLimits.claimEvery,
+                    takeMax: PushLimits.takeMax, takeBlockMax: PushLimits.takeBlockMax,
+                    retryPause: PushLimits.retryDelay),
+                depth: { sender.metrics.callWakesWaiting.set($0) }),
+            slots: PushLimits.callsInFlightMax, logger: logger)
         self.logger = logger
-        (self.ended, self.end) = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(1))
     }
 
     /// Works until cancelled or drained.
     package func run() async {
-        await withDiscardingTaskGroup { group in
-            var nextClaim = ContinuousClock.now
-            while !Task.isCancelled, !self.isDraining.load(ordering: .relaxed) {
-                do throws(BusError) {
-                    let room = PushLimits.callsInFlightMax - self.inFlight.load(ordering: .relaxed)
-                    guard room > 0 else {
-                        try? await Task.sleep(for: PushLimits.callRetryMin)
-                        continue
-                    }
-                    var entries: [StreamEntry] = []
-                    if .now >= nextClaim {
-                        nextClaim = .now + PushLimits.claimEvery
-                        entries = try await self.bus.claim(
-                            from: Self.stream, group: Self.group, consumer: self.consumer,
-                            idle: PushLimits.callClaimIdle, limit: room)
-                        self.sender.metrics.callWakesWaiting.set(try await self.bus.depth(of: [Self.stream])[0])
-                    }
-                    if entries.isEmpty {
-                        entries = try await self.bus.take(
-                            from: Self.stream, group: Self.group, consumer: self.consumer,
-                            limit: min(room, PushLimits.takeMax), blockFor: PushLimits.takeBlockMax)
-                    }
-                    // A call and its end stay in order; different calls do not wait for each other.
-                    for wakes in self.read(entries) {
-                        self.inFlight.wrappingAdd(1, ordering: .relaxed)
-                        group.addTask {
-                            for (entry, wake) in wakes { await self.serve(wake, entry) }
-                            self.inFlight.wrappingSubtract(1, ordering: .relaxed)
-                        }
-                    }
-                } catch {
-                    self.logger.debug("calls cannot be read", [.error: "\(error)"])
-                    try? await Task.sleep(for: PushLimits.retryDelay)
-                }
-            }
+        // A call and its end stay in order; different calls do not wait for each other.
+        await self.worker.run { entries, _ in
+            self.read(entries)
+        } work: { wakes in
+            for (entry, wake) in wakes { await self.serve(wake, entry) }
         }
-        // The group has waited for every Job.
-        self.end.finish()
     }
 
     /// Takes no more Jobs and answers those taken.
-    package func drain() async {
-        self.isDraining.store(true, ordering: .relaxed)
-        for await _ in self.ended {}
-    }
+    package func drain() async { await self.worker.drain() }
 
     private func read(_ entries: [StreamEntry]) -> [[(EntryID, Wake)]] {
         var byCall: [UUIDText: [(EntryID, Wake)]] = [:]
@@ -170,8 +135,8 @@ package final class CallPusher: Sendable {
                 return self.acknowledge(entry)
             }
             failures += 1
-            let doubled = min(PushLimits.callRetryMin * Double(1 << min(failures - 1, 8)), PushLimits.callRetryMax)
-            let pause = max(doubled * Double.random(in: 0.5..<1), after ?? .zero)
+            let pause = max(
+                PushLimits.callRetry.pause(after: failures) * Double.random(in: 0.5..<1), after ?? .zero)
             guard .now + pause < end else {
                 await self.giveUp(push, wake, attempt, tries: failures)
                 return self.acknowledge(entry)
@@ -210,7 +175,5 @@ package final class CallPusher: Sendable {
         }
     }
 
-    private func acknowledge(_ entry: EntryID) {
-        self.bus.acknowledge([entry], in: Self.stream, group: Self.group)
-    }
+    private func acknowledge(_ entry: EntryID) { self.worker.consumer.acknowledge([entry]) }
 }

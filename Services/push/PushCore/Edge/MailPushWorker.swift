@@ -1,8 +1,8 @@
 import Bus
 import Contract
+import Jobs
 import Logging
 import Store
-import Synchronization
 import Telemetry
 
 /// Takes the wake Jobs of mail from the bus and drives `WakeCoalescer`.
@@ -10,47 +10,40 @@ import Telemetry
 /// A Job is acknowledged once its push was tried and the result is in the database, which remembers it from then on.
 /// Slow pushes delay their own Jobs only.
 package final class MailPushWorker: Sendable {
-    private static let stream = Keyspace.wakes.name
-    private static let group = "push"
-
-    private let consumer: String
-    private let bus: any JobBus
     private let round: PushRound
+    /// Acknowledges; its copy in `run` takes.
+    private let consumer: StreamConsumer
     private let logger: Logger
-    private let claimIdle: Duration
-    private let isDraining = Atomic<Bool>(false)
-    private let ended: AsyncStream<Never>
-    private let end: AsyncStream<Never>.Continuation
+    private let latch = DrainLatch()
 
     init(consumer: String, bus: any JobBus, round: PushRound, logger: Logger, claimIdle: Duration) {
-        self.consumer = consumer
-        self.bus = bus
         self.round = round
+        self.consumer = StreamConsumer(
+            bus: bus, stream: Keyspace.wakes.name, group: "push", name: consumer,
+            bounds: .init(
+                claimIdle: claimIdle, claimEvery: PushLimits.claimEvery, takeMax: PushLimits.takeMax,
+                takeBlockMax: PushLimits.takeBlockMax, retryPause: PushLimits.retryDelay),
+            depth: { round.sender.metrics.wakesWaiting.set($0) })
         self.logger = logger
-        self.claimIdle = claimIdle
-        (self.ended, self.end) = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(1))
     }
 
     /// Works until cancelled or drained.
     package func run() async {
         await withDiscardingTaskGroup { group in
             let underWay = self.round.underWay
+            var consumer = self.consumer
             var coalescer = WakeCoalescer()
-            var nextClaim = ContinuousClock.now
-            while !Task.isCancelled, !self.isDraining.load(ordering: .relaxed) {
+            while !Task.isCancelled, !self.latch.isDraining {
                 do throws(BusError) {
-                    if .now >= nextClaim {
-                        nextClaim = .now + PushLimits.claimEvery
-                        let entries = try await self.abandoned(coalescer.room)
-                        await self.handle(entries, with: &coalescer, in: &group)
-                        self.round.sender.metrics.wakesWaiting.set(try await self.bus.depth(of: [Self.stream])[0])
-                    }
-                    let entries = try await self.next(coalescer)
+                    // Until a Job comes, or a window ends.
+                    let untilEnd = coalescer.nextEnd.map { $0 - .now } ?? PushLimits.takeBlockMax
+                    let entries = try await consumer.next(
+                        coalescer.room, blockFor: max(.milliseconds(1), min(untilEnd, PushLimits.takeBlockMax)))
                     await self.handle(entries, with: &coalescer, in: &group)
                 } catch {
                     // What was gathered still goes out on time below; the connection comes back by itself.
                     self.logger.debug("wakes cannot be read", [.error: "\(error)"])
-                    try? await Task.sleep(for: PushLimits.retryDelay)
+                    try? await Task.sleep(for: consumer.bounds.retryPause)
                 }
                 let due = coalescer.due(at: .now) { underWay.contains($0) }
                 await self.send(due, in: &group)
@@ -61,35 +54,11 @@ package final class MailPushWorker: Sendable {
             await self.send(last, in: &group)
         }
         // The group has waited for every push.
-        self.end.finish()
+        self.latch.end()
     }
 
     /// Takes no more Jobs and answers those taken.
-    package func drain() async {
-        self.isDraining.store(true, ordering: .relaxed)
-        for await _ in self.ended {}
-    }
-
-    /// Jobs for this consumer: waits until one comes, or a window ends.
-    private func next(_ coalescer: WakeCoalescer) async throws(BusError) -> [StreamEntry] {
-        let untilEnd = coalescer.nextEnd.map { $0 - .now } ?? PushLimits.takeBlockMax
-        let blockFor = max(.milliseconds(1), min(untilEnd, PushLimits.takeBlockMax))
-        guard coalescer.room > 0 else {
-            try? await Task.sleep(for: blockFor)
-            return []
-        }
-        return try await self.bus.take(
-            from: Self.stream, group: Self.group, consumer: self.consumer,
-            limit: min(coalescer.room, PushLimits.takeMax), blockFor: blockFor)
-    }
-
-    /// Jobs that a consumer took and did not acknowledge: it died, or could not remember what it did.
-    private func abandoned(_ room: Int) async throws(BusError) -> [StreamEntry] {
-        guard room > 0 else { return [] }
-        return try await self.bus.claim(
-            from: Self.stream, group: Self.group, consumer: self.consumer, idle: self.claimIdle,
-            limit: min(room, PushLimits.takeMax))
-    }
+    package func drain() async { await self.latch.drain() }
 
     private func handle(
         _ entries: [StreamEntry], with coalescer: inout WakeCoalescer, in group: inout DiscardingTaskGroup
@@ -101,14 +70,16 @@ package final class MailPushWorker: Sendable {
                 let wake = try Wake(decoding: entry.bytes)
                 self.logger.debug("wake taken", [.wakeId: "\(wake.wakeID)"])
                 let isUnderWay = self.round.underWay.contains(wake.recipient)
-                if let wakeup = coalescer.received(wake, entry.id, at: .now, isUnderWay: isUnderWay) { wakeups.append(wakeup) }
+                if let wakeup = coalescer.received(wake, entry.id, at: .now, isUnderWay: isUnderWay) {
+                    wakeups.append(wakeup)
+                }
             } catch {
                 // It would come again forever. Losing it costs a wake-up, never a message.
                 self.logger.error("wake cannot be read", [.error: "\(error)"])
                 unreadable.append(entry.id)
             }
         }
-        self.acknowledge(unreadable)
+        self.consumer.acknowledge(unreadable)
         await self.send(wakeups, in: &group)
     }
 
@@ -132,17 +103,12 @@ package final class MailPushWorker: Sendable {
                 try await self.round.push(items, in: &group) { remembered in
                     let ended = remembered.compactMap { jobs[$0.recipient] }
                     self.round.sender.metrics.coalesced.increment(by: ended.reduce(0) { $0 + $1.count - 1 })
-                    self.acknowledge(ended.flatMap { $0 })
+                    self.consumer.acknowledge(ended.flatMap { $0 })
                 }
             } catch {
                 // The Jobs stay taken, and come again after `claimIdle`.
                 self.logger.warning("wakes not remembered", [.error: "\(error)", .count: .number(part.count)])
             }
         }
-    }
-
-    private func acknowledge(_ jobs: [EntryID]) {
-        guard !jobs.isEmpty else { return }
-        self.bus.acknowledge(jobs, in: Self.stream, group: Self.group)
     }
 }

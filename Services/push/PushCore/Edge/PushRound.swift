@@ -36,7 +36,8 @@ struct PushRound: Sendable {
     ///     it again: a push replaces its predecessor.
     /// - Throws: nothing was pushed.
     func push(
-        _ items: [Item], in group: inout DiscardingTaskGroup, remembered: @escaping @Sendable ([Item]) -> Void = { _ in }
+        _ items: [Item], in group: inout DiscardingTaskGroup,
+        remembered: @escaping @Sendable ([Item]) -> Void = { _ in }
     ) async throws(StoreError) {
         let begun = self.underWay.begin(items)
         guard !begun.isEmpty else { return }
@@ -104,7 +105,9 @@ struct PushRound: Sendable {
                     }
                 }
                 var outcomes: [Outcome] = []
-                while outcomes.count < left, let next = await group.next(), let outcome = next { outcomes.append(outcome) }
+                while outcomes.count < left, let next = await group.next(), let outcome = next {
+                    outcomes.append(outcome)
+                }
                 left -= outcomes.count
                 await self.remember(outcomes, remembered)
                 over.finish()
@@ -137,7 +140,8 @@ struct PushRound: Sendable {
             kind: .mail(isReminder: item.isReminder), wakeID: item.wakeID, expires: .now + Limits.pendingTTL)
         if recipient.history.failures > 0 { self.sender.metrics.retries.increment() }
         if item.isReminder { self.sender.metrics.reminders.increment() }
-        let attempt = await self.sender.attempt(push, for: item.recipient, on: recipient.device, queuedAt: item.queuedAt)
+        let attempt = await self.sender.attempt(
+            push, for: item.recipient, on: recipient.device, queuedAt: item.queuedAt)
         let now = recipient.time.now
         var step = WakePlan.Step(history: recipient.history)
         if let answer = attempt.answer {
@@ -162,13 +166,15 @@ struct PushRound: Sendable {
     // The plan counts in its own time; operators may stretch it.
 
     private func scaled(_ time: Timestamp, at now: Timestamp) -> Timestamp {
-        Timestamp(milliseconds: now.milliseconds + Int64(Double(time.milliseconds - now.milliseconds) * self.schedule.scale))
+        Timestamp(
+            milliseconds: now.milliseconds + Int64(Double(time.milliseconds - now.milliseconds) * self.schedule.scale))
     }
 
     private func unscaled(_ history: WakePlan.History, at now: Timestamp) -> WakePlan.History {
         func stretch(_ time: Timestamp) -> Timestamp {
             Timestamp(
-                milliseconds: now.milliseconds + Int64(Double(time.milliseconds - now.milliseconds) / self.schedule.scale))
+                milliseconds: now.milliseconds
+                    + Int64(Double(time.milliseconds - now.milliseconds) / self.schedule.scale))
         }
         var history = history
         history.sentAt = history.sentAt.map(stretch)

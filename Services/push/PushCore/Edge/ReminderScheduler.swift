@@ -76,8 +76,8 @@ package struct ReminderScheduler: Sendable {
     /// Who of them has a connection. Nil: the bus cannot say.
     private func present(_ identities: [WhisperID]) async -> Set<WhisperID>? {
         var present: Set<WhisperID> = []
-        for start in stride(from: 0, to: identities.count, by: PushLimits.presencesPerReadMax) {
-            let part = identities[start..<min(start + PushLimits.presencesPerReadMax, identities.count)]
+        for start in stride(from: 0, to: identities.count, by: ClusterLimits.presencesPerReadMax) {
+            let part = identities[start..<min(start + ClusterLimits.presencesPerReadMax, identities.count)]
             do throws(BusError) {
                 let keys = try await self.bus.get(part.map { Keyspace.presence($0) })
                 for (identity, key) in zip(part, keys) where key != nil { present.insert(identity) }

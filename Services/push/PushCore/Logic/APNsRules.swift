@@ -36,8 +36,11 @@ package struct APNsRules: Sendable {
         _ push: Push, to token: String, isVoIP: Bool, providerToken: String, at now: Timestamp
     ) -> HTTP2Request? {
         // It becomes a part of the path.
-        guard (2...400).contains(token.utf8.count), token.utf8.allSatisfy({ UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0
-            || UInt8(ascii: "a")...UInt8(ascii: "f") ~= $0 | 0x20 })
+        guard (2...400).contains(token.utf8.count),
+            token.utf8.allSatisfy({
+                UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0
+                    || UInt8(ascii: "a")...UInt8(ascii: "f") ~= $0 | 0x20
+            })
         else { return nil }
         let type = self.type(of: push, isVoIP: isVoIP)
         // Background pushes with priority 10 are an error.
@@ -105,7 +108,8 @@ package struct APNsRules: Sendable {
     }
 
     /// The provider token: ES256 with the key's id, the team's id, and the time.
-    package static func providerToken(keyID: String, teamID: String, key: P256PrivateKey, at now: Timestamp) -> String? {
+    package static func providerToken(keyID: String, teamID: String, key: P256PrivateKey, at now: Timestamp) -> String?
+    {
         var header = JSONWriter()
         header.add("alg", "ES256")
         header.add("kid", keyID)

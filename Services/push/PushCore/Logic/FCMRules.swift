@@ -45,7 +45,8 @@ package struct FCMRules: Sendable {
         switch response.status {
         case 404 where code == "UNREGISTERED": return .tokenGone(asOf: sentAt)
         // Only if it is the token that is wrong: otherwise the fault is ours.
-        case 400 where code == "INVALID_ARGUMENT"
+        case 400
+        where code == "INVALID_ARGUMENT"
             && (body?.all("error.details.fieldViolations.field").contains("message.token") ?? false):
             return .tokenGone(asOf: sentAt)
         case 401: return .staleCredentials
@@ -94,7 +95,8 @@ package struct ServiceAccount: Sendable {
         claims.add("aud", self.tokenURL.text)
         claims.add("iat", now.milliseconds / 1_000)
         claims.add("exp", now.milliseconds / 1_000 + Self.assertionSeconds)
-        guard let token = WebToken.make(header: header.finished(), claims: claims.finished(), sign: self.key.sign) else {
+        guard let token = WebToken.make(header: header.finished(), claims: claims.finished(), sign: self.key.sign)
+        else {
             return nil
         }
         let body = "grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Ajwt-bearer&assertion=\(token)"
@@ -113,7 +115,8 @@ package struct AccessToken: Equatable, Sendable {
 
     /// - Returns: nil if the answer holds none.
     package init?(_ response: HTTP2Response, at now: Timestamp) {
-        guard response.status == 200, let body = JSONLeaves(response.body), let text = body["access_token"], !text.isEmpty,
+        guard response.status == 200, let body = JSONLeaves(response.body), let text = body["access_token"],
+            !text.isEmpty,
             text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }), let seconds = body["expires_in"].flatMap({ Int64($0) }),
             (1...86_400).contains(seconds)
         else { return nil }

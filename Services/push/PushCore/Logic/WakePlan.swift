@@ -14,8 +14,7 @@ package enum WakePlan {
     package static let reminderPauses: [Duration] = [.seconds(120), .seconds(900), .seconds(7_200)]
     /// Tries of one wake-up that may fail before it is given up, and the pauses between them.
     package static let failuresMax = 8
-    package static let retryMin = Duration.seconds(2)
-    package static let retryMax = Duration.seconds(300)
+    package static let retry = Backoff(first: .seconds(2), longest: .seconds(300))
     /// After a try for which there was no room, up to twice as long.
     package static let busyPause = Duration.seconds(5)
     /// Longest pause that a provider may ask for.
@@ -103,7 +102,6 @@ package enum WakePlan {
 
     /// Doubles with each failure, is spread by half, and is not shorter than the provider asks.
     package static func pause(failures: Int, after: Duration?, chance: Double) -> Duration {
-        let doubled = min(Self.retryMin * Double(1 << min(max(failures, 1) - 1, 16)), Self.retryMax)
-        return max(doubled * (0.5 + chance / 2), min(after ?? .zero, Self.retryAfterMax))
+        max(Self.retry.pause(after: failures) * (0.5 + chance / 2), min(after ?? .zero, Self.retryAfterMax))
     }
 }

@@ -99,10 +99,13 @@ package struct WebPushRules: Sendable {
     /// - Parameters:
     ///   - sender, salt: see `WebPushEncryption.seal`.
     package func request(
-        _ push: Push, to subscription: WebPushSubscription, authorization: String, sender: P256PrivateKey, salt: [UInt8],
+        _ push: Push, to subscription: WebPushSubscription, authorization: String, sender: P256PrivateKey,
+        salt: [UInt8],
         at now: Timestamp
     ) -> HTTP2Request? {
-        guard let body = WebPushEncryption.seal(push.facts, for: subscription, sender: sender, salt: salt) else { return nil }
+        guard let body = WebPushEncryption.seal(push.facts, for: subscription, sender: sender, salt: salt) else {
+            return nil
+        }
         return HTTP2Request(
             path: subscription.endpoint.path,
             headers: [

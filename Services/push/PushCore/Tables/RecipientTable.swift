@@ -87,7 +87,8 @@ package struct RecipientTable: Sendable {
             let id: WhisperID = try row.next()
             let device = try Self.device(&row)
             let history = WakePlan.History(
-                sentAt: try row.next(), unanswered: Int(try row.next(Int16.self)), failures: Int(try row.next(Int16.self)),
+                sentAt: try row.next(), unanswered: Int(try row.next(Int16.self)),
+                failures: Int(try row.next(Int16.self)),
                 dueAt: try row.next())
             found[id] = Recipient(
                 id: id, device: device, history: history, hasAnswered: try row.next(), hasMail: try row.next(),
@@ -184,7 +185,8 @@ package struct RecipientTable: Sendable {
         for var row in rows {
             let id: WhisperID = try row.next()
             let history = WakePlan.History(
-                sentAt: try row.next(), unanswered: Int(try row.next(Int16.self)), failures: Int(try row.next(Int16.self)))
+                sentAt: try row.next(), unanswered: Int(try row.next(Int16.self)),
+                failures: Int(try row.next(Int16.self)))
             due.append(Due(id: id, history: history, hasMail: try row.next()))
         }
         return due

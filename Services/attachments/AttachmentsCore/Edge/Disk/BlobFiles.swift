@@ -75,7 +75,8 @@ final class StoredFile: Sendable {
         }
         self.size = Int64(status.st_size)
         let time = status.st_mtim
-        self.tag = "\"\(String(time.tv_sec, radix: 36))-\(String(time.tv_nsec, radix: 36))-\(String(status.st_ino, radix: 36))\""
+        self.tag =
+            "\"\(String(time.tv_sec, radix: 36))-\(String(time.tv_nsec, radix: 36))-\(String(status.st_ino, radix: 36))\""
     }
 
     deinit { close(self.descriptor) }

@@ -1,5 +1,5 @@
 package import Contract
-package import HTTPAccess
+import HTTPAccess
 package import Hummingbird
 package import Logging
 import NIOCore
@@ -75,7 +75,9 @@ package struct BlobRoutes: Sendable {
         guard let length = request.headers[.contentLength] else {
             throw HTTPRefusal(.invalidPayload, status: .lengthRequired, "Content-Length is needed")
         }
-        guard Int64(length) == size else { throw HTTPRefusal(.invalidPayload, "Content-Length is not that of the presign") }
+        guard Int64(length) == size else {
+            throw HTTPRefusal(.invalidPayload, "Content-Length is not that of the presign")
+        }
         guard request.headers[.contentType]?.lowercased() == AttachmentsLimits.storedContentType else {
             throw HTTPRefusal(.invalidPayload, "Content-Type is not that of the presign")
         }
@@ -83,7 +85,9 @@ package struct BlobRoutes: Sendable {
         let found = try await self.stored { () async throws(StoreError) in try await self.attachments.find(key) }
         guard let found else { throw .unknownObject }
         let owner = self.store.owner(found.uploader)
-        guard let transfer = self.transfers.begin(.upload, of: place, by: owner, on: context.channel) else { throw .tooBusy }
+        guard let transfer = self.transfers.begin(.upload, of: place, by: owner, on: context.channel) else {
+            throw .tooBusy
+        }
         defer { transfer.end() }
         let received: Int64
         do {
@@ -187,7 +191,9 @@ package struct BlobRoutes: Sendable {
         if request.method == .head {
             return Response(status: status, headers: headers, body: ResponseBody(contentLength: bytes.count) { _ in })
         }
-        guard let transfer = self.transfers.begin(.download, of: file.path, by: owner, on: context.channel) else { throw .tooBusy }
+        guard let transfer = self.transfers.begin(.download, of: file.path, by: owner, on: context.channel) else {
+            throw .tooBusy
+        }
         let metrics = self.metrics
         let body = ResponseBody(contentLength: bytes.count) { writer in
             defer { transfer.end() }

@@ -65,7 +65,9 @@ package struct DiskStore: ObjectStore {
         try await BlockingCalls.stored { () throws(FileError) in
             var parts: [StoredPart] = []
             for name in try names(in: self.partsFolder(of: key)) {
-                guard let number = Int(name), let status = try fileStatus(self.path(ofPart: number, of: key)) else { continue }
+                guard let number = Int(name), let status = try fileStatus(self.path(ofPart: number, of: key)) else {
+                    continue
+                }
                 parts.append(StoredPart(number: number, sizeBytes: status.size, tag: ""))
             }
             return parts

@@ -60,7 +60,8 @@ package struct S3Store: ObjectStore {
     private func upload(_ key: ObjectKey, _ size: Int64, _ query: [(String, String)]) -> SigV4.Request {
         let address = self.publicAddress
         return SigV4.Request(
-            method: "PUT", scheme: address.scheme, host: address.host, path: address.path(of: key.description), query: query,
+            method: "PUT", scheme: address.scheme, host: address.host, path: address.path(of: key.description),
+            query: query,
             headers: [("Content-Length", String(size)), ("Content-Type", AttachmentsLimits.storedContentType)])
     }
 
@@ -68,7 +69,8 @@ package struct S3Store: ObjectStore {
 
     package func beginParts(of key: ObjectKey) async throws(ObjectStoreError) -> String {
         let answer = try await self.call(
-            "POST", key.description, [("uploads", "")], headers: [("Content-Type", AttachmentsLimits.storedContentType)])
+            "POST", key.description, [("uploads", "")], headers: [("Content-Type", AttachmentsLimits.storedContentType)]
+        )
         guard answer.status == 200, let id = XMLText.root(of: answer.body)?["UploadId"], !id.isEmpty else {
             throw Self.refusal(answer)
         }
@@ -100,7 +102,8 @@ package struct S3Store: ObjectStore {
     package func size(of key: ObjectKey) async throws(ObjectStoreError) -> Int64? {
         let answer = try await self.call("HEAD", key.description, [])
         if answer.status == 404 { return nil }
-        guard answer.status == 200, let size = answer.headers.first(name: "content-length").flatMap({ Int64($0) }) else {
+        guard answer.status == 200, let size = answer.headers.first(name: "content-length").flatMap({ Int64($0) })
+        else {
             throw Self.refusal(answer)
         }
         return size
@@ -123,13 +126,14 @@ package struct S3Store: ObjectStore {
     /// Uploads in parts that nobody knows any more are the bucket's own to end, by a lifecycle rule.
     package func tidy(at now: Timestamp) async throws(ObjectStoreError) {}
 
-    fileprivate func list(after token: String?) async throws(ObjectStoreError) -> (page: [StoredObject], next: String?) {
+    fileprivate func list(after token: String?) async throws(ObjectStoreError) -> (page: [StoredObject], next: String?)
+    {
         let query = [("list-type", "2"), ("max-keys", String(AttachmentsLimits.pageRows)), ("prefix", "att/")]
         let answer = try await self.call("GET", "", query + (token.map { [("continuation-token", $0)] } ?? []))
         guard answer.status == 200, let root = XMLText.root(of: answer.body) else { throw Self.refusal(answer) }
         let page = root.all("Contents").compactMap { entry -> StoredObject? in
             guard let key = entry["Key"], let size = entry["Size"].flatMap({ Int64($0) }),
-                let time = entry["LastModified"].flatMap({ CivilTime.seconds(of: $0) })
+                let time = entry["LastModified"].flatMap({ S3Date.seconds(of: $0) })
             else { return nil }
             return StoredObject(key: key, sizeBytes: size, modifiedAt: Timestamp(milliseconds: time * 1_000))
         }
@@ -140,7 +144,8 @@ package struct S3Store: ObjectStore {
 
     /// Asks again while the store is away or busy: no call does harm when it is repeated.
     private func call(
-        _ method: String, _ key: String, _ query: [(String, String)], headers: [(String, String)] = [], body: [UInt8] = []
+        _ method: String, _ key: String, _ query: [(String, String)], headers: [(String, String)] = [],
+        body: [UInt8] = []
     ) async throws(ObjectStoreError) -> S3Answer {
         for attempt in 1... {
             let clock = ContinuousClock.now

@@ -1,3 +1,4 @@
+import Contract
 import DequeModule
 package import Logging
 package import NIOCore
@@ -91,7 +92,8 @@ package actor HTTP2Client {
     package func send(
         _ request: HTTP2Request, within timeout: Duration, givesWay: Bool = false
     ) async throws(HTTP2Error) -> HTTP2Response {
-        guard self.exchanges.count < HTTP2Limits.waitingMax, !givesWay || self.givingWay < HTTP2Limits.givingWayMax else {
+        guard self.exchanges.count < HTTP2Limits.waitingMax, !givesWay || self.givingWay < HTTP2Limits.givingWayMax
+        else {
             throw .full
         }
         guard !self.isClosed else { throw .unavailable }
@@ -159,14 +161,18 @@ package actor HTTP2Client {
 
     /// Whether others had all streams of a peer that answers. One that lets all wait, or goes away from them, has failed.
     private func isCrowdedOut(_ exchange: Exchange) -> Bool {
-        guard exchange.place == nil, exchange.resends == 0, let link = self.current.flatMap({ self.links[$0] }) else { return false }
+        guard exchange.place == nil, exchange.resends == 0, let link = self.current.flatMap({ self.links[$0] }) else {
+            return false
+        }
         return link.hasAnswered && link.streamsOpen > 0
     }
 
     /// Its connection is gone, or the peer did not want it there.
     private func sendAgain(_ id: UInt64) {
         guard let exchange = self.exchanges[id] else { return }
-        guard exchange.resends < HTTP2Limits.resendsMax, !self.isClosed else { return self.finish(id, .failure(.unavailable)) }
+        guard exchange.resends < HTTP2Limits.resendsMax, !self.isClosed else {
+            return self.finish(id, .failure(.unavailable))
+        }
         self.exchanges[id]?.resends += 1
         self.exchanges[id]?.place = nil
         self.wait(id, givesWay: exchange.givesWay)
@@ -214,7 +220,9 @@ package actor HTTP2Client {
             .whenComplete { result in
                 // Several addresses may have been tried side by side; only the channel that is left gets the connection.
                 guard case .success(let channel) = result, channel.isActive else {
-                    if case .failure(let error) = result, ClientNames.isRefusal(error) { bound.value.isCrowdedOut = true }
+                    if case .failure(let error) = result, ClientNames.isRefusal(error) {
+                        bound.value.isCrowdedOut = true
+                    }
                     return bound.value.close()
                 }
                 do {
@@ -236,7 +244,9 @@ package actor HTTP2Client {
             // Not before: a peer that only greets us has not helped anybody.
             self.failedConnects = 0
             self.pausesUntil = nil
-            if let exchange = self.streams[id]?.removeValue(forKey: stream) { self.finish(exchange, .success(response)) }
+            if let exchange = self.streams[id]?.removeValue(forKey: stream) {
+                self.finish(exchange, .success(response))
+            }
             self.closeIfDone(id)
         case .event(.failed(let stream, _)):
             if let exchange = self.streams[id]?.removeValue(forKey: stream) { self.sendAgain(exchange) }
@@ -276,8 +286,8 @@ package actor HTTP2Client {
         guard !link.hasAnswered, !self.isClosed else { return }
         // Nobody had anything of it: the next attempt comes later.
         self.failedConnects += 1
-        let doubled = HTTP2Limits.pauseMin * Double(1 << min(self.failedConnects - 1, 16))
-        let pause = TimeAmount(min(doubled, HTTP2Limits.pauseMax) * Double.random(in: 0.75...1.25))
+        let pause = TimeAmount(
+            HTTP2Limits.reconnect.pause(after: self.failedConnects) * Double.random(in: 0.75...1.25))
         self.pausesUntil = .now() + pause
         self.logger.warning("provider cannot be reached", [.attempt: .number(self.failedConnects)])
         // If it never worked, whoever waits learns it now. If it did, they may have been the ones it went away from: they

@@ -1,3 +1,4 @@
+package import Contract
 import Glibc
 
 /// One POST.
@@ -42,14 +43,13 @@ package struct HTTP2Response: Sendable {
     private static func seconds(ofDate date: String) -> Int? {
         let words = date.split(separator: " ")
         guard words.count == 6, words[5] == "GMT", let month = Self.months.firstIndex(where: { $0 == words[2] }),
-            let day = Int32(words[1]), let year = Int32(words[3]), (1...31).contains(day), (1970...9999).contains(year)
+            let day = Int(words[1]), let year = Int(words[3]), (1...31).contains(day), (1970...9999).contains(year)
         else { return nil }
-        let clock = words[4].split(separator: ":").compactMap { Int32($0) }
+        let clock = words[4].split(separator: ":").compactMap { Int($0) }
         guard clock.count == 3, clock.allSatisfy({ (0...60).contains($0) }) else { return nil }
-        var parts = tm()
-        (parts.tm_year, parts.tm_mon, parts.tm_mday) = (year - 1_900, Int32(month), day)
-        (parts.tm_hour, parts.tm_min, parts.tm_sec) = (clock[0], clock[1], clock[2])
-        return timegm(&parts)
+        let time = CivilTime(
+            year: year, month: month + 1, day: day, hour: clock[0], minute: clock[1], second: clock[2])
+        return Int(time.seconds)
     }
 
     private static let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
@@ -84,10 +84,8 @@ package enum HTTP2Limits {
     package static let newNamesMax = 8
     /// Names that were found, and are remembered as such.
     package static let namesRememberedMax = 4_096
-    /// After a failed attempt to connect: the shortest and the longest pause before the next; it doubles. A connection that
-    /// ended without an answer has failed too.
-    package static let pauseMin = Duration.milliseconds(250)
-    package static let pauseMax = Duration.seconds(30)
+    /// Between attempts to connect. A connection that ended without an answer has failed too.
+    package static let reconnect = Backoff(first: .milliseconds(250), longest: .seconds(30))
     /// Between two PINGs; a connection whose PING has no answer when the next is due is given up.
     package static let pingEvery = Duration.seconds(20)
     /// Body bytes of one answer; the stream of a longer one is reset.

@@ -35,7 +35,8 @@ final class HTTP2Session {
         var callbacks: OpaquePointer?
         nghttp2_session_callbacks_new(&callbacks)
         defer { nghttp2_session_callbacks_del(callbacks) }
-        nghttp2_session_callbacks_set_on_header_callback(callbacks) { _, frame, name, nameCount, value, valueCount, _, user in
+        nghttp2_session_callbacks_set_on_header_callback(callbacks) {
+            _, frame, name, nameCount, value, valueCount, _, user in
             HTTP2Session.of(user).header(
                 frame!.pointee.hd.stream_id, UnsafeBufferPointer(start: name, count: nameCount),
                 UnsafeBufferPointer(start: value, count: valueCount))
@@ -93,7 +94,8 @@ final class HTTP2Session {
                         flags: UInt8(isPlain ? NGHTTP2_NV_FLAG_NONE.rawValue : NGHTTP2_NV_FLAG_NO_INDEX.rawValue)))
                 start += name + value
             }
-            var provider = nghttp2_data_provider(source: nghttp2_data_source(fd: 0)) { _, stream, buffer, room, flags, _, user in
+            var provider = nghttp2_data_provider(source: nghttp2_data_source(fd: 0)) {
+                _, stream, buffer, room, flags, _, user in
                 HTTP2Session.of(user).read(stream, into: UnsafeMutableBufferPointer(start: buffer, count: room), flags!)
             }
             return nghttp2_submit_request(self.session, nil, fields, fields.count, &provider, nil)

@@ -28,7 +28,8 @@ package actor APNsProvider: PushProvider {
 
     /// - Parameter clock: for the age of provider tokens.
     package init(
-        client: HTTP2Client, rules: APNsRules, key: Key, clock: @escaping @Sendable () -> Timestamp = { .now }, logger: Logger
+        client: HTTP2Client, rules: APNsRules, key: Key, clock: @escaping @Sendable () -> Timestamp = { .now },
+        logger: Logger
     ) {
         self.client = client
         self.rules = rules
@@ -41,7 +42,8 @@ package actor APNsProvider: PushProvider {
         guard var providerToken = await self.token(at: self.clock()) else { return .later(.credentials, after: nil) }
         for _ in 0..<2 {
             let now = self.clock()
-            guard let request = self.rules.request(push, to: token, isVoIP: isVoIP, providerToken: providerToken, at: now)
+            guard
+                let request = self.rules.request(push, to: token, isVoIP: isVoIP, providerToken: providerToken, at: now)
             else { return .tokenGone(asOf: now) }
             let answer = await self.client.answer(to: request, of: push) { APNsRules.answer($0, sentAt: now) }
             guard answer == .staleCredentials else {

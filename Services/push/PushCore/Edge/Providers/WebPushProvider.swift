@@ -56,7 +56,8 @@ package actor WebPushProvider: PushProvider {
         }
         let now = Timestamp.now
         let request = self.rules.request(
-            push, to: subscription, authorization: authorization, sender: P256PrivateKey(), salt: randomBytes(16), at: now)
+            push, to: subscription, authorization: authorization, sender: P256PrivateKey(), salt: randomBytes(16),
+            at: now)
         guard let request else { return .refused }
         return await client.answer(to: request, of: push) { WebPushRules.answer($0, sentAt: now) }
     }
