@@ -20,14 +20,20 @@ private func newCall(calleeAt leg: CallLeg? = there) -> CallMachine {
 }
 
 extension CallMachine {
-    fileprivate mutating func sent(at now: Timestamp = start) -> [PendingCallFrame.Kind] { self.dispatch(at: now).map(\.pending.kind) }
+    fileprivate mutating func sent(at now: Timestamp = start) -> [PendingCallFrame.Kind] {
+        self.dispatch(at: now).map(\.pending.kind)
+    }
 
     /// Everything under way is written.
     fileprivate mutating func writeAll(at now: Timestamp = start) {
-        for (pending, leg) in self.dispatch(at: now) { self.delivered(pending.number, on: leg, isWritten: true, at: now) }
+        for (pending, leg) in self.dispatch(at: now) {
+            self.delivered(pending.number, on: leg, isWritten: true, at: now)
+        }
     }
 
-    fileprivate mutating func say(_ saying: Saying, by side: CallSide, mark: Int64 = .random(in: .min ... .max)) -> ErrorCode? {
+    fileprivate mutating func say(
+        _ saying: Saying, by side: CallSide, mark: Int64 = .random(in: .min ... .max)
+    ) -> ErrorCode? {
         let leg = self.leg(of: side) ?? (side == .caller ? here : there)
         return self.said(saying, by: side, on: leg, mark: mark, payload: [9], at: start)?.code
     }
@@ -153,7 +159,9 @@ extension CallMachine {
     @Test func candidatesHaveABoundInBytes() {
         var call = newCall(calleeAt: nil)
         let big = [UInt8](repeating: 7, count: 300_000)
-        for mark in 0..<5 { _ = call.said(.candidate, by: .caller, on: here, mark: Int64(mark), payload: big, at: start) }
+        for mark in 0..<5 {
+            _ = call.said(.candidate, by: .caller, on: here, mark: Int64(mark), payload: big, at: start)
+        }
         #expect(call.candidatesDropped == 2)
     }
 
@@ -320,7 +328,8 @@ extension CallMachine {
             case 0: _ = call.said(.answer, by: side, on: leg, mark: 1, payload: [], at: now)
             case 1, 2, 3:
                 _ = call.said(
-                    .candidate, by: side, on: leg, mark: Int64.random(in: 0...300, using: &random), payload: [], at: now)
+                    .candidate, by: side, on: leg, mark: Int64.random(in: 0...300, using: &random), payload: [], at: now
+                )
             case 4 where Int.random(in: 0..<8, using: &random) == 0:
                 _ = call.said(.end(nil), by: side, on: leg, mark: 2, payload: [], at: now)
             case 5: call.connected(side, on: leg)
@@ -336,10 +345,14 @@ extension CallMachine {
             if !wasOver, call.isOver { ends += 1 }
             #expect(!wasOver || call.isOver)
             #expect(call.pendingFrames.map(\.number) == call.pendingFrames.map(\.number).sorted())
-            if call.isOver { #expect(call.pendingFrames.allSatisfy { $0.kind == .end || call.leg(of: $0.side) != nil }) }
+            if call.isOver {
+                #expect(call.pendingFrames.allSatisfy { $0.kind == .end || call.leg(of: $0.side) != nil })
+            }
             if !call.isRinging, !call.isOver { #expect(!call.pendingFrames.contains { $0.kind == .incoming }) }
             for side in CallSide.allCases {
-                let open = call.pendingFrames.count { $0.side == side && $0.kind == .candidate && $0.progress != .written }
+                let open = call.pendingFrames.count {
+                    $0.side == side && $0.kind == .candidate && $0.progress != .written
+                }
                 #expect(open <= CallLimits.candidatesUnderWayMax)
                 if call.leg(of: side) == nil { #expect(open <= Limits.callCandidatesBufferedMax) }
             }

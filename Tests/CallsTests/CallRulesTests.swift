@@ -14,7 +14,9 @@ private func leg(_ identity: WhisperID) -> CallLeg {
     CallLeg(node: NodeID(value: 1), connection: ConnectionID(value: identity.bits))
 }
 
-private func rules(at now: Timestamp = start, _ change: (inout [WhisperID: AccountStatus]) -> Void = { _ in }) -> CallRules {
+private func rules(
+    at now: Timestamp = start, _ change: (inout [WhisperID: AccountStatus]) -> Void = { _ in }
+) -> CallRules {
     var accounts = accounts
     change(&accounts)
     return CallRules(
@@ -26,16 +28,20 @@ private let ids = ["00000000-0000-4000-8000-000000000001", "00000000-0000-4000-8
 
 private func frame(
     _ definition: FrameDefinition, _ callID: String, _ from: WhisperID, _ to: WhisperID, epoch: Int64 = 1,
-    timestamp: Timestamp = start, receivedAt: Timestamp = start, age: Duration = .zero, mark: UInt8 = .random(in: 0...255)
+    timestamp: Timestamp = start, receivedAt: Timestamp = start, age: Duration = .zero,
+    mark: UInt8 = .random(in: 0...255)
 ) throws -> CallFrame {
     let nonce = String(decoding: Base64.encode([UInt8](repeating: 1, count: 24)), as: UTF8.self)
-    let sig = String(decoding: Base64.encode([mark] + [UInt8](repeating: .random(in: 0...255), count: 63)), as: UTF8.self)
+    let sig = String(
+        decoding: Base64.encode([mark] + [UInt8](repeating: .random(in: 0...255), count: 63)), as: UTF8.self)
     let more = definition.type == CallInitiate.definition.type ? #","isVideo":true"# : ""
     let json =
         #"{"protocolVersion":1,"cryptoVersion":1,"callId":"\#(callID)","from":"\#(from)","to":"\#(to)","timestamp":\#(timestamp.milliseconds),"nonce":"\#(nonce)","ciphertext":"YQ==","sig":"\#(sig)"\#(more)}"#
     let payload = try FrameDecoder.payload(bare: Array(json.utf8), schema: definition.schema)
     return CallFrame(
-        call: SignedCall(payload, definition), caller: Caller(identity: from, epoch: Epoch(value: epoch)), leg: leg(from),
+        call: try SignedCall(payload, type: definition.type),
+        caller: Caller(identity: from, epoch: Epoch(value: epoch)),
+        leg: leg(from),
         requestID: nil, receivedAt: receivedAt, age: age)
 }
 
@@ -93,7 +99,7 @@ extension CallRules {
     /// Its client has been told that it was not accepted.
     @Test func aCallThatWaitedTooLongDoesNotBegin() throws {
         var rules = rules()
-        let age = CallLimits.frameAgeMax + .milliseconds(1)
+        let age = ClusterLimits.frameAgeMax + .milliseconds(1)
         #expect(rules.hear(try frame(CallInitiate.definition, ids[0], alice, bob, age: age)) == "nothing")
         #expect(rules.phase(ids[0], alice, bob) == "unknown")
     }
@@ -156,7 +162,9 @@ extension CallRules {
         var rules = rules()
         try rules.talk(ids[0], alice, bob)
         rules.slots = BusySlots(
-            rules.slots.after.merging([carol: BusySlots.Slot(call: .random(), isAnswered: false, seenAt: start)]) { _, new in new })
+            rules.slots.after.merging([carol: BusySlots.Slot(call: .random(), isAnswered: false, seenAt: start)]) {
+                _, new in new
+            })
         #expect(rules.hear(try frame(CallInitiate.definition, ids[1], alice, carol)) == "done")
         #expect(rules.phase(ids[1], alice, carol) == "busy")
         #expect(rules.phase(ids[0], alice, bob) == "answered")
@@ -288,8 +296,11 @@ extension CallRules {
             let call = calls.randomElement(using: &random)!
             let isReversed = Bool.random(using: &random)
             let (from, to) = isReversed ? (call.to, call.from) : (call.from, call.to)
-            let kind = [CallInitiate.definition, CallInitiate.definition, CallAnswer.definition, CallICECandidate.definition, CallEnd.definition]
-                .randomElement(using: &random)!
+            let kind = [
+                CallInitiate.definition, CallInitiate.definition, CallAnswer.definition, CallICECandidate.definition,
+                CallEnd.definition,
+            ]
+            .randomElement(using: &random)!
             _ = rules.hear(try frame(kind, call.id, from, to, timestamp: now, receivedAt: now))
             book = rules.book
             slots = BusySlots(rules.slots.after, rings: rules.slots.rings)

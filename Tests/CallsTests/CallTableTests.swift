@@ -14,27 +14,27 @@ import Testing
     @Test func whatNobodyWillGetIsNotLoaded() async throws {
         let (whole, torn, over) = (
             Self.call(.answered(at: Self.now)), Self.call(.answered(at: Self.now)),
-            Self.call(.ended(.ended, at: Self.now, by: .caller, answeredAt: nil)))
+            Self.call(.ended(.ended, at: Self.now, by: .caller, answeredAt: nil))
+        )
         let ringing = Self.call(.ringing(reachedAt: nil))
         try await Self.run { connection in
             let calls = [whole, torn, over, ringing]
-            _ = try await connection.pipeline(
-                CallTable.write(calls.map { CallBook.Change(wakeID: $0.wakeID, before: nil, after: $0) }) + [
-                    BusySlotTable.add([
-                        (Self.alice, Self.slot(whole)), (Self.bob, Self.slot(whole)), (WhisperID("WSP-AAAA-AAAA-AAAA")!, Self.slot(torn)),
-                    ])
-                ])
-            let rows = try await connection.pipeline([
-                CallTable.trim([whole.share]), CallTable.load([whole.share]), CallTable.loadPendingFrames([whole.share]),
-                BusySlotTable.whole(among: calls.map(\.wakeID)),
-            ])
-            let loaded = try CallTable.calls(rows[1], pendingFrames: rows[2])
+            var writing = Pipeline()
+            writing.add(CallTable.write(calls.map { CallBook.Change(wakeID: $0.wakeID, before: nil, after: $0) }))
+            let added = writing.add(
+                BusySlotTable.add([
+                    (Self.alice, Self.slot(whole)), (Self.bob, Self.slot(whole)),
+                    (WhisperID("WSP-AAAA-AAAA-AAAA")!, Self.slot(torn)),
+                ]))
+            #expect(try await connection.pipeline(writing)[added] == 3)
+            let loaded = try await CallTable.takeOver([whole.share], on: connection)
             let kinds = Dictionary(uniqueKeysWithValues: loaded.map { ($0.wakeID, $0.pendingFrames.map(\.kind)) })
             #expect(
                 kinds == [
-                    whole.wakeID: [.candidate, .end], torn.wakeID: [], over.wakeID: [.end], ringing.wakeID: [.candidate, .end],
+                    whole.wakeID: [.candidate, .end], torn.wakeID: [], over.wakeID: [.end],
+                    ringing.wakeID: [.candidate, .end],
                 ])
-            #expect(try BusySlotTable.whole(rows[3]) == [whole.wakeID])
+            #expect(try await connection.query(BusySlotTable.whole(among: calls.map(\.wakeID))) == [whole.wakeID])
         }
     }
 
@@ -42,17 +42,23 @@ import Testing
         let (one, other) = (Self.call(.ringing(reachedAt: nil)), Self.call(.ringing(reachedAt: nil)))
         let calls = [one.wakeID, other.wakeID]
         try await Self.run { connection in
-            let rows = try await connection.pipeline([
-                BusySlotTable.addRings([(Self.bob, one.wakeID)]), BusySlotTable.addRings([(Self.bob, other.wakeID)]),
-                BusySlotTable.add([(Self.alice, Self.slot(one))]), BusySlotTable.whole(among: calls),
-                BusySlotTable.lock([Self.alice, Self.bob]), BusySlotTable.lockRings([Self.alice, Self.bob]),
-            ])
-            #expect(rows[0].affected == 1 && rows[1].affected == 0)
-            #expect(try BusySlotTable.whole(rows[3]) == [one.wakeID])
-            let slots = try BusySlotTable.slots(rows[4], rings: rows[5], notedSince: Self.now)
-            #expect(slots.after == [Self.alice: Self.slot(one)] && slots.rings == [Self.bob: one.wakeID])
-            let gone = try await connection.pipeline(BusySlotTable.release(calls) + [BusySlotTable.whole(among: calls)])
-            #expect(gone.map(\.affected) == [1, 1, 0])
+            var pipeline = Pipeline()
+            let first = pipeline.add(BusySlotTable.addRings([(Self.bob, one.wakeID)]))
+            let second = pipeline.add(BusySlotTable.addRings([(Self.bob, other.wakeID)]))
+            let slot = pipeline.add(BusySlotTable.add([(Self.alice, Self.slot(one))]))
+            let whole = pipeline.add(BusySlotTable.whole(among: calls))
+            let slots = pipeline.add(BusySlotTable.lock([Self.alice, Self.bob]))
+            let rings = pipeline.add(BusySlotTable.lockRings([Self.alice, Self.bob]))
+            let answers = try await connection.pipeline(pipeline)
+            #expect(try [answers[first], answers[second], answers[slot]] == [1, 0, 1])
+            #expect(try answers[whole] == [one.wakeID])
+            #expect(try answers[slots] == [Self.alice: Self.slot(one)] && answers[rings] == [Self.bob: one.wakeID])
+            var release = Pipeline()
+            let gone = BusySlotTable.release(calls).map { release.add(Statement(affecting: $0)) }
+            let left = release.add(BusySlotTable.whole(among: calls))
+            let released = try await connection.pipeline(release)
+            #expect(try gone.map { ticket throws(StoreError) in try released[ticket] } == [1, 1])
+            #expect(try released[left].isEmpty)
         }
     }
 
@@ -65,13 +71,13 @@ import Testing
             var keys: [[UInt8]] = []
             for _ in 1...2 {
                 _ = try await connection.query(RelayKeyTable.make(for: period.startsAt))
-                keys += try await connection.query(RelayKeyTable.key(for: period.startsAt)).map { row throws(StoreError) in try row.decode(0) }
+                keys.append(try #require(try await connection.query(RelayKeyTable.key(for: period.startsAt))))
             }
             #expect(keys.count == 2 && keys[0] == keys[1] && keys[0].count == RelayKeyTable.keyBytes)
             _ = try await connection.query(RelayKeyTable.make(for: past.startsAt))
             #expect(try await connection.query(RelayKeyTable.sweep).affected == 1)
-            #expect(try await connection.query(RelayKeyTable.key(for: past.startsAt)).isEmpty)
-            #expect(try await connection.query(RelayKeyTable.key(for: period.startsAt)).count == 1)
+            #expect(try await connection.query(RelayKeyTable.key(for: past.startsAt)) == nil)
+            #expect(try await connection.query(RelayKeyTable.key(for: period.startsAt)) == keys[0])
         }
     }
 
@@ -97,7 +103,8 @@ import Testing
                 PostgresConfiguration(url: server.url(), applicationName: "migrate"), logger: Self.quiet)
             try await server.run("ALTER ROLE whisper_calls LOGIN")
             let connection = PostgresConnection(
-                PostgresConfiguration(url: server.url(user: "whisper_calls"), applicationName: "calls-tests"), logger: Self.quiet)
+                PostgresConfiguration(url: server.url(user: "whisper_calls"), applicationName: "calls-tests"),
+                logger: Self.quiet)
             try await connection.connect()
             try await body(connection)
         } catch {

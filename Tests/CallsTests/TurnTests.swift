@@ -15,9 +15,8 @@ import Testing
 
     @Test func theFrameIsTheContracts() throws {
         let credentials = TurnCredentials(secret: Secret("north"), pseudonym: [1], expiresAt: .now)
-        let payload = credentials.payload(urls: ["turn:a?transport=udp", "turns:b"], ttl: .seconds(43_200))
-        let frame = try #require(ServerFrameCatalogue.all.first { $0.type == "turn_credentials" })
-        _ = try FrameDecoder.payload(bare: payload, schema: frame.schema)
+        let frame = credentials.frame(urls: ["turn:a?transport=udp", "turns:b"], ttl: .seconds(43_200))
+        _ = try FrameDecoder.payload(bare: frame.json, schema: TurnCredentialsFrame.definition.schema)
     }
 
     @Test(arguments: [[], ["http://a"], Array(repeating: "turn:a", count: 17)])
@@ -98,17 +97,22 @@ import Testing
     /// - Parameter clients: at once, each with an allocation of its own, and one for its peer.
     /// - Returns: what it says.
     private func use(
-        _ relay: CoturnServer, lastingFor life: Duration = .seconds(60), secret: String = Self.secret, peer: [String] = ["-y"],
+        _ relay: CoturnServer, lastingFor life: Duration = .seconds(60), secret: String = Self.secret,
+        peer: [String] = ["-y"],
         patience: Int = 20, pseudonym: [UInt8] = [1, 2, 3], clients: Int = 1
     ) async throws -> String {
         let credentials = TurnCredentials(
             secret: Secret(secret), pseudonym: pseudonym, expiresAt: .now + life)
         let arguments = [
-            "-u", credentials.username, "-w", credentials.credential, "-p", "\(relay.port)", "-c", "-n", "5", "-m", "\(clients)",
+            "-u", credentials.username, "-w", credentials.credential, "-p", "\(relay.port)", "-c", "-n", "5", "-m",
+            "\(clients)",
         ]
         // When it is refused it tries again for long.
         return try await Command(
-            "/bin/sh", ["-c", "timeout \(patience) /usr/bin/turnutils_uclient \"$@\" 2>&1; true", "sh"] + arguments + peer + ["127.0.0.1"]
+            "/bin/sh",
+            ["-c", "timeout \(patience) /usr/bin/turnutils_uclient \"$@\" 2>&1; true", "sh"] + arguments + peer + [
+                "127.0.0.1"
+            ]
         ).output(name: "turnutils_uclient")
     }
 
@@ -137,7 +141,9 @@ import Testing
     }
 
     /// Nothing behind the relay, beside it or on it.
-    @Test(arguments: ["127.0.0.1", "10.0.0.1", "172.16.3.4", "192.168.1.1", "169.254.169.254", "100.64.0.1", "224.0.0.5", "0.0.0.0"])
+    @Test(arguments: [
+        "127.0.0.1", "10.0.0.1", "172.16.3.4", "192.168.1.1", "169.254.169.254", "100.64.0.1", "224.0.0.5", "0.0.0.0",
+    ])
     func aPrivatePeerIsForbidden(peer: String) async throws {
         try await self.withRelay(allowsLoopback: false) { relay in
             let said = try await self.use(relay, peer: ["-e", peer])

@@ -16,9 +16,6 @@ package enum CallLimits {
     package static let attemptsMax = 5
     /// Reads of one Job at a time after the database has refused a batch.
     package static let poisonIsolationReads = 1_024
-    /// A frame older than this is not begun any more: its client has been told INTERNAL_ERROR by then
-    /// (`GatewayLimits.answerMax`). A second less than that: for what the age by the clock of Redis leaves out.
-    package static let frameAgeMax = Duration.seconds(9)
     /// A frame of which its gateway says nothing is sent again after this.
     package static let resendAfter = Duration.seconds(2)
     /// A callee who seems connected and has not been reached after this is woken all the same.

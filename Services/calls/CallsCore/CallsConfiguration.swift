@@ -46,7 +46,8 @@ package struct TurnConfiguration: Sendable {
 
     /// - Throws: if there are none, too many, or other things than relays.
     package static func checked(_ urls: [String]) throws(Unusable) -> [String] {
-        guard (1...Self.urlsMax).contains(urls.count), urls.allSatisfy({ $0.hasPrefix("turn:") || $0.hasPrefix("turns:") })
+        guard (1...Self.urlsMax).contains(urls.count),
+            urls.allSatisfy({ $0.hasPrefix("turn:") || $0.hasPrefix("turns:") })
         else { throw Unusable() }
         return urls
     }

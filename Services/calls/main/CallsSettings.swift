@@ -23,7 +23,9 @@ struct CallsSettings: ServiceSettings {
 
 extension Settings<CallsSettings> {
     func configuration() throws(SettingsError) -> CallsConfiguration {
-        CallsConfiguration(
+        // A caller gets its credentials before the call rings, and uses them when somebody answers.
+        try self.require(\.ringTime, below: \.turnTTL)
+        return CallsConfiguration(
             ringTime: try self.ringTime,
             turn: TurnConfiguration(urls: try self.turnURLs, secret: try self.turnSecret, ttl: try self.turnTTL),
             rates: try self.rates.table(), trustedProxies: try self.proxies.addresses())

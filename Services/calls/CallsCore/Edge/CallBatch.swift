@@ -19,6 +19,16 @@ struct CallBatch {
     /// Holds one Job only, because something is wrong with one of them.
     var isSingle = false
 
+    /// Where the answer to its first question goes. `nil` if nobody waits for an answer.
+    var firstAsked: AnswerAddress? {
+        self.steps.lazy.compactMap { step in
+            switch step {
+            case .frame(_, let address), .turn(_, let address), .refused(_, let address): address
+            case .bound, .delivered: nil
+            }
+        }.first
+    }
+
     /// - Parameter age: since it was appended to its stream.
     mutating func add(_ job: CallJob, age: Duration) {
         switch job {
@@ -30,12 +40,14 @@ struct CallBatch {
 
     /// Reads the frame by its schema, and checks its signature.
     private static func step(_ request: CallRequest, age: Duration) -> Step {
-        guard let definition = FrameCatalogue.definition(of: request.type), case .service(.calls) = definition.route else {
+        guard let definition = FrameCatalogue.definition(of: request.type), case .service(.calls) = definition.route
+        else {
             return .refused(Refusal(.internalError, "not a frame of this service"), request.answer)
         }
         if request.type == GetTurnCredentials.definition.type { return .turn(request.session.caller, request.answer) }
         do {
-            let call = SignedCall(try FrameDecoder.payload(bare: request.payload, schema: definition.schema), definition)
+            let call = try SignedCall(
+                try FrameDecoder.payload(bare: request.payload, schema: definition.schema), type: definition.type)
             let digest = SHA256.hash(call.canonical.bytes)
             guard Signatures.isValid(call.signature, over: digest, by: request.session.signPublicKey) else {
                 return .refused(Refusal(.authFailed, "the signature does not fit frame and key"), request.answer)
@@ -45,8 +57,11 @@ struct CallBatch {
                     call: call, caller: request.session.caller,
                     leg: CallLeg(node: request.answer.node, connection: request.connection),
                     requestID: request.requestID, receivedAt: request.receivedAt, age: age), request.answer)
+        } catch let violation as PayloadViolation {
+            return .refused(Refusal(.invalidPayload, "\(violation)"), request.answer)
         } catch {
-            return .refused(Refusal(.invalidPayload, "\(error)"), request.answer)
+            assertionFailure("payload of \(request.type) is corrupted")
+            return .refused(Refusal(.internalError, "the frame could not be read; safe to retry"), request.answer)
         }
     }
 

@@ -44,9 +44,9 @@ extension CallCoordinator {
             }
         }
         var missing: Set<WhisperID> = []
-        if self.shouldLocate, self.now.milliseconds - self.locatedAt >= CallLimits.locatePause.milliseconds {
+        if self.shouldLocate, self.locatedAt.map({ .now - $0 >= CallLimits.locatePause }) ?? true {
             self.shouldLocate = false
-            self.locatedAt = self.now.milliseconds
+            self.locatedAt = .now
             for call in self.book.all {
                 for side in call.missing { missing.insert(call.identity(of: side)) }
             }
@@ -83,23 +83,31 @@ extension CallCoordinator {
             // Nobody says anything new: nothing needs to be read, and mostly nothing to be written.
             let (outcome, slots) = self.apply(batch, looked, slots: BusySlots(), accounts: [:])
             let writes = self.writes(slots)
-            if !writes.statements.isEmpty { _ = try await self.store.pipeline(writes.statements) }
+            if !writes.pipeline.isEmpty { _ = try await self.store.pipeline(writes.pipeline) }
             return outcome
         }
         let parties = batch.partiesOfNewCalls
         return try await self.store.transaction { transaction throws(StoreError) in
-            var statements = [IdentityView.accounts(of: identities)]
-            if !parties.isEmpty { statements += [BusySlotTable.lock(parties), BusySlotTable.lockRings(parties)] }
-            let rows = try await transaction.pipeline(statements)
-            let slots =
-                parties.isEmpty ? BusySlots() : try BusySlotTable.slots(rows[1], rings: rows[2], notedSince: self.notedSince)
-            let (outcome, after) = self.apply(
-                batch, looked, slots: slots, accounts: try IdentityView.accounts(rows[0]))
+            var reading = Pipeline()
+            let accounts = reading.add(IdentityView.accounts(of: identities))
+            let locked =
+                parties.isEmpty
+                ? nil
+                : (
+                    slots: reading.add(BusySlotTable.lock(parties)),
+                    rings: reading.add(BusySlotTable.lockRings(parties))
+                )
+            let found = try await transaction.pipeline(reading)
+            var slots = BusySlots()
+            if let locked {
+                slots = BusySlots(try found[locked.slots], rings: try found[locked.rings], notedSince: self.notedSince)
+            }
+            let (outcome, after) = self.apply(batch, looked, slots: slots, accounts: try found[accounts])
             let writes = self.writes(after)
-            if !writes.statements.isEmpty {
-                let results = try await transaction.pipeline(writes.statements)
+            if !writes.pipeline.isEmpty {
+                let written = try await transaction.pipeline(writes.pipeline)
                 // Another process has taken a slot or a ring since they were read, so decide again.
-                for (place, count) in writes.taking where results[place].affected < count { throw .conflict }
+                for (taken, count) in writes.taking where try written[taken] < count { throw .conflict }
             }
             return outcome
         }
@@ -137,29 +145,23 @@ extension CallCoordinator {
     }
 
     private struct Writes {
-        var statements: [SQL] = []
-        /// Which of the statements take slots and rings, and how many.
-        var taking: [(place: Int, count: Int)] = []
+        var pipeline = Pipeline()
+        /// The statements that take slots and rings, and how many each.
+        var taking: [(taken: Pipeline.Ticket<Int>, count: Int)] = []
     }
 
     private func writes(_ slots: BusySlots) -> Writes {
         let changes = self.book.changes
         var writes = Writes()
         let over = changes.filter { $0.after?.isOver ?? true && $0.before?.isOver == false }.map(\.wakeID)
-        if !over.isEmpty { writes.statements += BusySlotTable.release(over) }
+        if !over.isEmpty { writes.pipeline.add(BusySlotTable.release(over)) }
         let (removed, added) = slots.changes
-        if !removed.isEmpty { writes.statements.append(BusySlotTable.remove(removed)) }
-        if !added.isEmpty {
-            writes.taking.append((writes.statements.count, added.count))
-            writes.statements.append(BusySlotTable.add(added))
-        }
+        if !removed.isEmpty { writes.pipeline.add(BusySlotTable.remove(removed)) }
+        if !added.isEmpty { writes.taking.append((writes.pipeline.add(BusySlotTable.add(added)), added.count)) }
         let (silenced, rung) = slots.ringChanges
-        if !silenced.isEmpty { writes.statements.append(BusySlotTable.removeRings(silenced)) }
-        if !rung.isEmpty {
-            writes.taking.append((writes.statements.count, rung.count))
-            writes.statements.append(BusySlotTable.addRings(rung))
-        }
-        writes.statements += CallTable.write(changes)
+        if !silenced.isEmpty { writes.pipeline.add(BusySlotTable.removeRings(silenced)) }
+        if !rung.isEmpty { writes.taking.append((writes.pipeline.add(BusySlotTable.addRings(rung)), rung.count)) }
+        writes.pipeline.add(CallTable.write(changes))
         return writes
     }
 
@@ -170,8 +172,8 @@ extension CallCoordinator {
         // One after the other: who has not made the key sees it only in a later snapshot.
         _ = try await self.store.query(RelayKeyTable.sweep)
         _ = try await self.store.query(RelayKeyTable.make(for: period.startsAt))
-        guard var row = try await self.store.query(RelayKeyTable.key(for: period.startsAt)).first else { return }
-        self.relayKey = (period, try row.next())
+        guard let key = try await self.store.query(RelayKeyTable.key(for: period.startsAt)) else { return }
+        self.relayKey = (period, key)
     }
 
     private func turnCredentials(for identity: WhisperID) -> Answer {
@@ -181,9 +183,7 @@ extension CallCoordinator {
         let turn = self.configuration.turn
         let credentials = TurnCredentials(
             secret: turn.secret, pseudonym: period.pseudonym(of: identity, key: key), expiresAt: period.expiresAt)
-        return .reply(
-            type: "turn_credentials",
-            payload: credentials.payload(urls: turn.urls, ttl: period.remaining(at: self.now)))
+        return .reply(credentials.frame(urls: turn.urls, ttl: period.remaining(at: self.now)))
     }
 
     // MARK: After the commit
@@ -195,7 +195,13 @@ extension CallCoordinator {
             Task { await self?.unheard(by: error == nil ? node : nil) }
         }
         for (address, answer) in outcome.answers {
-            if case .refused(let refusal) = answer { self.errors.answered(refusal.code) }
+            if case .refused(let refusal) = answer {
+                self.errors.answered(refusal.code)
+                if refusal.code == .internalError {
+                    self.logger.error(
+                        "question not answered", [.trace: "\(address.trace)", .error: "\(refusal.message)"])
+                }
+            }
             notices.answer(address, answer)
             self.logger.debug("question handled", [.trace: "\(address.trace)"])
         }
@@ -225,7 +231,8 @@ extension CallCoordinator {
         }
         if let result = call.setupResult, before?.setupResult == nil { self.metrics.setups[result].increment() }
         if call.reachedAt != nil, before?.reachedAt == nil, call.isRinging {
-            self.metrics.ringSeconds.record(duration: .milliseconds(self.now.milliseconds - call.startedAt.milliseconds))
+            self.metrics.ringSeconds.record(
+                duration: .milliseconds(self.now.milliseconds - call.startedAt.milliseconds))
         }
         self.metrics.candidatesDropped.increment(by: call.candidatesDropped - (before?.candidatesDropped ?? 0))
         if call.phase != before?.phase {

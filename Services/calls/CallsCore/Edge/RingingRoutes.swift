@@ -14,7 +14,9 @@ package struct RingingRoutes: Sendable {
     private let logger: Logger
     private let errors = ErrorMetrics()
 
-    package init(pool: PostgresPool, bus: any Bus, rates: RateTable, trustedProxies: Set<NetworkAddress>, logger: Logger) {
+    package init(
+        pool: PostgresPool, bus: any Bus, rates: RateTable, trustedProxies: Set<NetworkAddress>, logger: Logger
+    ) {
         self.sessions = HTTPSessions(
             pool: pool, bus: bus, rates: rates, trustedProxies: trustedProxies, logger: logger)
         self.pool = pool
@@ -46,8 +48,7 @@ package struct RingingRoutes: Sendable {
     /// What Redis shows, or else Postgres: nothing there proves nothing.
     private func calls(for identity: WhisperID) async throws(StoreError) -> [RingingCall] {
         if let call = await self.shown(to: identity), call.ringsUntil > .now { return [call] }
-        return try CallTable.ringing(
-            try await self.pool.query(CallTable.ringing(for: identity, at: .now)), for: identity)
+        return try await self.pool.query(CallTable.ringing(for: identity, at: .now))
     }
 
     private func shown(to identity: WhisperID) async -> RingingCall? {

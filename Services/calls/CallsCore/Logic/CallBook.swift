@@ -49,10 +49,13 @@ package struct CallBook: Sendable {
     }
 
     /// Changes what is not written down: what is on its way to whom.
-    package mutating func dispatch(at now: Timestamp) -> [(call: CallMachine, pending: PendingCallFrame, leg: CallLeg)] {
+    package mutating func dispatch(at now: Timestamp) -> [(call: CallMachine, pending: PendingCallFrame, leg: CallLeg)]
+    {
         var sent: [(call: CallMachine, pending: PendingCallFrame, leg: CallLeg)] = []
         for wakeID in self.calls.keys {
-            guard var call = self.calls[wakeID], call.pendingFrames.contains(where: { $0.progress == .waiting }) else { continue }
+            guard var call = self.calls[wakeID], call.pendingFrames.contains(where: { $0.progress == .waiting }) else {
+                continue
+            }
             let pendingFrames = call.dispatch(at: now)
             guard !pendingFrames.isEmpty else { continue }
             self.calls[wakeID] = call

@@ -81,9 +81,16 @@ package struct CallMachine: Equatable, Sendable {
         self.ringsUntil = ringsUntil
         self.phase = phase
         self.isWoken = isWoken
-        self.pendingFrames = pendingFrames
+        self.pendingFrames = []
         self.answerMark = answerMark
         self.endMark = endMark
+        self.nextNumber = 1
+        self.load(pendingFrames)
+    }
+
+    /// Frames that stand in the tables.
+    package mutating func load(_ pendingFrames: [PendingCallFrame]) {
+        self.pendingFrames = pendingFrames
         self.nextNumber = (pendingFrames.map(\.number).max() ?? 0) + 1
     }
 
@@ -116,7 +123,8 @@ package struct CallMachine: Equatable, Sendable {
         case .ringing: max(self.startedAt + Limits.callUnansweredTTL, self.ringsUntil)
         case .answered(let answeredAt): answeredAt + Limits.callAnsweredTTL
         case .ended(_, let endedAt, _, let answeredAt):
-            answeredAt == nil ? max(self.startedAt + Limits.callUnansweredTTL, self.ringsUntil) : endedAt + CallLimits.endedTTL
+            answeredAt == nil
+                ? max(self.startedAt + Limits.callUnansweredTTL, self.ringsUntil) : endedAt + CallLimits.endedTTL
         }
     }
 
@@ -124,7 +132,8 @@ package struct CallMachine: Equatable, Sendable {
     package var missing: [CallSide] {
         CallSide.allCases.filter { side in
             self.leg(of: side) == nil
-                && (side == .callee && self.isRinging || self.pendingFrames.contains { $0.side == side && $0.progress == .waiting })
+                && (side == .callee && self.isRinging
+                    || self.pendingFrames.contains { $0.side == side && $0.progress == .waiting })
         }
     }
 
@@ -189,7 +198,8 @@ package struct CallMachine: Equatable, Sendable {
         }
     }
 
-    private mutating func answered(by side: CallSide, _ mark: Int64, _ payload: [UInt8], at now: Timestamp) -> Refusal? {
+    private mutating func answered(by side: CallSide, _ mark: Int64, _ payload: [UInt8], at now: Timestamp) -> Refusal?
+    {
         switch self.phase {
         case .ended: return .noSuchCall
         case .ringing where side == .caller, .answered where side == .caller: return .answeredItself
@@ -397,19 +407,11 @@ package struct CallMachine: Equatable, Sendable {
     }
 
     private func ringingPayload(at now: Timestamp) -> [UInt8] {
-        var json = JSONWriter()
-        json.add("callId", self.callID)
-        json.add("from", self.callee)
-        json.add("timestamp", now)
-        return json.finished()
+        CallRinging(callID: self.callID, from: self.callee, timestamp: now).json
     }
 
     private func endPayload(_ reason: CallEndReason, at now: Timestamp) -> [UInt8] {
-        var json = JSONWriter()
-        json.add("callId", self.callID)
-        json.add("reason", reason.rawValue)
-        json.add("timestamp", now)
-        return json.finished()
+        CallEnded(callID: self.callID, reason: reason.rawValue, timestamp: now).json
     }
 }
 

@@ -35,11 +35,11 @@ package struct PendingCallFrame: Equatable, Sendable {
 
         package var type: String {
             switch self {
-            case .incoming: "call_incoming"
-            case .ringing: "call_ringing"
-            case .answer: CallAnswer.definition.type
-            case .candidate: CallICECandidate.definition.type
-            case .end: CallEnd.definition.type
+            case .incoming: CallIncoming.type
+            case .ringing: CallRinging.type
+            case .answer: CallAnswered.type
+            case .candidate: CallCandidate.type
+            case .end: CallEnded.type
             }
         }
     }

@@ -73,7 +73,8 @@ package struct CallRules: Sendable {
         if let verdict = self.judge(frame.caller) { return verdict }
         let known = self.book.call(frame.call.callID, between: frame.call.from, and: frame.call.to)
         guard let saying = CallMachine.Saying(frame.call) else { return self.began(frame, known, wakeID: wakeID) }
-        if known?.isRepeated(saying, mark: frame.mark) != true, !frame.call.timestamp.isWithinSkew(of: frame.receivedAt) {
+        if known?.isRepeated(saying, mark: frame.mark) != true, !frame.call.timestamp.isWithinSkew(of: frame.receivedAt)
+        {
             return .refused(.untimely)
         }
         guard var call = known, let side = call.side(of: frame.call.from) else { return .refused(.noSuchCall) }
@@ -139,7 +140,7 @@ package struct CallRules: Sendable {
         self.put(call)
     }
 
-    private func isTooLate(_ frame: CallFrame) -> Bool { frame.age > CallLimits.frameAgeMax }
+    private func isTooLate(_ frame: CallFrame) -> Bool { frame.age > ClusterLimits.frameAgeMax }
 
     /// Somebody has come.
     package mutating func bound(_ identity: WhisperID, on leg: CallLeg) {
@@ -162,7 +163,8 @@ package struct CallRules: Sendable {
     package mutating func delivered(_ receipt: CallReceipt) {
         guard var call = self.book[receipt.call] else { return }
         call.delivered(
-            receipt.number, on: CallLeg(node: receipt.node, connection: receipt.connection), isWritten: receipt.isWritten,
+            receipt.number, on: CallLeg(node: receipt.node, connection: receipt.connection),
+            isWritten: receipt.isWritten,
             at: self.time)
         self.put(call)
     }

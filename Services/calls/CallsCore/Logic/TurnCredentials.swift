@@ -10,23 +10,18 @@ package struct TurnCredentials: Equatable, Sendable {
 
     /// `{unix expiry}:{pseudonym}`. Names nobody: the relay's operator learns times and sizes, not who.
     package let username: String
+    private let code: [UInt8]
     /// base64.
-    package let credential: String
+    package var credential: String { String(decoding: Base64.encode(self.code), as: UTF8.self) }
 
     /// - Parameter pseudonym: of one identity in one period. Coturn counts by it and leaves the expiry out.
     package init(secret: Secret, pseudonym: [UInt8], expiresAt: Timestamp) {
         self.username = "\(expiresAt.milliseconds / 1_000):\(Hexadecimal.text(pseudonym))"
-        let code = hmacSHA1(key: Array(secret.revealed.utf8), Array(self.username.utf8))
-        self.credential = String(decoding: Base64.encode(code), as: UTF8.self)
+        self.code = hmacSHA1(key: Array(secret.revealed.utf8), Array(self.username.utf8))
     }
 
-    /// The payload of `turn_credentials`.
-    package func payload(urls: [String], ttl: Duration) -> [UInt8] {
-        var json = JSONWriter()
-        json.add("urls", strings: urls)
-        json.add("username", self.username)
-        json.add("credential", self.credential)
-        json.add("ttl", ttl.components.seconds)
-        return json.finished()
+    package func frame(urls: [String], ttl: Duration) -> TurnCredentialsFrame {
+        TurnCredentialsFrame(
+            urls: urls, username: self.username, credential: self.code, ttl: ttl.components.seconds)
     }
 }

@@ -3,9 +3,26 @@ package import Store
 
 /// The only code that reads or writes `calls.calls` and `calls.parcels`.
 package enum CallTable {
+    /// All calls of these shares, for their new owner.
+    nonisolated(nonsending) static func takeOver(
+        _ shares: [CallShare], on store: PostgresConnection
+    ) async throws(StoreError) -> [CallMachine] {
+        var pipeline = Pipeline()
+        pipeline.add(Self.trim(shares))
+        let calls = pipeline.add(Self.load(shares))
+        let pendingFrames = pipeline.add(Self.loadPendingFrames(shares))
+        let found = try await store.pipeline(pipeline)
+        let frames = try found[pendingFrames]
+        return try found[calls].map { call in
+            var call = call
+            call.load(frames[call.wakeID] ?? [])
+            return call
+        }
+    }
+
     /// Deletes what nobody will get, before a new owner reads the rest: of a call that is over all but its end, and everything of an
     /// answered one that has lost a slot. What remains is that of one call per identity.
-    static func trim(_ shares: [CallShare]) -> SQL {
+    private static func trim(_ shares: [CallShare]) -> SQL {
         """
         DELETE FROM calls.parcels p USING calls.calls c
         WHERE c.wake_id = p.wake_id AND c.share = ANY (\(shares.map { Int16($0.index) })::int2[]) AND (
@@ -15,61 +32,63 @@ package enum CallTable {
         """
     }
 
-    /// All calls of these shares.
-    static func load(_ shares: [CallShare]) -> SQL {
-        """
-        SELECT wake_id, call_id, id_case, caller, callee, is_video, started_at, rings_until, reached_at, answered_at,
-            ended_at, end_reason, ended_by, is_woken, answer_mark, end_mark
-        FROM calls.calls WHERE share = ANY (\(shares.map { Int16($0.index) })::int2[])
-        """
+    /// Without their pending frames.
+    private static func load(_ shares: [CallShare]) -> Statement<[CallMachine]> {
+        Statement(
+            """
+            SELECT wake_id, call_id, id_case, caller, callee, is_video, started_at, rings_until, reached_at, answered_at,
+                ended_at, end_reason, ended_by, is_woken, answer_mark, end_mark
+            FROM calls.calls WHERE share = ANY (\(shares.map { Int16($0.index) })::int2[])
+            """, each: Self.call)
     }
 
-    static func loadPendingFrames(_ shares: [CallShare]) -> SQL {
-        """
-        SELECT p.wake_id, p.number, p.side, p.kind, p.payload
-        FROM calls.parcels p JOIN calls.calls c ON c.wake_id = p.wake_id
-        WHERE c.share = ANY (\(shares.map { Int16($0.index) })::int2[]) ORDER BY p.wake_id, p.number
-        """
-    }
-
-    static func calls(_ rows: Rows, pendingFrames pendingRows: Rows) throws(StoreError) -> [CallMachine] {
-        var pendingFrames: [UUIDText: [PendingCallFrame]] = [:]
-        for var row in pendingRows {
-            let wakeID = try UUIDText(row.next(PostgresUUID.self))
-            let number: Int64 = try row.next()
-            let side = CallSide(rawValue: try row.next())
-            let kind = PendingCallFrame.Kind(rawValue: try row.next())
-            let payload: [UInt8] = try row.next()
-            guard let side, let kind else { continue }  // Of a newer release: nothing that this one could send.
-            pendingFrames[wakeID, default: []].append(PendingCallFrame(number: number, side: side, kind: kind, payload: payload))
-        }
-        var calls: [CallMachine] = []
-        for var row in rows {
-            let wakeID = try UUIDText(row.next(PostgresUUID.self))
-            let callID = try UUIDText(row.next(PostgresUUID.self), idCase: row.next())
-            let (caller, callee): (WhisperID, WhisperID) = (try row.next(), try row.next())
-            let isVideo: Bool = try row.next()
-            let (startedAt, ringsUntil): (Timestamp, Timestamp) = (try row.next(), try row.next())
-            let (reachedAt, answeredAt, endedAt): (Timestamp?, Timestamp?, Timestamp?) = (
-                try row.next(), try row.next(), try row.next()
-            )
-            let reason = try row.next(String?.self).flatMap { CallEndReason(rawValue: $0) }
-            let endedBy = try row.next(Int16?.self).flatMap { CallSide(rawValue: $0) }
-            let phase: CallMachine.Phase =
-                if let endedAt {
-                    .ended(reason ?? .failed, at: endedAt, by: endedBy, answeredAt: answeredAt)
-                } else if let answeredAt {
-                    .answered(at: answeredAt)
-                } else {
-                    .ringing(reachedAt: reachedAt)
+    /// By wake id.
+    private static func loadPendingFrames(_ shares: [CallShare]) -> Statement<[UUIDText: [PendingCallFrame]]> {
+        Statement(
+            """
+            SELECT p.wake_id, p.number, p.side, p.kind, p.payload
+            FROM calls.parcels p JOIN calls.calls c ON c.wake_id = p.wake_id
+            WHERE c.share = ANY (\(shares.map { Int16($0.index) })::int2[]) ORDER BY p.wake_id, p.number
+            """,
+            decode: { rows throws(StoreError) in
+                var pendingFrames: [UUIDText: [PendingCallFrame]] = [:]
+                for var row in rows {
+                    let wakeID = try UUIDText(row.next(PostgresUUID.self))
+                    let number: Int64 = try row.next()
+                    let side = CallSide(rawValue: try row.next())
+                    let kind = PendingCallFrame.Kind(rawValue: try row.next())
+                    let payload: [UInt8] = try row.next()
+                    guard let side, let kind else { continue }  // Of a newer release: nothing that this one could send.
+                    pendingFrames[wakeID, default: []].append(
+                        PendingCallFrame(number: number, side: side, kind: kind, payload: payload))
                 }
-            calls.append(
-                CallMachine(
-                    callID: callID, wakeID: wakeID, caller: caller, callee: callee, isVideo: isVideo,
-                    startedAt: startedAt, ringsUntil: ringsUntil, phase: phase, isWoken: try row.next(),
-                    pendingFrames: pendingFrames[wakeID] ?? [], answerMark: try row.next(), endMark: try row.next()))
-        }
-        return calls
+                return pendingFrames
+            })
+    }
+
+    private static func call(_ row: inout Row) throws(StoreError) -> CallMachine {
+        let wakeID = try UUIDText(row.next(PostgresUUID.self))
+        let callID = try UUIDText(row.next(PostgresUUID.self), idCase: row.next())
+        let (caller, callee): (WhisperID, WhisperID) = (try row.next(), try row.next())
+        let isVideo: Bool = try row.next()
+        let (startedAt, ringsUntil): (Timestamp, Timestamp) = (try row.next(), try row.next())
+        let (reachedAt, answeredAt, endedAt): (Timestamp?, Timestamp?, Timestamp?) = (
+            try row.next(), try row.next(), try row.next()
+        )
+        let reason = try row.next(String?.self).flatMap { CallEndReason(rawValue: $0) }
+        let endedBy = try row.next(Int16?.self).flatMap { CallSide(rawValue: $0) }
+        let phase: CallMachine.Phase =
+            if let endedAt {
+                .ended(reason ?? .failed, at: endedAt, by: endedBy, answeredAt: answeredAt)
+            } else if let answeredAt {
+                .answered(at: answeredAt)
+            } else {
+                .ringing(reachedAt: reachedAt)
+            }
+        return CallMachine(
+            callID: callID, wakeID: wakeID, caller: caller, callee: callee, isVideo: isVideo,
+            startedAt: startedAt, ringsUntil: ringsUntil, phase: phase, isWoken: try row.next(),
+            pendingFrames: [], answerMark: try row.next(), endMark: try row.next())
     }
 
     /// What a batch has changed, in the order in which it has to be written.
@@ -113,7 +132,9 @@ package enum CallTable {
         // Those of a call that is forgotten go with its row.
         for change in changes {
             guard let after = change.after else { continue }
-            let (before, now) = (Set(change.before?.pendingFrames.map(\.number) ?? []), Set(after.pendingFrames.map(\.number)))
+            let (before, now) = (
+                Set(change.before?.pendingFrames.map(\.number) ?? []), Set(after.pendingFrames.map(\.number))
+            )
             gone += before.subtracting(now).sorted().map { (change.wakeID, $0) }
             new += after.pendingFrames.filter { !before.contains($0.number) }.map { (change.wakeID, $0) }
         }
@@ -143,27 +164,22 @@ package enum CallTable {
     }
 
     /// Calls that ring for somebody, for "is it still ringing?".
-    package static func ringing(for callee: WhisperID, at now: StoreTime) -> SQL {
-        """
-        SELECT call_id, id_case, caller, is_video, wake_id, rings_until FROM calls.calls
-        WHERE callee = \(callee) AND answered_at IS NULL AND ended_at IS NULL AND rings_until > \(now)
-        ORDER BY started_at LIMIT \(Int64(CallLimits.ringingMax))
-        """
-    }
-
-    package static func ringing(_ rows: Rows, for callee: WhisperID) throws(StoreError) -> [RingingCall] {
-        var calls: [RingingCall] = []
-        for var row in rows {
-            let callID = try UUIDText(row.next(PostgresUUID.self), idCase: row.next())
-            let caller: WhisperID = try row.next()
-            let isVideo: Bool = try row.next()
-            let wakeID = try UUIDText(row.next(PostgresUUID.self))
-            calls.append(
-                RingingCall(
+    package static func ringing(for callee: WhisperID, at now: StoreTime) -> Statement<[RingingCall]> {
+        Statement(
+            """
+            SELECT call_id, id_case, caller, is_video, wake_id, rings_until FROM calls.calls
+            WHERE callee = \(callee) AND answered_at IS NULL AND ended_at IS NULL AND rings_until > \(now)
+            ORDER BY started_at LIMIT \(Int64(CallLimits.ringingMax))
+            """,
+            each: { row throws(StoreError) in
+                let callID = try UUIDText(row.next(PostgresUUID.self), idCase: row.next())
+                let caller: WhisperID = try row.next()
+                let isVideo: Bool = try row.next()
+                let wakeID = try UUIDText(row.next(PostgresUUID.self))
+                return RingingCall(
                     callID: callID, caller: caller, callee: callee, isVideo: isVideo, wakeID: wakeID,
-                    ringsUntil: try row.next()))
-        }
-        return calls
+                    ringsUntil: try row.next())
+            })
     }
 }
 

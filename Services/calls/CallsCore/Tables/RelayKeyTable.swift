@@ -20,5 +20,9 @@ enum RelayKeyTable {
         """
     }
 
-    static func key(for start: Timestamp) -> SQL { "SELECT key FROM calls.relay_keys WHERE starts_at = \(start)" }
+    static func key(for start: Timestamp) -> Statement<[UInt8]?> {
+        Statement(
+            "SELECT key FROM calls.relay_keys WHERE starts_at = \(start)",
+            first: { row throws(StoreError) in try row.next() })
+    }
 }

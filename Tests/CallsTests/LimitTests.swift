@@ -1,0 +1,40 @@
+import CallsCore
+import Contract
+import Testing
+
+/// Relations between the bounds of calls and the limits of the contract.
+@Suite struct LimitTests {
+    @Test func aShareHasANewOwnerWithinARequest() {
+        let takeover = CallLimits.frozenAfter + CallLimits.leaseInterval * 2 + CallLimits.readBlockMax
+        #expect(takeover < ClusterLimits.answerMax)
+        let silence = CallLimits.leaseInterval + CallLimits.readBlockMax + CallLimits.retryPause
+        #expect(silence * 2 < CallLimits.frozenAfter)
+    }
+
+    @Test func aCalleeIsReachedWhileItRings() {
+        #expect(CallLimits.locatePause < CallLimits.resendAfter)
+        #expect(CallLimits.resendAfter < CallLimits.wakeUnreachedAfter)
+        #expect(CallLimits.wakeUnreachedAfter < Limits.callRingTime)
+        #expect(CallLimits.resendAfter < ClusterLimits.frameAgeMax)
+        #expect(CallLimits.silenceRemembered < Limits.callRingTime)
+        #expect(CallLimits.engagedMin >= Limits.callUnansweredTTL)
+    }
+
+    @Test func candidatesThatAreKeptAreKnownAgain() {
+        #expect(Limits.callCandidatesBufferedMax <= CallLimits.candidatesUnderWayMax)
+        #expect(CallLimits.candidatesUnderWayMax <= CallLimits.marksMax)
+        #expect(CallLimits.candidateBytesMax >= Limits.frameBytesMax)
+    }
+
+    @Test func aLostSlotIsSeenInTime() {
+        #expect(CallLimits.slotSeenInterval * 2 < CallLimits.slotLostAfter)
+        #expect(CallLimits.slotLostAfter < Limits.callAnsweredTTL)
+        #expect(CallLimits.quietAfter < Limits.callAnsweredTTL)
+        #expect(CallLimits.endedTTL < Limits.callAnsweredTTL)
+    }
+
+    @Test func aKeyOfPseudonymsOutlivesItsPeriod() {
+        #expect(CallLimits.relayPeriodMax < CallLimits.relayKeyLife)
+        #expect(CallLimits.relayPeriodMax < Limits.turnCredentialsTTL)
+    }
+}
