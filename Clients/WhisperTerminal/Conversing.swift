@@ -1,4 +1,5 @@
 import Contract
+import TerminalText
 import WhisperClient
 
 /// Runs a client while `body` talks to it, and closes it afterwards.
@@ -82,18 +83,28 @@ func describe(_ reason: StopReason) -> String {
         "DANGER: the server asked for a signature that is not for signing in. Nothing was signed; do not trust this server."
     case .foreignIdentity:
         "DANGER: the server calls this identity by an id that is not its own. Nothing was sent; do not trust this server."
-    case .storeFailed: "The local store cannot be written (is the disk full?). Nothing is confirmed to anybody until it can."
+    case .storeFailed:
+        "The local store cannot be written (is the disk full?). Nothing is confirmed to anybody until it can."
     }
 }
 
 func describe(_ alarm: Alarm, name: (WhisperID) -> String) -> String {
     switch alarm {
-    case .unverifiedMail(let from, let count):
-        count == 1
-            ? "WARNING: a message in the name of \(name(from)) cannot be verified. It is not shown."
-            : "WARNING: \(count) messages in the name of \(name(from)) cannot be verified. They are not shown."
-    case .foreignKeys(let id): "WARNING: the server gave out keys for \(name(id)) that are not theirs. They were refused."
+    case .suspiciousMail(let suspicion, let count):
+        describe(suspicion.reason, count: count, name: name(suspicion.sender))
+    case .foreignKeys(let id):
+        "WARNING: the server gave out keys for \(name(id)) that are not theirs. They were refused."
     case .changedKeys(let id): "WARNING: the server gave out changed keys for \(name(id)). The known ones are kept."
+    }
+}
+
+private func describe(_ reason: Suspicion.Reason, count: Int, name: String) -> String {
+    let what = count == 1 ? "a message" : "\(count) messages"
+    let shown = count == 1 ? "It is not shown." : "They are not shown."
+    return switch reason {
+    case .unverified: "WARNING: \(what) in the name of \(name) cannot be verified. \(shown)"
+    case .stale:
+        "WARNING: \(what) of \(name) came that the server should have dropped long ago. \(shown) Is the clock here right?"
     }
 }
 
@@ -105,7 +116,8 @@ func describe(_ news: BackupNews) -> String? {
         "WARNING: your words do not open the backup of your contacts at the server. It is left as it is; changes stay here only."
     case .tooLarge(let bytes):
         "Your contacts are too many for a backup: \(bytes) bytes, and \(Limits.backupBytesMax) is the most. Changes stay here only."
-    case .refused(let status): "The server does not take the backup of your contacts (\(status)). Changes stay here only."
+    case .refused(let status):
+        "The server does not take the backup of your contacts (\(status)). Changes stay here only."
     }
 }
 
@@ -128,6 +140,24 @@ func describe(_ reason: FailureReason) -> String {
     case .rejected: "the server did not take it"
     case .triedTooOften: "tried too often without success"
     case .badKey: "their key cannot be used"
+    case .cancelled: "you cancelled it"
+    }
+}
+
+/// - Parameter count: messages that are queued again.
+func describe(retried count: Int) -> String {
+    switch count {
+    case 0: "Nothing was given up."
+    case 1: "1 message is sent again."
+    default: "\(count) messages are sent again."
+    }
+}
+
+func describe(cancelled count: Int) -> String {
+    switch count {
+    case 0: "Nothing was waiting."
+    case 1: "1 message will not be sent."
+    default: "\(count) messages will not be sent."
     }
 }
 
@@ -147,7 +177,8 @@ func describe(_ error: ContactError, _ id: WhisperID) -> String {
     case .isSelf: "That is your own Whisper ID."
     case .noSuchPerson: "Nobody has the Whisper ID \(id). Check it letter by letter."
     case .offline: "The server does not know this session; try again."
-    case .foreignKeys: "DANGER: the keys that the server gives out for \(id) are not those of that id. Nobody was added."
+    case .foreignKeys:
+        "DANGER: the keys that the server gives out for \(id) are not those of that id. Nobody was added."
     case .changedKeys: "DANGER: the server now gives out other keys for \(id). The known ones are kept."
     case .nameTaken: "Another contact has this name already."
     case .server(let status): "The server answered strangely (\(status)); try again later."

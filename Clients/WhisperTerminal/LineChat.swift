@@ -9,64 +9,69 @@ struct LineChat {
     /// How long to listen on after the input ends.
     let linger: Duration
 
-    private enum Input: Sendable {
-        case line(String)
-        case inputEnded
-        case event(ClientEvent)
-        case over
+    var lines = Self.standardInput
+    var say: @Sendable (String) -> Void = Self.print
+
+    /// Unread messages shown at the start. The next chat, or the inbox, has the rest.
+    private static let missedMax = 1_000
+    /// Lines that are read before they are sent. The pipe keeps the rest.
+    private static let linesWaitingMax = 256
+
+    private static var standardInput: ReadAhead<String> {
+        ReadAhead(label: "standard-input", waitingMax: Self.linesWaitingMax) { readLine() }
     }
 
-    /// Reading stops while this many lines wait. The pipe keeps the rest.
-    private static let inputsWaitingMax = 65_536
-
+    /// - Returns: why the client stopped by itself; `nil` when the input ended.
     func run() async throws -> StopReason? {
-        let (inputs, continuation) = AsyncStream.makeStream(
-            of: Input.self, bufferingPolicy: .bufferingOldest(Self.inputsWaitingMax))
-        DispatchQueue(label: "standard-input").async {
-            while let line = readLine() { continuation.yield(.line(line)) }
-            continuation.yield(.inputEnded)
-        }
         let events = await self.client.events()
-        try await self.client.markRead(self.peer.id)
         let style = Style.output
-        return try await withThrowingTaskGroup(of: Void.self) { group in
+        let missed = try await self.client.unread(with: self.peer.id, limit: Self.missedMax)
+        for message in missed { self.say(transcript(message, name: self.peer.shownName, style)) }
+        try await self.client.markRead(missed)
+        let seen = Set(missed.map(\.id))
+        return try await withThrowingTaskGroup(of: StopReason?.self) { group in
             group.addTask {
-                for await event in events { continuation.yield(.event(event)) }
-                continuation.yield(.over)
+                try await self.send()
+                return nil
             }
+            group.addTask { try await self.show(events, except: seen) }
             defer { group.cancelAll() }
-            for await input in inputs {
-                switch input {
-                case .line(let line):
-                    guard !line.trimmed.isEmpty else { continue }
-                    do throws(SendError) {
-                        _ = try await self.client.send(line, to: self.peer.id)
-                    } catch {
-                        Self.say(describe(error))
-                    }
-                case .inputEnded:
-                    let linger = self.linger
-                    group.addTask {
-                        try await Task.sleep(for: linger)
-                        continuation.yield(.over)
-                    }
-                case .over: return nil
-                case .event(.connection(.stopped(let reason))): return reason
-                case .event(let event):
-                    if let line = self.line(event, style) { Self.say(line) }
-                    if case .received(let message) = event, message.peer == self.peer.id {
-                        try await self.client.markRead(self.peer.id)
-                    }
-                }
-            }
-            return nil
+            return try await group.next() ?? nil
         }
+    }
+
+    private func send() async throws {
+        for await line in self.lines where !line.trimmed.isEmpty {
+            do throws(SendError) {
+                _ = try await self.client.send(line, to: self.peer.id)
+            } catch {
+                self.say(describe(error))
+            }
+        }
+        try await Task.sleep(for: self.linger)
+    }
+
+    /// - Parameter seen: messages that came while the chat opened, and were shown.
+    private func show(_ events: AsyncStream<ClientEvent>, except seen: Set<UUIDText>) async throws -> StopReason? {
+        let style = Style.output
+        for await event in events {
+            if case .connection(.stopped(let reason)) = event { return reason }
+            guard case .received(let message) = event, message.peer == self.peer.id, message.isDirect else {
+                if let line = self.line(event, style) { self.say(line) }
+                continue
+            }
+            guard !seen.contains(message.id) else { continue }
+            self.say(transcript(message, name: self.peer.shownName, style))
+            try await self.client.markRead([message])
+        }
+        return nil
     }
 
     private func line(_ event: ClientEvent, _ style: Style) -> String? {
         switch event {
         case .received(let message):
-            return transcript(message, name: message.peer == self.peer.id ? self.peer.shownName : "\(message.peer)", style)
+            return transcript(
+                message, name: message.peer == self.peer.id ? self.peer.shownName : "\(message.peer)", style)
         case .changed(let message):
             guard message.state != .sending, message.state != .queued else { return nil }
             return transcript(message, name: "", style)
@@ -78,8 +83,8 @@ struct LineChat {
         }
     }
 
-    private static func say(_ line: String) {
-        print(line)
+    @Sendable private static func print(_ line: String) {
+        Swift.print(line)
         fflush(nil)
     }
 }

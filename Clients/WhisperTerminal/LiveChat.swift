@@ -1,28 +1,28 @@
 import Contract
 import Dispatch
 import Glibc
+import TerminalText
 import WhisperClient
 
 /// A chat on a real terminal: the prompt stays on the last row, everything else appears above it.
-struct LiveChat {
-    let client: WhisperClient
-    let peer: Contact
+actor LiveChat {
+    private let client: WhisperClient
+    private let peer: Contact
 
-    private enum Input: Sendable {
-        case bytes([UInt8])
-        case event(ClientEvent)
-        case resized
-        case clientEnded
-    }
-
-    private static let inputsWaitingMax = 4_096
+    /// Reads of the keyboard that are not handled. The terminal keeps the rest.
+    private static let readsWaitingMax = 64
+    /// Messages shown at the start.
     private static let messagesShown = 30
+    /// Older unread ones shown before them. The inbox has the rest.
+    private static let unreadShownMax = 400
 
     private let style = Style.output
     private var screen: ChatScreen
     private var editor = LineEditor()
     private var keys = KeyReader()
     private var names: [WhisperID: String] = [:]
+    /// Messages shown at the start: an event may come for them too.
+    private var seen: Set<UUIDText> = []
     /// The server was said to be away, and has not been said to be back.
     private var saidAway = false
 
@@ -35,68 +35,74 @@ struct LiveChat {
 
     /// - Returns: why the client stopped by itself; `nil` when the person left.
     func run() async throws -> StopReason? {
-        var chat = self
-        return try await chat.talk()
-    }
-
-    private mutating func talk() async throws -> StopReason? {
-        let (inputs, continuation) = AsyncStream.makeStream(
-            of: Input.self, bufferingPolicy: .bufferingOldest(Self.inputsWaitingMax))
-        standardInput { continuation.yield(.bytes($0)) }
+        let keyboard = ReadAhead(label: "standard-input", waitingMax: Self.readsWaitingMax, read: readKeys)
+        let (resizes, resized) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         signal(SIGWINCH, SIG_IGN)
-        let resizes = DispatchSource.makeSignalSource(signal: SIGWINCH)
-        resizes.setEventHandler { continuation.yield(.resized) }
-        resizes.resume()
-        defer { resizes.cancel() }
+        let signals = DispatchSource.makeSignalSource(signal: SIGWINCH)
+        signals.setEventHandler { resized.yield() }
+        signals.resume()
+        defer { signals.cancel() }
 
         let events = await self.client.events()
         try await self.open()
-        return try await withThrowingTaskGroup(of: Void.self) { group in
+        defer { RawTerminal.write("\r\u{1B}[K") }
+        return try await withThrowingTaskGroup(of: StopReason?.self) { group in
             group.addTask {
-                for await event in events { continuation.yield(.event(event)) }
-                continuation.yield(.clientEnded)
+                try await self.read(keyboard)
+                return nil
+            }
+            group.addTask { try await self.show(events) }
+            group.addTask {
+                for await _ in resizes { await self.redraw() }
+                return nil
             }
             defer { group.cancelAll() }
-            for await input in inputs {
-                switch input {
-                case .bytes(let bytes):
-                    if bytes.isEmpty { return self.leave() }
-                    for key in self.keys.read(bytes) {
-                        if try await self.press(key) { return self.leave() }
-                    }
-                case .resized:
-                    let size = RawTerminal.size
-                    RawTerminal.write(self.screen.resize(width: size.width, height: size.height, self.editor))
-                case .clientEnded: return self.leave()
-                case .event(.connection(.stopped(let reason))):
-                    _ = self.leave()
-                    return reason
-                case .event(let event): try await self.show(event)
-                }
-            }
-            return nil
+            return try await group.next() ?? nil
         }
     }
 
-    private mutating func open() async throws {
-        for contact in try await self.client.contacts() { self.names[contact.id] = TextWidth.harmless(contact.shownName) }
-        self.prompt(isOnline: false)
-        let who = self.peer.name.map { "\(TextWidth.harmless($0)) · \(self.peer.id)" } ?? "\(self.peer.id)"
-        self.say("Chat with \(who) · Enter sends, Ctrl-D leaves", self.style.dim)
-        for message in try await self.client.messages(with: self.peer.id, limit: Self.messagesShown) { self.add(message) }
-        try await self.client.markRead(self.peer.id)
+    /// Returns when the person leaves.
+    private func read(_ keyboard: ReadAhead<[UInt8]>) async throws {
+        for await bytes in keyboard {
+            for key in self.keys.read(bytes) {
+                if try await self.press(key) { return }
+            }
+        }
     }
 
-    private func leave() -> StopReason? {
-        RawTerminal.write("\r\u{1B}[K")
+    private func show(_ events: AsyncStream<ClientEvent>) async throws -> StopReason? {
+        for await event in events {
+            if case .connection(.stopped(let reason)) = event { return reason }
+            try await self.show(event)
+        }
         return nil
     }
 
+    private func redraw() {
+        let size = RawTerminal.size
+        RawTerminal.write(self.screen.resize(width: size.width, height: size.height, self.editor))
+    }
+
+    private func open() async throws {
+        for contact in try await self.client.contacts() {
+            self.names[contact.id] = harmless(contact.shownName)
+        }
+        self.prompt(isOnline: false)
+        let who = self.peer.name.map { "\(harmless($0)) · \(self.peer.id)" } ?? "\(self.peer.id)"
+        self.say("Chat with \(who) · Enter sends, Ctrl-D leaves, /retry and /cancel what is not sent", self.style.dim)
+        let latest = try await self.client.messages(with: self.peer.id, limit: Self.messagesShown)
+        let unread = try await self.client.unread(with: self.peer.id, limit: Self.unreadShownMax)
+        let ids = Set(latest.map(\.id))
+        let shown = unread.filter { !ids.contains($0.id) } + latest
+        for message in shown { self.add(message) }
+        self.seen = Set(shown.map(\.id))
+        try await self.client.markRead(shown)
+    }
+
     /// - Returns: whether the person wants to leave.
-    private mutating func press(_ key: Key) async throws -> Bool {
+    private func press(_ key: Key) async throws -> Bool {
         if key == .redraw {
-            let size = RawTerminal.size
-            RawTerminal.write(self.screen.resize(width: size.width, height: size.height, self.editor))
+            self.redraw()
             return false
         }
         switch self.editor.handle(key) {
@@ -105,8 +111,17 @@ struct LiveChat {
         case .entered(let line):
             RawTerminal.write(self.screen.promptRow(self.editor))
             let text = line.trimmed
-            if text == "/quit" { return true }
-            guard !text.isEmpty else { return false }
+            switch text {
+            case "": return false
+            case "/quit": return true
+            case "/retry":
+                self.say(describe(retried: try await self.client.retry(to: self.peer.id).count), self.style.dim)
+                return false
+            case "/cancel":
+                self.say(describe(cancelled: try await self.client.cancel(to: self.peer.id).count), self.style.dim)
+                return false
+            default: break
+            }
             do throws(SendError) {
                 // Shown when its first event comes, which is at once.
                 _ = try await self.client.send(text, to: self.peer.id)
@@ -117,19 +132,23 @@ struct LiveChat {
         return false
     }
 
-    private mutating func show(_ event: ClientEvent) async throws {
+    private func show(_ event: ClientEvent) async throws {
         switch event {
-        case .received(let message) where message.peer == self.peer.id:
+        case .received(let message) where message.peer == self.peer.id && message.isDirect:
+            guard !self.seen.contains(message.id) else { return }
             self.add(message)
-            try await self.client.markRead(self.peer.id)
+            try await self.client.markRead([message])
+        case .received(let message) where !message.isDirect:
+            self.say("✉ \(self.name(message.peer)) wrote to a group: whisper inbox", self.style.blue)
         case .received(let message):
-            self.say("✉ \(self.name(message.peer)) wrote to you: whisper chat \(self.name(message.peer))", self.style.blue)
+            self.say(
+                "✉ \(self.name(message.peer)) wrote to you: whisper chat \(self.name(message.peer))", self.style.blue)
         case .changed(let message) where message.peer == self.peer.id:
             guard self.screen.contains(message.id) else { return self.add(message) }
             RawTerminal.write(self.screen.mark(message.id, mark(message.state ?? .queued, self.style), self.editor))
             self.explain(message)
         case .changed(let message): self.explain(message)
-        case .newContact(let contact): self.names[contact.id] = TextWidth.harmless(contact.shownName)
+        case .newContact(let contact): self.names[contact.id] = harmless(contact.shownName)
         case .alarm(let alarm): self.say(describe(alarm) { self.name($0) }, self.style.red)
         case .connection(.online):
             self.prompt(isOnline: true)
@@ -146,15 +165,19 @@ struct LiveChat {
         }
     }
 
-    private mutating func explain(_ message: Message) {
+    private func explain(_ message: Message) {
         switch message.state {
-        case .failed(let reason): self.say("Not sent to \(self.name(message.peer)): \(describe(reason)).", self.style.red)
+        case .failed(.cancelled): break
+        case .failed(let reason):
+            let again = message.peer == self.peer.id ? "/retry" : "whisper retry \(self.name(message.peer))"
+            self.say(
+                "Not sent to \(self.name(message.peer)): \(describe(reason)). Again: \(again)", self.style.red)
         case .expired: self.say("\(self.name(message.peer)) did not come for a message in time.", self.style.red)
         default: break
         }
     }
 
-    private mutating func add(_ message: Message) {
+    private func add(_ message: Message) {
         let isOurs = message.state != nil
         // An id as name on each line would leave little room; the first line has it in full.
         let name = isOurs ? "you" : self.peer.name == nil ? "\("\(self.peer.id)".prefix(8))…" : self.name(self.peer.id)
@@ -166,11 +189,11 @@ struct LiveChat {
         RawTerminal.write(self.screen.add(line, self.editor))
     }
 
-    private mutating func say(_ text: String, _ paint: @escaping @Sendable (String) -> String) {
+    private func say(_ text: String, _ paint: @escaping @Sendable (String) -> String) {
         RawTerminal.write(self.screen.add(ChatScreen.Line(text: text, paint: paint), self.editor))
     }
 
-    private mutating func prompt(isOnline: Bool) {
+    private func prompt(isOnline: Bool) {
         let sign = isOnline ? self.style.green("●") : self.style.yellow("○")
         RawTerminal.write(self.screen.set(prompt: sign + " ▸ ", columns: 4, self.editor))
     }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import Logging
+import TerminalText
 import WhisperClient
 
 /// Which identity a command speaks for.
@@ -62,7 +63,8 @@ struct ProfileOptions: ParsableArguments {
     /// Silent unless asked: log lines would tear the screen.
     private static var logger: Logger {
         var logger = Logger(label: "whisper") { StreamLogHandler.standardError(label: $0) }
-        logger.logLevel = ProcessInfo.processInfo.environment["WHISPER_LOG"].flatMap { .init(rawValue: $0) } ?? .critical
+        logger.logLevel =
+            ProcessInfo.processInfo.environment["WHISPER_LOG"].flatMap { .init(rawValue: $0) } ?? .critical
         return logger
     }
 }
@@ -77,14 +79,9 @@ struct ServerOptions: ParsableArguments {
 
     func address() throws -> ServerAddress {
         guard let address = ServerAddress(self.server) else {
-            throw Problem("\"\(self.server)\" is no server address. It looks like wss://chat.example or ws://127.0.0.1:8080.")
+            throw Problem(
+                "\"\(self.server)\" is no server address. It looks like wss://chat.example or ws://127.0.0.1:8080.")
         }
         return address
     }
-}
-
-/// Something the person should know, in a sentence.
-struct Problem: Error, CustomStringConvertible {
-    let description: String
-    init(_ text: String) { self.description = text }
 }

@@ -13,6 +13,6 @@ struct WhisperCommand: AsyncParsableCommand {
             """,
         subcommands: [
             InitCommand.self, RestoreCommand.self, IDCommand.self, AddCommand.self, ContactsCommand.self,
-            ChatCommand.self, SendCommand.self, InboxCommand.self,
+            ChatCommand.self, SendCommand.self, RetryCommand.self, CancelCommand.self, InboxCommand.self,
         ])
 }

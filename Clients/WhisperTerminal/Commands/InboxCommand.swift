@@ -1,5 +1,6 @@
 import ArgumentParser
 import Contract
+import TerminalText
 import WhisperClient
 
 struct InboxCommand: AsyncParsableCommand {
@@ -8,8 +9,6 @@ struct InboxCommand: AsyncParsableCommand {
 
     @OptionGroup var options: ProfileOptions
     @Flag(help: "Leave the messages unread.") var peek = false
-
-    private static let shownMax = 1_000
 
     func run() async throws {
         let profile = try self.options.open()
@@ -28,16 +27,10 @@ struct InboxCommand: AsyncParsableCommand {
                 }
             }
             if isCaughtUp != true { print(style.yellow("The server is away; this is what has come before.")) }
-            let messages = try profile.store.unread(limit: Self.shownMax)
-            if messages.isEmpty { print("Nothing new.") }
-            let names = Dictionary(uniqueKeysWithValues: try await client.contacts().map { ($0.id, $0.shownName) })
-            for message in messages {
-                print(transcript(message, name: names[message.peer] ?? "\(message.peer)", style))
-            }
-            guard !self.peek, !messages.isEmpty else { return }
-            for peer in Set(messages.map(\.peer)) { try await client.markRead(peer) }
+            let isAnyShown = try await Inbox(client: client, store: profile.store)
+                .show(isPeeking: self.peek) { print($0) }
             // Marks that do not get through now go with the next connection.
-            guard isCaughtUp == true else { return }
+            guard isAnyShown, !self.peek, isCaughtUp == true else { return }
             for _ in 0..<20 {
                 if try await client.owesNothing() { return }
                 try await Task.sleep(for: .milliseconds(100))
@@ -46,19 +39,54 @@ struct InboxCommand: AsyncParsableCommand {
     }
 }
 
+/// What is unread, as lines.
+struct Inbox {
+    let client: WhisperClient
+    let store: ClientStore
+    /// Messages shown at a time.
+    var shownMax = 1_000
+
+    /// Only what was shown is marked as read.
+    /// - Returns: whether there was anything.
+    func show(isPeeking: Bool, say: (String) -> Void) async throws -> Bool {
+        let style = Style.output
+        let messages = try self.store.unread(limit: self.shownMax)
+        let more = try self.store.unreadCount() - messages.count
+        if messages.isEmpty { say("Nothing new.") }
+        let names = Dictionary(uniqueKeysWithValues: try self.store.contacts().map { ($0.id, $0.shownName) })
+        for message in messages {
+            say(transcript(message, name: names[message.peer] ?? "\(message.peer)", style))
+        }
+        if !isPeeking { try await self.client.markRead(messages) }
+        if more > 0 {
+            let hint = isPeeking ? "`whisper inbox` without --peek shows them in turn" : "`whisper inbox` shows them"
+            say(style.yellow("\(more) more unread: \(hint)."))
+        }
+        return !messages.isEmpty
+    }
+}
+
 /// One message as a line for pipes and lists.
 func transcript(_ message: Message, name: String, _ style: Style) -> String {
     let time = style.dim(clock(message.time))
     return switch message.direction {
-    case .incoming: "\(time) \(style.bold(TextWidth.harmless(name))): \(shown(message.content))"
+    case .incoming:
+        "\(time) \(style.bold(harmlessLine(name)))\(message.groupID.map { " in \($0)" } ?? ""): \(shown(message.content))"
     case .outgoing(let state): "\(time) you: \(shown(message.content)) \(mark(state, style))"
     }
 }
 
 func shown(_ content: Message.Content) -> String {
     switch content {
-    case .text(let text): TextWidth.harmless(text)
-    case .other(let kind): "(\(TextWidth.harmless(kind)); this client shows text only)"
+    case .text(let text): harmless(text)
+    case .other(let kind, let body): shown(kind: kind, body)
     case .unreadable: "(this message cannot be decrypted)"
     }
+}
+
+/// What has the length and the form of a text is shown, whatever the server calls it.
+private func shown(kind: String, _ body: [UInt8]) -> String {
+    guard !body.isEmpty, body.count <= ClientLimits.textBytesMax, let text = String(validating: body, as: UTF8.self)
+    else { return "(\(harmlessLine(kind)); this client shows text only)" }
+    return "(\(harmlessLine(kind))) \(harmless(text))"
 }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import TerminalText
 import WhisperClient
 
 struct InitCommand: AsyncParsableCommand {
@@ -63,7 +64,7 @@ struct RestoreCommand: AsyncParsableCommand {
     private static func describe(_ error: MnemonicError) -> String {
         switch error {
         case .wordCount(let count): "That is \(count == 1 ? "one word" : "\(count) words"); a phrase has twelve."
-        case .unknownWord(let word): "\"\(TextWidth.harmless(word))\" is not one of the words. Is it spelled right?"
+        case .unknownWord(let word): "\"\(harmless(word))\" is not one of the words. Is it spelled right?"
         case .checksum: "All are good words, but not together: one is wrong, or two are swapped."
         }
     }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Contract
+import TerminalText
 import WhisperClient
 
 struct IDCommand: AsyncParsableCommand {
@@ -11,7 +12,8 @@ struct IDCommand: AsyncParsableCommand {
         let profile = try self.options.open()
         guard let id = try profile.store.whisperID() else {
             throw Problem(
-                "The server has not seen this identity yet. Its Whisper ID will most likely be \(profile.keys.publicKeys.id(counter: 0)).")
+                "The server has not seen this identity yet. Its Whisper ID will most likely be \(profile.keys.publicKeys.id(counter: 0))."
+            )
         }
         print(id)
     }
@@ -29,7 +31,7 @@ struct AddCommand: AsyncParsableCommand {
         guard let id = WhisperID(self.id.uppercased()) else {
             throw Problem("\"\(self.id)\" is no Whisper ID. It looks like WSP-XXXX-XXXX-XXXX.")
         }
-        if let name, name.isEmpty || name != TextWidth.harmless(name) || WhisperID(name.uppercased()) != nil {
+        if let name, name.isEmpty || name != harmless(name) || WhisperID(name.uppercased()) != nil {
             throw Problem("Choose another name.")
         }
         let client = try self.options.client(try self.options.open())
@@ -44,13 +46,17 @@ struct AddCommand: AsyncParsableCommand {
             }
             return (contact, try await Self.waitForBackup(client, events))
         }
-        print("Added \(contact.shownName). Their keys fit the id and are kept. Try `whisper chat \(contact.name ?? "\(id)")`.")
+        print(
+            "Added \(contact.shownName). Their keys fit the id and are kept. Try `whisper chat \(contact.name ?? "\(id)")`."
+        )
         if let trouble { print(Style.output.yellow(trouble)) }
     }
 
     /// Gives the backup a moment. If that is too short, it goes with the next command that connects.
     /// - Returns: what the person should know.
-    private static func waitForBackup(_ client: WhisperClient, _ events: AsyncStream<ClientEvent>) async throws -> String? {
+    private static func waitForBackup(
+        _ client: WhisperClient, _ events: AsyncStream<ClientEvent>
+    ) async throws -> String? {
         while try await !client.isBackedUp() {
             let news = await first(in: events, within: .seconds(3)) { event -> BackupNews? in
                 if case .backup(let news) = event { news } else { nil }
@@ -63,7 +69,10 @@ struct AddCommand: AsyncParsableCommand {
 }
 
 struct ContactsCommand: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "contacts", abstract: "List your contacts.")
+    static let configuration = CommandConfiguration(
+        commandName: "contacts", abstract: "List your contacts.",
+        discussion: "Who only wrote first is not in the backup of your contacts until you answer or `whisper add` them."
+    )
 
     @OptionGroup var options: ProfileOptions
 
@@ -71,17 +80,21 @@ struct ContactsCommand: AsyncParsableCommand {
         let store = try self.options.open().store
         let contacts = try store.contacts()
         guard !contacts.isEmpty else { return print("Nobody yet. Add somebody with `whisper add ID NAME`.") }
-        let (unread, unverified) = (try store.unreadCounts(), try store.quarantineCounts())
+        let (unread, suspicious) = (try store.unreadCounts(), try store.quarantineCounts())
         // Names may have come from another client, with the backup.
-        let names = contacts.map { TextWidth.harmless($0.name ?? "(no name)") }
+        let names = contacts.map { harmless($0.name ?? "(no name)") }
         let width = names.map { TextWidth.columns($0) }.max() ?? 0
         let style = Style.output
         for (contact, name) in zip(contacts, names) {
             let space = String(repeating: " ", count: width - TextWidth.columns(name))
             let news = unread[contact.id].map { style.green("  \($0) unread") } ?? ""
-            let doubts = unverified[contact.id].map { style.red("  \($0) not verified") } ?? ""
+            func doubts(_ reason: Suspicion.Reason, _ words: String) -> String {
+                suspicious[Suspicion(sender: contact.id, reason: reason)].map { style.red("  \($0) \(words)") } ?? ""
+            }
+            let doubts = doubts(.unverified, "not verified") + doubts(.stale, "too old")
             let banned = contact.isBanned ? style.red("  banned") : ""
-            print("\(style.bold(name))\(space)  \(contact.id)\(news)\(doubts)\(banned)")
+            let stranger = contact.isStranger ? style.dim("  wrote first") : ""
+            print("\(style.bold(name))\(space)  \(contact.id)\(news)\(doubts)\(banned)\(stranger)")
         }
     }
 }

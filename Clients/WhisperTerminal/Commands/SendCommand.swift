@@ -1,12 +1,14 @@
 import ArgumentParser
 import Contract
 import Foundation
+import TerminalText
 import WhisperClient
 
 struct SendCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "send", abstract: "Send one message.",
-        discussion: "Ends with 0 when the server has it, with 75 when it stays queued here, with 1 when it was refused.")
+        discussion: "Ends with 0 when the server has it, with 75 when it stays queued here, with 1 when it was refused."
+    )
 
     enum Goal: String, ExpressibleByArgument, CaseIterable { case sent, delivered, read }
 
@@ -43,12 +45,15 @@ struct SendCommand: AsyncParsableCommand {
         let style = Style.output
         switch state {
         case .queued, .sending:
-            print(mark(.queued, style) + " The server is away. The message is queued and goes out with the next command that connects.")
+            print(
+                mark(.queued, style)
+                    + " The server is away. The message is queued and goes out with the next command that connects.")
             throw ExitCode(75)
         case .sent: print(mark(state, style) + " sent")
         case .delivered: print(mark(state, style) + " delivered")
         case .read: print(mark(state, style) + " read")
-        case .failed(let reason): throw Problem("Not sent: \(describe(reason)).")
+        case .failed(let reason):
+            throw Problem("Not sent: \(describe(reason)). `whisper retry \(self.person)` sends it again.")
         case .expired: throw Problem("Nobody came for the message in time.")
         }
     }

@@ -1,3 +1,5 @@
+import TerminalText
+
 /// What a person can do with a keyboard.
 enum Key: Equatable {
     case text(String)
@@ -97,6 +99,6 @@ struct KeyReader {
         self.isPasting = false
         let text = String(decoding: self.bytes[..<end.lowerBound], as: UTF8.self)
             .replacing("\r\n", with: "\n").replacing("\r", with: "\n")
-        return (.text(TextWidth.harmless(text)), end.upperBound)
+        return (.text(harmless(text)), end.upperBound)
     }
 }

@@ -1,4 +1,3 @@
-import Dispatch
 import Glibc
 
 /// The terminal without its line discipline: each key arrives at once and nothing is echoed. Put back on `restore`.
@@ -39,15 +38,12 @@ final class RawTerminal: Sendable {
     }
 }
 
-/// What standard input gives, read on a thread of its own because reading blocks; an empty array is the end.
-func standardInput(into handle: @escaping @Sendable ([UInt8]) -> Void) {
-    DispatchQueue(label: "standard-input").async {
-        while true {
-            var buffer = [UInt8](repeating: 0, count: 4_096)
-            let count = read(STDIN_FILENO, &buffer, buffer.count)
-            if count < 0 && errno == EINTR { continue }
-            handle(Array(buffer.prefix(max(count, 0))))
-            if count <= 0 { return }
-        }
+/// The next bytes of standard input, waited for; `nil` is the end.
+func readKeys() -> [UInt8]? {
+    var buffer = [UInt8](repeating: 0, count: 4_096)
+    while true {
+        let count = read(STDIN_FILENO, &buffer, buffer.count)
+        if count < 0 && errno == EINTR { continue }
+        return count > 0 ? Array(buffer.prefix(count)) : nil
     }
 }

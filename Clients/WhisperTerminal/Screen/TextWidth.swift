@@ -1,4 +1,4 @@
-/// How many columns text takes in a terminal, and text made safe to show there.
+/// How many columns text takes in a terminal, and where it is broken into rows.
 enum TextWidth {
     static func columns(_ text: some StringProtocol) -> Int {
         text.reduce(0) { $0 + Self.columns($1) }
@@ -8,8 +8,12 @@ enum TextWidth {
         guard let scalar = character.unicodeScalars.first else { return 0 }
         // Most of what people write.
         if scalar.value < 0x300 { return 1 }
-        if scalar.properties.generalCategory == .nonspacingMark || scalar.properties.generalCategory == .format { return 0 }
-        if character.unicodeScalars.contains(where: { $0.value == 0xFE0F || $0.properties.isEmojiPresentation }) { return 2 }
+        if scalar.properties.generalCategory == .nonspacingMark || scalar.properties.generalCategory == .format {
+            return 0
+        }
+        if character.unicodeScalars.contains(where: { $0.value == 0xFE0F || $0.properties.isEmojiPresentation }) {
+            return 2
+        }
         return Self.wide.contains { $0.contains(scalar.value) } ? 2 : 1
     }
 
@@ -19,24 +23,11 @@ enum TextWidth {
         0xAC00...0xD7A3, 0xF900...0xFAFF, 0xFE30...0xFE6F, 0xFF00...0xFF60, 0xFFE0...0xFFE6, 0x20000...0x3FFFD,
     ]
 
-    /// Text from others with everything removed that a terminal would obey: control characters (escape sequences start with
-    /// one) and marks that turn the direction of writing. Line feeds stay.
-    static func harmless(_ text: String) -> String {
-        var shown = String.UnicodeScalarView()
-        for scalar in text.unicodeScalars {
-            switch scalar.value {
-            case 0x0A: shown.append(scalar)
-            case 0x09: shown.append(" ")
-            case 0..<0x20, 0x7F..<0xA0, 0x202A...0x202E, 0x2066...0x2069, 0x2028, 0x2029: shown.append("\u{FFFD}")
-            default: shown.append(scalar)
-            }
-        }
-        return String(shown)
-    }
-
     /// Breaks text into rows of at most `width` columns, at spaces where there are some.
     static func wrapped(_ text: String, width: Int) -> [String] {
-        text.split(separator: "\n", omittingEmptySubsequences: false).flatMap { Self.wrapped(line: $0, width: max(width, 4)) }
+        text.split(separator: "\n", omittingEmptySubsequences: false).flatMap {
+            Self.wrapped(line: $0, width: max(width, 4))
+        }
     }
 
     private static func wrapped(line: Substring, width: Int) -> [String] {
