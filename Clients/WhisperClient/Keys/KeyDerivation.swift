@@ -13,8 +13,21 @@ package enum KeyDerivation {
     }
 
     /// HKDF with SHA-256, one block: 32 bytes (RFC 5869).
-    package static func hkdfSHA256(_ secret: [UInt8], salt: String, info: String) -> [UInt8] {
+    package static func hkdfSHA256(_ secret: [UInt8], salt: String, info: [UInt8]) -> [UInt8] {
         let extracted = Sodium.hmacSHA256(key: Array(salt.utf8), secret)
-        return Sodium.hmacSHA256(key: extracted, Array(info.utf8) + [1])
+        return Sodium.hmacSHA256(key: extracted, info + [1])
+    }
+
+    package static func hkdfSHA256(_ secret: [UInt8], salt: String, info: String) -> [UInt8] {
+        self.hkdfSHA256(secret, salt: salt, info: Array(info.utf8))
+    }
+
+    /// HKDF as all keys of the protocol are derived: with the salt `whisper`.
+    package static func key(of secret: SecretBytes, info: [UInt8]) -> SecretBytes {
+        SecretBytes(self.hkdfSHA256(secret.bytes, salt: "whisper", info: info))
+    }
+
+    package static func key(of secret: SecretBytes, info: String) -> SecretBytes {
+        self.key(of: secret, info: Array(info.utf8))
     }
 }

@@ -46,7 +46,8 @@ package struct Mnemonic: Sendable, Equatable {
     package func seed(passphrase: String = "") -> SecretBytes {
         SecretBytes(
             KeyDerivation.pbkdf2SHA512(
-                password: Array(self.phrase.utf8), salt: Array("mnemonic".utf8) + Array(passphrase.utf8), rounds: 2_048))
+                password: Array(self.phrase.utf8), salt: Array("mnemonic".utf8) + Array(passphrase.utf8), rounds: 2_048)
+        )
     }
 }
 

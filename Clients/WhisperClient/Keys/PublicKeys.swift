@@ -22,4 +22,25 @@ package struct PublicKeys: Hashable, Sendable {
         WhisperID.derived(
             signPublicKey: self.sign.bytes, encPublicKey: self.box.bytes, counter: counter, sha256: Sodium.sha256)
     }
+
+    /// Whether a guest's id was made from these keys (contract §14.2).
+    package func belong(to id: GuestID) -> Bool { self.guestID == id }
+
+    /// Whether a conversation's id was made from these keys: a link vouches for its whisperer (contract §14.5).
+    package func belong(to id: ConversationID) -> Bool { self.conversationID == id }
+
+    package func belong(to id: PrincipalID) -> Bool {
+        switch id {
+        case .identity(let id): self.belong(to: id)
+        case .guest(let id): self.belong(to: id)
+        }
+    }
+
+    package var guestID: GuestID {
+        GuestID.derived(signPublicKey: self.sign.bytes, encPublicKey: self.box.bytes, sha256: Sodium.sha256)
+    }
+
+    package var conversationID: ConversationID {
+        ConversationID.derived(signPublicKey: self.sign.bytes, encPublicKey: self.box.bytes, sha256: Sodium.sha256)
+    }
 }

@@ -26,6 +26,15 @@ package struct SealedMessage: Sendable, Equatable {
         self.signature = signature
     }
 
+    /// As it came.
+    package init(_ envelope: SignedEnvelope) {
+        self.init(
+            messageID: "\(envelope.messageID)", from: "\(envelope.from)", to: "\(envelope.to)",
+            groupID: envelope.groupID.map { "\(GroupIDText.prefix)\($0)" }, timestamp: envelope.timestamp.milliseconds,
+            nonce: envelope.nonce, ciphertext: envelope.ciphertext,
+            signature: String(decoding: Base64.encode(envelope.signature.bytes), as: UTF8.self))
+    }
+
     /// Encrypts and signs.
     /// - Parameter nonce: 24 fresh random bytes.
     package init(

@@ -66,6 +66,22 @@ package enum Sodium {
         return publicKey
     }
 
+    /// X25519 (RFC 7748).
+    /// - Returns: `nil` for a public key of low order: the shared secret would be all zero.
+    static func sharedSecret(privateKey: [UInt8], publicKey: [UInt8]) -> [UInt8]? {
+        precondition(privateKey.count == Int(crypto_scalarmult_SCALARBYTES))
+        guard publicKey.count == Int(crypto_scalarmult_BYTES) else { return nil }
+        Self.started
+        var secret = [UInt8](repeating: 0, count: Int(crypto_scalarmult_BYTES))
+        guard crypto_scalarmult(&secret, privateKey, publicKey) == 0 else { return nil }
+        return secret
+    }
+
+    /// Compares in a time that says nothing about where the two differ.
+    static func areEqual(_ a: [UInt8], _ b: [UInt8]) -> Bool {
+        a.count == b.count && sodium_memcmp(a, b, a.count) == 0
+    }
+
     static func sign(_ bytes: [UInt8], secretKey: [UInt8]) -> [UInt8] {
         precondition(secretKey.count == Int(crypto_sign_SECRETKEYBYTES))
         var signature = [UInt8](repeating: 0, count: Int(crypto_sign_BYTES))
@@ -82,21 +98,32 @@ package enum Sodium {
         return crypto_sign_verify_detached(signature, bytes, UInt64(bytes.count), publicKey) == 0
     }
 
+    /// The key that two people share: X25519 and HSalsa20.
     /// - Returns: `nil` for a low-order public key.
-    static func box(_ plain: [UInt8], nonce: [UInt8], to publicKey: [UInt8], from privateKey: [UInt8]) -> [UInt8]? {
-        guard Self.boxSizes(nonce, publicKey, privateKey) else { return nil }
+    static func sharedKey(_ publicKey: [UInt8], _ privateKey: [UInt8]) -> SecretBytes? {
+        guard publicKey.count == Int(crypto_box_PUBLICKEYBYTES), privateKey.count == Int(crypto_box_SECRETKEYBYTES)
+        else { return nil }
+        Self.started
+        var key = [UInt8](repeating: 0, count: Int(crypto_box_BEFORENMBYTES))
+        guard crypto_box_beforenm(&key, publicKey, privateKey) == 0 else { return nil }
+        return SecretBytes(key)
+    }
+
+    /// - Returns: `nil` for a nonce of another size.
+    static func box(_ plain: [UInt8], nonce: [UInt8], sharedKey: SecretBytes) -> [UInt8]? {
+        guard nonce.count == Int(crypto_box_NONCEBYTES) else { return nil }
         var sealed = [UInt8](repeating: 0, count: plain.count + Int(crypto_box_MACBYTES))
-        guard crypto_box_easy(&sealed, plain, UInt64(plain.count), nonce, publicKey, privateKey) == 0 else {
+        guard crypto_box_easy_afternm(&sealed, plain, UInt64(plain.count), nonce, sharedKey.bytes) == 0 else {
             return nil
         }
         return sealed
     }
 
-    /// - Returns: `nil` if the bytes were not boxed by that key for this one.
-    static func openBox(_ sealed: [UInt8], nonce: [UInt8], from publicKey: [UInt8], to privateKey: [UInt8]) -> [UInt8]? {
-        guard Self.boxSizes(nonce, publicKey, privateKey), sealed.count >= Int(crypto_box_MACBYTES) else { return nil }
+    /// - Returns: `nil` if the bytes were not boxed with this key and nonce.
+    static func openBox(_ sealed: [UInt8], nonce: [UInt8], sharedKey: SecretBytes) -> [UInt8]? {
+        guard nonce.count == Int(crypto_box_NONCEBYTES), sealed.count >= Int(crypto_box_MACBYTES) else { return nil }
         var plain = [UInt8](repeating: 0, count: sealed.count - Int(crypto_box_MACBYTES))
-        guard crypto_box_open_easy(&plain, sealed, UInt64(sealed.count), nonce, publicKey, privateKey) == 0 else {
+        guard crypto_box_open_easy_afternm(&plain, sealed, UInt64(sealed.count), nonce, sharedKey.bytes) == 0 else {
             return nil
         }
         return plain
@@ -122,11 +149,5 @@ package enum Sodium {
 
     static func erase(_ bytes: inout [UInt8]) {
         bytes.withUnsafeMutableBytes { sodium_memzero($0.baseAddress, $0.count) }
-    }
-
-    private static func boxSizes(_ nonce: [UInt8], _ publicKey: [UInt8], _ privateKey: [UInt8]) -> Bool {
-        Self.started
-        return nonce.count == Int(crypto_box_NONCEBYTES) && publicKey.count == Int(crypto_box_PUBLICKEYBYTES)
-            && privateKey.count == Int(crypto_box_SECRETKEYBYTES)
     }
 }

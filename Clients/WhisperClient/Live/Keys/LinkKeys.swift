@@ -1,0 +1,48 @@
+package import Contract
+
+/// What the secret of a link gives (contract §14.5, §14.7). The server never has the secret: it knows the verifier, and
+/// the proof of whoever showed it.
+package struct LinkKeys: Sendable {
+    /// Opens what `look` shows of the conversation.
+    package let infoKey: SecretBytes
+    /// Shows that one has the link. 32 bytes.
+    package let proof: [UInt8]
+    private let knockKey: SecretBytes
+
+    package init(secret: SecretBytes) {
+        self.infoKey = KeyDerivation.key(of: secret, info: LiveKeyNames.info)
+        self.proof = KeyDerivation.key(of: secret, info: LiveKeyNames.proof).bytes
+        self.knockKey = KeyDerivation.key(of: secret, info: LiveKeyNames.knock)
+    }
+
+    /// What the server keeps, to check the proof.
+    package var verifier: [UInt8] { Sodium.sha256(self.proof) }
+
+    /// The tag of a knock: the server can make boxes, but it cannot knock in somebody's name.
+    package func tag(ofKnockBy listener: PrincipalID, on conversation: ConversationID, at time: Timestamp) -> [UInt8] {
+        Sodium.hmacSHA256(
+            key: self.knockKey.bytes, LiveStatement.knock(by: listener, on: conversation, at: time))
+    }
+
+    package func isTag(
+        _ tag: [UInt8], ofKnockBy listener: PrincipalID, on conversation: ConversationID, at time: Timestamp
+    ) -> Bool {
+        Sodium.areEqual(tag, self.tag(ofKnockBy: listener, on: conversation, at: time))
+    }
+}
+
+/// What the secret of a shared transcript gives (contract §14.11).
+package struct ShareKeys: Sendable {
+    /// Opens the line keys.
+    package let sealKey: SecretBytes
+    /// Shows that one has the share's link. 32 bytes.
+    package let proof: [UInt8]
+
+    package init(secret: SecretBytes) {
+        self.sealKey = KeyDerivation.key(of: secret, info: LiveKeyNames.share)
+        self.proof = KeyDerivation.key(of: secret, info: LiveKeyNames.shareProof).bytes
+    }
+
+    /// What the server keeps, to check the proof.
+    package var verifier: [UInt8] { Sodium.sha256(self.proof) }
+}

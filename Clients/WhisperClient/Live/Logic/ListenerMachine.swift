@@ -1,0 +1,275 @@
+package import Contract
+
+/// Keeps a listener's text and lines from the packets of a stream (contract §14.10, §19). Holds no socket, clock or key.
+///
+/// Packets may be missing and may be repeated, but come in order. The machine shows what a packet says only if that is
+/// sure: the packet needs none before it, or the one before it is here. So the text is always one that the whisperer had.
+package struct ListenerMachine {
+    package typealias Instant = ContinuousClock.Instant
+
+    /// What is in a packet.
+    package enum Opened: Hashable, Sendable {
+        /// Of a line: its signature is the conversation's, for the stream that `content` names.
+        case content(LiveContent)
+        /// It is of a generation for which there is no key yet.
+        case keyMissing
+        /// It does not open, is not of contract §14.9, or is a line that the conversation did not sign.
+        case unreadable
+    }
+
+    /// The stream as `live_joined` or `live_state` tells of it.
+    package struct Stream: Hashable, Sendable {
+        package enum State: String, Sendable { case idle, live, paused, ended }
+
+        package var state: State
+        package var content: UUIDText?
+        package var epoch: Int64
+
+        package init(_ state: State, content: UUIDText?, epoch: Int64) {
+            self.state = state
+            self.content = content
+            self.epoch = epoch
+        }
+    }
+
+    /// What a listener that comes back has (`after` of `live_join`).
+    package struct After: Hashable, Sendable {
+        package var content: UUIDText
+        package var position: LivePosition
+        /// Lines behind this one are wanted.
+        package var line: Int
+    }
+
+    package enum Action: Hashable, Sendable {
+        /// Another stream begins: its lines are numbered from 1 again, and the text is empty.
+        case began(UUIDText)
+        /// The live text is now this.
+        case text(LiveText)
+        /// A completed line, to be put in its place by its number. Each number comes once.
+        case line(Int, LiveText)
+        /// These lines are missing and no longer waited for.
+        case missing(ClosedRange<Int>)
+        case cue(LiveCue)
+        /// `live_resync` with these values.
+        case resync(LivePosition, line: Int)
+    }
+
+    /// Repeated questions become rarer: what nobody has now, nobody has a second later.
+    private static let asking = Backoff(first: LiveLimits.resyncInterval, longest: .seconds(5))
+
+    /// Whose packets these are: those to others are not for this machine.
+    package let listener: PrincipalID
+    package private(set) var text = LiveText()
+    /// The stream that is followed. Lines are verified for it.
+    package private(set) var content: UUIDText?
+    /// What was counted and not shown.
+    package private(set) var unreadable = 0
+
+    /// The last packet that is part of `text`.
+    private var position = LivePosition.start
+    /// The newest packet that is known to exist. While it is not `position`, the listener waits (contract §14.10).
+    private var newest = LivePosition.start
+    /// The newest cue that was played: a repetition is not played again.
+    private var newestCue = LivePosition.start
+    private var lines = LineLedger(completedBefore: 0)
+    /// A packet of this generation came, and its key did not yet.
+    private var awaitedGeneration: Int?
+
+    private var isJoined = false
+    private var isLive = false
+    /// Whether `live_join` says what is here already.
+    private var isResuming = false
+    private var lastAsked: Instant?
+    /// Questions without an effect so far.
+    private var timesAsked = 0
+    /// The server is sending, or wants silence: no question before. Set by each `live_joined`.
+    private var quietUntil: Instant?
+
+    package init(listener: PrincipalID) { self.listener = listener }
+
+    // MARK: Joining
+
+    /// A `live_join` goes out.
+    /// - Returns: its `after`.
+    package mutating func joining() -> After? {
+        self.isResuming = self.content != nil
+        return self.content.map { After(content: $0, position: self.position, line: self.lines.settled) }
+    }
+
+    /// `live_joined` came.
+    /// - Parameters:
+    ///   - seq: of the stream's newest packet; 0 if there is none.
+    ///   - line: lines completed so far.
+    package mutating func joined(_ stream: Stream, seq: Int64, line: Int, at now: Instant) -> [Action] {
+        self.isJoined = true
+        self.isLive = stream.state == .live
+        guard let content = stream.content else { return [] }
+        // The answer itself brings what is missing.
+        self.quietUntil = now + LiveLimits.resyncInterval
+        self.timesAsked = 0
+        var actions: [Action] = []
+        if self.isResuming, content == self.content {
+            self.lines.askAnew(from: now)
+            self.lines.completed(line, at: now)
+        } else {
+            // Listeners see what is said after they have joined.
+            actions = self.begin(content, completedBefore: line)
+        }
+        // The first packet of each epoch is a snapshot with the number 1.
+        self.newest = max(self.newest, LivePosition(epoch: stream.epoch, seq: max(seq, 1)))
+        return actions
+    }
+
+    /// `live_state` came.
+    package mutating func changed(_ stream: Stream, at now: Instant) -> [Action] {
+        guard self.isJoined else { return [] }
+        guard stream.epoch >= self.position.epoch else { return [] }
+        self.isLive = stream.state == .live
+        guard self.isLive, let content = stream.content else { return [] }
+        var actions: [Action] = []
+        if content != self.content {
+            actions = self.begin(content, completedBefore: 0)
+            // What is still under way of the stream before has a lower epoch.
+            self.position = LivePosition(epoch: stream.epoch, seq: 0)
+        }
+        let first = LivePosition(epoch: stream.epoch, seq: 1)
+        if first > self.newest {
+            self.newest = first
+            self.quietUntil = now + LiveLimits.resyncInterval
+        }
+        return actions
+    }
+
+    /// The connection is gone, or the listener left.
+    package mutating func disconnected() { self.isJoined = false }
+
+    private mutating func begin(_ content: UUIDText, completedBefore count: Int) -> [Action] {
+        self.content = content
+        self.text = LiveText()
+        (self.position, self.newest, self.newestCue) = (.start, .start, .start)
+        self.lines = LineLedger(completedBefore: count)
+        self.awaitedGeneration = nil
+        return [.began(content)]
+    }
+
+    // MARK: Packets
+
+    package mutating func received(_ header: LivePacketHeader, _ opened: Opened, at now: Instant) -> [Action] {
+        // It was on its way when the listener left.
+        guard self.isJoined, self.content != nil else { return [] }
+        switch opened {
+        case .content(let content) where header.to == nil:
+            return self.take(header, content, at: now) + self.ask(at: now)
+        case .content(let content):
+            return header.to == self.listener ? self.takeAddressed(header, content, at: now) : []
+        case .keyMissing:
+            guard header.to == nil, header.position > self.position else { return [] }
+            self.awaitedGeneration = max(self.awaitedGeneration ?? 0, header.generation)
+            self.newest = max(self.newest, header.position)
+            return []
+        case .unreadable:
+            self.unreadable += 1
+            if header.to == nil { self.newest = max(self.newest, header.position) }
+            return self.ask(at: now)
+        }
+    }
+
+    /// The key of a generation is here.
+    package mutating func keyArrived(generation: Int, at now: Instant) -> [Action] {
+        guard let awaited = self.awaitedGeneration, awaited <= generation else { return [] }
+        self.awaitedGeneration = nil
+        return self.ask(at: now)
+    }
+
+    private mutating func take(_ header: LivePacketHeader, _ content: LiveContent, at now: Instant) -> [Action] {
+        var actions: [Action] = []
+        if case .line(let line) = content, self.lines.take(header.line, at: now) {
+            actions.append(.line(header.line, line))
+        }
+        guard header.position > self.position else { return actions }
+        self.lines.completed(header.line, at: now)
+        self.newest = max(self.newest, header.position)
+        let isDirect = header.position.directlyFollows(self.position)
+        switch content {
+        case .snapshot(let text, let count):
+            actions += self.show(text, count: count, at: header.position)
+        case .line:
+            actions += self.show(LiveText(), count: 0, at: header.position)
+        case .diff(let edits, let count):
+            // What begins at 0 needs nothing before it.
+            let before = edits.first?.offset == 0 ? LiveText() : isDirect ? self.text : nil
+            guard let before else { break }
+            actions += self.show(before.applying(edits), count: count, at: header.position)
+        case .cue(let cue):
+            if isDirect { self.position = header.position }
+            guard header.position > self.newestCue else { break }
+            self.newestCue = header.position
+            actions.append(.cue(cue))
+        }
+        return actions
+    }
+
+    /// A packet to this listener alone is outside the sequence: it changes neither text nor position (contract §19.2).
+    private mutating func takeAddressed(_ header: LivePacketHeader, _ content: LiveContent, at now: Instant) -> [Action]
+    {
+        switch content {
+        case .line(let line): return self.lines.take(header.line, at: now) ? [.line(header.line, line)] : []
+        case .cue(let cue): return [.cue(cue)]
+        case .snapshot, .diff:
+            self.unreadable += 1
+            return []
+        }
+    }
+
+    /// - Parameters:
+    ///   - text: `nil` if the packet does not fit what is here.
+    ///   - count: what its scalars are, as the packet says.
+    private mutating func show(_ text: LiveText?, count: Int, at position: LivePosition) -> [Action] {
+        guard let text, text.count == count else {
+            self.unreadable += 1
+            return []
+        }
+        self.position = position
+        defer { self.text = text }
+        return text == self.text ? [] : [.text(text)]
+    }
+
+    // MARK: Asking
+
+    /// `live_resync` was refused.
+    package mutating func refused(retryAfter: Duration?, at now: Instant) {
+        self.quietUntil = now + (retryAfter ?? Self.asking.longest)
+    }
+
+    /// When `timerFired` has something to do next.
+    package var nextWake: Instant? {
+        guard self.isJoined else { return nil }
+        return [self.lines.nextDeadline, self.nextQuestion].compactMap { $0 }.min()
+    }
+
+    package mutating func timerFired(at now: Instant) -> [Action] {
+        guard self.isJoined else { return [] }
+        return self.lines.giveUp(at: now).map { .missing($0) } + self.ask(at: now)
+    }
+
+    private var isWaiting: Bool { self.position < self.newest }
+
+    /// Nobody is asked who is not there, and no question brings what cannot be opened yet.
+    private var nextQuestion: Instant? {
+        guard self.isJoined, self.isLive, self.awaitedGeneration == nil, self.isWaiting || self.lines.isAsking,
+            let quietUntil = self.quietUntil
+        else { return nil }
+        // Lines are asked for during a few seconds only, so these count.
+        let pause =
+            self.lines.isAsking ? LiveLimits.resyncInterval : Self.asking.pause(after: max(self.timesAsked, 1))
+        return max(self.lastAsked.map { $0 + pause } ?? quietUntil, quietUntil)
+    }
+
+    private mutating func ask(at now: Instant) -> [Action] {
+        if !self.isWaiting && !self.lines.isAsking { self.timesAsked = 0 }
+        guard let time = self.nextQuestion, time <= now else { return [] }
+        self.lastAsked = now
+        self.timesAsked += 1
+        return [.resync(self.position, line: self.lines.settled)]
+    }
+}

@@ -1,0 +1,122 @@
+import Contract
+
+/// Text of one line, as the Unicode scalars that offsets count (contract §14.9): no line ends, no control characters but
+/// tab, at most 8,000 bytes.
+package struct LiveText: Hashable, Sendable {
+    package private(set) var scalars: [Unicode.Scalar] = []
+    /// As it stands in JSON with the shortest escapes (contract §19.7).
+    package private(set) var jsonBytes = 0
+
+    package init() {}
+
+    /// Text as it came.
+    /// - Returns: `nil` if it cannot be live text.
+    package init?(_ text: some StringProtocol) {
+        for scalar in text.unicodeScalars {
+            guard Self.isAllowed(scalar), self.append(scalar) else { return nil }
+        }
+    }
+
+    package var count: Int { self.scalars.count }
+    package var isEmpty: Bool { self.scalars.isEmpty }
+
+    package var string: String {
+        var string = String.UnicodeScalarView()
+        string.append(contentsOf: self.scalars)
+        return String(string)
+    }
+
+    /// - Returns: whether there was room.
+    mutating func append(_ scalar: Unicode.Scalar) -> Bool {
+        let bytes = Self.jsonBytes(of: scalar)
+        guard self.jsonBytes + bytes <= LiveLimits.textBytesMax else { return false }
+        self.scalars.append(scalar)
+        self.jsonBytes += bytes
+        return true
+    }
+
+    /// What is left of longer text: its first scalars.
+    func prefix(_ count: Int) -> LiveText {
+        var text = LiveText()
+        for scalar in self.scalars.prefix(count) { _ = text.append(scalar) }
+        return text
+    }
+
+    static func isAllowed(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar {
+        case "\t": true
+        case "\u{2028}", "\u{2029}": false
+        default: scalar.properties.generalCategory != .control
+        }
+    }
+
+    private static func jsonBytes(of scalar: Unicode.Scalar) -> Int {
+        switch scalar {
+        case "\"", "\\", "\t": 2
+        default: UTF8.width(scalar)
+        }
+    }
+}
+
+/// One step of a `diff`: the first scalars stay, then comes the text (contract §14.9).
+package struct TextEdit: Hashable, Sendable {
+    package var offset: Int
+    package var text: LiveText
+
+    package init(offset: Int, text: LiveText) {
+        self.offset = offset
+        self.text = text
+    }
+}
+
+extension LiveText {
+    /// From the first scalar that differs, everything behind it.
+    /// - Returns: `nil` for equal texts: they send nothing.
+    package func edit(from old: LiveText) -> TextEdit? {
+        let same = zip(self.scalars, old.scalars).prefix { $0 == $1 }.count
+        guard same < max(self.count, old.count) else { return nil }
+        var text = LiveText()
+        for scalar in self.scalars[same...] { _ = text.append(scalar) }
+        return TextEdit(offset: same, text: text)
+    }
+
+    /// - Returns: `nil` if an offset is behind the end, or the text becomes too long.
+    package func applying(_ edits: [TextEdit]) -> LiveText? {
+        var text = self
+        for edit in edits {
+            guard (0...text.count).contains(edit.offset) else { return nil }
+            if edit.offset < text.count { text = text.prefix(edit.offset) }
+            for scalar in edit.text.scalars {
+                guard text.append(scalar) else { return nil }
+            }
+        }
+        return text
+    }
+}
+
+/// Input of any kind, made fit for a conversation (contract §14.9, §19.7).
+package enum TypedText {
+    /// Each line end completes a line, and so does the last byte that one has room for. Control characters go.
+    /// - Returns: the completed lines, and what is still being typed.
+    package static func split(_ input: String) -> (lines: [LiveText], rest: LiveText) {
+        var lines: [LiveText] = []
+        var rest = LiveText()
+        var followsCR = false
+        for scalar in input.unicodeScalars {
+            defer { followsCR = scalar == "\r" }
+            switch scalar {
+            case "\n" where followsCR: break
+            case "\n", "\r", "\u{2028}", "\u{2029}":
+                lines.append(rest)
+                rest = LiveText()
+            case _ where LiveText.isAllowed(scalar):
+                if rest.append(scalar) { break }
+                lines.append(rest)
+                rest = LiveText()
+                _ = rest.append(scalar)
+            default: break
+            }
+        }
+        return (lines, rest)
+    }
+}

@@ -1,0 +1,345 @@
+package import Contract
+
+/// Decides which packets a whisperer sends, and when (contract §14.9). Holds no socket, clock or key.
+///
+/// Whoever drives it gives it what is typed and what the server says, takes the packets that are `due`, seals them and
+/// writes them in that order.
+package struct WhispererMachine {
+    package typealias Instant = ContinuousClock.Instant
+
+    /// A packet that must be sealed and written now. A line is signed besides.
+    package struct Packet: Hashable, Sendable {
+        package var header: LivePacketHeader
+        package var content: LiveContent
+    }
+
+    /// What `live_started` says.
+    package struct Start: Hashable, Sendable {
+        package var epoch: Int64
+        package var generation: Int
+        /// The greatest line that is stored; 0 for none.
+        package var line: Int
+        /// Whether completed lines are kept by the server.
+        package var isTranscribed: Bool
+
+        package init(epoch: Int64, generation: Int, line: Int, isTranscribed: Bool) {
+            self.epoch = epoch
+            self.generation = generation
+            self.line = line
+            self.isTranscribed = isTranscribed
+        }
+    }
+
+    /// What `live_wanted` asks for.
+    package enum Want: Hashable, Sendable {
+        case snapshot
+        case lines(for: PrincipalID, from: Int, since: Timestamp)
+    }
+
+    /// Too much input at once: lines wait to be sent, and there is no room for more. Nothing was taken.
+    package struct Full: Error, Equatable {}
+
+    /// Something that goes to all or one, in the order in which the user made it.
+    private enum Item {
+        case line(LiveText)
+        /// A line that went before. `number` is its own.
+        case again(Int)
+        case cue(LiveCue, to: PrincipalID?)
+    }
+
+    /// What the holder of the stream knows. Begins anew with each epoch.
+    private struct Holding {
+        let start: Start
+        var generation: Int
+        var seq: Int64 = 0
+        /// The next packet must be a snapshot.
+        var needsSnapshot = true
+        /// A snapshot goes out then, or before.
+        var snapshotAt: Instant?
+        var diffs = 0
+        var wasAddressed = false
+        /// The server refused a packet: nothing goes before.
+        var quietUntil: Instant?
+        /// The newest packet when it did, and how often in a row it did.
+        var refusedUpTo: Int64 = 0
+        var refusals = 0
+        var lastRefusal: Instant?
+        /// Packets that the generation's key has sealed.
+        var packets: Int64 = 0
+    }
+
+    /// Lines and cues that may wait. A connection that is away for long, or a book that is pasted, meets it.
+    package static let queueMax = 256
+    /// Lines for single listeners that may wait.
+    package static let addressedMax = 512
+    /// Lines that go to all again at the same time.
+    package static let repeatedAtOnceMax = 4
+    private static let afterRefusal = Backoff(first: .milliseconds(250), longest: .seconds(5))
+
+    package let conversation: ConversationID
+    /// Names the stream. Whoever keeps it keeps `lastLine` with it, and loses both together (contract §14.8).
+    package let content: UUIDText
+    /// What is being typed.
+    package private(set) var text = LiveText()
+    /// The newest line that went out.
+    package private(set) var lastLine: Int
+
+    /// The live text that listeners have.
+    private var shown = LiveText()
+    private var queue: [Item] = []
+    private var addressed: [(to: PrincipalID, line: Int)] = []
+    private var sent = SentLines()
+    /// The first change that is not sent yet.
+    private var changedAt: Instant?
+    private var pace = PacketPace()
+    private var holding: Holding?
+
+    /// - Parameter lastLine: that of the stream `content`, if it is resumed.
+    package init(conversation: ConversationID, content: UUIDText, lastLine: Int = 0) {
+        self.conversation = conversation
+        self.content = content
+        self.lastLine = lastLine
+    }
+
+    // MARK: What the user does
+
+    /// The line under the user's hands now reads so. Each line end in it completes a line; `text` is what remains.
+    package mutating func edited(to input: String, at now: Instant) throws(Full) {
+        let (lines, rest) = TypedText.split(input)
+        try self.enqueue(lines.map { .line($0) })
+        guard rest != self.text else { return }
+        self.text = rest
+        self.changedAt = self.changedAt ?? now
+    }
+
+    /// Says something in between: the line that is being typed stays.
+    package mutating func interject(_ input: String) throws(Full) {
+        let (lines, rest) = TypedText.split(input)
+        try self.enqueue((lines + (rest.isEmpty ? [] : [rest])).map { .line($0) })
+    }
+
+    package mutating func play(_ cue: LiveCue, to listener: PrincipalID? = nil) throws(Full) {
+        try self.enqueue([.cue(cue, to: listener)])
+    }
+
+    private mutating func enqueue(_ items: [Item]) throws(Full) {
+        guard self.queue.count + items.count <= Self.queueMax else { throw Full() }
+        self.queue += items
+    }
+
+    // MARK: What the server says
+
+    /// This device holds the stream.
+    package mutating func started(_ start: Start, at now: Instant) {
+        self.holding = Holding(start: start, generation: start.generation)
+        self.lastLine = max(self.lastLine, start.line)
+        // Who asked has another place to ask from by now.
+        self.addressed = []
+        self.queue.removeAll { if case .again = $0 { true } else { false } }
+        if start.isTranscribed { self.sent.repeatUnstored(at: now) }
+    }
+
+    /// The connection is gone, or another device has the stream: nothing goes out until `started`.
+    package mutating func stopped() { self.holding = nil }
+
+    /// The answer to a grant: from here on content is sealed with this generation.
+    package mutating func generationChanged(to generation: Int) {
+        guard let known = self.holding?.generation, generation > known else { return }
+        self.holding?.generation = generation
+        self.holding?.packets = 0
+        self.holding?.needsSnapshot = true
+    }
+
+    package mutating func wanted(_ want: Want, at now: Instant) {
+        guard self.holding != nil else { return }
+        switch want {
+        case .snapshot: self.holding?.snapshotAt = now
+        case .lines(let listener, let first, let since):
+            // What this listener waits for already is in the new answer, too.
+            self.addressed.removeAll { $0.to == listener }
+            let lines = self.sent.wanted(from: first, since: since)
+            guard self.addressed.count + lines.count <= Self.addressedMax else { return }
+            self.addressed += lines.map { (listener, $0) }
+        }
+    }
+
+    /// `live_line_stored` came.
+    package mutating func stored(_ lines: [Int]) {
+        self.sent.stored(lines)
+        self.queue.removeAll {
+            if case .again(let number) = $0 { self.sent[number]?.isStored == true } else { false }
+        }
+    }
+
+    /// The server answered a packet with an error.
+    /// - Parameter seq: of the packet, which may be an old one: errors come late.
+    package mutating func refused(seq: Int64, retryAfter: Duration?, at now: Instant) {
+        guard var holding = self.holding else { return }
+        holding.needsSnapshot = true
+        let position = LivePosition(epoch: holding.start.epoch, seq: seq)
+        if let line = self.sent.refused(position), self.queue.count < Self.queueMax { self.queue.append(.again(line)) }
+        if seq > holding.refusedUpTo {
+            let isInARow = holding.lastRefusal.map { now < $0 + Self.afterRefusal.longest * 2 } ?? false
+            holding.refusals = isInARow ? holding.refusals + 1 : 1
+            holding.refusedUpTo = holding.seq
+            holding.lastRefusal = now
+        }
+        let pause = max(retryAfter ?? .zero, Self.afterRefusal.pause(after: holding.refusals))
+        holding.quietUntil = max(holding.quietUntil ?? now, now + pause)
+        self.holding = holding
+    }
+
+    /// The generation's key has sealed so many packets that the next generation should be granted (contract §14.5).
+    package var wantsNextGeneration: Bool { (self.holding?.packets ?? 0) >= LiveLimits.packetsPerGenerationMax }
+
+    // MARK: What goes out
+
+    /// What is sent next, and how many packets it is.
+    private enum Step {
+        case snapshot
+        /// With the snapshot behind it: whoever joins then must not need the line.
+        case line
+        case cue
+        case diff
+        case addressed
+
+        var packets: Int { self == .line ? 2 : 1 }
+    }
+
+    /// Takes the packets whose time has come; they must be written now, in this order.
+    /// - Parameter time: of the server, as far as the client knows it.
+    package mutating func due(at now: Instant, serverTime time: Timestamp) -> [Packet] {
+        self.repeatLines(at: now)
+        var packets: [Packet] = []
+        while let (step, start) = self.nextStep, start.map({ $0 <= now }) ?? true {
+            let made = self.make(step, at: now, time)
+            self.pace.went(made.count, at: now)
+            packets += made
+        }
+        return packets
+    }
+
+    /// When `due` has something to send next; `nil`: not before something happens.
+    /// - Parameter now: stands for "at once".
+    package func nextWake(at now: Instant) -> Instant? {
+        guard self.holding != nil else { return nil }
+        return [self.nextStep.map { $0.at ?? now }, self.nextRepeat].compactMap { $0 }.min()
+    }
+
+    /// - Returns: `at` is nil for "at once".
+    private var nextStep: (step: Step, at: Instant?)? {
+        guard let holding = self.holding else { return nil }
+        func slot(_ step: Step, wanted: Instant? = nil) -> (step: Step, at: Instant?) {
+            (step, [wanted, self.pace.earliest(step.packets), holding.quietUntil].compactMap { $0 }.max())
+        }
+        if holding.needsSnapshot { return slot(.snapshot) }
+        var steps: [(step: Step, at: Instant?)] = []
+        switch self.queue.first {
+        // The snapshot behind a line is as good as any other.
+        case .line, .again: return slot(.line)
+        case .cue: steps = [slot(.cue)]
+        case nil:
+            if let changedAt = self.changedAt { steps = [slot(.diff, wanted: changedAt + LiveLimits.gatherTime)] }
+            // In turn with what is typed, so that neither waits for the other's end.
+            if !self.addressed.isEmpty { steps.insert(slot(.addressed), at: holding.wasAddressed ? steps.count : 0) }
+        }
+        if let time = holding.snapshotAt { steps.insert(slot(.snapshot, wanted: time), at: 0) }
+        // Of those that are ready at the same time, the first.
+        var first = steps.first
+        for step in steps.dropFirst() {
+            if let time = first?.at, step.at.map({ $0 < time }) ?? true { first = step }
+        }
+        return first
+    }
+
+    private mutating func make(_ step: Step, at now: Instant, _ time: Timestamp) -> [Packet] {
+        self.holding?.wasAddressed = step == .addressed
+        switch step {
+        case .snapshot: return [self.snapshot(of: self.queueHasNewLines ? self.shown : self.text)]
+        case .line: return self.line(at: now, time)
+        case .cue:
+            guard case .cue(let cue, let listener) = self.queue.removeFirst() else { return [] }
+            return [self.packet(.cue(cue), line: self.lastLine, to: listener)]
+        case .diff: return self.diff(at: now)
+        case .addressed:
+            let (listener, number) = self.addressed.removeFirst()
+            // It may have been pushed out since.
+            guard let line = self.sent[number] else { return [] }
+            return [self.packet(.line(line.text), line: number, to: listener)]
+        }
+    }
+
+    private mutating func line(at now: Instant, _ time: Timestamp) -> [Packet] {
+        let before = self.shown
+        let isTranscribed = self.holding?.start.isTranscribed == true
+        let packet: Packet
+        switch self.queue.removeFirst() {
+        case .line(let text):
+            self.lastLine += 1
+            packet = self.packet(.line(text), line: self.lastLine)
+            self.sent.add(
+                self.lastLine, text, at: packet.header.position, completedAt: time,
+                repeatAt: isTranscribed ? now + SentLines.repeating.pause(after: 1) : nil)
+            return [packet, self.snapshot(of: self.queueHasNewLines ? LiveText() : self.text)]
+        case .again(let number):
+            guard let line = self.sent[number] else { return [] }
+            packet = self.packet(.line(line.text), line: number)
+            self.sent.repeated(number, by: packet.header.position, at: now, isTranscribed: isTranscribed)
+            return [packet, self.snapshot(of: self.queueHasNewLines ? before : self.text)]
+        case .cue: return []
+        }
+    }
+
+    private mutating func diff(at now: Instant) -> [Packet] {
+        self.changedAt = nil
+        guard let edit = self.text.edit(from: self.shown) else { return [] }
+        guard let holding = self.holding, holding.diffs < LiveLimits.diffsPerSnapshotMax else {
+            return [self.snapshot(of: self.text)]
+        }
+        self.holding?.diffs += 1
+        // Whoever lost the last of them has the text soon, though nothing more is typed.
+        self.holding?.snapshotAt = holding.snapshotAt ?? now + LiveLimits.snapshotInterval
+        self.shown = self.text
+        return [self.packet(.diff([edit], count: self.text.count), line: self.lastLine)]
+    }
+
+    private mutating func snapshot(of text: LiveText) -> Packet {
+        self.holding?.needsSnapshot = false
+        self.holding?.snapshotAt = nil
+        self.holding?.diffs = 0
+        self.shown = text
+        if text == self.text { self.changedAt = nil }
+        return self.packet(.snapshot(text, count: text.count), line: self.lastLine)
+    }
+
+    /// - Parameter listener: the packet is outside the sequence and has the number of the newest packet to all.
+    private mutating func packet(_ content: LiveContent, line: Int, to listener: PrincipalID? = nil) -> Packet {
+        guard var holding = self.holding else { preconditionFailure("only a holder sends packets") }
+        if listener == nil { holding.seq += 1 }
+        holding.packets += 1
+        self.holding = holding
+        return Packet(
+            header: LivePacketHeader(
+                conversation: self.conversation, position: LivePosition(epoch: holding.start.epoch, seq: holding.seq),
+                kind: content.kind, line: line, generation: holding.generation, to: listener),
+            content: content)
+    }
+
+    private var queueHasNewLines: Bool {
+        self.queue.contains { if case .line = $0 { true } else { false } }
+    }
+
+    // MARK: Lines that are not stored
+
+    private var repeating: Int { self.queue.count { if case .again = $0 { true } else { false } } }
+
+    private var nextRepeat: Instant? { self.repeating < Self.repeatedAtOnceMax ? self.sent.nextRepeat : nil }
+
+    private mutating func repeatLines(at now: Instant) {
+        guard self.holding != nil else { return }
+        for number in self.sent.due(at: now).prefix(max(0, Self.repeatedAtOnceMax - self.repeating)) {
+            self.sent.underWay(number)
+            self.queue.append(.again(number))
+        }
+    }
+}
