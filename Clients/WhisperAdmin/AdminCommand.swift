@@ -16,9 +16,3 @@ struct AdminCommand: AsyncParsableCommand {
             DeadLettersCommand.self, CollectCommand.self, AuditAttachmentsCommand.self,
         ])
 }
-
-/// What goes wrong on the way, for people.
-struct Problem: Error, CustomStringConvertible {
-    var description: String
-    init(_ description: String) { self.description = description }
-}

@@ -1,9 +1,12 @@
 import ArgumentParser
 import Foundation
+import TerminalText
 
 /// Which cluster, and with whose token.
 struct AdminOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("The internal ops origin.", discussion: "Default: $WHISPER_OPS_URL, else http://127.0.0.1:8081."))
+    @Option(
+        help: ArgumentHelp(
+            "The internal ops origin.", discussion: "Default: $WHISPER_OPS_URL, else http://127.0.0.1:8081."))
     var url: String?
 
     @Option(help: ArgumentHelp("A file that holds the token.", valueName: "file"))

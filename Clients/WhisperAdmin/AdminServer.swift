@@ -1,5 +1,6 @@
 import Foundation
 import FoundationNetworking
+import TerminalText
 
 /// The ops origin of one cluster.
 struct AdminServer: Sendable {
@@ -22,7 +23,8 @@ struct AdminServer: Sendable {
     }
 
     func get(_ path: String, _ query: [String: String] = [:]) async throws -> Data {
-        guard var parts = URLComponents(url: self.url.appendingPathComponent(path), resolvingAgainstBaseURL: false) else {
+        guard var parts = URLComponents(url: self.url.appendingPathComponent(path), resolvingAgainstBaseURL: false)
+        else {
             throw Problem("\(self.url) is not an address.")
         }
         if !query.isEmpty {
@@ -53,7 +55,8 @@ struct AdminServer: Sendable {
         let status = (response as? HTTPURLResponse)?.statusCode ?? 0
         guard status == 200 else {
             let failure = try? JSONDecoder().decode(Failure.self, from: body)
-            throw Problem("\(status) \(failure.map { "\($0.error): \($0.message)" } ?? "without an explanation")")
+            throw Problem(
+                "\(status) \(failure.map { harmlessLine("\($0.error): \($0.message)") } ?? "without an explanation")")
         }
         return body
     }

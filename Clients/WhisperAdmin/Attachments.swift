@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import TerminalText
 
 struct CollectCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -22,7 +23,8 @@ struct CollectCommand: AsyncParsableCommand {
 struct AuditAttachmentsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "audit-attachments", abstract: "Compare the object store with the table of attachments.",
-        discussion: "Leaked objects are those that no row knows; dangling rows are those whose file is not in the store.")
+        discussion:
+            "Leaked objects are those that no row knows; dangling rows are those whose file is not in the store.")
 
     @OptionGroup var options: AdminOptions
     @Flag(help: "Remove what was found.") var fix = false
@@ -38,7 +40,8 @@ struct AuditAttachmentsCommand: AsyncParsableCommand {
             [
                 "\(answer.objects) objects, \(answer.rows) rows of uploaded files",
                 "\(answer.leaked) leaked, \(answer.leakedBytes) bytes; \(answer.dangling) dangling; \(answer.fixed) fixed",
-            ] + answer.leakedKeys.map { "leaked    \(harmless($0))" } + answer.danglingKeys.map { "dangling  \(harmless($0))" }
+            ] + answer.leakedKeys.map { "leaked    \(harmlessLine($0))" }
+                + answer.danglingKeys.map { "dangling  \(harmlessLine($0))" }
         }
     }
 }

@@ -1,13 +1,15 @@
 import ArgumentParser
 import Contract
 import Foundation
+import TerminalText
 
 struct ReviewCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(commandName: "review", abstract: "Decide a report.")
 
     @OptionGroup var options: AdminOptions
     @Argument(help: "The report's id.") var id: String
-    @Argument(help: "\(AdminOperations.Decision.allCases.map(\.rawValue).joined(separator: ", ")).") var decision: String
+    @Argument(help: "\(AdminOperations.Decision.allCases.map(\.rawValue).joined(separator: ", ")).") var decision:
+        String
     @Option(help: "Why; with ban, the ban's reason.") var note: String?
 
     private struct Body: Encodable {
@@ -25,15 +27,16 @@ struct ReviewCommand: AsyncParsableCommand {
 
 struct BanCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "ban", abstract: "Ban an identity; its live session ends within a second.")
+        commandName: "ban", abstract: "Ban an identity or a guest; its connection ends within a second.")
 
     @OptionGroup var options: AdminOptions
-    @Argument(help: "The Whisper ID.") var id: String
+    @Argument(help: "The Whisper ID, or the id of a guest (gst-…).") var id: String
     @Option(help: "Why.") var reason: String
     @Option(help: "How many hours the ban holds; for ever if not given.") var hours: Double?
 
     private struct Body: Encodable {
-        var whisperId, reason: String
+        var whisperId, guestId: String?
+        var reason: String
         var expiresAt: Int64?
     }
 
@@ -44,7 +47,8 @@ struct BanCommand: AsyncParsableCommand {
     func run() async throws {
         let end = self.hours.map { Int64((Date().timeIntervalSince1970 + $0 * 3_600) * 1_000) }
         _ = try await self.options.server().post(
-            "admin/ban", Body(whisperId: self.id, reason: self.reason, expiresAt: end))
+            "admin/ban",
+            Body(whisperId: identity(self.id), guestId: guest(self.id), reason: self.reason, expiresAt: end))
         print("\(self.id) is banned \(end.map { "until \(time($0))" } ?? "for ever").")
     }
 }
@@ -53,15 +57,23 @@ struct UnbanCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(commandName: "unban", abstract: "End a ban.")
 
     @OptionGroup var options: AdminOptions
-    @Argument(help: "The Whisper ID.") var id: String
+    @Argument(help: "The Whisper ID, or the id of a guest (gst-…).") var id: String
     @Option(help: "Why.") var reason: String
 
     private struct Body: Encodable {
-        var whisperId, reason: String
+        var whisperId, guestId: String?
+        var reason: String
     }
 
     func run() async throws {
-        _ = try await self.options.server().post("admin/unban", Body(whisperId: self.id, reason: self.reason))
+        _ = try await self.options.server().post(
+            "admin/unban", Body(whisperId: identity(self.id), guestId: guest(self.id), reason: self.reason))
         print("\(self.id) is not banned.")
     }
 }
+
+/// - Returns: nil if it is the id of a guest.
+private func identity(_ id: String) -> String? { id.hasPrefix(GuestID.prefix) ? nil : id }
+
+/// - Returns: nil if it is the id of an identity.
+private func guest(_ id: String) -> String? { id.hasPrefix(GuestID.prefix) ? id : nil }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Contract
 import Foundation
+import TerminalText
 
 struct StatsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(commandName: "stats", abstract: "The cluster in numbers.")
@@ -9,7 +10,7 @@ struct StatsCommand: AsyncParsableCommand {
 
     private struct Answer: Decodable {
         struct Attachments: Decodable { var count, bytes: Int64 }
-        var users, devices, sessions, online, pendingMessages, groups, reportsOpen, bansActive: Int64
+        var users, devices, sessions, online, pendingMessages, groups, reportsOpen, bansActive, guests, profiles: Int64
         var attachments: Attachments
     }
 
@@ -21,6 +22,7 @@ struct StatsCommand: AsyncParsableCommand {
                 ("online", answer.online), ("pending messages", answer.pendingMessages), ("groups", answer.groups),
                 ("attachments", answer.attachments.count), ("attachment bytes", answer.attachments.bytes),
                 ("open reports", answer.reportsOpen), ("active bans", answer.bansActive),
+                ("guests", answer.guests), ("profiles", answer.profiles),
             ].map { "\($0.padding(toLength: 18, withPad: " ", startingAt: 0))\($1)" }
         }
     }
@@ -31,17 +33,12 @@ struct ReportsCommand: AsyncParsableCommand {
 
     @OptionGroup var options: AdminOptions
     @OptionGroup var page: PageOptions
-    @Option(help: "Only those that are \(AdminOperations.ReportStatus.allCases.map(\.rawValue).joined(separator: ", ")).")
+    @Option(
+        help: "Only those that are \(AdminOperations.ReportStatus.allCases.map(\.rawValue).joined(separator: ", ")).")
     var status: String?
 
     private struct Answer: Decodable {
-        struct Report: Decodable {
-            var id, reporterId, targetId, reason, status: String
-            var note: String?
-            var evidenceVerified: Bool
-            var createdAt: Int64
-        }
-        var reports: [Report]
+        var reports: [ReportLine]
         var nextCursor: String?
     }
 
@@ -50,13 +47,23 @@ struct ReportsCommand: AsyncParsableCommand {
         query["status"] = self.status
         let body = try await self.options.server().get("admin/reports", query)
         try self.options.show(body, as: Answer.self) { answer in
-            answer.reports.map { report in
-                let proof = report.evidenceVerified ? "with evidence" : "without evidence"
-                let note = report.note.map { " “\(harmless($0))”" } ?? ""
-                return "\(time(report.createdAt))  \(report.id)  \(report.status)  \(report.targetId) by \(report.reporterId): "
-                    + "\(report.reason), \(proof)\(note)"
-            } + PageOptions.more(answer.nextCursor)
+            answer.reports.map(\.text) + PageOptions.more(answer.nextCursor)
         }
+    }
+}
+
+/// One report in the list. The note is the reporter's own text.
+struct ReportLine: Decodable {
+    var id, reporterId, targetId, reason, status: String
+    var note: String?
+    var evidenceVerified: Bool
+    var createdAt: Int64
+
+    var text: String {
+        let proof = self.evidenceVerified ? "with evidence" : "without evidence"
+        let note = self.note.map { " “\(harmlessLine($0))”" } ?? ""
+        return "\(time(self.createdAt))  \(self.id)  \(self.status)  \(self.targetId) by \(self.reporterId): "
+            + "\(self.reason), \(proof)\(note)"
     }
 }
 
@@ -68,7 +75,8 @@ struct BansCommand: AsyncParsableCommand {
 
     private struct Answer: Decodable {
         struct Ban: Decodable {
-            var whisperId, reason: String
+            var whisperId, guestId: String?
+            var reason: String
             var createdAt: Int64
             var expiresAt: Int64?
         }
@@ -80,7 +88,7 @@ struct BansCommand: AsyncParsableCommand {
         let body = try await self.options.server().get("admin/bans", self.page.query)
         try self.options.show(body, as: Answer.self) { answer in
             answer.bans.map { ban in
-                "\(time(ban.createdAt))  \(ban.whisperId)  \(ban.expiresAt.map { "until \(time($0))" } ?? "for ever")  \(harmless(ban.reason))"
+                "\(time(ban.createdAt))  \(ban.whisperId ?? ban.guestId ?? "")  \(ban.expiresAt.map { "until \(time($0))" } ?? "for ever")  \(harmlessLine(ban.reason))"
             } + PageOptions.more(answer.nextCursor)
         }
     }
@@ -112,7 +120,7 @@ struct AuditCommand: AsyncParsableCommand {
         try self.options.show(body, as: Answer.self) { answer in
             answer.events.map { event in
                 let target = event.target.map { " \($0)" } ?? ""
-                let note = event.note.map { " “\(harmless($0))”" } ?? ""
+                let note = event.note.map { " “\(harmlessLine($0))”" } ?? ""
                 return "\(time(event.at))  \(event.actor) \(event.action)\(target): \(event.result)\(note)"
             } + PageOptions.more(answer.nextCursor)
         }
@@ -147,14 +155,18 @@ struct MessageCommand: AsyncParsableCommand {
         let body = try await self.options.server().get("admin/messages/\(id)")
         try self.options.show(body, as: Answer.self) { answer in
             answer.deliveries.map { delivery in
-                let times = [("delivered", delivery.deliveredAt), ("read", delivery.readAt), ("expired", delivery.expiredAt)]
-                    .compactMap { name, at in at.map { ", \(name) \(time($0))" } }.joined()
+                let times = [
+                    ("delivered", delivery.deliveredAt), ("read", delivery.readAt), ("expired", delivery.expiredAt),
+                ]
+                .compactMap { name, at in at.map { ", \(name) \(time($0))" } }.joined()
                 let group = delivery.groupId.map { " in \($0)" } ?? ""
-                let push = delivery.push.map { push in
-                    "; push by \(push.provider) \(time(push.at)): \(push.result)"
-                        + (push.wokeAt.map { ", woke \(time($0))" } ?? "")
-                } ?? ""
-                return "\(delivery.from) to \(delivery.to)\(group): \(delivery.status); accepted \(time(delivery.acceptedAt))\(times)\(push)"
+                let push =
+                    delivery.push.map { push in
+                        "; push by \(push.provider) \(time(push.at)): \(push.result)"
+                            + (push.wokeAt.map { ", woke \(time($0))" } ?? "")
+                    } ?? ""
+                return
+                    "\(delivery.from) to \(delivery.to)\(group): \(delivery.status); accepted \(time(delivery.acceptedAt))\(times)\(push)"
             }
         }
     }
@@ -180,7 +192,7 @@ struct DeadLettersCommand: AsyncParsableCommand {
         let body = try await self.options.server().get("admin/push/dead-letters", self.page.query)
         try self.options.show(body, as: Answer.self) { answer in
             answer.deadLetters.map {
-                "\(time($0.at))  \($0.whisperId)  \($0.kind) \($0.wakeId) by \($0.provider): \($0.reason), \($0.tries) tries"
+                "\(time($0.at))  \($0.whisperId)  \($0.kind) \($0.wakeId) by \($0.provider): \(harmlessLine($0.reason)), \($0.tries) tries"
             } + PageOptions.more(answer.nextCursor)
         }
     }
@@ -189,9 +201,4 @@ struct DeadLettersCommand: AsyncParsableCommand {
 /// Milliseconds since 1970 as people read them: UTC, to the second.
 func time(_ milliseconds: Int64) -> String {
     Date(timeIntervalSince1970: Double(milliseconds / 1_000)).formatted(.iso8601)
-}
-
-/// Text that somebody else wrote, without what could steer a terminal.
-func harmless(_ text: String) -> String {
-    String(String.UnicodeScalarView(text.unicodeScalars.map { $0.properties.generalCategory == .control ? " " : $0 }))
 }

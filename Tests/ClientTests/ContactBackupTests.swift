@@ -17,7 +17,8 @@ import Testing
 
     private func entry(_ keys: PublicKeys, of id: WhisperID, name: String?, addedAt: Int64 = 7) -> ContactList.Entry {
         ContactList.Entry(
-            Contact(id: id, name: name, keys: keys, isBanned: false, addedAt: Timestamp(milliseconds: addedAt)), over: nil)
+            Contact(id: id, name: name, keys: keys, isBanned: false, addedAt: Timestamp(milliseconds: addedAt)),
+            over: nil)
     }
 
     private func list(_ entries: ContactList.Entry...) -> ContactList { ContactList(exportedAt: 1, contacts: entries) }
@@ -141,6 +142,45 @@ import Testing
 
     // MARK: Owed
 
+    /// Anybody can be one, and any number of them.
+    @Test func strangersAreNotInTheBackupUntilTheyAreAddedOrAnswered() throws {
+        let store = try self.open()
+        func pin(_ keys: PublicKeys, of id: WhisperID, isStranger: Bool) throws {
+            _ = try store.pin(keys, of: id, name: nil, isBanned: false, isStranger: isStranger, at: self.now)
+        }
+        func list() throws -> Set<String> { Set(try store.contactList(at: self.now).list.contacts.map(\.whisperId)) }
+        let daveID = self.dave.id(counter: 0)
+        try pin(self.bob, of: bobID, isStranger: true)
+        try pin(self.dave, of: daveID, isStranger: true)
+        #expect(try store.contacts().count == 2)
+        #expect(try store.backupChanges() == 0)
+        #expect(try list() == [])
+        // Added.
+        try pin(self.bob, of: bobID, isStranger: false)
+        #expect(try store.backupChanges() == 1)
+        #expect(try list() == ["\(bobID)"])
+        // Answered.
+        let answer = Message(
+            id: .random(), peer: daveID, groupID: nil, direction: .outgoing(.queued), content: .text("hi"),
+            time: self.now)
+        try store.queue(answer)
+        #expect(try store.backupChanges() == 2)
+        #expect(try list() == ["\(bobID)", "\(daveID)"])
+        // Nobody becomes one again.
+        try pin(self.bob, of: bobID, isStranger: true)
+        #expect(try store.contact(bobID)?.isStranger == false)
+        #expect(try store.backupChanges() == 2)
+    }
+
+    @Test func whoIsInTheBackupIsNoStranger() throws {
+        let store = try self.open()
+        _ = try store.pin(self.bob, of: bobID, name: nil, isBanned: false, isStranger: true, at: self.now)
+        let list = self.list(self.entry(self.bob, of: bobID, name: "Bob"))
+        #expect(try store.merge(list, tag: "\"1\"", ownID: nil).isEmpty)
+        #expect(try store.contact(bobID)?.isStranger == false)
+        #expect(try store.contact(bobID)?.name == "Bob")
+    }
+
     @Test func whatIsOwedSurvivesARestart() throws {
         do {
             let store = try self.open()
@@ -172,7 +212,7 @@ import Testing
 /// The backup and a server in memory.
 extension EngineTests {
     /// Waits until the server has what the client has.
-    private func backedUp(_ client: WhisperClient, _ events: AsyncStream<ClientEvent>) async throws {
+    func backedUp(_ client: WhisperClient, _ events: AsyncStream<ClientEvent>) async throws {
         while try await !client.isBackedUp() { await self.wait(client, for: events) { $0 == .backup(.written) } }
     }
 
@@ -219,6 +259,23 @@ extension EngineTests {
         }
         #expect(try second.store.contacts() == first.store.contacts())
         #expect(self.server.backupsWritten == 1)
+    }
+
+    @Test func mailOfAStrangerOwesNothingToTheBackup() async throws {
+        _ = self.server.enroll(IdentityKeys(bobWords).publicKeys)
+        let alice = try self.client("alice", aliceWords)
+        let events = await alice.events()
+        self.server.deliver(try self.mail("hello"))
+        try await self.running([alice]) {
+            await self.wait(alice, for: events) { event in
+                if case .received = event { true } else { false }
+            }
+            #expect(try alice.store.contact(bobID)?.isStranger == true)
+            #expect(try alice.store.backupChanges() == 0)
+            _ = try await alice.send("who are you?", to: bobID)
+            try await self.backedUp(alice, events)
+        }
+        #expect(try self.list(of: aliceWords.id).contacts.map(\.whisperId) == ["\(bobID)"])
     }
 
     @Test func whatIsOwedIsWrittenInTheNextLife() async throws {

@@ -1,4 +1,5 @@
 import Contract
+import Foundation
 import Logging
 import Testing
 
@@ -44,7 +45,9 @@ import Testing
     }
 
     /// Waits until a message of ours is where it should be.
-    func settled(_ client: WhisperClient, _ events: AsyncStream<ClientEvent>, _ id: UUIDText, _ state: MessageState) async {
+    func settled(
+        _ client: WhisperClient, _ events: AsyncStream<ClientEvent>, _ id: UUIDText, _ state: MessageState
+    ) async {
         await self.wait(client, for: events) { event in
             if case .changed(let message) = event { message.id == id && message.state == state } else { false }
         }
@@ -63,7 +66,7 @@ import Testing
                 return message.content == .text("hello") && message.id == sent.id
             }
             await self.settled(alice, hers, sent.id, .delivered)
-            try await bob.markRead(aliceWords.id)
+            try await bob.markRead(bob.unread(with: aliceWords.id, limit: 9))
             await self.settled(alice, hers, sent.id, .read)
         }
         #expect(try alice.store.messages(with: bobID, limit: 1).first?.state == .read)
@@ -129,7 +132,9 @@ import Testing
         try await self.running([alice]) {
             await self.online(alice)
             _ = try await alice.addContact(bobID, name: nil)
-            self.server.set { $0.refusals = [("INTERNAL_ERROR", nil), ("RATE_LIMITED", 20), ("INVALID_TIMESTAMP", nil)] }
+            self.server.set {
+                $0.refusals = [("INTERNAL_ERROR", nil), ("RATE_LIMITED", 20), ("INVALID_TIMESTAMP", nil)]
+            }
             let events = await alice.events()
             let patient = try await alice.send("patient", to: bobID)
             await self.settled(alice, events, patient.id, .sent)
@@ -137,6 +142,48 @@ import Testing
             let refused = try await alice.send("refused", to: bobID)
             await self.settled(alice, events, refused.id, .failed(.noSuchPerson))
         }
+    }
+
+    @Test func whatWasGivenUpIsSentAgainWhenAskedForInItsOrder() async throws {
+        _ = self.server.enroll(IdentityKeys(bobWords).publicKeys)
+        let alice = try self.client("alice", aliceWords)
+        try await self.running([alice]) {
+            await self.online(alice)
+            _ = try await alice.addContact(bobID, name: nil)
+            self.server.set { $0.refusals = [("FORBIDDEN", nil), ("NOT_FOUND", nil)] }
+            let events = await alice.events()
+            let first = try await alice.send("first", to: bobID)
+            let second = try await alice.send("second", to: bobID)
+            await self.settled(alice, events, first.id, .failed(.forbidden))
+            await self.settled(alice, events, second.id, .failed(.noSuchPerson))
+            let again = try await alice.retry(to: bobID)
+            #expect(again.map(\.id) == [first.id, second.id])
+            #expect(again.map(\.state) == [.queued, .queued])
+            await self.settled(alice, events, second.id, .sent)
+            #expect(self.server.accepted == ["\(first.id)", "\(second.id)"])
+            #expect(try await alice.retry(to: bobID).isEmpty)
+        }
+    }
+
+    @Test func whatIsCancelledIsNeverSent() async throws {
+        _ = self.server.enroll(IdentityKeys(bobWords).publicKeys)
+        do {
+            let alice = try self.client("alice", aliceWords)
+            let keys = IdentityKeys(bobWords).publicKeys
+            _ = try alice.store.pin(keys, of: bobID, name: "Bob", isBanned: false, at: Timestamp(milliseconds: 1))
+            let waiting = [try await alice.send("no", to: bobID), try await alice.send("no", to: bobID)]
+            #expect(try await alice.cancel(to: bobID).map(\.id) == waiting.map(\.id))
+            #expect(try await alice.retry(to: bobID).isEmpty)
+        }
+        let alice = try self.client("alice", aliceWords)
+        let events = await alice.events()
+        try await self.running([alice]) {
+            let sent = try await alice.send("yes", to: bobID)
+            await self.settled(alice, events, sent.id, .sent)
+            #expect(self.server.accepted == ["\(sent.id)"])
+        }
+        let states = try alice.store.messages(with: bobID, limit: 9).map(\.state)
+        #expect(states == [.failed(.cancelled), .failed(.cancelled), .sent])
     }
 
     @Test func aDeadSessionIsReplacedInTheMiddleOfTraffic() async throws {
@@ -201,12 +248,23 @@ import Testing
         #expect(try alice.store.contacts().isEmpty)
     }
 
-    /// A message of bob's to alice, whose signature is of another time if it is not to verify.
-    private func mail(_ text: String, id: UUIDText = .random(), verifies: Bool = true) throws -> SealedMessage {
+    /// A message of bob's to alice, or to a group of both.
+    /// - Parameters:
+    ///   - age: of its signed time.
+    ///   - verifies: else the signature is of another time.
+    func mail(
+        _ text: String, id: UUIDText = .random(), groupID: String? = nil, age: Duration = .zero, verifies: Bool = true
+    ) throws -> SealedMessage {
+        let bob = IdentityKeys(bobWords)
+        let now = Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1_000))
         var mail = try SealedMessage(
             text: text, messageID: "\(id)", from: bobID, to: aliceWords.id, reader: IdentityKeys(aliceWords).publicKeys,
-            timestamp: Timestamp(milliseconds: 5), nonce: Sodium.random(24), keys: IdentityKeys(bobWords))
-        if !verifies { mail.timestamp = 6 }
+            timestamp: now - age, nonce: Sodium.random(24), keys: bob)
+        if let groupID {
+            mail.groupID = groupID
+            mail.signature = base64(bob.sign(mail.canonical))
+        }
+        if !verifies { mail.timestamp += 1 }
         return mail
     }
 
@@ -239,13 +297,14 @@ import Testing
                 if case .received(let message) = event { "\(message.id)" == truth.messageID } else { false }
             }
         }
-        #expect(alarms == [.unverifiedMail(from: bobID, count: 5)])
+        #expect(alarms == [.suspiciousMail(bobUnverified, count: 5)])
         #expect(Set(self.server.receipts) == Set((refused + [truth]).map { "delivered \($0.messageID)" }))
         #expect(self.server.waiting(for: aliceWords.id) == 0)
         #expect(try alice.store.messages(with: bobID, limit: 9).map(\.content) == [.text("here I am")])
         #expect(try alice.store.unreadCounts() == [bobID: 1])
-        #expect(try alice.store.quarantined().map(\.messageId) == refused.map(\.messageID))
-        #expect(try alice.store.quarantineCounts() == [bobID: 5])
+        let quarantined = try alice.store.quarantined().map { try MessageReceived(payload: $0).envelope }
+        #expect(quarantined.map { SealedMessage($0) } == refused)
+        #expect(try alice.store.quarantineCounts() == [bobUnverified: 5])
     }
 
     /// Else whoever can send us anything could keep a message away by taking its id.
@@ -258,7 +317,7 @@ import Testing
             _ = try await alice.addContact(bobID, name: nil)
             let events = await alice.events()
             self.server.deliver(try self.mail("not mine", id: id, verifies: false))
-            await self.wait(alice, for: events) { $0 == .alarm(.unverifiedMail(from: bobID, count: 1)) }
+            await self.wait(alice, for: events) { $0 == .alarm(.suspiciousMail(bobUnverified, count: 1)) }
             self.server.forgetAccepted()
             self.server.deliver(try self.mail("mine", id: id))
             await self.wait(alice, for: events) { event in
@@ -266,21 +325,14 @@ import Testing
             }
         }
         #expect(try alice.store.messages(with: bobID, limit: 9).map(\.content) == [.text("mine")])
-        #expect(try alice.store.quarantineCounts() == [bobID: 1])
+        #expect(try alice.store.quarantineCounts() == [bobUnverified: 1])
     }
 
     @Test func repeatedMailIsKeptOnceAndAcknowledgedAgain() async throws {
-        let bobKeys = IdentityKeys(bobWords)
-        _ = self.server.enroll(bobKeys.publicKeys)
+        _ = self.server.enroll(IdentityKeys(bobWords).publicKeys)
         self.server.set { $0.holdsMail = true }
         let alice = try self.client("alice", aliceWords)
-        let mail = try (0..<5).map { number in
-            try SealedMessage(
-                text: "\(number)", messageID: "\(UUIDText.random())", from: bobID, to: aliceWords.id,
-                reader: IdentityKeys(aliceWords).publicKeys, timestamp: Timestamp(milliseconds: 5),
-                nonce: Sodium.random(24), keys: bobKeys)
-        }
-        for message in mail { self.server.deliver(message) }
+        for number in 0..<5 { self.server.deliver(try self.mail("\(number)")) }
         self.server.set { $0.losesReceipts = true }
         let events = await alice.events()
         var received: [Message.Content] = []

@@ -99,12 +99,15 @@ final class FakeServer: ServerLink {
     func forgetSessions() { self.state.withLock { $0.tokens = [:] } }
 
     /// Puts a message into somebody's mailbox and delivers it if they are there.
-    func deliver(_ message: SealedMessage) {
-        self.accept([
+    /// - Parameter msgType: what the server says of it. The signature does not cover it.
+    func deliver(_ message: SealedMessage, msgType: String = "text") {
+        var fields = [
             "messageId": message.messageID, "from": message.from, "to": message.to,
             "timestamp": "\(message.timestamp)", "nonce": message.nonce, "ciphertext": message.ciphertext,
-            "sig": message.signature,
-        ])
+            "sig": message.signature, "msgType": msgType,
+        ]
+        fields["groupId"] = message.groupID
+        self.accept(fields)
     }
 
     func enroll(_ keys: PublicKeys) -> WhisperID {
@@ -166,7 +169,9 @@ final class FakeServer: ServerLink {
             self.server = server
         }
 
-        func send(_ text: [UInt8]) { self.server.take(try! JSONDecoder().decode(Frame.self, from: Data(text)), from: self) }
+        func send(_ text: [UInt8]) {
+            self.server.take(try! JSONDecoder().decode(Frame.self, from: Data(text)), from: self)
+        }
         func close() { self.end(nil, "") }
 
         func end(_ code: UInt16?, _ reason: String) {
@@ -201,7 +206,8 @@ final class FakeServer: ServerLink {
                 frame.requestId)
         case "register_proof":
             let keys = PublicKeys(
-                sign: Bytes32(Base64.decode(payload.signPublicKey!)!)!, box: Bytes32(Base64.decode(payload.encPublicKey!)!)!)
+                sign: Bytes32(Base64.decode(payload.signPublicKey!)!)!,
+                box: Bytes32(Base64.decode(payload.encPublicKey!)!)!)
             let challenge = self.state.withLock { $0.faults.challenge }
             precondition(Sodium.verify(Base64.decode(payload.signature!)!, of: challenge, publicKey: keys.sign.bytes))
             let id = self.enroll(keys)
@@ -237,14 +243,15 @@ final class FakeServer: ServerLink {
         let payload = frame.payload
         switch frame.type {
         case "send_message":
-            if let refusal = self.state.withLock({ $0.faults.refusals.isEmpty ? nil : $0.faults.refusals.removeFirst() }) {
+            if let refusal = self.state.withLock({ $0.faults.refusals.isEmpty ? nil : $0.faults.refusals.removeFirst() }
+            ) {
                 let after = refusal.retryAfterMs.map { #","retryAfterMs":\#($0)"# } ?? ""
                 return link.answer("error", #"{"code":"\#(refusal.code)","message":"no"\#(after)}"#, frame.requestId)
             }
             self.accept([
                 "messageId": payload.messageId!, "from": payload.from!, "to": payload.to!,
                 "timestamp": "\(payload.timestamp!)", "nonce": payload.nonce!, "ciphertext": payload.ciphertext!,
-                "sig": payload.sig!,
+                "sig": payload.sig!, "msgType": "text",
             ])
             let isLost = self.state.withLock { state in
                 guard state.faults.losesAcceptances > 0 else { return false }
@@ -272,7 +279,8 @@ final class FakeServer: ServerLink {
                 return (page.map { Self.text($0) }, mail.count > page.count ? page.last!["number"] : nil)
             }
             let cursor = next.map { #","nextCursor":"\#($0)""# } ?? ""
-            link.answer("pending_messages", #"{"messages":[\#(page.joined(separator: ","))]\#(cursor)}"#, frame.requestId)
+            link.answer(
+                "pending_messages", #"{"messages":[\#(page.joined(separator: ","))]\#(cursor)}"#, frame.requestId)
         default: break
         }
     }
@@ -290,7 +298,9 @@ final class FakeServer: ServerLink {
     }
 
     private static func text(_ message: [String: String]) -> String {
-        let fields = message.filter { $0.key != "timestamp" && $0.key != "number" }.map { #""\#($0.key)":"\#($0.value)""# }
-        return #"{"msgType":"text","timestamp":\#(message["timestamp"]!),\#(fields.joined(separator: ","))}"#
+        let fields = message.filter { $0.key != "timestamp" && $0.key != "number" }.map {
+            #""\#($0.key)":"\#($0.value)""#
+        }
+        return #"{"timestamp":\#(message["timestamp"]!),\#(fields.joined(separator: ","))}"#
     }
 }

@@ -1,6 +1,7 @@
 import Contract
-import Testing
+import Synchronization
 import TestKit
+import Testing
 
 @testable import WhisperClient
 
@@ -10,7 +11,7 @@ let carolID = WhisperID("WSP-AAAA-AAAA-AAAA")!
 
 @Suite struct OutboxMachineTests {
     var random = SeededGenerator(seed: 1)
-    var machine = OutboxMachine()
+    var machine = OutboxMachine<UUIDText>()
     let first = UUIDText.random()
     let second = UUIDText.random()
 
@@ -96,13 +97,13 @@ let carolID = WhisperID("WSP-AAAA-AAAA-AAAA")!
     @Test(arguments: UInt64(0)..<200)
     func everyMessageEndsOnceWhateverHappens(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
-        var machine = OutboxMachine()
+        var machine = OutboxMachine<UUIDText>()
         var now = start
         var queued: [WhisperID: [UUIDText]] = [:]
         var ended: [WhisperID: [UUIDText]] = [:]
         var owner: [UUIDText: WhisperID] = [:]
         var underWay: Set<UUIDText> = []
-        func end(_ verdicts: [OutboxMachine.Verdict]) {
+        func end(_ verdicts: [OutboxMachine<UUIDText>.Verdict]) {
             for verdict in verdicts {
                 switch verdict {
                 case .again(let id, _): underWay.remove(id)
@@ -155,6 +156,101 @@ let carolID = WhisperID("WSP-AAAA-AAAA-AAAA")!
     }
 }
 
+/// An id that counts how often ids are compared.
+private struct CountedID: Hashable {
+    let number: Int
+    @TaskLocal static var comparisons: Counter = Counter()
+
+    final class Counter: Sendable {
+        private let held = Mutex(0)
+        var value: Int { self.held.withLock { $0 } }
+        func add() { self.held.withLock { $0 += 1 } }
+    }
+
+    static func == (a: CountedID, b: CountedID) -> Bool {
+        Self.comparisons.add()
+        return a.number == b.number
+    }
+
+    func hash(into hasher: inout Hasher) { hasher.combine(self.number) }
+}
+
+@Suite struct OutboxWorkTests {
+    /// Comparisons for each message, with room for collisions in hash tables.
+    private static let comparisonsPerMessageMax = 50
+
+    @Test func theWorkForAMessageDoesNotGrowWithTheQueue() {
+        let counter = CountedID.Counter()
+        let count = 3_000
+        CountedID.$comparisons.withValue(counter) {
+            var machine = OutboxMachine<CountedID>()
+            for number in 0..<count { machine.queued(CountedID(number: number), to: bobID) }
+            machine.online()
+            for number in 0..<count {
+                let due = machine.due(at: start)
+                #expect(due.map(\.number) == [number])
+                due.forEach { machine.settled($0) }
+            }
+            #expect(machine.isEmpty)
+        }
+        #expect(counter.value <= count * Self.comparisonsPerMessageMax)
+    }
+
+    /// The peer's receipts may settle messages that the server's answers have not, in any order.
+    @Test func whatIsSettledOutOfTurnIsSkipped() {
+        var machine = OutboxMachine<Int>()
+        for number in 0..<6 { machine.queued(number, to: bobID) }
+        for number in [3, 1, 5] { machine.settled(number) }
+        machine.online()
+        #expect(machine.due(at: start) == [0])
+        machine.settled(2)
+        machine.settled(0)
+        #expect(machine.due(at: start) == [4])
+        machine.settled(4)
+        #expect(machine.isEmpty)
+        #expect(machine.nextWake == nil)
+    }
+
+    @Test func whatIsCancelledIsNotSentAndWhatIsUnderWayGoesOn() {
+        var machine = OutboxMachine<Int>()
+        for number in 0..<3 { machine.queued(number, to: bobID) }
+        machine.queued(9, to: carolID)
+        machine.online()
+        #expect(machine.due(at: start) == [0, 9])
+        #expect(machine.cancel(to: bobID) == [1, 2])
+        #expect(machine.cancel(to: bobID) == [])
+        machine.settled(0)
+        #expect(machine.due(at: start) == [])
+        // Asked for again.
+        machine.queued(2, to: bobID)
+        #expect(machine.due(at: start) == [2])
+        machine.settled(9)
+        machine.settled(2)
+        #expect(machine.isEmpty)
+    }
+
+    /// No conversation waits for another to end.
+    @Test func conversationsTakeTurns() {
+        var machine = OutboxMachine<Int>()
+        let peers = (0..<ClientLimits.messagesUnderWayMax + 1).map {
+            PublicKeys(
+                sign: Bytes32([UInt8](repeating: UInt8($0), count: 32))!,
+                box: Bytes32([UInt8](repeating: 1, count: 32))!
+            )
+            .id(counter: 0)
+        }
+        for (number, peer) in peers.enumerated() {
+            machine.queued(number, to: peer)
+            machine.queued(100 + number, to: peer)
+        }
+        machine.online()
+        #expect(machine.due(at: start) == Array(0..<ClientLimits.messagesUnderWayMax))
+        machine.settled(0)
+        // The last of the peers comes before the second message of the first.
+        #expect(machine.due(at: start) == [ClientLimits.messagesUnderWayMax])
+    }
+}
+
 @Suite struct MessageStateTests {
     @Test func newsMovesForwardOnly() {
         var state = MessageState.sending
@@ -183,16 +279,5 @@ let carolID = WhisperID("WSP-AAAA-AAAA-AAAA")!
             _ = state.advance(news)
         }
         #expect(state == .read)
-    }
-
-    @Test(arguments: UInt64(0)..<100)
-    func delaysGrowWithinTheirBounds(seed: UInt64) {
-        var random = SeededGenerator(seed: seed)
-        let backoff = Backoff(first: .milliseconds(500), longest: .seconds(60))
-        for failures in 1...40 {
-            let whole = min(Duration.milliseconds(500) * (1 << min(failures - 1, 20)), .seconds(60))
-            let delay = backoff.delay(after: failures, using: &random)
-            #expect(delay >= whole / 2 && delay <= whole)
-        }
     }
 }

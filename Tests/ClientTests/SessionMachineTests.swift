@@ -45,7 +45,8 @@ import TestKit
         let first = self.machine.refused(.other, .notRegistered, retryAfter: nil, at: start, using: &self.random)
         #expect(first == [.forgetSession, .sendRegisterBegin(withID: true)])
         for request in [SessionMachine.Request.other, .fetch, .refresh] {
-            #expect(self.machine.refused(request, .notRegistered, retryAfter: nil, at: start, using: &self.random) == [])
+            #expect(
+                self.machine.refused(request, .notRegistered, retryAfter: nil, at: start, using: &self.random) == [])
         }
     }
 
@@ -197,7 +198,9 @@ import TestKit
                     requests.randomElement(using: &random)!, codes.randomElement(using: &random)!,
                     retryAfter: .seconds(1), at: now, using: &random)
             case 8:
-                machine.closed([nil, 1001, 1008, 4008, 4029].randomElement(using: &random)!, reason: "100", at: now, using: &random)
+                machine.closed(
+                    [nil, 1001, 1008, 4008, 4029].randomElement(using: &random)!, reason: "100", at: now, using: &random
+                )
                 isConnected = false
             default: actions = machine.timerFired(at: now, using: &random)
             }

@@ -5,6 +5,8 @@ import Testing
 
 @testable import WhisperClient
 
+let bobUnverified = Suspicion(sender: bobID, reason: .unverified)
+
 @Suite struct StoreTests {
     let folder: TemporaryFolder
     let bob = IdentityKeys(bobWords).publicKeys
@@ -39,7 +41,7 @@ import Testing
             try store.set(.sending, of: underWay.id, attempts: 3)
             #expect(try store.advance(done.id, .accepted)?.state == .sent)
             #expect(try store.keep(mail))
-            try store.markRead(bobID)
+            try store.markRead([mail])
         }
         let store = try self.open()
         #expect(try store.deviceID() == device)
@@ -74,27 +76,26 @@ import Testing
         #expect("\(try store.messages(with: bobID, limit: 1)[0].id)" == "\(upper)")
     }
 
-    private func unverified(_ ciphertext: String = "c", id: UUIDText = .random()) -> ReceivedMessage {
-        ReceivedMessage(
-            messageId: "\(id)", from: "\(bobID)", to: "\(carolID)", msgType: "text", timestamp: 5, nonce: "n",
-            ciphertext: ciphertext, sig: "s", groupId: nil, replyTo: nil)
+    /// The store keeps what it is given, and does not look into it.
+    private func unverified(_ ciphertext: String = "c") -> [UInt8] {
+        Array(#"{"messageId":"\#(UUIDText.random())","ciphertext":"\#(ciphertext)"}"#.utf8)
     }
 
     @Test func whatIsKeptApartIsNoMessageAndIsCountedOnce() throws {
         let store = try self.open()
         let id = UUIDText.random()
-        let message = self.unverified(id: id)
-        for _ in 0..<2 { try store.quarantine(message, id: id, from: bobID, at: Timestamp(milliseconds: 7)) }
+        let message = self.unverified()
+        for _ in 0..<2 { try store.quarantine(message, id: id, bobUnverified) }
         #expect(try store.quarantined() == [message])
-        #expect(try store.quarantineCounts() == [bobID: 1])
+        #expect(try store.quarantineCounts() == [bobUnverified: 1])
         #expect(try store.messages(with: bobID, limit: 9).isEmpty)
         #expect(try !store.isRemembered(id, in: "\(bobID)"))
     }
 
     @Test func whatIsKeptApartIsBoundedInNumberAndInBytes() throws {
         let store = try self.open()
-        func add(_ message: ReceivedMessage) throws {
-            try store.quarantine(message, id: UUIDText(message.messageId)!, from: bobID, at: Timestamp(milliseconds: 7))
+        func add(_ message: [UInt8]) throws {
+            try store.quarantine(message, id: .random(), bobUnverified)
         }
         let small = (0..<ClientLimits.quarantinedMax + 2).map { _ in self.unverified() }
         for message in small { try add(message) }
@@ -103,7 +104,7 @@ import Testing
         for message in large { try add(message) }
         #expect(try store.quarantined() == Array(large.dropFirst()))
         // What went stays counted.
-        #expect(try store.quarantineCounts() == [bobID: small.count + large.count])
+        #expect(try store.quarantineCounts() == [bobUnverified: small.count + large.count])
         // One that is larger than everything may be is not kept; it is counted all the same.
         try add(self.unverified(String(repeating: "c", count: ClientLimits.quarantinedBytesMax)))
         #expect(try store.quarantined().isEmpty)

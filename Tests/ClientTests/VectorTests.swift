@@ -54,8 +54,10 @@ let bobWords = try! Mnemonic(phrase: "ozone drill grab fiber curtain grace puddi
         let keys = self.alice.publicKeys
         #expect(keys.sign.bytes == hex("bd930cbbf856bb76f2c25c64062a2944cc6065ba54b9af7242d2bfbde5d7c95b"))
         #expect(keys.box.bytes == hex("b0320981778570beffbb299b237642115b80c714ff2fafd39b9989dc94ba8a38"))
-        #expect(self.bob.publicKeys.sign.bytes == hex("ad257002e91a42c49f2a28c785673d7f809cafdf3dd926aee1603e754e7463b8"))
-        #expect(self.bob.publicKeys.box.bytes == hex("3565d18fd4ec7e32082bcdaa9cbb7e880aba5378842d873c987a3304a2552e19"))
+        #expect(
+            self.bob.publicKeys.sign.bytes == hex("ad257002e91a42c49f2a28c785673d7f809cafdf3dd926aee1603e754e7463b8"))
+        #expect(
+            self.bob.publicKeys.box.bytes == hex("3565d18fd4ec7e32082bcdaa9cbb7e880aba5378842d873c987a3304a2552e19"))
     }
 
     @Test func anIDComesFromItsKeysAndTheCounter() {
@@ -92,7 +94,9 @@ let bobWords = try! Mnemonic(phrase: "ozone drill grab fiber curtain grace puddi
 
     @Test func nothingElseIsSignedAsAChallenge() {
         // A digest of a message would pass for a challenge if only its length counted.
-        for foreign in [Sodium.sha256([1]), Array("whisper-register".utf8), Array("whisper-registry".utf8) + nonce.prefix(16)] {
+        for foreign in [
+            Sodium.sha256([1]), Array("whisper-register".utf8), Array("whisper-registry".utf8) + nonce.prefix(16),
+        ] {
             #expect(throws: KeyError.foreignChallenge) { try self.alice.answer(challenge: foreign) }
         }
     }
@@ -140,7 +144,10 @@ let bobWords = try! Mnemonic(phrase: "ozone drill grab fiber curtain grace puddi
 
 @Suite struct MnemonicTests {
     @Test(arguments: [
-        (String(repeating: "7f", count: 16), "legal winner thank year wave sausage worth useful legal winner thank yellow"),
+        (
+            String(repeating: "7f", count: 16),
+            "legal winner thank year wave sausage worth useful legal winner thank yellow"
+        ),
         ("9e885d952ad362caeb4efe34a8e91bd2", bobWords.phrase),
         (String(repeating: "00", count: 16), aliceWords.phrase),
     ])
@@ -150,7 +157,9 @@ let bobWords = try! Mnemonic(phrase: "ozone drill grab fiber curtain grace puddi
     }
 
     @Test func typingIsForgivenMistakesAreNamed() throws {
-        #expect(try Mnemonic(phrase: "  Ozone DRILL grab fiber curtain grace\npudding thank cruise elder eight picnic ") == bobWords)
+        #expect(
+            try Mnemonic(phrase: "  Ozone DRILL grab fiber curtain grace\npudding thank cruise elder eight picnic ")
+                == bobWords)
         #expect(throws: MnemonicError.wordCount(2)) { try Mnemonic(phrase: "ozone drill") }
         #expect(throws: MnemonicError.unknownWord("ozonne")) {
             try Mnemonic(phrase: bobWords.phrase.replacing("ozone", with: "ozonne"))

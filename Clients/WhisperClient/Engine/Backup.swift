@@ -32,7 +32,9 @@ extension WhisperClient {
                 case .store(let error): return self.storeFailed(error)
                 }
             }
-            guard failures < ClientLimits.attemptsMax else { return self.logger.warning("the contacts are not backed up") }
+            guard failures < ClientLimits.attemptsMax else {
+                return self.logger.warning("the contacts are not backed up")
+            }
             let delay = ClientLimits.resend.delay(after: failures, using: &self.random)
             try? await Task.sleep(for: delay)
         }
@@ -57,7 +59,9 @@ extension WhisperClient {
         switch answer.status {
         case 200:
             guard let tag = answer.entityTag else { throw .temporary }
-            guard let list = SealedContacts(body: answer.body)?.open(keys: self.keys) else { throw .trouble(.unreadable) }
+            guard let list = SealedContacts(body: answer.body)?.open(keys: self.keys) else {
+                throw .trouble(.unreadable)
+            }
             return try self.stored { try $0.merge(list, tag: tag, ownID: self.id) }
         case 404: return []
         default: throw BackupError(status: answer.status)

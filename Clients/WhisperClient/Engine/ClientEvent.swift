@@ -14,7 +14,7 @@ package enum ClientEvent: Sendable, Equatable {
     /// they stay in the backup and are asked for again.
     case restored(added: Int, missing: Int)
     case backup(BackupNews)
-    /// Something that must be shown loudly: what came does not fit the pinned keys.
+    /// Something that must be shown loudly: what came is not to be trusted.
     case alarm(Alarm)
 }
 
@@ -40,9 +40,9 @@ package enum BackupNews: Sendable, Equatable {
 }
 
 package enum Alarm: Sendable, Equatable {
-    /// Mail in the name of this id whose signature is not of the pinned keys. It is kept apart and shown nowhere.
-    /// Told once for each id while the client runs, with the number of such messages that ever came.
-    case unverifiedMail(from: WhisperID, count: Int)
+    /// Mail that does not verify, or is too old to be new. It is kept apart and shown nowhere.
+    /// Told once for each sender and reason while the client runs, with the number of such messages that ever came.
+    case suspiciousMail(Suspicion, count: Int)
     /// The server gave out keys that do not belong to this id. They were not used.
     case foreignKeys(of: WhisperID)
     /// The server gave out other keys than the pinned ones. The pinned ones stay.

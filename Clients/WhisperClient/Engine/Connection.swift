@@ -45,7 +45,7 @@ extension WhisperClient {
     private func connectionEnded() {
         self.connection = nil
         self.receiptsUnderWay = ([], 0)
-        self.receiptsQuietUntil = nil
+        self.receipts.disconnected()
         for verdict in self.outbox.disconnected() { self.apply(verdict) }
     }
 
@@ -61,54 +61,57 @@ extension WhisperClient {
             guard self.connection != nil else { return }
             self.session.heard()
             do {
-                let (frame, requestID) = try ServerFrame.decode(text)
-                self.take(frame, answering: requestID.flatMap { RequestTag($0) })
+                self.take(try ServerMessage(text))
             } catch {
-                self.logger.warning("the server sent something that is no frame")
+                self.logger.warning(
+                    "the server sent something that is no frame", metadata: ["cause": "\(error.violation)"])
             }
         }
         self.pump()
     }
 
-    private func take(_ frame: ServerFrame, answering tag: RequestTag?) {
-        switch frame {
-        case .challenge(let challenge):
+    /// Frames that this client has no use for, and those that this release does not know, change nothing.
+    private func take(_ message: ServerMessage) {
+        switch message.frame {
+        case let challenge as RegisterChallenge:
             self.challenge = challenge
             self.perform(self.session.challenged(at: .now))
-        case .registered(let ack): self.registered(ack)
-        case .refreshed(let grant):
-            self.learn(serverTime: grant.serverTime)
-            self.keep(
-                StoredSession(
-                    token: grant.sessionToken, expiresAt: Timestamp(milliseconds: grant.sessionExpiresAt)))
-            self.session.refreshed(
-                sessionLeft: .milliseconds(grant.sessionExpiresAt - grant.serverTime), at: .now)
-        case .loggedOut, .unknown: break
-        case .pong(let pong):
+        case let ack as RegisterAck: self.registered(ack)
+        case let ack as SessionRefreshAck: self.refreshed(ack.session)
+        case let pong as Pong:
             self.learn(serverTime: pong.serverTime)
-            self.ponged(pong.timestamp ?? 0)
-        case .accepted(let accepted): self.progress(accepted.messageId, .accepted)
-        case .delivered(let receipt):
-            self.progress(receipt.messageId, receipt.status == "read" ? .read : .delivered, from: receipt.from)
-        case .expired(let expired): self.progress(expired.messageId, .expired, from: expired.to)
-        case .received(let message):
-            self.receive(message)
-            self.tellUnverified()
-        case .page(let page):
-            for message in page.messages { self.receive(message) }
-            self.tellUnverified()
+            self.ponged(pong.timestamp?.milliseconds ?? 0)
+        case let accepted as MessageAccepted: self.progress(accepted.messageID, .accepted)
+        case let receipt as MessageDelivered:
+            self.progress(receipt.messageID, receipt.status == .read ? .read : .delivered, from: receipt.from)
+        case let expired as MessageExpired: self.progress(expired.messageID, .expired, from: expired.to)
+        case let received as MessageReceived: self.receive([received])
+        case let page as PendingMessages:
+            self.receive(page.messages)
             self.perform(self.session.paged(nextCursor: page.nextCursor, at: .now, using: &self.random))
-        case .refused(let refusal):
-            self.refused(refusal, tag ?? refusal.requestId.flatMap { RequestTag($0) })
+        case let refusal as ErrorFrame:
+            self.refused(refusal, (message.requestID ?? refusal.requestID).flatMap { RequestTag($0) })
+        default: break
         }
+    }
+
+    private func refreshed(_ grant: SessionGrant) {
+        self.learn(serverTime: grant.serverTime)
+        self.keep(StoredSession(token: grant.token, expiresAt: grant.expiresAt))
+        self.session.refreshed(sessionLeft: Self.left(of: grant), at: .now)
+    }
+
+    private static func left(of grant: SessionGrant) -> Duration {
+        .milliseconds(grant.expiresAt.milliseconds - grant.serverTime.milliseconds)
     }
 
     private func registered(_ ack: RegisterAck) {
         // Our keys say which ids can be ours; nobody else does.
-        guard let id = WhisperID(ack.whisperId), self.keys.publicKeys.belong(to: id), self.id == nil || self.id == id
+        let (id, grant) = (ack.whisperID, ack.session)
+        guard self.keys.publicKeys.belong(to: id), self.id == nil || self.id == id
         else { return self.perform(self.session.refuse(.foreignIdentity)) }
-        self.learn(serverTime: ack.serverTime)
-        let token = StoredSession(token: ack.sessionToken, expiresAt: Timestamp(milliseconds: ack.sessionExpiresAt))
+        self.learn(serverTime: grant.serverTime)
+        let token = StoredSession(token: grant.token, expiresAt: grant.expiresAt)
         do {
             try self.store.set(whisperID: id, session: token)
         } catch {
@@ -117,13 +120,12 @@ extension WhisperClient {
         self.id = id
         self.token = token
         self.perform(
-            self.session.registered(
-                sessionLeft: .milliseconds(ack.sessionExpiresAt - ack.serverTime), at: .now, using: &self.random))
+            self.session.registered(sessionLeft: Self.left(of: grant), at: .now, using: &self.random))
     }
 
-    private func refused(_ refusal: ServerRefusal, _ tag: RequestTag?) {
+    private func refused(_ refusal: ErrorFrame, _ tag: RequestTag?) {
         let code = refusal.errorCode
-        let retryAfter = refusal.retryAfterMs.map { Duration.milliseconds($0) }
+        let retryAfter = refusal.retryAfterMilliseconds.map { Duration.milliseconds($0) }
         let request: SessionMachine.Request =
             switch tag {
             case .register: .login
@@ -183,10 +185,11 @@ extension WhisperClient {
         }
     }
 
-    /// Says that all waiting mail is here, once that of strangers is too.
+    /// Says that all waiting mail is here, once that of strangers is too. Receipts that may go have gone before.
     func settleCaughtUp() {
         guard self.owesCaughtUp, self.strangers.isEmpty else { return }
         self.owesCaughtUp = false
+        self.pumpReceipts()
         self.publish(.caughtUp)
     }
 
@@ -209,14 +212,13 @@ extension WhisperClient {
     }
 
     private func sendProof() {
-        guard let challenge, let bytes = Base64.decode(challenge.challenge),
-            let signature = try? self.keys.answer(challenge: bytes)
+        guard let challenge, let signature = try? self.keys.answer(challenge: challenge.challenge)
         else { return self.perform(self.session.refuse(.foreignChallenge)) }
         self.challenge = nil
         func text(_ bytes: [UInt8]) -> String { String(decoding: Base64.encode(bytes), as: UTF8.self) }
         self.write(
             RegisterProof(
-                challengeId: challenge.challengeId, deviceId: "\(self.deviceID)", platform: self.platform.rawValue,
+                challengeId: "\(challenge.challengeID)", deviceId: "\(self.deviceID)", platform: self.platform.rawValue,
                 whisperId: self.loginNamesID ? self.id.map { "\($0)" } : nil,
                 encPublicKey: text(self.keys.publicKeys.box.bytes),
                 signPublicKey: text(self.keys.publicKeys.sign.bytes), signature: text(signature)),

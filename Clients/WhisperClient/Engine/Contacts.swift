@@ -17,7 +17,12 @@ extension WhisperClient {
         try self.store.messages(with: peer, limit: limit)
     }
 
-    func fetchAndPin(_ id: WhisperID, name: String?) async throws(ContactError) -> Contact {
+    package func unread(with peer: WhisperID, limit: Int) throws(ClientStoreError) -> [Message] {
+        try self.store.unread(with: peer, limit: limit)
+    }
+
+    /// - Parameter isStranger: nobody asked for them; mail of theirs came.
+    func fetchAndPin(_ id: WhisperID, name: String?, isStranger: Bool = false) async throws(ContactError) -> Contact {
         let answer = try await self.fetchKeys(of: id)
         guard answer.id == id, answer.keys.belong(to: id) else {
             self.alarm(.foreignKeys(of: id), once: "foreign \(id)")
@@ -25,7 +30,8 @@ extension WhisperClient {
         }
         let pinning: Pinning
         do {
-            pinning = try self.store.pin(answer.keys, of: id, name: name, isBanned: answer.isBanned, at: self.serverNow)
+            pinning = try self.store.pin(
+                answer.keys, of: id, name: name, isBanned: answer.isBanned, isStranger: isStranger, at: self.serverNow)
         } catch {
             throw .store(error)
         }

@@ -1,39 +1,76 @@
-package import Contract
+import Contract
 
 /// Their messages: verified, stored, acknowledged, and in time marked as read.
 extension WhisperClient {
-    /// Takes one message. A receipt goes out only for what the store holds.
-    func receive(_ incoming: ReceivedMessage) {
-        guard let id = UUIDText(incoming.messageId), let from = WhisperID(incoming.from),
-            let to = WhisperID(incoming.to), to == self.id
-        else { return self.logger.warning("mail that is not ours was dropped") }
+    /// Takes messages that came together. They are stored in one transaction, and receipts go out only for what the
+    /// store holds.
+    func receive(_ mail: [MessageReceived]) {
         do {
-            let conversation = incoming.groupId ?? "\(from)"
-            if try self.store.isRemembered(id, in: conversation) {
-                // The receipt got lost, or crossed with a repetition.
-                return self.sendReceipt(id, to: from, status: "delivered")
+            var arrivals: [Arrival] = []
+            var safe: [OwedReceipt] = []
+            var suspicions: Set<Suspicion> = []
+            for incoming in mail {
+                let receipt = OwedReceipt(id: incoming.envelope.messageID, to: incoming.envelope.from)
+                switch try self.judge(incoming) {
+                case .new(let arrival):
+                    arrivals.append(arrival)
+                    if case .suspicious(_, _, let suspicion) = arrival { suspicions.insert(suspicion) }
+                    safe.append(receipt)
+                case .known: safe.append(receipt)
+                case .notTaken: break
+                }
             }
-            guard let writer = try self.store.contact(from) else { return self.park(incoming, of: from) }
-            guard let content = self.open(incoming, writer: writer) else {
-                // The server need not send it again, nor wake us for it: no repetition will verify.
-                try self.store.quarantine(incoming, id: id, from: from, at: self.serverNow)
-                self.unverifiedSenders.insert(from)
-                return self.sendReceipt(id, to: from, status: "delivered")
+            for message in try self.store.keep(arrivals, at: self.serverNow) { self.publish(.received(message)) }
+            for receipt in safe { self.receipts.delivered(receipt) }
+            for suspicion in suspicions {
+                let count = try self.store.quarantineCounts()[suspicion] ?? 1
+                self.alarm(.suspiciousMail(suspicion, count: count), once: "\(suspicion)")
             }
-            let message = Message(
-                id: id, peer: from, groupID: incoming.groupId, direction: .incoming(isRead: false), content: content,
-                time: Timestamp(milliseconds: incoming.timestamp))
-            if try self.store.keep(message) { self.publish(.received(message)) }
-            self.sendReceipt(id, to: from, status: "delivered")
         } catch {
             self.storeFailed(error)
         }
     }
 
+    /// What to do with a message that came.
+    private enum Judgement {
+        case new(Arrival)
+        /// It is here already: the receipt got lost, or crossed with a repetition.
+        case known
+        /// Nothing is said about it now. If it is ours, it waits for the keys of its sender.
+        case notTaken
+    }
+
+    private func judge(_ incoming: MessageReceived) throws(ClientStoreError) -> Judgement {
+        let (id, from) = (incoming.envelope.messageID, incoming.envelope.from)
+        guard incoming.envelope.to == self.id else {
+            self.logger.warning("mail that is not ours was dropped")
+            return .notTaken
+        }
+        let sealed = SealedMessage(incoming.envelope)
+        guard try !self.store.isRemembered(id, in: sealed.groupID ?? "\(from)") else { return .known }
+        guard let writer = try self.store.contact(from) else {
+            self.park(incoming, of: from)
+            return .notTaken
+        }
+        // The server need not send again what is suspicious, nor wake us for it: no repetition will be better.
+        func suspicious(_ reason: Suspicion.Reason) -> Judgement {
+            .new(.suspicious(incoming.json, id: id, Suspicion(sender: from, reason: reason)))
+        }
+        guard let content = self.open(sealed, kind: incoming.envelope.msgType, writer: writer) else {
+            return suspicious(.unverified)
+        }
+        guard incoming.envelope.timestamp >= self.localNow - ClientLimits.mailAgeMax else { return suspicious(.stale) }
+        return .new(
+            .message(
+                Message(
+                    id: id, peer: from, groupID: sealed.groupID, direction: .incoming(isRead: false), content: content,
+                    time: incoming.envelope.timestamp)))
+    }
+
     /// - Returns: `nil` if the signature is not the writer's.
-    private func open(_ incoming: ReceivedMessage, writer: Contact) -> Message.Content? {
+    private func open(_ sealed: SealedMessage, kind: String, writer: Contact) -> Message.Content? {
         do {
-            return Self.content(try incoming.sealed.open(writer: writer.keys, keys: self.keys), kind: incoming.msgType)
+            return Self.content(try sealed.open(writer: writer.keys, keys: self.keys), kind: kind)
         } catch {
             switch error {
             case .unreadable: return .unreadable
@@ -42,23 +79,10 @@ extension WhisperClient {
         }
     }
 
-    /// Says once for each sender that there is mail in their name which does not verify. Called after all that came
-    /// together was taken, so that the count is not always one.
-    func tellUnverified() {
-        for sender in self.unverifiedSenders {
-            do {
-                let count = try self.store.quarantineCounts()[sender] ?? 1
-                self.alarm(.unverifiedMail(from: sender, count: count), once: "unverified \(sender)")
-            } catch {
-                self.storeFailed(error)
-            }
-        }
-        self.unverifiedSenders = []
-    }
-
     private static func content(_ plain: [UInt8], kind: String) -> Message.Content {
-        guard kind == "text" else { return .other(kind: kind) }
-        guard let text = String(validating: plain, as: UTF8.self) else { return .unreadable }
+        guard kind == "text", let text = String(validating: plain, as: UTF8.self) else {
+            return .other(kind: kind, body: plain)
+        }
         return .text(text)
     }
 
@@ -73,9 +97,9 @@ extension WhisperClient {
 
     // MARK: Read marks
 
-    /// The person has seen everything from this peer. The marks survive restarts until the server has them.
-    package func markRead(_ peer: WhisperID) throws(ClientStoreError) {
-        try self.store.markRead(peer)
+    /// The person has seen these. The marks survive restarts until the server has them.
+    package func markRead(_ messages: some Collection<Message>) throws(ClientStoreError) {
+        try self.store.markRead(messages)
         self.pump()
     }
 
@@ -84,25 +108,23 @@ extension WhisperClient {
         try self.store.owedReceipts(limit: 1).isEmpty
     }
 
-    /// Sends read marks, one batch at a time. There is no answer to a receipt: the pong of a ping written behind the
-    /// batch proves that the server has read it.
+    /// Sends the receipts whose time has come. Read marks go one batch at a time. There is no answer to a receipt: the pong
+    /// of a ping written behind the batch proves that the server has read it.
     func pumpReceipts() {
-        guard self.session.isBound, self.connection != nil, self.receiptsUnderWay.receipts.isEmpty,
-            self.receiptsQuietUntil == nil
-        else { return }
+        guard self.session.isBound, self.connection != nil else { return }
+        for receipt in self.receipts.due(at: .now) { self.sendReceipt(receipt.id, to: receipt.to, status: "delivered") }
+        guard self.receiptsUnderWay.receipts.isEmpty else { return }
         do {
-            let owed = try self.store.owedReceipts(limit: Self.receiptBatch)
-            guard !owed.isEmpty else { return }
-            for receipt in owed { self.sendReceipt(receipt.id, to: receipt.to, status: "read") }
+            let owed = try self.store.owedReceipts(limit: ClientLimits.readMarksUnderWayMax)
+            let due = self.receipts.readMarks(of: owed, at: .now)
+            guard !due.isEmpty else { return }
+            for receipt in due { self.sendReceipt(receipt.id, to: receipt.to, status: "read") }
             self.perform(self.session.pingNow(at: .now, using: &self.random))
-            self.receiptsUnderWay = (Set(owed), self.lastPing)
+            self.receiptsUnderWay = (Set(due), self.lastPing)
         } catch {
             self.storeFailed(error)
         }
     }
-
-    /// Below the burst that the server allows a connection.
-    private static let receiptBatch = 50
 
     func ponged(_ ping: Int64) {
         guard !self.receiptsUnderWay.receipts.isEmpty, ping >= self.receiptsUnderWay.ping else { return }
@@ -119,7 +141,7 @@ extension WhisperClient {
         // Anything but these will not get better by repeating. A lost mark of delivery heals by itself: the server sends
         // the message again.
         guard code == .rateLimited || code == .internalError || code == .notRegistered else { return }
-        self.receiptsQuietUntil = .now + max(retryAfter ?? .zero, .seconds(1))
+        self.receipts.refused(retryAfter: retryAfter, at: .now)
         self.receiptsUnderWay.receipts = self.receiptsUnderWay.receipts.filter { $0.id != id }
         do {
             // The refusal may come after the pong that seemed to confirm it.
@@ -132,7 +154,7 @@ extension WhisperClient {
     // MARK: Strangers
 
     /// Keeps mail back until its sender's keys are here. What does not fit waits at the server, which sends again.
-    private func park(_ message: ReceivedMessage, of stranger: WhisperID) {
+    private func park(_ message: MessageReceived, of stranger: WhisperID) {
         if let waiting = self.strangers[stranger] {
             // Repetitions of a parked message are told apart when it is released.
             guard waiting.count < ClientLimits.parkedPerSenderMax else { return }
@@ -145,24 +167,21 @@ extension WhisperClient {
 
     func lookUp(_ stranger: WhisperID) async {
         do {
-            let contact = try await self.fetchAndPin(stranger, name: nil)
+            let contact = try await self.fetchAndPin(stranger, name: nil, isStranger: true)
             self.publish(.newContact(contact))
         } catch {
             self.logger.debug("keys of a stranger could not be fetched")
         }
         // Without keys the mail stays unacknowledged: it comes again, and the keys are asked for again.
         let waiting = self.strangers.removeValue(forKey: stranger) ?? []
-        if (try? self.store.contact(stranger)) != nil {
-            for message in waiting { self.receive(message) }
-            self.tellUnverified()
-        }
+        if (try? self.store.contact(stranger)) != nil { self.receive(waiting) }
         self.settleCaughtUp()
         self.pump()
     }
 
     func alarm(_ alarm: Alarm, once key: String) {
         guard self.alarmed.count < ClientLimits.rememberedIDsMax, self.alarmed.insert(key).inserted else { return }
-        self.logger.warning("something came that does not fit the pinned keys; it was not taken")
+        self.logger.warning("something came that is not trusted; it was not taken")
         self.publish(.alarm(alarm))
     }
 }

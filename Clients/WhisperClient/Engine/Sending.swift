@@ -16,10 +16,32 @@ extension WhisperClient {
         guard let contact else { throw .unknownContact }
         guard !contact.isBanned else { throw .bannedContact }
         do { try self.store.queue(message) } catch { throw .store(error) }
+        if contact.isStranger { self.backups?.yield() }
         self.outbox.queued(message.id, to: recipient)
         self.publish(.changed(message))
         self.pump()
         return message
+    }
+
+    /// Sends again what was given up, the oldest first, `ClientLimits.retriesMax` at a time. It comes after what waits
+    /// already. The server takes a message once, however often it is sent.
+    /// - Returns: what is queued again.
+    package func retry(to recipient: WhisperID) throws(ClientStoreError) -> [Message] {
+        let messages = try self.store.requeueFailed(to: recipient, limit: ClientLimits.retriesMax)
+        for message in messages {
+            self.outbox.queued(message.id, to: recipient)
+            self.publish(.changed(message))
+        }
+        self.pump()
+        return messages
+    }
+
+    /// Sends nothing more of what waits for this person. What is under way goes on.
+    /// - Returns: what was given up.
+    package func cancel(to recipient: WhisperID) throws(ClientStoreError) -> [Message] {
+        let messages = try self.store.cancel(self.outbox.cancel(to: recipient))
+        for message in messages { self.publish(.changed(message)) }
+        return messages
     }
 
     /// Writes everything that may be written now.
@@ -48,11 +70,12 @@ extension WhisperClient {
         } catch {
             return self.apply(self.outbox.unsendable(id, .badKey))
         }
-        self.change(message, to: .sending, attempts: nil)
+        // Not kept: after a restart it is queued again, whatever it was.
+        self.publish(.changed(message.moved(to: .sending)))
         self.write(SendMessage(sealed, sessionToken: token.token), .message(id))
     }
 
-    func apply(_ verdict: OutboxMachine.Verdict) {
+    func apply(_ verdict: OutboxMachine<UUIDText>.Verdict) {
         do {
             switch verdict {
             case .again(let id, let attempts):
@@ -70,11 +93,10 @@ extension WhisperClient {
 
     /// The server says how one of our messages fares.
     /// - Parameter from: who says so, when the frame names somebody; a receipt of anybody but the recipient is void.
-    func progress(_ id: String, _ progress: MessageState.Progress, from: String? = nil) {
-        guard let id = UUIDText(id) else { return }
+    func progress(_ id: UUIDText, _ progress: MessageState.Progress, from: WhisperID? = nil) {
         do {
             guard let message = try self.store.outgoing(id) else { return }
-            if let from, WhisperID(from) != message.peer { return }
+            if let from, from != message.peer { return }
             self.outbox.settled(id)
             if let changed = try self.store.advance(id, progress) { self.publish(.changed(changed)) }
         } catch {
@@ -88,8 +110,6 @@ extension WhisperClient {
         } catch {
             return self.storeFailed(error)
         }
-        var message = message
-        message.direction = .outgoing(state)
-        self.publish(.changed(message))
+        self.publish(.changed(message.moved(to: state)))
     }
 }

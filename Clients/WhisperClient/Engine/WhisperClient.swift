@@ -23,7 +23,7 @@ package actor WhisperClient {
     private let profile: Profile
 
     var session: SessionMachine
-    var outbox = OutboxMachine()
+    var outbox = OutboxMachine<UUIDText>()
     var random = SystemRandomNumberGenerator()
 
     /// Known since the first login.
@@ -42,9 +42,9 @@ package actor WhisperClient {
 
     /// Read marks written to this connection, and the ping whose pong proves that they arrived.
     var receiptsUnderWay: (receipts: Set<OwedReceipt>, ping: Int64) = ([], 0)
-    var receiptsQuietUntil: ContinuousClock.Instant?
+    var receipts = ReceiptPacer()
     /// Mail of strangers whose keys are being asked for.
-    var strangers: [WhisperID: [ReceivedMessage]] = [:]
+    var strangers: [WhisperID: [MessageReceived]] = [:]
     /// The last page has come, and has not been announced.
     var owesCaughtUp = false
     var lookups: AsyncStream<WhisperID>.Continuation?
@@ -54,8 +54,6 @@ package actor WhisperClient {
     var backupTrouble: BackupNews?
     /// What raised an alarm already.
     var alarmed: Set<String> = []
-    /// In whose name mail came that does not verify, until that is told.
-    var unverifiedSenders: Set<WhisperID> = []
 
     private var subscribers: [Int: AsyncStream<ClientEvent>.Continuation] = [:]
     private var subscriberCount = 0
@@ -141,14 +139,14 @@ package actor WhisperClient {
 
     // MARK: Time
 
-    /// Milliseconds by the server's clock, as far as we know it.
-    var serverNow: Timestamp {
-        Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1_000)) + self.clockOffset
-    }
+    /// By our own clock, which a hostile server cannot turn back.
+    var localNow: Timestamp { Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1_000)) }
 
-    func learn(serverTime: Int64) {
-        let here = Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1_000))
-        self.clockOffset = .milliseconds(serverTime - here.milliseconds)
+    /// By the server's clock, as far as we know it.
+    var serverNow: Timestamp { self.localNow + self.clockOffset }
+
+    func learn(serverTime: Timestamp) {
+        self.clockOffset = .milliseconds(serverTime.milliseconds - self.localNow.milliseconds)
     }
 
     /// Wakes the machines when they asked for it. Lives as long as a connection.
@@ -166,11 +164,11 @@ package actor WhisperClient {
     }
 
     private var nextWake: ContinuousClock.Instant? {
-        [self.session.nextWake, self.outbox.nextWake, self.receiptsQuietUntil].compactMap { $0 }.min()
+        let receipts = self.session.isBound ? self.receipts.nextWake : nil
+        return [self.session.nextWake, self.outbox.nextWake, receipts].compactMap { $0 }.min()
     }
 
     private func tick() {
-        if let quiet = self.receiptsQuietUntil, quiet <= .now { self.receiptsQuietUntil = nil }
         self.perform(self.session.timerFired(at: .now, using: &self.random))
         for verdict in self.outbox.timerFired(at: .now, using: &self.random) { self.apply(verdict) }
         self.pump()

@@ -1,9 +1,13 @@
+package import Contract
+
 /// Bounds and times of the client.
 package enum ClientLimits {
     /// Plain text of one message, in bytes (spec §11).
     package static let textBytesMax = 8_000
     /// Attempts to get one message accepted (spec §5.4).
     package static let attemptsMax = 10
+    /// Messages to one person that are queued again at once, at the wish of the person here.
+    package static let retriesMax = 1_000
     /// Messages under way at once, over all conversations. Within one conversation there is one, for order.
     package static let messagesUnderWayMax = 32
     /// Ids remembered per conversation against duplicates (spec §5.5).
@@ -12,12 +16,26 @@ package enum ClientLimits {
     package static let parkedPerSenderMax = 100
     /// Unknown senders whose keys are being asked for.
     package static let parkedSendersMax = 64
+    /// Receipts that go in a second, in the long run. With the burst, any minute has fewer than the server takes.
+    package static let receiptsPerSecond = 8
+    /// Receipts at once after a pause. It leaves room for other frames in the burst of a connection.
+    package static let receiptsBurst = 100
+    /// Read marks written, and not known to have arrived.
+    package static let readMarksUnderWayMax = 50
+    /// Receipts of delivery that wait for their turn. More are left to the server, which sends the messages again.
+    package static let receiptsWaitingMax = 10_000
     /// Messages that are kept apart because nobody can verify them. Evidence for a person: the latest are enough.
     package static let quarantinedMax = 1_000
     /// Bytes of them together: eight of the largest frames that a server may relay.
     package static let quarantinedBytesMax = 4_096_000
+    /// People whose shared key is kept in memory. It takes some 100 bytes each.
+    package static let sharedKeysMax = 1_024
     /// Events a subscriber may leave waiting; beyond it the oldest go, because the store has the truth.
     package static let eventsWaitingMax = 1_024
+
+    /// The oldest signed time of mail that may be shown as new: the server keeps mail for its TTL, and takes messages
+    /// whose time is off by the tolerance (contract §3, §5).
+    package static let mailAgeMax = Limits.pendingTTL + .milliseconds(Limits.timestampSkewMilliseconds)
 
     /// An answer to a frame later than this is no answer.
     package static let answerTimeout = Duration.seconds(15)

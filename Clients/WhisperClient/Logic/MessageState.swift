@@ -10,7 +10,7 @@ package enum MessageState: Hashable, Sendable {
     case delivered
     /// The peer has seen it. Terminal.
     case read
-    /// Will not be tried again.
+    /// Will not be tried again by itself. Goes to `queued` when the person asks for it, unless they cancelled it.
     case failed(FailureReason)
     /// The server kept it for its whole time and nobody came for it.
     case expired
@@ -62,4 +62,6 @@ package enum FailureReason: String, Hashable, Sendable, CaseIterable {
     case triedTooOften
     /// The recipient's key cannot be used for encryption.
     case badKey
+    /// The person does not want it sent any more. An attempt before that may have arrived.
+    case cancelled
 }

@@ -1,39 +1,40 @@
 package import Contract
+import DequeModule
 
 /// Decides when each unsettled message is sent, sent again or given up. Holds no text, socket, clock or store.
 ///
 /// One message per conversation is under way at a time, so a conversation arrives in the order it was written, however
 /// often its head has to be repeated. A repeated message keeps its id: the server knows it again.
-package struct OutboxMachine {
+///
+/// Each conversation is in exactly one of `ready`, `postponed` and `underWay`. The work for a message does not grow with
+/// the number of those that wait.
+package struct OutboxMachine<MessageID: Hashable & Sendable> {
     package typealias Instant = ContinuousClock.Instant
 
-    private enum State {
-        /// Goes to `underWay` when its time has come and the conversation is free.
-        case waiting(until: Instant?)
-        /// Written to the connection. Leaves the machine, or goes back to `waiting`.
-        case underWay(answerBy: Instant)
-    }
-
     private struct Entry {
-        let id: UUIDText
+        let id: MessageID
         var attempts: Int
-        var state: State
     }
 
     /// What an unhappy end of an attempt means.
     package enum Verdict: Equatable {
         /// Back to `queued`, with this many attempts used.
-        case again(UUIDText, attempts: Int)
-        case giveUp(UUIDText, FailureReason)
+        case again(MessageID, attempts: Int)
+        case giveUp(MessageID, FailureReason)
         /// The message was settled meanwhile, or is not ours: a race between answers.
         case ignore
     }
 
-    private var conversations: [WhisperID: [Entry]] = [:]
-    private var owners: [UUIDText: WhisperID] = [:]
-    /// Conversations with something to send, the longest waiting first.
-    private var order: [WhisperID] = []
-    private var underWay = 0
+    /// What waits for each recipient, in the order written. The first entry is never settled. Of the others some may be:
+    /// they have no owner any more, and are skipped when their turn comes.
+    private var conversations: [WhisperID: Deque<Entry>] = [:]
+    private var owners: [MessageID: WhisperID] = [:]
+    /// Conversations whose head may go, the longest waiting first. Some may have ended meanwhile, or stand here twice.
+    private var ready: Deque<WhisperID> = []
+    /// Conversations whose head was refused, and when it may go again.
+    private var postponed: [WhisperID: Instant] = [:]
+    /// Conversations whose head is under way, and when its answer is due. At most `ClientLimits.messagesUnderWayMax`.
+    private var underWay: [WhisperID: Instant] = [:]
     /// The server asked for silence until then.
     private var quietUntil: Instant?
     private var isOnline = false
@@ -43,11 +44,11 @@ package struct OutboxMachine {
     package var isEmpty: Bool { self.owners.isEmpty }
 
     /// A message was stored. Also for each unsettled one when the client starts, oldest first.
-    package mutating func queued(_ id: UUIDText, to recipient: WhisperID, attempts: Int = 0) {
+    package mutating func queued(_ id: MessageID, to recipient: WhisperID, attempts: Int = 0) {
         guard self.owners[id] == nil else { return }
         self.owners[id] = recipient
-        if self.conversations[recipient] == nil { self.order.append(recipient) }
-        self.conversations[recipient, default: []].append(Entry(id: id, attempts: attempts, state: .waiting(until: nil)))
+        if self.conversations[recipient] == nil { self.ready.append(recipient) }
+        self.conversations[recipient, default: []].append(Entry(id: id, attempts: attempts))
     }
 
     /// A session is bound: messages can go.
@@ -69,23 +70,27 @@ package struct OutboxMachine {
     }
 
     /// The server has it, or the peer has.
-    package mutating func settled(_ id: UUIDText) {
-        guard let recipient = self.owners.removeValue(forKey: id) else { return }
-        self.conversations[recipient]?.removeAll { entry in
-            guard entry.id == id else { return false }
-            if case .underWay = entry.state { self.underWay -= 1 }
-            return true
+    package mutating func settled(_ id: MessageID) {
+        guard let recipient = self.owners.removeValue(forKey: id), self.conversations[recipient]?.first?.id == id
+        else { return }
+        self.conversations[recipient]?.removeFirst()
+        while let next = self.conversations[recipient]?.first, self.owners[next.id] == nil {
+            self.conversations[recipient]?.removeFirst()
         }
+        let wasReady = self.isReady(recipient)
+        self.underWay[recipient] = nil
+        self.postponed[recipient] = nil
         if self.conversations[recipient]?.isEmpty == true {
             self.conversations[recipient] = nil
-            self.order.removeAll { $0 == recipient }
+        } else if !wasReady {
+            self.ready.append(recipient)
         }
     }
 
     /// The server answered with an error.
     /// - Parameter code: `nil` for a code this release does not know.
     package mutating func refused(
-        _ id: UUIDText, _ code: ErrorCode?, retryAfter: Duration?, at now: Instant,
+        _ id: MessageID, _ code: ErrorCode?, retryAfter: Duration?, at now: Instant,
         using random: inout some RandomNumberGenerator
     ) -> Verdict {
         switch code {
@@ -105,21 +110,33 @@ package struct OutboxMachine {
     }
 
     /// What cannot be sent, as the sender found out (a key that is no good).
-    package mutating func unsendable(_ id: UUIDText, _ reason: FailureReason) -> Verdict {
+    package mutating func unsendable(_ id: MessageID, _ reason: FailureReason) -> Verdict {
         self.giveUp(id, reason)
     }
 
+    /// What waits for this recipient will not be sent. What is under way cannot be called back.
+    /// - Returns: the messages that left the machine, in the order written.
+    package mutating func cancel(to recipient: WhisperID) -> [MessageID] {
+        let isUnderWay = self.underWay[recipient] != nil
+        let waiting = self.conversations[recipient]?.dropFirst(isUnderWay ? 1 : 0).map(\.id) ?? []
+        return waiting.filter { id in
+            guard self.owners[id] != nil else { return false }
+            self.settled(id)
+            return true
+        }
+    }
+
     /// Takes the messages whose time has come; each is under way from here on and must be written now.
-    package mutating func due(at now: Instant) -> [UUIDText] {
+    package mutating func due(at now: Instant) -> [MessageID] {
         guard self.isOnline, (self.quietUntil ?? now) <= now else { return [] }
-        var due: [UUIDText] = []
-        for recipient in self.order where self.underWay < ClientLimits.messagesUnderWayMax {
-            guard var head = self.conversations[recipient]?.first, case .waiting(let until) = head.state,
-                (until ?? now) <= now
-            else { continue }
-            head.state = .underWay(answerBy: now + ClientLimits.answerTimeout)
-            self.conversations[recipient]?[0] = head
-            self.underWay += 1
+        for (recipient, _) in self.postponed.filter({ $0.value <= now }).sorted(by: { $0.value < $1.value }) {
+            self.postponed[recipient] = nil
+            self.ready.append(recipient)
+        }
+        var due: [MessageID] = []
+        while self.underWay.count < ClientLimits.messagesUnderWayMax, let recipient = self.ready.popFirst() {
+            guard self.isReady(recipient), let head = self.conversations[recipient]?.first else { continue }
+            self.underWay[recipient] = now + ClientLimits.answerTimeout
             due.append(head.id)
         }
         return due
@@ -127,65 +144,61 @@ package struct OutboxMachine {
 
     /// Time has passed: answers that did not come count as INTERNAL_ERROR.
     package mutating func timerFired(at now: Instant, using random: inout some RandomNumberGenerator) -> [Verdict] {
-        let overdue = self.conversations.values.compactMap { entries -> UUIDText? in
-            guard let head = entries.first, case .underWay(let answerBy) = head.state, answerBy <= now else { return nil }
-            return head.id
-        }
+        let overdue = self.underWay.filter { $0.value <= now }.compactMap { self.conversations[$0.key]?.first?.id }
         return overdue.map { self.retry($0, after: nil, at: now, using: &random) }
     }
 
     /// When `due` or `timerFired` has something to do next.
     package var nextWake: Instant? {
         guard self.isOnline else { return nil }
-        var earliest: Instant?
-        for entries in self.conversations.values {
-            guard let head = entries.first else { continue }
-            let wake: Instant? =
-                switch head.state {
-                case .underWay(let answerBy): answerBy
-                case .waiting(let until): [until, self.quietUntil].compactMap { $0 }.max()
-                }
-            if let wake { earliest = min(earliest ?? wake, wake) }
+        var wakes = Array(self.underWay.values)
+        if self.underWay.count < ClientLimits.messagesUnderWayMax {
+            if let first = self.postponed.values.min() { wakes.append(max(first, self.quietUntil ?? first)) }
+            if let quietUntil, !self.ready.isEmpty { wakes.append(quietUntil) }
         }
-        return earliest
+        return wakes.min()
+    }
+
+    private func isReady(_ recipient: WhisperID) -> Bool {
+        self.underWay[recipient] == nil && self.postponed[recipient] == nil
     }
 
     private mutating func retry(
-        _ id: UUIDText, after: Duration?, at now: Instant, using random: inout some RandomNumberGenerator
+        _ id: MessageID, after: Duration?, at now: Instant, using random: inout some RandomNumberGenerator
     ) -> Verdict {
-        guard let recipient = self.owners[id], var head = self.conversations[recipient]?.first, head.id == id,
-            case .underWay = head.state
+        guard let recipient = self.owners[id], let head = self.conversations[recipient]?.first, head.id == id,
+            self.underWay[recipient] != nil
         else { return .ignore }
-        head.attempts += 1
-        guard head.attempts < ClientLimits.attemptsMax else { return self.giveUp(id, .triedTooOften) }
-        let delay = ClientLimits.resend.delay(after: head.attempts, using: &random)
-        head.state = .waiting(until: now + max(delay, after ?? .zero))
-        self.underWay -= 1
-        self.conversations[recipient]?[0] = head
-        return .again(id, attempts: head.attempts)
+        let attempts = head.attempts + 1
+        guard attempts < ClientLimits.attemptsMax else { return self.giveUp(id, .triedTooOften) }
+        let delay = ClientLimits.resend.delay(after: attempts, using: &random)
+        self.conversations[recipient]?[0].attempts = attempts
+        self.underWay[recipient] = nil
+        self.postponed[recipient] = now + max(delay, after ?? .zero)
+        return .again(id, attempts: attempts)
     }
 
-    private mutating func giveUp(_ id: UUIDText, _ reason: FailureReason) -> Verdict {
+    private mutating func giveUp(_ id: MessageID, _ reason: FailureReason) -> Verdict {
         guard self.owners[id] != nil else { return .ignore }
         self.settled(id)
         return .giveUp(id, reason)
     }
 
-    /// Everything under way waits again.
+    /// Everything under way waits again, before all others.
     /// - Parameter counting: whether the attempt is used up.
     private mutating func takeBack(counting: Bool) -> [Verdict] {
         var verdicts: [Verdict] = []
-        for recipient in self.order {
-            guard var head = self.conversations[recipient]?.first, case .underWay = head.state else { continue }
-            if counting { head.attempts += 1 }
-            if head.attempts >= ClientLimits.attemptsMax {
+        for (recipient, _) in self.underWay.sorted(by: { $0.value > $1.value }) {
+            guard let head = self.conversations[recipient]?.first else { continue }
+            let attempts = head.attempts + (counting ? 1 : 0)
+            if attempts >= ClientLimits.attemptsMax {
                 verdicts.append(self.giveUp(head.id, .triedTooOften))
                 continue
             }
-            head.state = .waiting(until: nil)
-            self.underWay -= 1
-            self.conversations[recipient]?[0] = head
-            verdicts.append(.again(head.id, attempts: head.attempts))
+            self.conversations[recipient]?[0].attempts = attempts
+            self.underWay[recipient] = nil
+            self.ready.prepend(recipient)
+            verdicts.append(.again(head.id, attempts: attempts))
         }
         return verdicts
     }

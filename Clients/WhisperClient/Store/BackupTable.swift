@@ -10,7 +10,7 @@ extension ClientStore {
     package func contactList(at now: Timestamp) throws(ClientStoreError) -> (list: ContactList, changes: Int) {
         try self.read { database -> (list: ContactList, changes: Int) in
             var entries = try Self.entries(in: database)
-            for contact in try Self.contacts(in: database) {
+            for contact in try Self.contacts(in: database) where !contact.isStranger {
                 let id = "\(contact.id)"
                 entries[id] = ContactList.Entry(contact, over: entries[id])
             }
@@ -33,7 +33,8 @@ extension ClientStore {
             for entry in list.contacts {
                 guard let id = WhisperID(entry.whisperId), id != ownID else { continue }
                 try database.execute(
-                    sql: "INSERT INTO backup_entries VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET entry = excluded.entry",
+                    sql:
+                        "INSERT INTO backup_entries VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET entry = excluded.entry",
                     arguments: ["\(id)", String(decoding: try JSONEncoder().encode(entry), as: UTF8.self)])
                 if let contact = try Self.restore(entry, of: id, in: database) { added.append(contact) }
             }

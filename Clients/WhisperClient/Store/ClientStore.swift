@@ -73,6 +73,33 @@ package struct ClientStore: Sendable {
                     CREATE TABLE quarantine_counts (sender TEXT PRIMARY KEY, count INTEGER NOT NULL) WITHOUT ROWID;
                     """)
         }
+        migrator.registerMigration("4") { database in
+            // Messages in the order of their list. The group's mail is no part of the conversation with its sender.
+            try database.execute(
+                sql: """
+                    CREATE INDEX messages_direct ON messages (peer, number) WHERE group_id IS NULL;
+                    DROP INDEX messages_unread;
+                    CREATE INDEX messages_unread ON messages (number) WHERE NOT is_outgoing AND NOT is_read;
+                    CREATE INDEX messages_unread_direct ON messages (peer, number)
+                        WHERE NOT is_outgoing AND NOT is_read AND group_id IS NULL;
+                    """)
+        }
+        migrator.registerMigration("5") { database in
+            try database.execute(
+                sql: """
+                    ALTER TABLE quarantine ADD COLUMN reason TEXT NOT NULL DEFAULT 'unverified';
+                    ALTER TABLE quarantine_counts RENAME TO quarantine_counts_before;
+                    CREATE TABLE quarantine_counts (
+                        sender TEXT NOT NULL, reason TEXT NOT NULL, count INTEGER NOT NULL,
+                        PRIMARY KEY (sender, reason)) WITHOUT ROWID;
+                    INSERT INTO quarantine_counts SELECT sender, 'unverified', count FROM quarantine_counts_before;
+                    DROP TABLE quarantine_counts_before;
+                    """)
+        }
+        migrator.registerMigration("6") { database in
+            // Nobody who is here leaves the backup for it.
+            try database.execute(sql: "ALTER TABLE contacts ADD COLUMN is_stranger INTEGER NOT NULL DEFAULT 0")
+        }
         return migrator
     }
 }

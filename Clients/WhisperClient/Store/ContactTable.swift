@@ -24,8 +24,10 @@ extension ClientStore {
 
     /// Keeps the keys of an id for ever, or finds that they are the ones kept. A name given later is taken over.
     /// The keys must belong to the id: checking is the caller's.
+    /// - Parameter isStranger: they are pinned for their mail alone. Nobody who is known becomes a stranger.
     package func pin(
-        _ keys: PublicKeys, of id: WhisperID, name: String?, isBanned: Bool, at now: Timestamp
+        _ keys: PublicKeys, of id: WhisperID, name: String?, isBanned: Bool, isStranger: Bool = false,
+        at now: Timestamp
     ) throws(ClientStoreError) -> Pinning {
         try self.write { database in
             let known = try Self.contact(id, in: database)
@@ -33,16 +35,25 @@ extension ClientStore {
             if let name, let owner = try Self.owner(of: name, in: database), owner != "\(id)" { return .nameTaken }
             try database.execute(
                 sql: """
-                    INSERT INTO contacts VALUES (?, ?, ?, ?, ?, ?)
-                    ON CONFLICT (id) DO UPDATE SET name = coalesce(excluded.name, name), is_banned = excluded.is_banned
+                    INSERT INTO contacts VALUES (?, ?, ?, ?, ?, ?, ?)
+                    ON CONFLICT (id) DO UPDATE SET name = coalesce(excluded.name, name),
+                        is_banned = excluded.is_banned, is_stranger = is_stranger AND excluded.is_stranger
                     """,
                 arguments: [
-                    "\(id)", name, Data(keys.sign.bytes), Data(keys.box.bytes), isBanned, now.milliseconds,
+                    "\(id)", name, Data(keys.sign.bytes), Data(keys.box.bytes), isBanned, now.milliseconds, isStranger,
                 ])
             let contact = try Self.contact(id, in: database)!
-            if contact.name != known?.name || known == nil { try Self.oweBackup(in: database) }
+            let isNews = contact.name != known?.name || contact.isStranger != known?.isStranger
+            if isNews, !contact.isStranger { try Self.oweBackup(in: database) }
             return .pinned(contact)
         }
+    }
+
+    /// Whoever is answered is no stranger.
+    static func accept(_ id: WhisperID, in database: Database) throws {
+        try database.execute(
+            sql: "UPDATE contacts SET is_stranger = 0 WHERE id = ? AND is_stranger", arguments: ["\(id)"])
+        if database.changesCount == 1 { try Self.oweBackup(in: database) }
     }
 
     /// Takes what the backup says of somebody, where nothing better is known: keys and names from here win, and keys that
@@ -52,20 +63,21 @@ extension ClientStore {
         var name = entry.name
         if let wanted = name, try Self.owner(of: wanted, in: database) != nil { name = nil }
         if let known = try Self.contact(id, in: database) {
-            if known.name == nil, let name {
-                try database.execute(sql: "UPDATE contacts SET name = ? WHERE id = ?", arguments: [name, "\(id)"])
-            }
+            try database.execute(
+                sql: "UPDATE contacts SET name = ?, is_stranger = 0 WHERE id = ?",
+                arguments: [known.name ?? name, "\(id)"])
             return nil
         }
         guard let keys = entry.keys else { return nil }
         try database.execute(
-            sql: "INSERT INTO contacts VALUES (?, ?, ?, ?, ?, ?)",
-            arguments: ["\(id)", name, Data(keys.sign.bytes), Data(keys.box.bytes), false, entry.addedAt])
+            sql: "INSERT INTO contacts VALUES (?, ?, ?, ?, ?, ?, ?)",
+            arguments: ["\(id)", name, Data(keys.sign.bytes), Data(keys.box.bytes), false, entry.addedAt, false])
         return try Self.contact(id, in: database)
     }
 
     static func contacts(in database: Database) throws -> [Contact] {
-        try Row.fetchAll(database, sql: "SELECT * FROM contacts ORDER BY name IS NULL, name, id").compactMap(Self.contact)
+        try Row.fetchAll(database, sql: "SELECT * FROM contacts ORDER BY name IS NULL, name, id").compactMap(
+            Self.contact)
     }
 
     private static func owner(of name: String, in database: Database) throws -> String? {
@@ -83,6 +95,6 @@ extension ClientStore {
         else { return nil }
         return Contact(
             id: id, name: row["name"], keys: PublicKeys(sign: sign, box: box), isBanned: row["is_banned"],
-            addedAt: Timestamp(milliseconds: row["added_at"]))
+            addedAt: Timestamp(milliseconds: row["added_at"]), isStranger: row["is_stranger"])
     }
 }

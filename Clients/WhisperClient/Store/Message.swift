@@ -11,23 +11,35 @@ package struct Message: Sendable, Equatable, Identifiable {
     /// What is inside.
     package enum Content: Hashable, Sendable {
         case text(String)
-        /// A kind this release cannot show (`image`, `voice`, …).
-        case other(kind: String)
+        /// What this release does not know as text. The bytes are the sender's, the kind (`image`, `voice`, …) is the
+        /// server's word: the signature does not cover it.
+        case other(kind: String, body: [UInt8])
         /// Truly from the sender, but not decryptable here.
         case unreadable
     }
 
     package var id: UUIDText
-    /// The other end of the conversation.
+    /// Who wrote it, or to whom it goes.
     package var peer: WhisperID
+    /// The group it was written to. Then it is no part of the conversation with `peer`.
     package var groupID: String?
     package var direction: Direction
     package var content: Content
     /// The sender's time; for outgoing messages, when they were written.
     package var time: Timestamp
 
+    /// Whether it is between `peer` and us alone.
+    package var isDirect: Bool { self.groupID == nil }
+
     package var state: MessageState? {
         if case .outgoing(let state) = self.direction { state } else { nil }
+    }
+
+    /// The same message of ours in another state.
+    func moved(to state: MessageState) -> Message {
+        var message = self
+        message.direction = .outgoing(state)
+        return message
     }
 }
 
@@ -39,6 +51,8 @@ package struct Contact: Sendable, Equatable {
     package var keys: PublicKeys
     package var isBanned: Bool
     package var addedAt: Timestamp
+    /// Wrote first, and was neither added nor answered. Strangers are not in the backup: anybody can be one.
+    package var isStranger = false
 
     package var shownName: String { self.name ?? "\(self.id)" }
 }

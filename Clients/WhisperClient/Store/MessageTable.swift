@@ -1,4 +1,5 @@
 package import Contract
+import FoundationEssentials
 import GRDB
 
 /// A message that is not settled, as the outbox starts with it.
@@ -6,6 +7,13 @@ package struct UnsettledMessage: Sendable, Equatable {
     package var id: UUIDText
     package var to: WhisperID
     package var attempts: Int
+}
+
+/// What came and is to be kept.
+package enum Arrival: Sendable {
+    case message(Message)
+    /// The payload of a `message_received` that is kept apart.
+    case suspicious([UInt8], id: UUIDText, Suspicion)
 }
 
 /// A read mark that the sender has perhaps not been told.
@@ -23,14 +31,19 @@ extension ClientStore {
 
     /// Keeps a new message of ours, before anything is sent.
     package func queue(_ message: Message) throws(ClientStoreError) {
-        _ = try self.write { try Self.insert(message, in: $0) }
+        try self.write { database in
+            try Self.insert(message, in: database)
+            try Self.accept(message.peer, in: database)
+        }
     }
 
     package func unsettled() throws(ClientStoreError) -> [UnsettledMessage] {
         try self.read { database in
             let sql = "SELECT id, peer, attempts FROM messages WHERE state IN ('queued', 'sending') ORDER BY number"
             return try Row.fetchAll(database, sql: sql).compactMap { row in
-                guard let id = UUIDText(row["id"] as String), let to = WhisperID(row["peer"] as String) else { return nil }
+                guard let id = UUIDText(row["id"] as String), let to = WhisperID(row["peer"] as String) else {
+                    return nil
+                }
                 return UnsettledMessage(id: id, to: to, attempts: row["attempts"])
             }
         }
@@ -41,6 +54,7 @@ extension ClientStore {
         try self.read { try Self.outgoing(id, in: $0) }
     }
 
+    /// `sending` need not be kept: after a restart it would be `queued`.
     /// - Parameter attempts: `nil` leaves the count.
     package func set(_ state: MessageState, of id: UUIDText, attempts: Int? = nil) throws(ClientStoreError) {
         try self.write { try Self.set(state, of: id, attempts: attempts, in: $0) }
@@ -50,35 +64,79 @@ extension ClientStore {
     /// - Returns: the message if its state changed.
     package func advance(_ id: UUIDText, _ progress: MessageState.Progress) throws(ClientStoreError) -> Message? {
         try self.write { database in
-            guard var message = try Self.outgoing(id, in: database), var state = message.state,
+            guard let message = try Self.outgoing(id, in: database), var state = message.state,
                 state.advance(progress)
             else { return nil }
             try Self.set(state, of: id, attempts: nil, in: database)
-            message.direction = .outgoing(state)
-            return message
+            return message.moved(to: state)
+        }
+    }
+
+    /// Queues messages again that were given up, the oldest first. Cancelled ones stay where they are, and so do expired
+    /// ones: the server knows their ids, and would not deliver them again.
+    /// - Returns: them, in their order.
+    package func requeueFailed(to peer: WhisperID, limit: Int) throws(ClientStoreError) -> [Message] {
+        try self.write { database -> [Message] in
+            let sql = """
+                SELECT * FROM messages WHERE peer = ? AND group_id IS NULL AND state LIKE 'failed:%' AND state <> ?
+                ORDER BY number LIMIT ?
+                """
+            let cancelled = Self.text(.failed(.cancelled))
+            return try Row.fetchAll(database, sql: sql, arguments: ["\(peer)", cancelled, limit])
+                .compactMap(Self.message)
+                .map { message in
+                    try Self.set(.queued, of: message.id, attempts: 0, in: database)
+                    return message.moved(to: .queued)
+                }
+        }
+    }
+
+    /// Gives messages up that were queued.
+    /// - Returns: them, in the order of the ids.
+    package func cancel(_ ids: [UUIDText]) throws(ClientStoreError) -> [Message] {
+        guard !ids.isEmpty else { return [] }
+        return try self.write { database -> [Message] in
+            try ids.compactMap { id in
+                try Self.set(.failed(.cancelled), of: id, attempts: nil, in: database)
+                return try Self.outgoing(id, in: database)
+            }
         }
     }
 
     // MARK: Theirs
 
-    /// Keeps a message that came, once.
-    /// - Returns: whether it was new. Either way it is safe here, and a receipt may go out.
-    package func keep(_ message: Message) throws(ClientStoreError) -> Bool {
-        let conversation = message.groupID ?? "\(message.peer)"
-        return try self.write { database in
-            try database.execute(
-                sql: "INSERT INTO remembered_ids (conversation, id_key) VALUES (?, ?) ON CONFLICT DO NOTHING",
-                arguments: [conversation, Self.key(message.id)])
-            guard database.changesCount == 1 else { return false }
-            try database.execute(
-                sql: """
-                    DELETE FROM remembered_ids WHERE conversation = ?1 AND number <= (
-                        SELECT number FROM remembered_ids WHERE conversation = ?1
-                        ORDER BY number DESC LIMIT 1 OFFSET ?2)
-                    """,
-                arguments: [conversation, ClientLimits.rememberedIDsMax])
-            return try Self.insert(message, in: database)
+    /// Keeps what came together, each message once, in one transaction. All of it is safe here afterwards, and receipts
+    /// may go out.
+    /// - Returns: the messages that are new, in their order.
+    package func keep(_ arrivals: [Arrival], at now: Timestamp) throws(ClientStoreError) -> [Message] {
+        guard !arrivals.isEmpty else { return [] }
+        return try self.write { database -> [Message] in
+            try arrivals.compactMap { arrival -> Message? in
+                switch arrival {
+                case .message(let message): return try Self.keep(message, in: database) ? message : nil
+                case .suspicious(let frame, let id, let suspicion):
+                    try Self.quarantine(frame, id: id, suspicion, at: now, in: database)
+                    return nil
+                }
+            }
         }
+    }
+
+    /// - Returns: whether it was new.
+    private static func keep(_ message: Message, in database: Database) throws -> Bool {
+        let conversation = message.groupID ?? "\(message.peer)"
+        try database.execute(
+            sql: "INSERT INTO remembered_ids (conversation, id_key) VALUES (?, ?) ON CONFLICT DO NOTHING",
+            arguments: [conversation, Self.key(message.id)])
+        guard database.changesCount == 1 else { return false }
+        try database.execute(
+            sql: """
+                DELETE FROM remembered_ids WHERE conversation = ?1 AND number <= (
+                    SELECT number FROM remembered_ids WHERE conversation = ?1
+                    ORDER BY number DESC LIMIT 1 OFFSET ?2)
+                """,
+            arguments: [conversation, ClientLimits.rememberedIDsMax])
+        return try Self.insert(message, in: database)
     }
 
     package func isRemembered(_ id: UUIDText, in conversation: String) throws(ClientStoreError) -> Bool {
@@ -89,12 +147,19 @@ extension ClientStore {
         }
     }
 
-    /// Marks all messages of a peer as read here, and as owing the sender a mark.
-    package func markRead(_ peer: WhisperID) throws(ClientStoreError) {
-        try self.write {
-            try $0.execute(
-                sql: "UPDATE messages SET is_read = 1, owes_read = 1 WHERE peer = ? AND NOT is_outgoing AND NOT is_read",
-                arguments: ["\(peer)"])
+    /// Marks messages as read here, and as owing their senders a mark. Those of ours, and those that are read, stay as
+    /// they are.
+    package func markRead(_ messages: some Collection<Message>) throws(ClientStoreError) {
+        guard !messages.isEmpty else { return }
+        try self.write { database in
+            for message in messages {
+                try database.execute(
+                    sql: """
+                        UPDATE messages SET is_read = 1, owes_read = 1
+                        WHERE peer = ? AND is_outgoing = 0 AND id_key = ? AND NOT is_read
+                        """,
+                    arguments: ["\(message.peer)", Self.key(message.id)])
+            }
         }
     }
 
@@ -103,7 +168,9 @@ extension ClientStore {
         try self.read { database in
             let sql = "SELECT id, peer FROM messages WHERE owes_read ORDER BY number LIMIT ?"
             return try Row.fetchAll(database, sql: sql, arguments: [limit]).compactMap { row in
-                guard let id = UUIDText(row["id"] as String), let to = WhisperID(row["peer"] as String) else { return nil }
+                guard let id = UUIDText(row["id"] as String), let to = WhisperID(row["peer"] as String) else {
+                    return nil
+                }
                 return OwedReceipt(id: id, to: to)
             }
         }
@@ -114,7 +181,7 @@ extension ClientStore {
         try self.write { database in
             for receipt in receipts {
                 try database.execute(
-                    sql: "UPDATE messages SET owes_read = 0 WHERE peer = ? AND NOT is_outgoing AND id_key = ?",
+                    sql: "UPDATE messages SET owes_read = 0 WHERE peer = ? AND is_outgoing = 0 AND id_key = ?",
                     arguments: ["\(receipt.to)", Self.key(receipt.id)])
             }
         }
@@ -131,15 +198,16 @@ extension ClientStore {
 
     // MARK: Both
 
-    /// The latest messages with a peer, oldest first.
+    /// The latest messages with a peer, oldest first. Mail to a group is none of them.
     package func messages(with peer: WhisperID, limit: Int) throws(ClientStoreError) -> [Message] {
         try self.read { database in
-            let sql = "SELECT * FROM messages WHERE peer = ? ORDER BY number DESC LIMIT ?"
-            return try Row.fetchAll(database, sql: sql, arguments: ["\(peer)", limit]).compactMap(Self.message).reversed()
+            let sql = "SELECT * FROM messages WHERE peer = ? AND group_id IS NULL ORDER BY number DESC LIMIT ?"
+            return try Row.fetchAll(database, sql: sql, arguments: ["\(peer)", limit]).compactMap(Self.message)
+                .reversed()
         }
     }
 
-    /// Everything that came and was not read, oldest first.
+    /// Everything that came and was not read, mail to groups too, oldest first.
     package func unread(limit: Int) throws(ClientStoreError) -> [Message] {
         try self.read { database in
             let sql = "SELECT * FROM messages WHERE NOT is_outgoing AND NOT is_read ORDER BY number LIMIT ?"
@@ -147,9 +215,31 @@ extension ClientStore {
         }
     }
 
+    /// What came from a peer, for us alone, and was not read, oldest first.
+    package func unread(with peer: WhisperID, limit: Int) throws(ClientStoreError) -> [Message] {
+        try self.read { database in
+            let sql = """
+                SELECT * FROM messages WHERE NOT is_outgoing AND NOT is_read AND group_id IS NULL AND peer = ?
+                ORDER BY number LIMIT ?
+                """
+            return try Row.fetchAll(database, sql: sql, arguments: ["\(peer)", limit]).compactMap(Self.message)
+        }
+    }
+
+    /// How much `unread(limit:)` has in all.
+    package func unreadCount() throws(ClientStoreError) -> Int {
+        try self.read {
+            try Int.fetchOne($0, sql: "SELECT count(*) FROM messages WHERE NOT is_outgoing AND NOT is_read") ?? 0
+        }
+    }
+
+    /// How much `unread(with:limit:)` has for each peer.
     package func unreadCounts() throws(ClientStoreError) -> [WhisperID: Int] {
         try self.read { database in
-            let sql = "SELECT peer, count(*) AS count FROM messages WHERE NOT is_outgoing AND NOT is_read GROUP BY peer"
+            let sql = """
+                SELECT peer, count(*) AS count FROM messages
+                WHERE NOT is_outgoing AND NOT is_read AND group_id IS NULL GROUP BY peer
+                """
             return try Row.fetchAll(database, sql: sql).reduce(into: [:]) { counts, row in
                 if let peer = WhisperID(row["peer"] as String) { counts[peer] = row["count"] }
             }
@@ -163,11 +253,12 @@ extension ClientStore {
     /// - Returns: whether a row was added.
     @discardableResult
     private static func insert(_ message: Message, in database: Database) throws -> Bool {
+        // Text is a string, all else a blob. Before there were blobs, nothing was kept of it.
         let kind: String
-        var body: String?
+        var body = DatabaseValue.null
         switch message.content {
-        case .text(let text): (kind, body) = ("text", text)
-        case .other(let other): kind = other
+        case .text(let text): (kind, body) = ("text", text.databaseValue)
+        case .other(let other, let bytes): (kind, body) = (other, Data(bytes).databaseValue)
         case .unreadable: kind = "unreadable"
         }
         let isRead = message.direction == .incoming(isRead: true)
@@ -177,15 +268,18 @@ extension ClientStore {
                 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING
                 """,
             arguments: [
-                "\(message.id)", Self.key(message.id), "\(message.peer)", message.groupID, message.state != nil, kind, body,
+                "\(message.id)", Self.key(message.id), "\(message.peer)", message.groupID, message.state != nil, kind,
+                body,
                 message.time.milliseconds, message.state.map(Self.text), isRead,
             ])
         return database.changesCount == 1
     }
 
     private static func outgoing(_ id: UUIDText, in database: Database) throws -> Message? {
-        try Row.fetchOne(database, sql: "SELECT * FROM messages WHERE is_outgoing AND id_key = ?", arguments: [Self.key(id)])
-            .flatMap(Self.message)
+        try Row.fetchOne(
+            database, sql: "SELECT * FROM messages WHERE is_outgoing AND id_key = ?", arguments: [Self.key(id)]
+        )
+        .flatMap(Self.message)
     }
 
     private static func set(_ state: MessageState, of id: UUIDText, attempts: Int?, in database: Database) throws {
@@ -196,12 +290,15 @@ extension ClientStore {
 
     private static func message(_ row: Row) -> Message? {
         guard let id = UUIDText(row["id"] as String), let peer = WhisperID(row["peer"] as String) else { return nil }
-        let content: Message.Content
-        switch row["kind"] as String {
-        case "text": content = .text(row["body"] ?? "")
-        case "unreadable": content = .unreadable
-        case let other: content = .other(kind: other)
-        }
+        let kind: String = row["kind"]
+        let body: DatabaseValue = row["body"]
+        let content: Message.Content =
+            switch (kind, body.storage) {
+            case ("unreadable", _): .unreadable
+            case (_, .string(let text)): .text(text)
+            case (_, .blob(let bytes)): .other(kind: kind, body: Array(bytes))
+            default: .other(kind: kind, body: [])
+            }
         let direction: Message.Direction =
             if row["is_outgoing"] as Bool {
                 .outgoing(Self.state(row["state"] ?? "queued"))
@@ -228,7 +325,7 @@ extension ClientStore {
     private static func state(_ text: String) -> MessageState {
         switch text {
         case "queued": .queued
-        // The process died with it under way: it is to be sent again.
+        // Of earlier releases: the process died with it under way, and it is to be sent again.
         case "sending": .queued
         case "sent": .sent
         case "delivered": .delivered

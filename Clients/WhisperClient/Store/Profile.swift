@@ -47,7 +47,8 @@ package final class Profile: Sendable {
         else { throw .unusable("the phrase in \(Self.phraseFile(folder)) cannot be read") }
         let lock = try Self.lock(folder)
         do {
-            return Profile(keys: IdentityKeys(mnemonic), store: try ClientStore(path: Self.storeFile(folder)), lock: lock)
+            return Profile(
+                keys: IdentityKeys(mnemonic), store: try ClientStore(path: Self.storeFile(folder)), lock: lock)
         } catch {
             close(lock)
             throw .unusable("\(error)")

@@ -39,7 +39,9 @@ final class HTTPExchange: ChannelInboundHandler {
             self.entityTag = head.headers.first(name: "etag")
         case .body(let part):
             self.body += part.readableBytesView
-            if self.body.count > LinkLimits.httpBodyBytesMax { self.fail(.unreachable("the answer is too long"), context) }
+            if self.body.count > LinkLimits.httpBodyBytesMax {
+                self.fail(.unreachable("the answer is too long"), context)
+            }
         case .end:
             self.overdue?.cancel()
             self.answer.succeed(HTTPAnswer(status: self.status, body: self.body, entityTag: self.entityTag))

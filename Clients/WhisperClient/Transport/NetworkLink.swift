@@ -75,7 +75,8 @@ package struct NetworkLink: ServerLink {
 
     private func exchange(_ request: HTTPRequestHead, _ content: [UInt8]) async throws(LinkError) -> HTTPAnswer {
         do {
-            let answer = try await self.bootstrap().connect(host: self.address.host, port: self.address.port) { channel in
+            let answer = try await self.bootstrap().connect(host: self.address.host, port: self.address.port) {
+                channel in
                 channel.eventLoop.makeCompletedFuture {
                     try self.addTLS(to: channel)
                     try channel.pipeline.syncOperations.addHTTPClientHandlers()
@@ -108,7 +109,9 @@ package struct NetworkLink: ServerLink {
     }
 
     /// Asks for the upgrade; the future gives `nil` if the server answers with something else.
-    private static func upgrade(_ channel: any Channel, address: ServerAddress) throws -> EventLoopFuture<WebSocketLink?> {
+    private static func upgrade(
+        _ channel: any Channel, address: ServerAddress
+    ) throws -> EventLoopFuture<WebSocketLink?> {
         let upgrader = NIOTypedWebSocketClientUpgrader<WebSocketLink?>(
             maxFrameSize: LinkLimits.messageBytesMax,
             upgradePipelineHandler: { channel, _ in

@@ -27,7 +27,8 @@ package struct ContactList: Codable, Sendable, Equatable {
 extension ContactList {
     /// - Returns: `nil` if this is no list, or one of another version.
     package init?(json: [UInt8]) {
-        guard let list = try? JSONDecoder().decode(ContactList.self, from: Data(json)), list.version == Self.knownVersion,
+        guard let list = try? JSONDecoder().decode(ContactList.self, from: Data(json)),
+            list.version == Self.knownVersion,
             list.contacts.allSatisfy({ WhisperID($0.whisperId) != nil })
         else { return nil }
         self = list
@@ -48,7 +49,8 @@ extension ContactList.Entry {
         self.init(
             whisperId: "\(contact.id)", addedAt: contact.addedAt.milliseconds,
             displayName: contact.name ?? known?.displayName, notes: known?.notes, isBlocked: known?.isBlocked ?? false,
-            isPinned: known?.isPinned ?? false, isMuted: known?.isMuted ?? false, signPublicKey: text(contact.keys.sign),
+            isPinned: known?.isPinned ?? false, isMuted: known?.isMuted ?? false,
+            signPublicKey: text(contact.keys.sign),
             encPublicKey: text(contact.keys.box))
     }
 

@@ -1,0 +1,20 @@
+import TerminalText
+import Testing
+
+@testable import WhisperAdmin
+
+@Suite struct HarmlessTests {
+    @Test func nothingATerminalObeysIsLeft() {
+        #expect(harmless("a\u{1B}[2J\u{07}\u{202E}b\u{9B}c\td\n") == "a\u{FFFD}[2J\u{FFFD}\u{FFFD}b\u{FFFD}c d\n")
+    }
+
+    /// The note of a report is text of whoever reports.
+    @Test(arguments: ["\u{202E}", "\u{202A}", "\u{2066}", "\u{2069}", "\u{2028}", "\n", "\r", "\u{1B}"])
+    func aNoteDoesNotFakeAnotherLine(mark: String) {
+        let report = ReportLine(
+            id: "1", reporterId: "r", targetId: "t", reason: "spam", status: "open", note: "a\(mark)b",
+            evidenceVerified: false, createdAt: 0)
+        #expect(report.text.hasSuffix("spam, without evidence “a\u{FFFD}b”"))
+        #expect(!report.text.contains(mark))
+    }
+}

@@ -1,0 +1,31 @@
+import Contract
+import Testing
+import WhisperClient
+
+/// Relations between the client's times and the server's.
+@Suite struct LimitTests {
+    /// The server answers in time, or says that it cannot.
+    @Test func theClientWaitsLongerThanTheServer() {
+        #expect(ClusterLimits.answerMax < ClientLimits.answerTimeout)
+        #expect(ClientLimits.answerTimeout < ClientLimits.loginTimeout)
+    }
+
+    @Test func aClientThatPingsIsNotIdle() {
+        #expect(ClientLimits.pingInterval.upperBound + ClientLimits.pongTimeout < Limits.idleTimeout)
+        #expect(ClientLimits.refreshAhead < Limits.sessionTTL)
+    }
+
+    @Test func receiptsStayBelowTheServersRates() {
+        let inAMinute = ClientLimits.receiptsBurst + 60 * ClientLimits.receiptsPerSecond
+        #expect(inAMinute <= Rates.receipts.perMinute)
+        // Messages under way, a fetch, a ping and a refresh go beside them.
+        #expect(ClientLimits.receiptsBurst + ClientLimits.messagesUnderWayMax + 3 <= Limits.framesBurst)
+        #expect(ClientLimits.receiptsPerSecond < Limits.framesPerSecond)
+        #expect(ClientLimits.readMarksUnderWayMax <= ClientLimits.receiptsBurst)
+    }
+
+    @Test func whatFitsIntoAFrameFitsIntoTheClient() {
+        #expect(ClientLimits.textBytesMax < Limits.textCiphertextBytesMax)
+        #expect(ClientLimits.quarantinedBytesMax >= 8 * Limits.frameBytesMax)
+    }
+}
