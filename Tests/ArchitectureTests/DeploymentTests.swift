@@ -8,7 +8,9 @@ import Testing
     private static let grafana = SourceTree.root.appending(path: "deploy/grafana")
     private static let units = SourceTree.root.appending(path: "deploy/systemd")
 
-    private static func has(_ program: String) -> Bool { Self.isCI || FileManager.default.isExecutableFile(atPath: program) }
+    private static func has(_ program: String) -> Bool {
+        Self.isCI || FileManager.default.isExecutableFile(atPath: program)
+    }
 
     // MARK: Alert rules
 
@@ -24,7 +26,8 @@ import Testing
         let tests = try Self.text("alerts.test.yml", in: Self.rules)
         for alert in alerts {
             #expect(tests.contains("alertname: \(alert)\n        exp_alerts: [{"), "no test sees \(alert) fire")
-            #expect(tests.contains("eval_time: 8m, alertname: \(alert) }"), "the healthy cluster is not asked for \(alert)")
+            #expect(
+                tests.contains("eval_time: 8m, alertname: \(alert) }"), "the healthy cluster is not asked for \(alert)")
         }
     }
 
@@ -54,14 +57,16 @@ import Testing
 
     private static func dashboards() throws -> [(file: String, dashboard: Dashboard)] {
         let folder = Self.grafana.appending(path: "dashboards")
-        return try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { $0.hasSuffix(".json") }.sorted().map {
-            ($0, try JSONDecoder().decode(Dashboard.self, from: Data(contentsOf: folder.appending(path: $0))))
-        }
+        return try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { $0.hasSuffix(".json") }
+            .sorted().map {
+                ($0, try JSONDecoder().decode(Dashboard.self, from: Data(contentsOf: folder.appending(path: $0))))
+            }
     }
 
     @Test func everyServiceHasADashboardAndTheClusterOne() throws {
         let files = try Self.dashboards().map(\.file)
-        let services = try FileManager.default.contentsOfDirectory(atPath: SourceTree.root.appending(path: "Services").path)
+        let services = try FileManager.default.contentsOfDirectory(
+            atPath: SourceTree.root.appending(path: "Services").path)
         #expect(Set(files) == Set((services + ["overview"]).map { "\($0).json" }))
     }
 
@@ -81,7 +86,9 @@ import Testing
     @Test func dashboardsAreSound() throws {
         // Grafana's names of units.
         let units: Set = ["short", "s", "bytes", "Bps", "ops", "reqps", "cps", "percentunit"]
-        let source = try Self.text("datasources/prometheus.yml", in: Self.grafana).firstMatch(of: #/uid: (\w+)/#).map { String($0.1) }
+        let source = try Self.text("datasources/prometheus.yml", in: Self.grafana).firstMatch(of: #/uid: (\w+)/#).map {
+            String($0.1)
+        }
         let dashboards = try Self.dashboards()
         #expect(Set(dashboards.map(\.dashboard.uid)).count == dashboards.count)
         for (file, dashboard) in dashboards {
@@ -92,7 +99,8 @@ import Testing
                 #expect(units.contains(panel.fieldConfig.defaults.unit), "\(place)")
                 #expect(!panel.description.isEmpty && !panel.targets.isEmpty, "\(place)")
                 #expect(panel.datasource.uid == source, "\(place)")
-                #expect(panel.targets.allSatisfy { $0.datasource.uid == source && !$0.legendFormat.isEmpty }, "\(place)")
+                #expect(
+                    panel.targets.allSatisfy { $0.datasource.uid == source && !$0.legendFormat.isEmpty }, "\(place)")
                 #expect(Set(panel.targets.map(\.refId)).count == panel.targets.count, "\(place)")
                 let grid = panel.gridPos
                 #expect(grid.x >= 0 && grid.w > 0 && grid.x + grid.w <= 24, "\(place) stands outside of the grid")
@@ -105,6 +113,18 @@ import Testing
         }
     }
 
+    // MARK: Kubernetes
+
+    private static let chartPython = SourceTree.root.appending(path: ".build/chart-tools/bin/python").path
+
+    /// Every size is rendered, validated strictly and compared with `compose.yaml`.
+    @Test(.enabled(if: has(chartPython) && has("/usr/bin/promtool"), "needs deploy/install-python-tools.sh"))
+    func chartSaysWhatComposeSays() throws {
+        let script = SourceTree.root.appending(path: "Tests/ArchitectureTests/Chart/check_chart.py")
+        let result = try Run(Self.chartPython, "-B", script.path)
+        #expect(result.status == 0, "\(result.output)")
+    }
+
     // MARK: systemd
 
     @Test(.enabled(if: has("/usr/bin/systemd-analyze"), "needs Debian's package systemd"))
@@ -115,7 +135,8 @@ import Testing
         var files: [String] = []
         for name in try FileManager.default.contentsOfDirectory(atPath: Self.units.path) {
             // An instance of each template. What it would start is not installed here; anything that runs does.
-            let text = try Self.text(name, in: Self.units).replacing(#/ExecStart=\/usr\/local\/lib\/whisper\/\S+/#, with: "ExecStart=/bin/true")
+            let text = try Self.text(name, in: Self.units).replacing(
+                #/ExecStart=\/usr\/local\/lib\/whisper\/\S+/#, with: "ExecStart=/bin/true")
             let file = folder.appending(path: name.replacing("@.", with: "@1."))
             try text.write(to: file, atomically: true, encoding: .utf8)
             files.append(file.path)

@@ -4,7 +4,8 @@ import Testing
 /// What the documents promise their readers.
 @Suite struct DocumentTests {
     /// Every page that people read. `docs/protocol.md` and `docs/settings.md` are generated.
-    static let pages = ["README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md"]
+    static let pages =
+        ["README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md"]
         + ((try? FileManager.default.contentsOfDirectory(atPath: SourceTree.root.appending(path: "docs").path)) ?? [])
         .filter { $0.hasSuffix(".md") }.sorted().map { "docs/\($0)" }
 
@@ -29,7 +30,8 @@ import Testing
     }
 
     @Test func theArchitectureFitsIntoOneReading() throws {
-        #expect(try Self.text("docs/architecture.md").split(separator: "\n", omittingEmptySubsequences: false).count <= 251)
+        #expect(
+            try Self.text("docs/architecture.md").split(separator: "\n", omittingEmptySubsequences: false).count <= 251)
     }
 
     @Test func theGlossaryHasFewTerms() throws {
@@ -40,11 +42,15 @@ import Testing
 
     /// Figures are measured in one place. README repeats the most important.
     @Test func figuresOfTheReadmeStandInTheBenchmarks() throws {
-        let measured = Set(try Self.text("docs/benchmarks.md").matches(of: #/\d(?:[\d,.]*\d)?/#).map { String($0.output) })
+        let measured = Set(
+            try Self.text("docs/benchmarks.md").matches(of: #/\d(?:[\d,.]*\d)?/#).map { String($0.output) })
         let table = try Self.text("README.md").components(separatedBy: "\n## ").first { $0.hasPrefix("Measured") }
-        let figures = try #require(table).matches(of: #/\d[\d,.]*(?=(?: to [\d,.]+)? (?:µs|ms|s|KiB|MiB|a second))/#).map { String($0.output) }
+        let figures = try #require(table).matches(of: #/\d[\d,.]*(?=(?: to [\d,.]+)? (?:µs|ms|s|KiB|MiB|a second))/#)
+            .map { String($0.output) }
         #expect(figures.count >= 8, "\(figures)")
-        for figure in figures { #expect(measured.contains(figure), "README says \(figure), docs/benchmarks.md does not") }
+        for figure in figures {
+            #expect(measured.contains(figure), "README says \(figure), docs/benchmarks.md does not")
+        }
     }
 
     private static func text(_ page: String) throws -> String {
@@ -58,7 +64,8 @@ import Testing
         return blocks.flatMap { block in
             (block.hasPrefix("|") ? block.components(separatedBy: "|") : [block]).flatMap { part in
                 part.replacing(#/`[^`]*`/#, with: "code").replacing(#/\]\([^)]*\)/#, with: "]")
-                    .replacing(#/\s+/#, with: " ").replacing(#/[.!?:;]["”)*]*\s/#, with: "\n").components(separatedBy: "\n")
+                    .replacing(#/\s+/#, with: " ").replacing(#/[.!?:;]["”)*]*\s/#, with: "\n").components(
+                        separatedBy: "\n")
             }
         }
     }

@@ -3,7 +3,9 @@ import Foundation
 /// The sources of this package, as text.
 enum SourceTree {
     /// Where `Package.swift` stands: two folders above this file's.
-    static let root = (0..<3).reduce(URL(filePath: #filePath).resolvingSymlinksInPath()) { url, _ in url.deletingLastPathComponent() }
+    static let root = (0..<3).reduce(URL(filePath: #filePath).resolvingSymlinksInPath()) { url, _ in
+        url.deletingLastPathComponent()
+    }
 
     struct File: Sendable {
         /// Relative to the package.
@@ -12,7 +14,7 @@ enum SourceTree {
     }
 
     /// All Swift files, by path.
-    static let files: [File] = ["Shared", "Services", "Clients", "Tests"].flatMap { folder in
+    static let files: [File] = ["Shared", "Services", "Clients", "Tools", "TestSupport", "Tests"].flatMap { folder in
         (FileManager.default.enumerator(atPath: Self.root.appending(path: folder).path) ?? .init())
             .compactMap { $0 as? String }
             .filter { $0.hasSuffix(".swift") }
@@ -42,7 +44,8 @@ extension SourceTree.File {
 
     /// The modules that the file imports, with their line numbers. Any access level, attribute or kind of import.
     var imports: [(line: Int, module: String)] {
-        let pattern = #/^\s*(?:@\w+(?:\([^)]*\))?\s+)*(?:(?:package|public|internal|private|fileprivate)\s+)?import\s+(?:(?:struct|class|enum|protocol|typealias|func|var|let|actor)\s+)?(\w+)/#
+        let pattern =
+            #/^\s*(?:@\w+(?:\([^)]*\))?\s+)*(?:(?:package|public|internal|private|fileprivate)\s+)?import\s+(?:(?:struct|class|enum|protocol|typealias|func|var|let|actor)\s+)?(\w+)/#
         return self.lines.enumerated().compactMap { index, line in
             line.firstMatch(of: pattern).map { (index + 1, String($0.1)) }
         }

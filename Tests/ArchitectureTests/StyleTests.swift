@@ -13,7 +13,8 @@ import Testing
     }
 
     @Test func nothingIsPublic() {
-        let pattern = #/\b(?:public|open)\s+(?:private\(set\)\s+)?(?:final\s+|static\s+|nonisolated\s+|mutating\s+|override\s+|indirect\s+)*(?:class|struct|enum|actor|protocol|func|var|let|init|subscript|typealias|extension|import)\b/#
+        let pattern =
+            #/\b(?:public|open)\s+(?:private\(set\)\s+)?(?:final\s+|static\s+|nonisolated\s+|mutating\s+|override\s+|indirect\s+)*(?:class|struct|enum|actor|protocol|func|var|let|init|subscript|typealias|extension|import)\b/#
         for file in SourceTree.files {
             for (line, text) in file.code {
                 #expect(text.firstMatch(of: pattern) == nil, "\(file.path):\(line): package is the widest there is")
@@ -33,9 +34,12 @@ import Testing
 
     @Test func everyLogicFolderIsFreeOfInputAndOutput() {
         let pattern = #/\bawait\b|\basync\b|\bTask\s*\{|\.now\b|\bDate\(\)|\.random\(/#
-        for file in SourceTree.files where file.path.hasPrefix("Services/") && file.path.contains("/Logic/") {
+        let folders = ["Services/", "Clients/WhisperClient/Live/"]
+        for file in SourceTree.files
+        where folders.contains(where: { file.path.hasPrefix($0) }) && file.path.contains("/Logic/") {
             for (line, text) in file.code {
-                #expect(text.firstMatch(of: pattern) == nil, "\(file.path):\(line): time and chance are arguments of Logic")
+                #expect(
+                    text.firstMatch(of: pattern) == nil, "\(file.path):\(line): time and chance are arguments of Logic")
             }
         }
     }
@@ -43,7 +47,9 @@ import Testing
     @Test func codeIsSeenWithoutCommentsAndText() {
         // Put together, so that this file is not found itself.
         let words = "pub" + "lic func"
-        let lines = ["// \(words) a()", "let a = \"\(words)\" // \(words)", "\(words) b()", "let c = \"\"\"", words, "\"\"\""]
+        let lines = [
+            "// \(words) a()", "let a = \"\(words)\" // \(words)", "\(words) b()", "let c = \"\"\"", words, "\"\"\"",
+        ]
         let file = SourceTree.File(path: "x.swift", lines: lines)
         #expect(file.code.map(\.line) == [2, 3, 4])
         #expect(file.code.filter { $0.text.contains(words) }.map(\.line) == [3])
