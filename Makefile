@@ -1,4 +1,4 @@
-# Everything is built in release, in one tree (.build). Settings of `make run` are in Tests/LocalCluster/Settings.swift.
+# Everything is built in release, in one tree (.build). Settings of `make run` are in Tools/LocalCluster/Settings.swift.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
@@ -20,7 +20,7 @@ $(SWIFT) test $(FLAGS) --skip-build $(1) 2>&1 | tee .build/tests.log || { \
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help run test unit bench chaos simulate build documents admin backup restore clean dependencies images compose-test
+.PHONY: help run test unit check lint format bench chaos simulate build documents admin backup restore clean dependencies images compose-test
 
 help:
 	@echo 'make run      start the whole cluster on this machine, prove it, stay until Ctrl-C'
@@ -28,6 +28,8 @@ help:
 	@echo '              make run CHECK=1 ends after the proof, with status 0 or 1'
 	@echo 'make test     all tests; they start the servers they need'
 	@echo 'make unit     the quick tests, without root and network: under two minutes on a built tree'
+	@echo 'make format   format all Swift files; make lint (in make test) says which are not formatted'
+	@echo 'make check    build everything in debug, where each warning is an error'
 	@echo 'make bench    measure: CPU per message, latency, offline mail, memory per connection, groups, presence'
 	@echo '              ARGUMENTS="storm" and others measure more (docs/benchmarks.md)'
 	@echo 'make chaos    mistreat a cluster under traffic and judge it; SEED=42 FAULTS=100 CLIENTS=200 RUNS=1'
@@ -49,11 +51,22 @@ build: dependencies
 	@echo '· building (release); the first time takes a few minutes'
 	@$(BUILD)
 
-run: build
+run: dependencies
+	@echo '· building what runs (release); the first time takes a few minutes'
+	@WHISPER_BUILD=run $(BUILD)
 	@$(PROGRAMS)/whisper-local
 
+SOURCES := Package.swift Services Shared Clients Tools TestSupport Tests
+
+# The toolchain's own formatter, with .swift-format.
+lint:
+	@$(SWIFT) format lint --strict --parallel --recursive $(SOURCES)
+
+format:
+	@$(SWIFT) format format --in-place --parallel --recursive $(SOURCES)
+
 # Without PyPI the tests that need Python tools say so.
-test: dependencies
+test: dependencies lint
 	@./deploy/install-python-tools.sh || true
 	@echo '· building with tests (release); the first time takes a few minutes'
 	@$(BUILD) --build-tests
@@ -65,11 +78,15 @@ test: dependencies
 	@$(call run-tests,--filter ClusterTests)
 
 # Without root and network. What takes longer is left to `make test`: services with Postgres, whole clusters, the simulation.
-UNIT := ContractTests|ServerCryptoTests|GatewayTests|ClientTests|ServiceRuntimeTests|ArchitectureTests|ContractDocumentTests
+UNIT := ContractTests|JobsTests|ServerCryptoTests|GatewayTests|ClientTests|ServiceRuntimeTests|ArchitectureTests|ContractDocumentTests
 
-unit:
+unit: lint
 	@$(BUILD) --build-tests
-	@$(call run-tests,--filter '$(UNIT)' --skip DeploymentTests)
+	@$(call run-tests,--filter '$(UNIT)' --skip 'DeploymentTests|PartitionWorkerTests')
+
+# In debug a warning is an error and an assertion ends the process.
+check: dependencies
+	@$(SWIFT) build --build-tests
 
 bench: build
 	@$(PROGRAMS)/whisper-load $(ARGUMENTS)
@@ -102,7 +119,7 @@ backup restore:
 images:
 	@./deploy/build-images
 
-compose-test: dependencies
+compose-test: dependencies lint
 	@$(BUILD) --product whisper
 	@./deploy/compose-test
 

@@ -5,7 +5,7 @@ set -eu
 
 packages="
     pkg-config libpq-dev libhiredis-dev libssl-dev libnghttp2-dev libsodium-dev libsqlite3-dev
-    postgresql redis-server haproxy openssl util-linux python3-jsonschema python3-nacl
+    postgresql redis-server haproxy openssl util-linux python3-jsonschema python3-nacl python3-cryptography
     coturn python3-venv prometheus systemd libfaketime
     chromium chromium-driver
 "

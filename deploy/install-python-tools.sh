@@ -24,7 +24,8 @@ install() { # what, list of packages, folder
     fi
 }
 
-install "an HTTP fuzzer" Tests/HTTPFuzz/requirements.txt .build/python-tools
+install "an HTTP fuzzer" TestSupport/HTTPFuzz/requirements.txt .build/python-tools
 install "an S3 server" Tests/AttachmentsTests/requirements.txt .build/s3-tools
 install "a WebRTC stack" Tests/ClusterTests/WebRTC/requirements.txt .build/webrtc
+install "Helm and schemas of Kubernetes" Tests/ArchitectureTests/Chart/requirements.txt .build/chart-tools
 exit $status
