@@ -20,8 +20,10 @@ import Testing
     @Test(arguments: UInt64(0)..<20) func everyKindHappens(seed: UInt64) {
         let kinds = Set(self.plan(seed, 40).map(\.fault.kind))
         for kind in [
-            "kill router", "kill gateway", "kill auth", "kill push", "kill attachments", "kill calls", "kill redis", "kill postgres",
-            "kill haproxy", "kill several at once", "freeze router", "freeze gateway", "freeze redis", "flush redis", "fill queues",
+            "kill router", "kill gateway", "kill auth", "kill push", "kill attachments", "kill calls", "kill redis",
+            "kill postgres",
+            "kill haproxy", "kill several at once", "freeze router", "freeze gateway", "freeze redis", "flush redis",
+            "fill queues",
         ] {
             #expect(kinds.contains(kind), "\(kind)")
         }
@@ -31,7 +33,9 @@ import Testing
     @Test func everyServiceIsStartedYearsAheadAndYearsBehind() {
         let faults = FaultPlan.clocks(of: Self.instances).steps.map(\.fault)
         for service in ServiceName.allCases {
-            for years in [10, -10] { #expect(faults.count { $0.kind == "move clock of \(service.rawValue) by \(years) years" } == 1) }
+            for years in [10, -10] {
+                #expect(faults.count { $0.kind == "move clock of \(service.rawValue) by \(years) years" } == 1)
+            }
         }
         #expect(faults.count == 2 * ServiceName.allCases.count)
     }

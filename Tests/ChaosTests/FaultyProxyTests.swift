@@ -150,7 +150,9 @@ private final class Talker: ChannelInboundHandler, Sendable {
     static func connect(to port: Int) async throws -> Talker {
         let talker = Talker()
         let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-            .channelInitializer { channel in channel.eventLoop.makeCompletedFuture { try channel.pipeline.syncOperations.addHandler(talker) } }
+            .channelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture { try channel.pipeline.syncOperations.addHandler(talker) }
+            }
             .connect(host: "127.0.0.1", port: port).get()
         talker.state.withLock { $0.channel = channel }
         return talker
@@ -159,7 +161,9 @@ private final class Talker: ChannelInboundHandler, Sendable {
     var heard: String { self.state.withLock { $0.heard } }
     var hasEnded: Bool { self.state.withLock { $0.hasEnded } }
 
-    func say(_ text: String) { self.state.withLock { $0.channel }?.writeAndFlush(ByteBuffer(string: text), promise: nil) }
+    func say(_ text: String) {
+        self.state.withLock { $0.channel }?.writeAndFlush(ByteBuffer(string: text), promise: nil)
+    }
     func leave() { self.state.withLock { $0.channel }?.close(promise: nil) }
 
     func hears(_ text: String) async throws {

@@ -12,7 +12,8 @@ import Testing
     private static let atOnceMax = AddressLimits.standard.connectionsMax
     private static let perMinuteMax = AddressLimits.standard.connectionsPerMinute
 
-    @Test(arguments: Source.allCases) func silentConnectionsOfOneAddressLeaveRoomForOthers(source: Source) async throws {
+    @Test(arguments: Source.allCases) func silentConnectionsOfOneAddressLeaveRoomForOthers(source: Source) async throws
+    {
         try await Balancer.run(source) { balancer in
             let refused = 100
             let silent = SilentConnections(Self.atOnceMax + refused, to: balancer.port)
@@ -42,7 +43,9 @@ import Testing
 
     /// With places for fewer clients than there are silent ones, of as many addresses as it takes.
     @Test(arguments: Source.allCases) func theOperatorsPortHasPlacesOfItsOwn(source: Source) async throws {
-        let few = source == .launcher ? ["maxconn \(LaunchedLimits.all)": "maxconn 160", "maxconn \(LaunchedLimits.clients)": "maxconn 100"] : [:]
+        let few =
+            source == .launcher
+            ? ["maxconn \(LaunchedLimits.all)": "maxconn 160", "maxconn \(LaunchedLimits.clients)": "maxconn 100"] : [:]
         let environment = ["CONNECTIONS_MAX": "160", "PUBLIC_CONNECTIONS_MAX": "100"]
         try await Balancer.run(source, environment: environment, replacing: few) { balancer in
             let silent = SilentConnections(200, to: balancer.port)
@@ -93,7 +96,8 @@ import Testing
 
 /// What the launcher's configuration says in numbers on this machine.
 private enum LaunchedLimits {
-    private static let numbers = HAProxyServer(folder: "", ports: StackPorts(StackConfiguration()), log: "").configuration
+    private static let numbers = HAProxyServer(folder: "", ports: StackPorts(StackConfiguration()), log: "")
+        .configuration
         .matches(of: #/maxconn ([0-9]+)/#).compactMap { Int($0.1) }
     static var all: Int { self.numbers.max() ?? 0 }
     static var clients: Int { self.numbers.min() ?? 0 }
@@ -105,7 +109,8 @@ private struct Balancer {
     let opsPort: Int
 
     static func run(
-        _ source: AddressLimitTests.Source, environment: [String: String] = [:], replacing changes: [String: String] = [:],
+        _ source: AddressLimitTests.Source, environment: [String: String] = [:],
+        replacing changes: [String: String] = [:],
         _ body: (Balancer) async throws -> Void
     ) async throws {
         let folder = try TemporaryFolder(named: "balancer")
@@ -155,7 +160,9 @@ private struct Balancer {
     /// Open connections of clients.
     func connections() async -> Int? {
         let metrics = await LoopbackRequest.get("/metrics", port: self.opsPort)?.body ?? ""
-        let line = metrics.split(separator: "\n").first { $0.hasPrefix(#"haproxy_frontend_current_sessions{proxy="public"}"#) }
+        let line = metrics.split(separator: "\n").first {
+            $0.hasPrefix(#"haproxy_frontend_current_sessions{proxy="public"}"#)
+        }
         return line?.split(separator: " ").last.flatMap { Int($0) }
     }
 

@@ -21,11 +21,15 @@ extension CalmCluster {
             let again = try await Cluster.reconnected(banned, gateway: 3 - gateway)
             #expect(try await again.ask("fetch_pending").errorCode == "USER_BANNED")
             #expect(try await again.client.end().code == 4003)
-            let begin = try await Cluster.client(gateway: gateway).ask("register_begin", banned.person.begin(as: banned.id))
+            let begin = try await Cluster.client(gateway: gateway).ask(
+                "register_begin", banned.person.begin(as: banned.id))
             #expect(begin.errorCode == "USER_BANNED")
             let client = try await Cluster.client()
-            let challenge = try await client.ask("register_begin", banned.person.begin()).expecting("register_challenge")
-            #expect(try await client.ask("register_proof", banned.person.proof(of: challenge.payload)).errorCode == "USER_BANNED")
+            let challenge = try await client.ask("register_begin", banned.person.begin()).expecting(
+                "register_challenge")
+            #expect(
+                try await client.ask("register_proof", banned.person.proof(of: challenge.payload)).errorCode
+                    == "USER_BANNED")
             #expect(try await other.send(other.message(to: banned.id)).errorCode == "FORBIDDEN")
             #expect(try await self.keys(of: banned.id, as: other).body["status"]?.string == "banned")
             let own = try await self.keys(of: other.id, as: banned)
@@ -60,7 +64,8 @@ extension CalmCluster {
             let refused = try await Cluster.client().ask("register_begin", phone.person.begin(as: phone.id))
             #expect(refused.errorCode == "USER_BANNED")
             try await waitUntil("the ban is over", within: .seconds(40), every: .milliseconds(100)) {
-                try await Cluster.client().ask("register_begin", phone.person.begin(as: phone.id)).type == "register_challenge"
+                try await Cluster.client().ask("register_begin", phone.person.begin(as: phone.id)).type
+                    == "register_challenge"
             }
             #expect(nowMilliseconds() >= end)
             _ = try await Cluster.phone(phone.person)
@@ -102,7 +107,8 @@ extension CalmCluster {
             #expect(try await Operators.get("/admin/stats", token: phone.token).is(401, "NOT_REGISTERED"))
             let viewer = stack.configuration.viewerToken
             for (path, fields) in [
-                ("/admin/ban", ["whisperId": phone.id, "reason": "x"]), ("/admin/unban", ["whisperId": phone.id, "reason": "x"]),
+                ("/admin/ban", ["whisperId": phone.id, "reason": "x"]),
+                ("/admin/unban", ["whisperId": phone.id, "reason": "x"]),
                 ("/admin/reports/\(newUUID())/review", ["decision": "dismiss"]),
             ] as [(String, Fields)] {
                 #expect(try await Operators.post(path, fields, token: viewer).is(403, "FORBIDDEN"))
@@ -122,17 +128,20 @@ extension CalmCluster {
             let id = try #require(second.payload["reportId"]?.string)
             #expect(second.payload.members.count == 1 && first.payload["reportId"]?.string != id)
 
-            let reports = try await Operators.get("/admin/reports?limit=100&status=open").body["reports"]?.elements ?? []
+            let reports =
+                try await Operators.get("/admin/reports?limit=100&status=open").body["reports"]?.elements ?? []
             let own = reports.filter { $0["targetId"]?.string == mallory.id }
             #expect(own.map { $0["evidenceVerified"] } == [.bool(true), .bool(false)])
             #expect(own.map { $0["reporterId"]?.string } == [alice.id, alice.id])
             #expect(own.map { $0["note"]?.string } == [nil, "a note"])
             #expect(own.first?["id"]?.string == id)
 
-            try await Operators.post("/admin/reports/\(id)/review", ["decision": "ban", "note": "seen it"]).expectSuccess()
+            try await Operators.post("/admin/reports/\(id)/review", ["decision": "ban", "note": "seen it"])
+                .expectSuccess()
             #expect(try await mallory.client.end().code == 4003)
             #expect(try await self.bans(of: mallory).first?["reason"]?.string == "seen it")
-            let banned = try await Operators.get("/admin/reports?limit=100&status=banned").body["reports"]?.elements ?? []
+            let banned =
+                try await Operators.get("/admin/reports?limit=100&status=banned").body["reports"]?.elements ?? []
             let reviewed = try #require(banned.first { $0["id"]?.string == id })
             #expect(reviewed["status"]?.string == "banned" && reviewed["reviewedAt"]?.integer != nil)
             let unknown = try await Operators.post("/admin/reports/\(newUUID())/review", ["decision": "warn"])
@@ -153,7 +162,8 @@ extension CalmCluster {
                 genuine.filter { $0.key != "sig" },
             ].map { JSON.object($0) }
             for evidence in changed + [foreign, .string("x")] {
-                let answer = try await alice.ask("report", ["targetId": mallory.id, "reason": "spam", "evidence": evidence])
+                let answer = try await alice.ask(
+                    "report", ["targetId": mallory.id, "reason": "spam", "evidence": evidence])
                 #expect(answer.errorCode == "INVALID_PAYLOAD", "\(evidence.text)")
             }
             let stranger = try await alice.ask("report", ["targetId": "WSP-AAAA-AAAA-AAAA", "reason": "spam"])
@@ -205,7 +215,7 @@ extension CalmCluster {
             #expect(
                 Set(before.members.keys) == [
                     "users", "devices", "sessions", "online", "pendingMessages", "groups", "attachments", "reportsOpen",
-                    "bansActive",
+                    "bansActive", "guests", "profiles",
                 ])
             let (alice, bob) = (try await Cluster.phone(), try await Cluster.phone())
             bob.client.cut()
@@ -214,7 +224,8 @@ extension CalmCluster {
             try await waitUntil("the newcomers are counted", within: .seconds(30), every: .milliseconds(100)) {
                 let after = try await Operators.get("/admin/stats").body
                 func count(_ name: String) -> Int64 { after[name]?.integer ?? -1 }
-                return count("users") >= (before["users"]?.integer ?? 0) + 2 && count("sessions") >= 2 && count("devices") >= 2
+                return count("users") >= (before["users"]?.integer ?? 0) + 2 && count("sessions") >= 2
+                    && count("devices") >= 2
                     && count("online") >= 1 && count("online") <= count("sessions") && count("pendingMessages") >= 1
             }
         }
@@ -228,7 +239,9 @@ extension CalmCluster {
             _ = try await Operators.post("/admin/ban", ["whisperId": phone.id, "reason": "x"], token: viewer)
             let events = try await Operators.get("/admin/audit?target=\(phone.id)").body["events"]?.elements ?? []
             #expect(
-                events.reversed().map { "\($0["actor"]?.string ?? "") \($0["action"]?.string ?? "") \($0["result"]?.string ?? "")" } == [
+                events.reversed().map {
+                    "\($0["actor"]?.string ?? "") \($0["action"]?.string ?? "") \($0["result"]?.string ?? "")"
+                } == [
                     "operator ban ok", "system sessionsEnded ok", "system loginRefused ok", "operator unban ok",
                 ])
             let all = try await Operators.get("/admin/audit?limit=1").body
@@ -238,15 +251,20 @@ extension CalmCluster {
         /// The tool for people, over the same HTTP.
         @Test func operatorsHaveATool() async throws {
             let (alice, mallory) = (try await Cluster.phone(), try await Cluster.phone())
-            let report = try await alice.ask("report", ["targetId": mallory.id, "reason": "abuse"]).expecting("report_ack")
+            let report = try await alice.ask("report", ["targetId": mallory.id, "reason": "abuse"]).expecting(
+                "report_ack")
             let id = try #require(report.payload["reportId"]?.string)
             #expect(try await self.tool("stats").contains("open reports"))
             #expect(try await self.tool("reports", "--status", "open", "--limit", "100").contains(id))
             #expect(try await self.tool("review", id, "warn").contains("Done."))
-            #expect(try await self.tool("ban", mallory.id, "--reason", "enough", "--hours", "1").contains("is banned until"))
+            #expect(
+                try await self.tool("ban", mallory.id, "--reason", "enough", "--hours", "1").contains("is banned until")
+            )
             #expect(try await mallory.client.end().code == 4003)
             #expect(try await self.tool("bans").contains("\(mallory.id)  until"))
-            #expect(try await self.tool("audit", "--target", mallory.id).contains("operator ban \(mallory.id): ok “enough”"))
+            #expect(
+                try await self.tool("audit", "--target", mallory.id).contains("operator ban \(mallory.id): ok “enough”")
+            )
             #expect(try await self.tool("unban", mallory.id, "--reason", "appeal").contains("is not banned"))
             await #expect(throws: LaunchError.self) { try await self.tool("ban", "WSP-1", "--reason", "x") }
             let message = try await alice.text(try await Cluster.phone())

@@ -10,16 +10,20 @@ import Testing
         $0.instances[.attachments] = 2
         $0.environment[.attachments] = [
             "UPLOAD_URL_SECONDS": "6", "DOWNLOAD_URL_SECONDS": "6", "QUOTA_BYTES": "1000", "GC_EVERY_SECONDS": "86400",
-            "GC_UNLINKED_SECONDS": "12", "GC_ACKNOWLEDGED_SECONDS": "8", "GC_LIFE_SECONDS": "24", "GC_CLAIM_SECONDS": "1",
+            "GC_UNLINKED_SECONDS": "12", "GC_ACKNOWLEDGED_SECONDS": "8", "GC_LIFE_SECONDS": "24",
+            "GC_CLAIM_SECONDS": "1",
             "RATE_LIMIT_SCALE": "1",
         ]
-    }) struct AttachmentLifeTests {
+    }) struct AttachmentLifeTests
+{
     private func collect() async throws -> (examined: Int64, deleted: Int64, bytesFreed: Int64) {
         let answer = try await Operators.post("/admin/attachments/gc/run", [:])
         guard answer.status == 200, Set(answer.body.members.keys) == ["examined", "deleted", "bytesFreed"] else {
             throw Operators.Refused(answer: answer)
         }
-        return (answer.body["examined"]!.integer!, answer.body["deleted"]!.integer!, answer.body["bytesFreed"]!.integer!)
+        return (
+            answer.body["examined"]!.integer!, answer.body["deleted"]!.integer!, answer.body["bytesFreed"]!.integer!
+        )
     }
 
     /// Collects until nothing is left, so that a test counts its own alone.
@@ -151,7 +155,9 @@ import Testing
             #expect(try await Operators.post(path, [:], token: viewer).is(403, "FORBIDDEN"))
             #expect(try await Operators.post(path, [:], token: nil).is(401, "NOT_REGISTERED"))
             let headers = ["Authorization": "Bearer \(Cluster.stack.configuration.adminToken)"]
-            #expect(await LoopbackRequest.http("POST", path, port: Cluster.stack.ports.public, headers: headers)?.status == 404)
+            #expect(
+                await LoopbackRequest.http("POST", path, port: Cluster.stack.ports.public, headers: headers)?.status
+                    == 404)
         }
         _ = try await self.collect()
         let events = try await Operators.get("/admin/audit?limit=5").body["events"]?.elements ?? []
@@ -171,12 +177,14 @@ import Testing
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         try Data(Keys.random(12)).write(to: URL(filePath: self.path(leaked)))
         #expect(try await self.audit()["leaked"]?.integer == 0)  // Too young to be sure.
-        try FileManager.default.setAttributes([.modificationDate: Date(timeIntervalSinceNow: -7_200)], ofItemAtPath: self.path(leaked))
+        try FileManager.default.setAttributes(
+            [.modificationDate: Date(timeIntervalSinceNow: -7_200)], ofItemAtPath: self.path(leaked))
         let report = try await self.audit()
         #expect(
             report.members == [
                 "objects": .integer(2), "rows": .integer(2), "leaked": .integer(1), "leakedBytes": .integer(12),
-                "leakedKeys": .array([.string(leaked)]), "dangling": .integer(1), "danglingKeys": .array([.string(lost)]),
+                "leakedKeys": .array([.string(leaked)]), "dangling": .integer(1),
+                "danglingKeys": .array([.string(lost)]),
                 "fixed": .integer(0),
             ])
         #expect(try await self.audit(["fix": true])["fixed"]?.integer == 2)
@@ -218,8 +226,10 @@ import Testing
         for key in keys { try Data([1, 2, 3]).write(to: URL(filePath: self.path(String(key)))) }
         async let interrupted = try? self.collect()
         try await waitUntil("the collector is at work", within: .seconds(30), every: .milliseconds(1)) {
-            let counts = try await Cluster.database("SELECT count(*) FILTER (WHERE state = 3), \(count) - count(*) FROM attachments.attachments")
-                .split(separator: "|").compactMap { Int($0) }
+            let counts = try await Cluster.database(
+                "SELECT count(*) FILTER (WHERE state = 3), \(count) - count(*) FROM attachments.attachments"
+            )
+            .split(separator: "|").compactMap { Int($0) }
             return counts.count == 2 && (counts[0] > 0 && counts[1] >= gone || counts[1] == count)
         }
         for number in 1...2 { await Cluster.stack.kill(.attachments(number)) }

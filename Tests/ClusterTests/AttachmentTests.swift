@@ -32,7 +32,9 @@ import Testing
         #expect(try await alice.download(key) == content)
         #expect(try await eve.asksFor(key).is(403, "FORBIDDEN"))
         // The slashes of a key may be written both ways.
-        for form in [key.replacing("/", with: "%2F"), key.replacing("/", with: "%2f"), key.replacing("att/", with: "att%2F")] {
+        for form in [
+            key.replacing("/", with: "%2F"), key.replacing("/", with: "%2f"), key.replacing("att/", with: "att%2F"),
+        ] {
             #expect(try await bob.asksFor(form).status == 200, "\(form)")
         }
     }
@@ -55,14 +57,17 @@ import Testing
         for _ in 1...2 { try await alice.send(letter).expecting("message_accepted") }
         #expect(try await bob.download(key).count == 10)
         // A refusal for another reason links nobody.
-        let late = alice.signed(alice.letter(to: bob, with: try await alice.upload(Keys.random(3))).with(["timestamp": 1]))
+        let late = alice.signed(
+            alice.letter(to: bob, with: try await alice.upload(Keys.random(3))).with(["timestamp": 1]))
         #expect(try await alice.send(late).errorCode == "INVALID_TIMESTAMP")
         #expect(
             try await bob.asksFor(late["attachment"]!.json["objectKey"]!.string!).is(403, "FORBIDDEN"))
     }
 
     @Test func everyMemberOfAGroupGetsItsOwnLink() async throws {
-        let people = [try await Cluster.phone(), try await Cluster.phone(), try await Cluster.phone(), try await Cluster.phone()]
+        let people = [
+            try await Cluster.phone(), try await Cluster.phone(), try await Cluster.phone(), try await Cluster.phone(),
+        ]
         let alice = people[0]
         let created = try await alice.ask("group_create", ["title": "g", "memberIds": people.dropFirst().map(\.id)])
             .expecting("group_event")
@@ -72,7 +77,8 @@ import Testing
         for member in people[1...2] {
             let plain = alice.letter(to: member, with: key).with(["groupId": group])
             let names = ["messageId", "from", "groupId", "timestamp", "nonce", "ciphertext"]
-            let lines = ["v1", "group_send_message"] + names.map { plain[$0]?.json.string ?? plain[$0]?.json.text ?? "" }
+            let lines =
+                ["v1", "group_send_message"] + names.map { plain[$0]?.json.string ?? plain[$0]?.json.text ?? "" }
             let signature = alice.person.keys.sign(Keys.sha256(Array(lines.map { $0 + "\n" }.joined().utf8))).base64
             try await alice.ask("group_send_message", plain.with(["sig": signature])).expecting("message_accepted")
             #expect(try await member.download(key) == content)
@@ -119,13 +125,16 @@ import Testing
             valid.with(["sizeBytes": 1.5]), valid.with(["contentType": ""]), valid.with(["purpose": "avatar"]),
             valid.with(["contentType": String(repeating: "x", count: 101)]), valid.with(["multipart": "yes"]),
         ] as [Fields] {
-            #expect(try await alice.http("POST", "/attachments/presign", fields).is(400, "INVALID_PAYLOAD"), "\(fields)")
+            #expect(
+                try await alice.http("POST", "/attachments/presign", fields).is(400, "INVALID_PAYLOAD"), "\(fields)")
         }
         for (type, size) in [("image/png", 15_000_000), ("audio/ogg", 25_000_000), ("video/mp4", 50_000_000)] {
             #expect(try await alice.presign(size, contentType: type).status == 200)
             #expect(try await alice.presign(size + 1, contentType: type).is(413, "INVALID_PAYLOAD"))
         }
-        for path in ["/attachments/", "/attachments/x", "/attachments/x/y", "/attachments/blobs/x", "/attachments/%zz/download"] {
+        for path in [
+            "/attachments/", "/attachments/x", "/attachments/x/y", "/attachments/blobs/x", "/attachments/%zz/download",
+        ] {
             #expect(try await alice.http("GET", path).is(404, "NOT_FOUND"), "\(path)")
         }
         #expect(try await alice.http("GET", "/attachments/att/2026/01/\(newUUID()).bin/download").is(404, "NOT_FOUND"))
@@ -142,12 +151,20 @@ import Testing
             (HTTPCall("PUT", url, headers: octets, body: Array(content.dropLast())), 400),
             (HTTPCall("PUT", url, headers: ["Content-Type": "image/jpeg"], body: content), 400),
             (HTTPCall("PUT", url, body: content), 400),
-            (HTTPCall("PUT", url, headers: octets.merging(["Transfer-Encoding": "chunked"]) { $1 }, body: Array("a\r\n0123456789\r\n0\r\n\r\n".utf8)), 411),
+            (
+                HTTPCall(
+                    "PUT", url, headers: octets.merging(["Transfer-Encoding": "chunked"]) { $1 },
+                    body: Array("a\r\n0123456789\r\n0\r\n\r\n".utf8)), 411
+            ),
             (HTTPCall("GET", url), 403), (HTTPCall("POST", url, headers: octets, body: content), 403),
             (HTTPCall("PUT", url.replacing("size=10", with: "size=11"), headers: octets, body: content + [1]), 403),
             (HTTPCall("PUT", url.replacing("expires=", with: "expires=9"), headers: octets, body: content), 403),
             (HTTPCall("PUT", String(url.prefix { $0 != "?" }), headers: octets, body: content), 403),
-            (HTTPCall("PUT", url.replacing(key, with: "att/2026/01/\(newUUID()).bin"), headers: octets, body: content), 403),
+            (
+                HTTPCall(
+                    "PUT", url.replacing(key, with: "att/2026/01/\(newUUID()).bin"), headers: octets, body: content),
+                403
+            ),
             (HTTPCall("PUT", url.replacing(key, with: "att/2026/../../x"), headers: octets, body: content), 404),
         ] as [(HTTPCall, Int)] {
             #expect(try await call.answer().status == status, "\(call.method) \(call.headers) \(call.target)")
@@ -193,7 +210,9 @@ import Testing
         #expect(try await get("bytes=1-2", ifRange: tag).status == 206)
         #expect(try await get("bytes=1-2", ifRange: "\"another\"").body == content)
         let head = try await HTTPCall("HEAD", url).answer()
-        #expect(head.status == 200 && head.body.isEmpty && head.headers["content-length"] == "700000" && head.headers["etag"] == tag)
+        #expect(
+            head.status == 200 && head.body.isEmpty && head.headers["content-length"] == "700000"
+                && head.headers["etag"] == tag)
     }
 
     @Test func aBrokenUploadGoesOn() async throws {
@@ -207,7 +226,9 @@ import Testing
         let presign = try await alice.presign(size, contentType: "video/mp4", more: ["multipart": true])
         let key = try #require(presign.json["objectKey"]?.string)
         let parts = presign.json["multipart"]?["parts"]?.elements ?? []
-        #expect(parts.compactMap { $0["number"]?.integer } == [1, 2, 3] && presign.json["multipart"]?["partBytes"]?.integer == 5_242_880)
+        #expect(
+            parts.compactMap { $0["number"]?.integer } == [1, 2, 3]
+                && presign.json["multipart"]?["partBytes"]?.integer == 5_242_880)
         #expect(try await alice.http("POST", "/attachments/\(key)/complete").is(400, "INVALID_PAYLOAD"))
         // In any order, to any instance, and one breaks.
         for (index, instance) in [(2, 1), (0, 2)] {
@@ -216,7 +237,8 @@ import Testing
             #expect(try await Phone.put(slice(parts[index]), to: url).status == 200)
         }
         var broken = HTTPCall(
-            "PUT", parts[1]["uploadUrl"]!.string!, headers: ["Content-Type": "application/octet-stream"], body: slice(parts[1]))
+            "PUT", parts[1]["uploadUrl"]!.string!, headers: ["Content-Type": "application/octet-stream"],
+            body: slice(parts[1]))
         broken.breakingAfter = 3_000_000
         await #expect(throws: HTTPCall.Failed.self) { try await broken.answer() }
         #expect(try await Phone.put(slice(parts[1]).dropLast(), to: parts[1]["uploadUrl"]!.string!).status == 400)
@@ -271,7 +293,9 @@ import Testing
         let presign = try await alice.presign(content.count, contentType: "video/mp4")
         let clock = ContinuousClock()
         var status = 0
-        let up = try await clock.measure { status = try await Phone.put(content, to: presign.json["uploadUrl"]!.string!).status }
+        let up = try await clock.measure {
+            status = try await Phone.put(content, to: presign.json["uploadUrl"]!.string!).status
+        }
         #expect(status == 200)
         var down: Duration = .zero
         for _ in 1...3 {
@@ -291,7 +315,8 @@ import Testing
             let pid = try #require(await Cluster.stack.pid(of: .attachments(number)))
             let status = try String(contentsOfFile: "/proc/\(pid)/status", encoding: .utf8)
             let line = try #require(status.split(separator: "\n").first { $0.hasPrefix("VmRSS:") })
-            bytes += try #require(line.split(whereSeparator: \.isWhitespace).dropFirst().first.flatMap { Int($0) }) * 1_024
+            bytes +=
+                try #require(line.split(whereSeparator: \.isWhitespace).dropFirst().first.flatMap { Int($0) }) * 1_024
         }
         return bytes
     }
@@ -302,7 +327,8 @@ import Testing
         _ = try await alice.upload(Keys.random(4_321))
         try await waitUntil("the statistics have it", within: .seconds(30)) {
             let now = try await Operators.get("/admin/stats").body["attachments"]
-            return now!["count"]!.integer! > before!["count"]!.integer! && now!["bytes"]!.integer! >= before!["bytes"]!.integer! + 4_321
+            return now!["count"]!.integer! > before!["count"]!.integer!
+                && now!["bytes"]!.integer! >= before!["bytes"]!.integer! + 4_321
         }
     }
 }

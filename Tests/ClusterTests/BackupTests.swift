@@ -10,7 +10,9 @@ import Testing
         let backups: PostgresBackups
         let folder: TemporaryFolder
 
-        func insert() async throws { try await self.server.run("INSERT INTO notes DEFAULT VALUES; SELECT pg_switch_wal()") }
+        func insert() async throws {
+            try await self.server.run("INSERT INTO notes DEFAULT VALUES; SELECT pg_switch_wal()")
+        }
 
         /// Restores, starts a server there, and counts.
         func rowsRestored(_ arguments: [String] = []) async throws -> Int? {
@@ -140,7 +142,10 @@ import Testing
             try await bench.insert()
             try await bench.backups.start()
             try await bench.takesBase(2)
-            #expect(try FileManager.default.contentsOfDirectory(atPath: bench.backups.folder).contains { $0.hasPrefix("wal.") })
+            #expect(
+                try FileManager.default.contentsOfDirectory(atPath: bench.backups.folder).contains {
+                    $0.hasPrefix("wal.")
+                })
             try await bench.insert()
             try await bench.backups.catchUp()
             #expect(try await bench.rowsRestored() == 2)
@@ -152,9 +157,12 @@ import Testing
             try await bench.backups.start()
             try await bench.takesBase(1)
             await bench.backups.stop()
-            try "7000000000000000001".write(toFile: bench.backups.folder + "/system", atomically: false, encoding: .utf8)
+            try "7000000000000000001".write(
+                toFile: bench.backups.folder + "/system", atomically: false, encoding: .utf8)
             try await bench.backups.start()
-            try await waitUntil("it refuses", within: readyTimeout) { bench.backups.output.contains("holds backups of another database") }
+            try await waitUntil("it refuses", within: readyTimeout) {
+                bench.backups.output.contains("holds backups of another database")
+            }
             #expect(try await bench.server.run("SELECT count(*) FROM pg_replication_slots WHERE active") == "0")
             #expect(bench.backups.bases.count == 1)
         }

@@ -35,7 +35,9 @@ struct CallCluster {
         #expect(ringing.payload["from"]?.string == bob.id)
         #expect(try #require(ringing.payload["timestamp"]?.integer) > 0)
 
-        for (sender, receiver, type) in [(bob, alice, "call_answer"), (alice, bob, "call_ice_candidate"), (bob, alice, "call_ice_candidate")] {
+        for (sender, receiver, type) in [
+            (bob, alice, "call_answer"), (alice, bob, "call_ice_candidate"), (bob, alice, "call_ice_candidate"),
+        ] {
             let fields = sender.callFields(type, callID, to: receiver.id)
             sender.client.send(type, fields)
             let got = try await receiver.gets(type, callID).payload
@@ -156,7 +158,8 @@ struct CallCluster {
         #expect(try await code(foreign) == "AUTH_FAILED")
         #expect(try await code(call([:]) { $0["timestamp"] = nowMilliseconds() - 660_000 }) == "INVALID_TIMESTAMP")
         let nobody = "WSP-AAAA-AAAA-AAAA"
-        #expect(try await code(alice.callFields("call_initiate", callID, to: nobody, ["isVideo": false])) == "NOT_FOUND")
+        #expect(
+            try await code(alice.callFields("call_initiate", callID, to: nobody, ["isVideo": false])) == "NOT_FOUND")
         try await alice.settle(with: bob)
         #expect(bob.client.frames.isEmpty)
     }
@@ -350,7 +353,9 @@ struct CallCluster {
 
     @Test func onlyASessionMayAskWhatRings() async throws {
         let port = Cluster.stack.ports.public
-        for headers in [[:], ["Authorization": "Bearer \(String(repeating: "A", count: 43))"], ["Authorization": "Basic x"]] {
+        for headers in [
+            [:], ["Authorization": "Bearer \(String(repeating: "A", count: 43))"], ["Authorization": "Basic x"],
+        ] {
             let answer = try #require(await LoopbackRequest.get("/calls/ringing", port: port, headers: headers))
             #expect(answer.status == 401)
             #expect(answer.body.contains("NOT_REGISTERED"))
@@ -432,7 +437,8 @@ struct CallCluster {
             for instance in [1, 2] {
                 let port = try #require(Cluster.stack.ports[.calls, instance]?.ops)
                 let text = try #require(await LoopbackRequest.get("/metrics", port: port)).body
-                for line in text.split(separator: "\n") where line.hasPrefix("whisper_call_setup_total") && line.contains(#"result="answered""#) {
+                for line in text.split(separator: "\n")
+                where line.hasPrefix("whisper_call_setup_total") && line.contains(#"result="answered""#) {
                     sum += Double(line.split(separator: " ").last ?? "") ?? 0
                 }
             }
@@ -446,10 +452,11 @@ struct CallCluster {
 }
 
 /// Calls that ring for six seconds.
-@Suite(.cluster {
-    pairOfServices(&$0)
-    $0.environment[.calls] = ["CALL_RING_SECONDS": "6"]
-})
+@Suite(
+    .cluster {
+        pairOfServices(&$0)
+        $0.environment[.calls] = ["CALL_RING_SECONDS": "6"]
+    })
 struct ImpatientCluster {
     @Test func whatNobodyAnswersEndsForBoth() async throws {
         let (alice, bob) = try await CallCluster.pair()

@@ -7,8 +7,10 @@ extension CalmCluster {
     /// hour everybody who is away and has mail would be woken again.
     @Suite struct Canaries {
         @Test func theyLiveAsLongAsSomebodyLooks() async throws {
-            let keys = try #require(try await self.ask("EVAL \"return table.concat(redis.call('KEYS','canary:*'),' ')\" 0", lines: 2))
-                .split(separator: " ").map(String.init)
+            let keys = try #require(
+                try await self.ask("EVAL \"return table.concat(redis.call('KEYS','canary:*'),' ')\" 0", lines: 2)
+            )
+            .split(separator: " ").map(String.init)
             // Gateways, routers and calls.
             #expect(keys.count >= 5)
             for key in keys { #expect(try await self.ask("PEXPIRE \(key) \(Self.short)") == ":1") }
@@ -25,7 +27,8 @@ extension CalmCluster {
 
         /// - Returns: the last line of the answer.
         private func ask(_ command: String, lines: Int = 1) async throws -> String? {
-            await Cluster.stack.redis.answer(to: command + "\r\n", lines: lines)?.split(separator: "\r\n").last.map(String.init)
+            await Cluster.stack.redis.answer(to: command + "\r\n", lines: lines)?.split(separator: "\r\n").last.map(
+                String.init)
         }
     }
 }

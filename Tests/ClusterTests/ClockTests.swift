@@ -22,7 +22,9 @@ struct ClockTests {
         // Routers say by the wall clock when somebody was typing: once in 2 s, and not too often a minute.
         let pause = Duration.seconds(7)
         func early() async throws -> Int {
-            for other in others { alice.client.send("typing", alice.privileges.with(["to": other.id, "isTyping": true])) }
+            for other in others {
+                alice.client.send("typing", alice.privileges.with(["to": other.id, "isTyping": true]))
+            }
             try await alice.client.settle()
             for other in others { try await other.client.settle() }
             let end = nowMilliseconds() + 3_600_000
@@ -35,7 +37,8 @@ struct ClockTests {
         for other in others { _ = try await alice.send(alice.message(to: other.id)) }
         #expect(
             try await Cluster.database(
-                "SELECT count(*) FROM router.mailbox WHERE accepted_at NOT BETWEEN now() - interval '1 hour' AND now()") == "0")
+                "SELECT count(*) FROM router.mailbox WHERE accepted_at NOT BETWEEN now() - interval '1 hour' AND now()")
+                == "0")
         try stack.setClock(of: .router(1), offBy: 0)
         var seen = try await early()
         try await waitUntil("the clock is right again", within: .seconds(60), every: pause) {

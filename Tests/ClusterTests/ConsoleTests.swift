@@ -8,7 +8,9 @@ import Testing
 /// With `PICTURES=folder` in the environment, pictures of the pages are left in that folder.
 @Suite(.cluster { $0.instances[.auth] = 2 })
 struct ConsoleCluster {
-    private static var pages: [String] { ["", "/reports", "/bans", "/messages", "/wake-ups", "/audit"].map { "/console\($0)" } }
+    private static var pages: [String] {
+        ["", "/reports", "/bans", "/messages", "/wake-ups", "/audit"].map { "/console\($0)" }
+    }
 
     @Test func theConsoleStandsOnTheOpsOriginAlone() async throws {
         let stack = Cluster.stack
@@ -42,7 +44,9 @@ struct ConsoleCluster {
     private func work(in browser: Browser) async throws {
         let stack = Cluster.stack
         let console = stack.opsURL + "/console"
-        let (alice, mallory, bob) = (try await Cluster.phone(gateway: 1), try await Cluster.phone(gateway: 2), try await Cluster.phone())
+        let (alice, mallory, bob) = (
+            try await Cluster.phone(gateway: 1), try await Cluster.phone(gateway: 2), try await Cluster.phone()
+        )
 
         // Signing in.
         try await browser.go(to: console)
@@ -54,24 +58,32 @@ struct ConsoleCluster {
         try await self.shows("Overview", browser, in: "h1")
         #expect(try await browser.value(of: "return document.cookie") == .string(""))
         let cookie = try await browser.cookie("whisper_console")
-        #expect(cookie["httpOnly"] == .bool(true) && cookie["sameSite"]?.string == "Strict" && cookie["path"]?.string == "/console")
+        #expect(
+            cookie["httpOnly"] == .bool(true) && cookie["sameSite"]?.string == "Strict"
+                && cookie["path"]?.string == "/console")
         // Each auth process knows the session, and neither knows a changed one.
         let value = try #require(cookie["value"]?.string)
         for number in [1, 2] {
             let url = "http://127.0.0.1:\(try #require(stack.ports[.auth, number]).ops)/console/audit"
-            #expect(try await HTTPCall("GET", url, headers: ["Cookie": "whisper_console=\(value)"]).answer().status == 200)
-            #expect(try await HTTPCall("GET", url, headers: ["Cookie": "whisper_console=\(value.reversed())"]).answer().status == 303)
+            #expect(
+                try await HTTPCall("GET", url, headers: ["Cookie": "whisper_console=\(value)"]).answer().status == 200)
+            #expect(
+                try await HTTPCall("GET", url, headers: ["Cookie": "whisper_console=\(value.reversed())"]).answer()
+                    .status == 303)
         }
 
         // A report that two clients have brought about, with words that want to be more than words.
         let letter = try await alice.received(try await mallory.text(alice)).payload
         let note = #"<img src=x onerror="document.title='owned'"> sends this every day"#
-        let report = try await alice.ask("report", ["targetId": mallory.id, "reason": "spam", "note": note, "evidence": letter])
-            .expecting("report_ack").payload["reportId"]?.string
-        let other = try await alice.ask("report", ["targetId": bob.id, "reason": "other"]).expecting("report_ack").payload["reportId"]?.string
+        let report = try await alice.ask(
+            "report", ["targetId": mallory.id, "reason": "spam", "note": note, "evidence": letter]
+        )
+        .expecting("report_ack").payload["reportId"]?.string
+        let other = try await alice.ask("report", ["targetId": bob.id, "reason": "other"]).expecting("report_ack")
+            .payload["reportId"]?.string
         try await browser.reload()
         let figures = try await Operators.get("/admin/stats").body
-        for name in ["users", "devices", "sessions", "online", "reportsOpen", "bansActive", "groups"] {
+        for name in ["users", "devices", "sessions", "online", "reportsOpen", "bansActive", "guests", "groups"] {
             #expect(try await browser.text(of: "#\(name)") == "\(try #require(figures[name]?.integer))", "\(name)")
         }
         #expect(try await browser.text(of: "#reportsOpen") == "2")
@@ -169,9 +181,13 @@ struct ConsoleCluster {
 
         // On a phone, and in the dark, nothing is cut off.
         try await browser.resize(width: 390, height: 844)
-        for (name, path) in zip(["overview", "reports", "bans", "messages", "wake-ups", "audit"], ["", "/reports?status=all", "/bans", "/messages?id=\(message)", "/wake-ups", "/audit?all=1"]) {
+        for (name, path) in zip(
+            ["overview", "reports", "bans", "messages", "wake-ups", "audit"],
+            ["", "/reports?status=all", "/bans", "/messages?id=\(message)", "/wake-ups", "/audit?all=1"])
+        {
             try await browser.go(to: console + path)
-            let widths = try await browser.value(of: "return [document.documentElement.scrollWidth, innerWidth]").elements
+            let widths = try await browser.value(of: "return [document.documentElement.scrollWidth, innerWidth]")
+                .elements
             #expect(widths.count == 2 && widths[0] == widths[1], "\(path)")
             try await self.picture("phone-\(name)", browser)
         }
@@ -200,12 +216,15 @@ struct ConsoleCluster {
             #expect(try await browser.count("form[method=post]") == 1, "\(path)")
         }
         let viewer = try #require(try await browser.cookie("whisper_console")["value"]?.string)
-        let form = try #require(try await browser.value(of: "return document.querySelector('[name=form]').value").string)
-        let body = "whisperId=\(alice.id)&reason=x&form=\(form.addingPercentEncoding(withAllowedCharacters: .alphanumerics)!)"
+        let form = try #require(
+            try await browser.value(of: "return document.querySelector('[name=form]').value").string)
+        let body =
+            "whisperId=\(alice.id)&reason=x&form=\(form.addingPercentEncoding(withAllowedCharacters: .alphanumerics)!)"
         let refused = try await HTTPCall(
             "POST", console + "/ban", headers: ["Cookie": "whisper_console=\(viewer)"], body: Array(body.utf8)
         ).answer()
-        #expect(refused.status == 403 && String(decoding: refused.body, as: UTF8.self).contains("viewers may only look"))
+        #expect(
+            refused.status == 403 && String(decoding: refused.body, as: UTF8.self).contains("viewers may only look"))
         try await alice.ask("update_tokens").expecting("tokens_updated")
     }
 

@@ -17,7 +17,8 @@ extension CalmCluster {
             let read = try await alice.readsBackup()
             #expect(read.status == 200 && read.headers["etag"] == tag)
             #expect(Set(read.json.members.keys) == ["nonce", "ciphertext", "updatedAt"])
-            #expect(read.json["nonce"] == backup["nonce"]?.json && read.json["ciphertext"] == backup["ciphertext"]?.json)
+            #expect(
+                read.json["nonce"] == backup["nonce"]?.json && read.json["ciphertext"] == backup["ciphertext"]?.json)
             #expect(read.json["updatedAt"] == written.json["updatedAt"])
             // It is nobody else's.
             #expect(try await bob.readsBackup().is(404, "NOT_FOUND"))
@@ -89,8 +90,10 @@ extension CalmCluster {
             let backup = Self.backup()
             for wrong in [
                 [:], backup.without("nonce"), backup.without("ciphertext"), backup.without("cryptoVersion"),
-                backup.without("protocolVersion"), backup.with(["cryptoVersion": 2]), backup.with(["protocolVersion": 2]),
-                backup.with(["nonce": Keys.random(23).base64]), backup.with(["ciphertext": ""]), backup.with(["ciphertext": "?"]),
+                backup.without("protocolVersion"), backup.with(["cryptoVersion": 2]),
+                backup.with(["protocolVersion": 2]),
+                backup.with(["nonce": Keys.random(23).base64]), backup.with(["ciphertext": ""]),
+                backup.with(["ciphertext": "?"]),
             ] as [Fields] {
                 #expect(try await alice.writes(wrong).is(400, "INVALID_PAYLOAD"), "\(wrong.json.text)")
             }
@@ -99,7 +102,9 @@ extension CalmCluster {
 
         // MARK: Who may
 
-        @Test(arguments: ["", "x", String(repeating: "A", count: 43)]) func withoutASessionThereIsNoBackup(token: String) async throws {
+        @Test(arguments: ["", "x", String(repeating: "A", count: 43)]) func withoutASessionThereIsNoBackup(
+            token: String
+        ) async throws {
             var nobody = try await Cluster.phone()
             nobody.token = token
             for answer in try await self.everything(by: nobody) { #expect(answer.is(401, "NOT_REGISTERED")) }
@@ -128,7 +133,8 @@ extension CalmCluster {
             let old = try await Cluster.phone()
             let tag = try #require(try await old.writes(Self.backup()).headers["etag"])
             try await Cluster.collide(
-                with: "UPDATE auth.identities SET epoch = epoch + 1 WHERE auth.whisper_id_text(whisper_id) = '\(old.id)'"
+                with:
+                    "UPDATE auth.identities SET epoch = epoch + 1 WHERE auth.whisper_id_text(whisper_id) = '\(old.id)'"
             ) {
                 let answer = try await old.writes(Self.backup())
                 #expect(answer.is(401, "NOT_REGISTERED"))

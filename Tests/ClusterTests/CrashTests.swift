@@ -27,7 +27,9 @@ struct MistreatedCluster {
             case .gatewayStopped: try await Self.stop(.gateway(2), on: stack)
             case .everythingAtOnce:
                 for process in [StackProcess.router(2), .gateway(1), .redis, .postgres] { await stack.kill(process) }
-                for process in [StackProcess.postgres, .redis, .router(2), .gateway(1)] { try await stack.start(process) }
+                for process in [StackProcess.postgres, .redis, .router(2), .gateway(1)] {
+                    try await stack.start(process)
+                }
             }
         }
 
@@ -60,7 +62,8 @@ struct MistreatedCluster {
     private static let seed = ProcessInfo.processInfo.environment["SEED"].flatMap { UInt64($0) } ?? 7
 
     /// `FAULT=redisKilled swift test …` looks at one of them alone.
-    private static let faults = ProcessInfo.processInfo.environment["FAULT"].flatMap { Fault(rawValue: $0) }.map { [$0] }
+    private static let faults =
+        ProcessInfo.processInfo.environment["FAULT"].flatMap { Fault(rawValue: $0) }.map { [$0] }
         ?? Fault.allCases
 
     @Test(arguments: Self.faults)

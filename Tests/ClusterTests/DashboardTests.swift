@@ -3,8 +3,8 @@ import LocalStack
 import TestKit
 import Testing
 
-/// What operators look at: each query of each dashboard and each alert rule is asked of a real Prometheus that watches a cluster in
-/// which everything has happened.
+/// What operators and autoscalers look at: each query of a dashboard, an alert rule or the chart is asked of a real Prometheus that
+/// watches a cluster in which everything has happened.
 @Suite(.cluster(watched), .serialized) struct DashboardCluster {
     @Test(.enabled(if: Watching.isExpected, "needs Debian's package prometheus"))
     func everyPanelShowsSomethingAndEveryRuleAsksForWhatIsThere() async throws {
@@ -18,6 +18,7 @@ import Testing
                 group.addTask { try await Life.goesOn() }
                 try await self.check(dashboards, prometheus)
                 try await self.checkRules(prometheus)
+                try await self.checkScaling(prometheus)
                 group.cancelAll()
             }
         } catch {
@@ -32,9 +33,12 @@ import Testing
         let stack = Cluster.stack
         let routers = [1, 2].map { stack.ports[.router, $0]!.ops }
         let (alice, bob) = (try await Cluster.phone(gateway: 1), try await Cluster.phone(gateway: 2))
-        let refused = await Self.sum(#"whisper_http_requests_total{service="auth",status="4xx"}"#, [stack.ports[.auth, 1]!.ops])
+        let refused = await Self.sum(
+            #"whisper_http_requests_total{service="auth",status="4xx"}"#, [stack.ports[.auth, 1]!.ops])
         #expect(try await alice.http("GET", "/users/WSP-AAAA-AAAA-AAAA/keys").status == 404)
-        #expect(await Self.sum(#"whisper_http_requests_total{service="auth",status="4xx"}"#, [stack.ports[.auth, 1]!.ops]) > refused)
+        #expect(
+            await Self.sum(#"whisper_http_requests_total{service="auth",status="4xx"}"#, [stack.ports[.auth, 1]!.ops])
+                > refused)
 
         let connected = await Self.sum("whisper_store_reconnects_total", routers)
         let jobs = await Self.sum("whisper_partition_jobs_total", routers)
@@ -51,7 +55,9 @@ import Testing
             await Self.sum("whisper_partition_depth", routers) == 0
         }
         #expect(await Self.sum("whisper_partition_jobs_total", routers) > jobs)
-        try await waitUntil("connections are seen to have been made again", within: .seconds(30), every: .milliseconds(200)) {
+        try await waitUntil(
+            "connections are seen to have been made again", within: .seconds(30), every: .milliseconds(200)
+        ) {
             await Self.sum("whisper_store_reconnects_total", routers) > connected
         }
         try await Cluster.calm()
@@ -83,7 +89,9 @@ import Testing
                         continue
                     }
                     await #expect(throws: Never.self, "\(place) shows nothing") {
-                        try await waitUntil("\(place) shows something", within: Watching.timeout, every: .milliseconds(500)) {
+                        try await waitUntil(
+                            "\(place) shows something", within: Watching.timeout, every: .milliseconds(500)
+                        ) {
                             try await !prometheus.answer(to: expression).isEmpty
                         }
                     }
@@ -97,11 +105,31 @@ import Testing
     /// Alert rules are silent here, so their answers say nothing; what they ask for has to exist.
     private func checkRules(_ prometheus: PrometheusServer) async throws {
         let names = try await prometheus.metricNames()
-        let rules = try String(contentsOf: Dashboard.folder.appending(path: "../../prometheus/alerts.yml"), encoding: .utf8)
+        let rules = try String(
+            contentsOf: Dashboard.folder.appending(path: "../../prometheus/alerts.yml"), encoding: .utf8)
         let wanted = Set(rules.matches(of: #/\b(?:whisper|process|haproxy)_[a-z0-9_]+/#).map { String($0.0) })
         try #require(wanted.count > 15)
         // Backups are no process of these clusters: what they write is their own tests' question.
-        for name in wanted.sorted() where !name.hasPrefix("whisper_backup_") { #expect(names.contains(name), "no process has \(name), which a rule asks for") }
+        for name in wanted.sorted() where !name.hasPrefix("whisper_backup_") {
+            #expect(names.contains(name), "no process has \(name), which a rule asks for")
+        }
+    }
+
+    /// What the chart's autoscalers ask. A query of theirs names its namespace, which this Prometheus knows nothing of.
+    private func checkScaling(_ prometheus: PrometheusServer) async throws {
+        struct Trigger: Decodable { var query: String }
+        let file = Dashboard.folder.appending(path: "../../chart/files/scaling.json")
+        let triggers = try JSONDecoder().decode([String: [Trigger]].self, from: Data(contentsOf: file))
+        try #require(triggers.count == 5)
+        for query in triggers.values.joined().map(\.query) {
+            let expression = query.replacing(",namespace=\"$NAMESPACE\"", with: "")
+            try #require(expression != query, "\(query) asks for all namespaces")
+            await #expect(throws: Never.self, "\(query) has no answer") {
+                try await waitUntil("\(query) is answered", within: Watching.timeout, every: .milliseconds(500)) {
+                    try await !prometheus.answer(to: expression).isEmpty
+                }
+            }
+        }
     }
 }
 
@@ -122,7 +150,9 @@ private enum Watching {
     static let quiet: [String: String] = {
         var quiet: [String: String] = [:]
         for quantile in ["0.5", "0.99"] {
-            quiet["histogram_quantile(\(quantile), sum by (le) (rate(whisper_object_store_seconds_bucket[$__rate_interval])))"] =
+            quiet[
+                "histogram_quantile(\(quantile), sum by (le) (rate(whisper_object_store_seconds_bucket[$__rate_interval])))"
+            ] =
                 "files are kept on disk here, and only requests to S3 are timed"
         }
         return quiet
@@ -138,7 +168,9 @@ private enum Life {
                 while !Task.isCancelled { try await Self.talk(alice, bob) }
             }
             group.addTask {
-                let (carol, sleeper) = (try await Cluster.phone(gateway: 1), try await Cluster.phone(Person(platform: "ios"), gateway: 2))
+                let (carol, sleeper) = (
+                    try await Cluster.phone(gateway: 1), try await Cluster.phone(Person(platform: "ios"), gateway: 2)
+                )
                 try await sleeper.ask("update_tokens", ["pushToken": Self.token]).expecting("tokens_updated")
                 sleeper.client.cut()
                 while !Task.isCancelled { try await Self.wake(sleeper, carol) }
@@ -151,7 +183,9 @@ private enum Life {
 
     /// Mail until a push comes, because a router may learn late that somebody has gone; then the sleeper comes, is seen, and goes.
     private static func wake(_ sleeper: Phone, _ carol: Phone) async throws {
-        let (pushes, woken) = (try await PushWorld.requests(for: self.token).count, await PushWorld.metric("whisper_push_woke_total"))
+        let (pushes, woken) = (
+            try await PushWorld.requests(for: self.token).count, await PushWorld.metric("whisper_push_woke_total")
+        )
         try await waitUntil("a push", within: .seconds(60), every: .milliseconds(500)) {
             try await carol.text(sleeper)
             return try await PushWorld.requests(for: self.token).count > pushes
@@ -211,7 +245,9 @@ extension PrometheusServer {
     fileprivate nonisolated func answer(to expression: String) async throws -> [String] {
         guard let text = await self.ask("/api/v1/query", ["query": expression]) else { return [] }
         let answer = try JSON(parsing: Array(text.utf8))
-        guard answer["status"]?.string == "success" else { throw NoQuery(text: expression, reason: answer["error"]?.string) }
+        guard answer["status"]?.string == "success" else {
+            throw NoQuery(text: expression, reason: answer["error"]?.string)
+        }
         return (answer["data"]?["result"]?.elements ?? []).compactMap { $0["value"]?[1]?.string }.filter { $0 != "NaN" }
     }
 

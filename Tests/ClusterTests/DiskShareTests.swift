@@ -58,7 +58,8 @@ private enum Places {
 
 private let fewPlaces: @Sendable (inout StackConfiguration) -> Void = {
     $0.environment[.attachments] = [
-        "DISK_TRANSFERS_MAX": "\(Places.all)", "DISK_DOWNLOADS_PER_IDENTITY": "\(Places.ofOneIdentity)",
+        "DISK_TRANSFERS_MAX": "\(Places.all)", "DISK_UPLOADS_PER_IDENTITY": "\(Places.all)",
+        "DISK_DOWNLOADS_PER_IDENTITY": "\(Places.ofOneIdentity)",
         "DISK_STALL_SECONDS": "600", "DISK_CROWDED_BYTES_PER_SECOND_MIN": "0",
     ]
 }
@@ -102,7 +103,9 @@ private struct Downloads {
     static func underWay() async -> Double? {
         let port = Cluster.stack.ports[.attachments, 1]!.ops
         let lines = (await LoopbackRequest.get("/metrics", port: port))?.body.split(separator: "\n") ?? []
-        return lines.first { $0.hasPrefix("whisper_blob_transfers{") }?.split(separator: " ").last.flatMap { Double($0) }
+        return lines.first { $0.hasPrefix("whisper_blob_transfers{") }?.split(separator: " ").last.flatMap {
+            Double($0)
+        }
     }
 }
 

@@ -6,7 +6,8 @@ extension CalmCluster {
     @Suite struct GroupBounds {
         @Test func aListOf300GroupsIsReadWholeWhileOthersComeAndGo() async throws {
             let (alice, bob, reader) = (
-                try await Cluster.phone(gateway: 1), try await Cluster.phone(gateway: 2), try await Cluster.phone(gateway: 1)
+                try await Cluster.phone(gateway: 1), try await Cluster.phone(gateway: 2),
+                try await Cluster.phone(gateway: 1)
             )
             for peer in [alice, bob] { try await self.befriend(peer, reader) }
             let own = try await reader.makeGroup("Own", with: [])
@@ -24,7 +25,8 @@ extension CalmCluster {
                 for group in [ids[0], groups.first { !read.contains($0) && !left.contains($0) }] {
                     guard let group, group != own else { continue }
                     left.insert(group)
-                    try await reader.ask("group_update", ["groupId": group, "removeMembers": [reader.id]]).expecting("group_event")
+                    try await reader.ask("group_update", ["groupId": group, "removeMembers": [reader.id]]).expecting(
+                        "group_event")
                 }
                 _ = try await alice.makeGroup("Added", with: [reader])
                 page = try await reader.listGroups(cursor: cursor, limit: 37)
@@ -80,11 +82,13 @@ extension CalmCluster {
 
 extension Phone {
     fileprivate func makeGroup(_ title: String, with others: [Phone]) async throws -> String {
-        let event = try await self.ask("group_create", ["title": title, "memberIds": others.map(\.id)]).expecting("group_event")
+        let event = try await self.ask("group_create", ["title": title, "memberIds": others.map(\.id)]).expecting(
+            "group_event")
         return try #require(event.payload["group"]?["groupId"]?.string)
     }
 
-    fileprivate func listGroups(cursor: String? = nil, limit: Int) async throws -> (groups: [JSON], nextCursor: String?) {
+    fileprivate func listGroups(cursor: String? = nil, limit: Int) async throws -> (groups: [JSON], nextCursor: String?)
+    {
         var fields: Fields = ["limit": limit]
         fields["cursor"] = cursor
         let answer = try await self.ask("group_list", fields).expecting("groups")

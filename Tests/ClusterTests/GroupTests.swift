@@ -9,7 +9,8 @@ extension CalmCluster {
 
         @Test func everybodyHearsOfANewGroup() async throws {
             let (alice, bob, carol) = (
-                try await Cluster.phone(gateway: 1), try await Cluster.phone(gateway: 2), try await Cluster.phone(gateway: 1)
+                try await Cluster.phone(gateway: 1), try await Cluster.phone(gateway: 2),
+                try await Cluster.phone(gateway: 1)
             )
             let answer = try await alice.ask("group_create", ["title": "Hiking ⛰", "memberIds": [bob.id, carol.id]])
                 .expecting("group_event")
@@ -28,7 +29,8 @@ extension CalmCluster {
 
         @Test func rolesDecideWhoMayChangeWhat() async throws {
             let (alice, bob, carol, dave) = (
-                try await Cluster.phone(), try await Cluster.phone(), try await Cluster.phone(), try await Cluster.phone()
+                try await Cluster.phone(), try await Cluster.phone(), try await Cluster.phone(),
+                try await Cluster.phone()
             )
             let id = try await alice.makeGroup(with: [bob, carol])
             #expect(try await bob.change(id, ["title": "Mine"]).errorCode == "FORBIDDEN")
@@ -39,13 +41,17 @@ extension CalmCluster {
             #expect(try await bob.change(id, ["roleChanges": [admin]]).errorCode == "FORBIDDEN")
             try await alice.change(id, ["roleChanges": [admin]]).expecting("group_event")
 
-            let renamed = try await bob.change(id, ["title": "Ours", "addMembers": [dave.id], "removeMembers": [carol.id]])
-                .expecting("group_event")
+            let renamed = try await bob.change(
+                id, ["title": "Ours", "addMembers": [dave.id], "removeMembers": [carol.id]]
+            )
+            .expecting("group_event")
             let group = try #require(renamed.payload["group"])
             #expect(group["title"]?.string == "Ours" && group["revision"]?.integer == 3)
             #expect(group.role(of: dave.id) == "member" && group.role(of: carol.id) == nil)
             for phone in [alice, carol, dave] {
-                let event = try await phone.client.next("group_event") { $0.payload["group"]?["revision"]?.integer == 3 }
+                let event = try await phone.client.next("group_event") {
+                    $0.payload["group"]?["revision"]?.integer == 3
+                }
                 #expect(event.payload["removed"] == [carol.id].json && event.payload["added"] == [dave.id].json)
             }
             #expect(try await bob.change(id, ["removeMembers": [alice.id]]).errorCode == "FORBIDDEN")
@@ -84,9 +90,13 @@ extension CalmCluster {
         @Test func wrongFormsAreRefused() async throws {
             let (alice, bob) = (try await Cluster.phone(), try await Cluster.phone())
             let noMembers: [String] = []
-            #expect(try await alice.ask("group_create", ["title": "", "memberIds": noMembers]).errorCode == "INVALID_PAYLOAD")
+            #expect(
+                try await alice.ask("group_create", ["title": "", "memberIds": noMembers]).errorCode
+                    == "INVALID_PAYLOAD")
             let long = String(repeating: "x", count: 65)
-            #expect(try await alice.ask("group_create", ["title": long, "memberIds": noMembers]).errorCode == "INVALID_PAYLOAD")
+            #expect(
+                try await alice.ask("group_create", ["title": long, "memberIds": noMembers]).errorCode
+                    == "INVALID_PAYLOAD")
             let id = try await alice.makeGroup(with: [bob])
             let system = alice.groupMessage(to: bob.id, in: id) { $0["msgType"] = "system" }
             #expect(try await alice.ask("group_send_message", system).errorCode == "INVALID_PAYLOAD")
@@ -107,11 +117,14 @@ extension CalmCluster {
             _ = try await back.pending()
             let events = [try await back.client.next("group_event"), try await back.client.next("group_event")]
             #expect(Set(events.map { $0.payload["group"]?["groupId"]?.string }) == [first, other])
-            #expect(events.first { $0.payload["group"]?["groupId"]?.string == first }?.payload["group"]?["title"]?.string == "Third")
+            #expect(
+                events.first { $0.payload["group"]?["groupId"]?.string == first }?.payload["group"]?["title"]?.string
+                    == "Third")
             // Confirmed by its own pong, it is not told again.
             try await waitUntil("the news is confirmed", within: .seconds(10), every: .milliseconds(100)) {
                 let ids = [first, other].map { "'\($0.dropFirst(4))'" }.joined(separator: ", ")
-                return try await Cluster.database("SELECT count(*) FROM router.group_news WHERE group_id IN (\(ids))") == "0"
+                return try await Cluster.database("SELECT count(*) FROM router.group_news WHERE group_id IN (\(ids))")
+                    == "0"
             }
             let again = try await Cluster.reconnected(back)
             _ = try await again.pending()
@@ -134,7 +147,8 @@ extension CalmCluster {
 
         @Test func eachEnvelopeIsAcceptedDeliveredAndReceiptedByItself() async throws {
             let (alice, bob, carol) = (
-                try await Cluster.phone(gateway: 1), try await Cluster.phone(gateway: 2), try await Cluster.phone(gateway: 1)
+                try await Cluster.phone(gateway: 1), try await Cluster.phone(gateway: 2),
+                try await Cluster.phone(gateway: 1)
             )
             let group = try await alice.makeGroup(with: [bob, carol])
             let id = newUUID()
@@ -213,7 +227,7 @@ extension Phone {
     }
 
     @discardableResult
-    fileprivate func change(_ group: String, _ fields: Fields) async throws -> ServerFrame {
+    fileprivate func change(_ group: String, _ fields: Fields) async throws -> JSONFrame {
         try await self.ask("group_update", fields.with(["groupId": group]))
     }
 
@@ -230,5 +244,7 @@ extension JSON {
 }
 
 extension String {
-    fileprivate func replacingPrefix(_ prefix: String, _ other: String) -> String { other + self.dropFirst(prefix.count) }
+    fileprivate func replacingPrefix(_ prefix: String, _ other: String) -> String {
+        other + self.dropFirst(prefix.count)
+    }
 }

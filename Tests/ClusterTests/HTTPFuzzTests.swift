@@ -4,27 +4,37 @@ import TestKit
 import Testing
 
 /// Everything that docs/openapi.json says is asked, rightly and wrongly, of a running cluster: by schemathesis, which makes
-/// its requests from the document and holds the answers against it. What it checks beyond that stands in Tests/HTTPFuzz.
+/// its requests from the document and holds the answers against it. What it checks beyond that stands in TestSupport/HTTPFuzz.
 @Suite(.cluster { $0.logLevel = "trace" }, .enabled(if: Fuzzer.isExpected, "needs deploy/install-python-tools.sh"))
 struct FuzzedCluster {
     @Test func everyAnswerIsAsDocumented() async throws {
         try #require(
             Fuzzer.isInstalled,
-            "the HTTP fuzzer is not installed: deploy/install-python-tools.sh needs PyPI, or .build/python-tools from earlier")
+            "the HTTP fuzzer is not installed: deploy/install-python-tools.sh needs PyPI, or .build/python-tools from earlier"
+        )
         let book = SecretBook()
         let (caller, target) = (try await Cluster.phone(), try await Cluster.phone())
         let configuration = Cluster.stack.configuration
         let secrets = [caller.token, configuration.adminToken, configuration.viewerToken]
-        for (name, token) in zip(["session token", "operators' token", "viewers' token"], secrets) { book.note(name, token) }
+        for (name, token) in zip(["session token", "operators' token", "viewers' token"], secrets) {
+            book.note(name, token)
+        }
         // Things that can be asked about.
         let message = try await caller.text(target)
         let report = try await caller.ask("report", ["targetId": target.id, "reason": "abuse", "note": "a note"])
             .expecting("report_ack").payload
-        let known: Fields = ["whisperId": target.id, "messageId": message, "id": report["reportId"]?.string ?? ""]
+        let profile = newUUID()
+        let joinHash = Keys.sha256(Keys.random(32)).base64
+        let made = try await caller.http("PUT", "/profiles/\(profile)", Person.versions.with(["joinHash": joinHash]))
+        #expect(made.status == 200)
+        let known: Fields = [
+            "whisperId": target.id, "messageId": message, "id": report["reportId"]?.string ?? "", "profileId": profile,
+        ]
 
         let fuzzer = Fuzzer(secrets: secrets, known: known.json.text)
         async let clients = fuzzer.run(
-            on: Cluster.stack.publicURL, token: caller.token, paths: "^/(users|backup|attachments|calls|health|ready)")
+            on: Cluster.stack.publicURL, token: caller.token,
+            paths: "^/(users|backup|profiles|attachments|calls|health|ready)")
         async let operators = fuzzer.run(
             on: Cluster.stack.opsURL, token: configuration.adminToken, paths: "^/(admin|health|ready|metrics)")
         for result in [try await clients, try await operators] {
@@ -37,7 +47,8 @@ struct FuzzedCluster {
         let other = try await Cluster.phone()
         _ = try await other.received(try await caller.text(other))
         for log in try FileManager.default.contentsOfDirectory(atPath: Cluster.stack.folder + "/log") {
-            let text = try String(decoding: Data(contentsOf: URL(filePath: "\(Cluster.stack.folder)/log/\(log)")), as: UTF8.self)
+            let text = try String(
+                decoding: Data(contentsOf: URL(filePath: "\(Cluster.stack.folder)/log/\(log)")), as: UTF8.self)
             let leaks = book.leaks(in: text)
             #expect(leaks.isEmpty, "\(log) knows: \(leaks.prefix(3).joined(separator: "\n"))")
         }
@@ -79,7 +90,8 @@ private struct Fuzzer {
         let command = Command(
             "/usr/bin/timeout",
             [
-                "\(Self.secondsMax)", Self.program, "--config-file", "\(Self.root)/Tests/HTTPFuzz/schemathesis.toml", "run",
+                "\(Self.secondsMax)", Self.program, "--config-file",
+                "\(Self.root)/TestSupport/HTTPFuzz/schemathesis.toml", "run",
                 "\(Self.root)/docs/openapi.json", "--url", origin, "--header", "Authorization: Bearer \(token)",
                 "--include-path-regex", paths, "--phases", "examples,coverage,fuzzing", "--max-examples",
                 "\(Self.examplesPerOperation)", "--seed", "\(Self.seed)", "--request-timeout", "\(Self.answerMax)",
@@ -87,7 +99,7 @@ private struct Fuzzer {
                 "--suppress-health-check", "all", "--warnings", "off",
             ],
             environment: [
-                "SCHEMATHESIS_HOOKS": "contract_checks", "PYTHONPATH": "\(Self.root)/Tests/HTTPFuzz",
+                "SCHEMATHESIS_HOOKS": "contract_checks", "PYTHONPATH": "\(Self.root)/TestSupport/HTTPFuzz",
                 "PYTHONDONTWRITEBYTECODE": "1", "NO_PROXY": "127.0.0.1", "WHISPER_FUZZ_SEED": "\(Self.seed)",
                 "WHISPER_FUZZ_SECRETS": self.secrets.joined(separator: "\n"), "WHISPER_FUZZ_KNOWN": self.known,
             ], folder: folder.path, log: folder.path + "/output")

@@ -4,13 +4,15 @@ import Testing
 extension LimitedCluster {
     /// What an identity may do only so often (contract §11). Messages, fetches and presigns have tests of their own.
     enum Deed: String, CaseIterable, Sendable {
-        case groupEnvelopes, receipts, tokenUpdates, groups, calls, iceCandidates, turnCredentials, keys, backup, reports, ringing
+        case groupEnvelopes, receipts, tokenUpdates, groups, calls, iceCandidates, turnCredentials, keys, backup,
+            profiles, reports, ringing
 
         /// In this cluster.
         var perMinute: Int {
             switch self {
             case .groupEnvelopes, .receipts: 60
             case .iceCandidates: 30
+            case .profiles: 12
             case .keys, .ringing: 6
             case .groups, .calls, .turnCredentials, .backup: 2
             case .tokenUpdates, .reports: 1
@@ -72,7 +74,9 @@ extension LimitedCluster.Deed {
         case .tokenUpdates:
             return try self.outcome(of: try await phone.ask("update_tokens"), "tokens_updated")
         case .groups:
-            guard number.isMultiple(of: 2) else { return try self.outcome(of: try await phone.ask("group_list"), "groups") }
+            guard number.isMultiple(of: 2) else {
+                return try self.outcome(of: try await phone.ask("group_list"), "groups")
+            }
             let nobody: [String] = []
             let create: Fields = ["title": "Alone", "memberIds": nobody]
             return try self.outcome(of: try await phone.ask("group_create", create), "group_event")
@@ -87,6 +91,10 @@ extension LimitedCluster.Deed {
             return try self.outcome(of: try await phone.http("GET", "/users/\(peer.id)/keys"))
         case .backup:
             return try self.outcome(of: try await self.useBackup(of: phone, number))
+        case .profiles:
+            // Going from where one is not is done already.
+            return try self.outcome(
+                of: try await phone.http("DELETE", "/profiles/\(newUUID())/members/\(phone.id)"))
         case .reports:
             let report: Fields = ["targetId": peer.id, "reason": "spam"]
             return try self.outcome(of: try await phone.ask("report", report), "report_ack")
@@ -122,7 +130,7 @@ extension LimitedCluster.Deed {
     }
 
     /// - Parameter done: the type of the answer, or the code of the error, that shows that it was done.
-    private func outcome(of answer: ServerFrame, _ done: String) throws -> Outcome {
+    private func outcome(of answer: JSONFrame, _ done: String) throws -> Outcome {
         guard answer.errorCode == "RATE_LIMITED" else {
             guard answer.type == done || answer.errorCode == done else { throw Unexpected(frame: answer) }
             return (uses: 1, wait: nil)

@@ -16,9 +16,11 @@ extension CalmCluster {
             for phone in leaving { phone.client.cut() }
 
             let (first, later) = (members.prefix(200).map(\.id), members.dropFirst(200).map(\.id))
-            let created = try await owner.ask("group_create", ["title": "Everybody", "memberIds": first]).expecting("group_event")
+            let created = try await owner.ask("group_create", ["title": "Everybody", "memberIds": first]).expecting(
+                "group_event")
             let group = try #require(created.payload["group"]?["groupId"]?.string)
-            let grown = try await owner.ask("group_update", ["groupId": group, "addMembers": later]).expecting("group_event")
+            let grown = try await owner.ask("group_update", ["groupId": group, "addMembers": later]).expecting(
+                "group_event")
             let names = Set((grown.payload["group"]?["members"]?.elements ?? []).compactMap { $0["whisperId"]?.string })
             #expect(names == Set(members.map(\.id) + [owner.id]))
             let more = try await owner.ask("group_update", ["groupId": group, "addMembers": [stranger.id]])
@@ -61,7 +63,7 @@ extension CalmCluster {
             #expect(stranger.client.frames("group_event").isEmpty)
         }
 
-        private static func hasAllMembers(_ event: ServerFrame) -> Bool {
+        private static func hasAllMembers(_ event: JSONFrame) -> Bool {
             event.payload["group"]?["members"]?.elements.count == Self.membersMax
         }
     }

@@ -6,7 +6,8 @@ import Testing
 @Suite struct LauncherTests {
     @Test func postgresIsDurableAndKeepsItsRowsOverAKill() async throws {
         let server = try await PostgresServer.temporary()
-        #expect(try await server.run("SELECT current_setting('fsync'), current_setting('synchronous_commit')") == "on|on")
+        #expect(
+            try await server.run("SELECT current_setting('fsync'), current_setting('synchronous_commit')") == "on|on")
         try await server.run("CREATE TABLE kept (id int)")
         try await server.run("INSERT INTO kept VALUES (7)")
         let first = await server.child?.pid

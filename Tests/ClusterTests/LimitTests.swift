@@ -9,10 +9,11 @@ import Testing
     @Test func aConnectionThatSendsTooMuchIsToldWhenToGoOn() async throws {
         let client = try await self.client(from: "127.0.0.10")
         let (tooMany, invalid, tokenless) = (60, "invalid", "tokenless")
-        let frames = (0..<tooMany).map { TestClient.text("ping", [:], requestID: "\($0)") } + [
-            TestClient.text("ping", ["timestamp": "x"], requestID: invalid),
-            TestClient.text("fetch_pending", Person.versions, requestID: tokenless),
-        ]
+        let frames =
+            (0..<tooMany).map { TestClient.text("ping", [:], requestID: "\($0)") } + [
+                TestClient.text("ping", ["timestamp": "x"], requestID: invalid),
+                TestClient.text("fetch_pending", Person.versions, requestID: tokenless),
+            ]
         // In one piece, so that no time passes between them.
         client.send(texts: frames)
         var limited = 0
@@ -37,7 +38,8 @@ import Testing
     @Test func anAddressLogsInThreeTimesAMinute() async throws {
         // At whichever gateway.
         let clients = [
-            try await Cluster.client(gateway: 1, from: "127.0.0.20"), try await Cluster.client(gateway: 2, from: "127.0.0.20"),
+            try await Cluster.client(gateway: 1, from: "127.0.0.20"),
+            try await Cluster.client(gateway: 2, from: "127.0.0.20"),
         ]
         for number in 0..<3 {
             try await clients[number % 2].ask("register_begin", Person().begin()).expecting("register_challenge")
@@ -54,7 +56,9 @@ import Testing
     @Test func anAddressOpensSixConnectionsAMinute() async throws {
         var clients: [TestClient] = []
         for number in 0..<6 { clients.append(try await Cluster.client(gateway: 1 + number % 2, from: "127.0.0.30")) }
-        for gateway in [1, 2] { try await self.expectRefusal { try await Cluster.client(gateway: gateway, from: "127.0.0.30") } }
+        for gateway in [1, 2] {
+            try await self.expectRefusal { try await Cluster.client(gateway: gateway, from: "127.0.0.30") }
+        }
         clients.append(try await self.client(from: "127.0.0.31"))
         for client in clients { try await client.settle() }
     }
@@ -68,7 +72,9 @@ import Testing
         let gateway = Cluster.stack.endpoint(ofGateway: 1)
         for number in 0..<6 { clients.append(try await connect(number, to: gateway, from: "127.0.0.40")) }
         try await self.expectRefusal { try await connect(7, to: gateway, from: "127.0.0.40") }
-        for number in 0..<6 { clients.append(try await connect(number, to: Cluster.stack.endpoint, from: "127.0.0.50")) }
+        for number in 0..<6 {
+            clients.append(try await connect(number, to: Cluster.stack.endpoint, from: "127.0.0.50"))
+        }
         try await self.expectRefusal { try await connect(7, to: Cluster.stack.endpoint, from: "127.0.0.50") }
         // The balancer's own address is trusted: what it says is another client each time.
         for number in 100..<108 { clients.append(try await connect(number, to: gateway, from: "127.0.0.1")) }
@@ -101,7 +107,7 @@ import Testing
             try await alice.send(sent.last!).expecting("message_accepted")
         }
         /// On a slow machine a minute's twelfth has passed meanwhile: then it is used up, and asked again.
-        func refusal(_ ask: () async throws -> ServerFrame) async throws -> ServerFrame {
+        func refusal(_ ask: () async throws -> JSONFrame) async throws -> JSONFrame {
             var answer = try await ask()
             for _ in 0..<10 where answer.errorCode != "RATE_LIMITED" { answer = try await ask() }
             return answer
@@ -113,8 +119,12 @@ import Testing
         let stale = alice.message(to: bob.id) { $0["timestamp"] = nowMilliseconds() - 660_000 }
         #expect(try await alice.send(sent[3]).type == "message_accepted")
         #expect(try await alice.send(stale).errorCode == "INVALID_TIMESTAMP")
-        #expect(try await alice.send(stale.with(["sig": [UInt8](repeating: 1, count: 64).base64])).errorCode == "AUTH_FAILED")
-        #expect(try await refusal { try await alice.send(alice.message(to: "WSP-AAAA-AAAA-AAAA")) }.errorCode == "RATE_LIMITED")
+        #expect(
+            try await alice.send(stale.with(["sig": [UInt8](repeating: 1, count: 64).base64])).errorCode
+                == "AUTH_FAILED")
+        #expect(
+            try await refusal { try await alice.send(alice.message(to: "WSP-AAAA-AAAA-AAAA")) }.errorCode
+                == "RATE_LIMITED")
         // Another connection, at another gateway, is still the same identity.
         alice.client.cut()
         let moved = alice.moved(to: try await Cluster.client(gateway: 2, from: "127.0.0.70"))

@@ -21,7 +21,8 @@ import Testing
 
         func start(_ settings: [String: String] = [:], log: String? = nil) async throws -> ChildProcess {
             let environment = [
-                "PORT": "\(self.port)", "OPS_PORT": "\(self.opsPort)", "TURN_PORT": "\(self.turnPort)", "DATA_DIR": self.data,
+                "PORT": "\(self.port)", "OPS_PORT": "\(self.opsPort)", "TURN_PORT": "\(self.turnPort)",
+                "DATA_DIR": self.data,
             ]
             return try await ChildProcess.start(
                 Command(

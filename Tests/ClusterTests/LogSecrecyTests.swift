@@ -31,9 +31,12 @@ import Testing
         book.note("key", bytes: key)
         book.note("token", "a-token-of-a-session")
         let hex = key.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
-        let spellings = [key.base64, hex, hex.uppercased(), "\(key)", key.base64.replacing("+", with: "-").replacing("/", with: "_")]
+        let spellings = [
+            key.base64, hex, hex.uppercased(), "\(key)", key.base64.replacing("+", with: "-").replacing("/", with: "_"),
+        ]
         for text in spellings + [String(key.base64.prefix(30)), "a-token-of-a-session"] {
-            #expect(!book.leaks(in: "{\"event\":\"x\"}\n{\"event\":\"leak\",\"reason\":\"\(text)\"}\n").isEmpty, "\(text)")
+            #expect(
+                !book.leaks(in: "{\"event\":\"x\"}\n{\"event\":\"leak\",\"reason\":\"\(text)\"}\n").isEmpty, "\(text)")
         }
         #expect(book.leaks(in: "{\"event\":\"x\",\"reason\":\"a-token-of\"}\n").isEmpty)
     }
@@ -75,7 +78,8 @@ import Testing
         try await alice.ask("get_turn_credentials").expecting("turn_credentials")
         try await alice.ask("update_tokens").expecting("tokens_updated")
         for (frame, service) in [
-            ("fetch_pending", "router"), ("group_list", "router"), ("get_turn_credentials", "calls"), ("update_tokens", "auth"),
+            ("fetch_pending", "router"), ("group_list", "router"), ("get_turn_credentials", "calls"),
+            ("update_tokens", "auth"),
         ] {
             let asked = try self.lines(of: "gateway-1", about: alice.id).first {
                 $0["event"]?.string == "question asked" && $0["frame"]?.string == frame
@@ -83,9 +87,13 @@ import Testing
             let trace = try #require(asked?["trace"]?.string, "\(frame)")
             #expect(asked?["deviceId"]?.string == alice.person.device)
             try await waitUntil("\(service) says that it has handled \(frame)", within: .seconds(10)) {
-                try self.lines(of: service, about: "\"\(trace)\"").contains { $0["event"]?.string == "question handled" }
+                try self.lines(of: service, about: "\"\(trace)\"").contains {
+                    $0["event"]?.string == "question handled"
+                }
             }
-            let answered = try self.lines(of: "gateway-1", about: "\"\(trace)\"").first { $0["event"]?.string == "question answered" }
+            let answered = try self.lines(of: "gateway-1", about: "\"\(trace)\"").first {
+                $0["event"]?.string == "question answered"
+            }
             #expect((answered?["latencyMs"]?.integer ?? -1) >= 0)
         }
     }
@@ -139,7 +147,9 @@ import Testing
         #expect(try await bob.pending().map(\.id) == [stored["messageId"]!.json.string!])
         bob.acknowledge(stored["messageId"]!.json.string!, from: alice.id)
 
-        let backup: Fields = Person.versions.with(["nonce": Keys.random(24).base64, "ciphertext": Keys.random(500).base64])
+        let backup: Fields = Person.versions.with([
+            "nonce": Keys.random(24).base64, "ciphertext": Keys.random(500).base64,
+        ])
         book.note("backup", message: backup)
         for method in ["PUT", "GET", "DELETE"] {
             let answer = await LoopbackRequest.http(
@@ -147,9 +157,37 @@ import Testing
                 headers: ["Authorization": "Bearer \(alice.token)"], body: method == "PUT" ? backup.json.text : "")
             #expect(answer?.status == 200)
         }
+        try await Self.shareAProfile(alice, bob, book)
         _ = await LoopbackRequest.get(
-            "/users/\(bob.id)/keys", port: Cluster.stack.ports.public, headers: ["Authorization": "Bearer \(alice.token)"])
+            "/users/\(bob.id)/keys", port: Cluster.stack.ports.public,
+            headers: ["Authorization": "Bearer \(alice.token)"])
         return Conversation(alice: alice, bob: bob)
+    }
+
+    /// Two devices, one of which joins the other with a key.
+    private static func shareAProfile(_ alice: Phone, _ bob: Phone, _ book: SecretBook) async throws {
+        let (path, key) = ("/profiles/\(newUUID())", Keys.random(32))
+        let hash = Keys.sha256(key).base64
+        let document: Fields = Person.versions.with([
+            "nonce": Keys.random(12).base64, "ciphertext": Keys.random(500).base64,
+        ])
+        book.note("join key", key.base64)
+        book.note("join hash", hash)
+        book.note("document", message: document)
+        #expect(try await alice.http("PUT", path, Person.versions.with(["joinHash": hash])).status == 200)
+        let wrong = Person.versions.with(["joinKey": Keys.random(32).base64])
+        #expect(try await bob.http("POST", "\(path)/members", wrong).status == 403)
+        let right = Person.versions.with(["joinKey": key.base64])
+        #expect(try await bob.http("POST", "\(path)/members", right).status == 200)
+        // Without a condition it is refused, and read all the same.
+        #expect(try await bob.http("PUT", "\(path)/documents/user", document).status == 400)
+        let written = try await HTTPCall(
+            "PUT", "\(Cluster.stack.publicURL)\(path)/documents/user",
+            headers: ["Authorization": "Bearer \(bob.token)", "If-None-Match": "*"],
+            body: Array(document.json.text.utf8)
+        ).answer()
+        #expect(written.status == 200)
+        #expect(try await alice.http("GET", "\(path)/documents/user").status == 200)
     }
 
     /// A group, a file and a call.
@@ -231,7 +269,8 @@ import Testing
         #expect(try await alice.ask("fetch_pending", ["cursor": stray]).errorCode == "INVALID_PAYLOAD")
         #expect(try await alice.ask(stray, ["sessionToken": alice.token]).errorCode == "INVALID_PAYLOAD")
         #expect(try await alice.ask("update_tokens", ["pushToken": ["x": stray]]).errorCode == "INVALID_PAYLOAD")
-        alice.client.send(text: #"{"type":"send_message","payload":{"sessionToken":"\#(stray)","ciphertext":"\#(stray)""#)
+        alice.client.send(
+            text: #"{"type":"send_message","payload":{"sessionToken":"\#(stray)","ciphertext":"\#(stray)""#)
         #expect(try await alice.client.next("error").errorCode == "INVALID_PAYLOAD")
         // A wrong signature, a wrong time, a wrong recipient, an id used twice.
         for change in [
@@ -254,7 +293,8 @@ import Testing
             ("/users/\(bob.id)/keys", "Bearer \(stray)"), ("/users/\(bob.id)/keys", "Basic \(stray)"),
             ("/users/\(bob.id)/keys", stray), ("/backup/contacts", "Bearer \(stray)"),
         ] {
-            #expect(await LoopbackRequest.get(path, port: port, headers: ["Authorization": authorization])?.status == 401)
+            #expect(
+                await LoopbackRequest.get(path, port: port, headers: ["Authorization": authorization])?.status == 401)
         }
         let body = #"{"protocolVersion":2,"cryptoVersion":1,"nonce":"\#(stray)","ciphertext":"\#(stray)"}"#
         let answer = await LoopbackRequest.http(
@@ -274,7 +314,9 @@ import Testing
         let report: Fields = ["targetId": mallory.id, "reason": "abuse", "note": note, "evidence": evidence]
         let id = try #require(
             try await people.alice.ask("report", report).expecting("report_ack").payload["reportId"]?.string)
-        let forged = report.with(["evidence": JSON.object(evidence.members.merging(["sig": .string(Keys.random(64).base64)]) { $1 })])
+        let forged = report.with([
+            "evidence": JSON.object(evidence.members.merging(["sig": .string(Keys.random(64).base64)]) { $1 })
+        ])
         #expect(try await people.alice.ask("report", forged).errorCode == "INVALID_PAYLOAD")
 
         let configuration = Cluster.stack.configuration
@@ -283,11 +325,18 @@ import Testing
         book.note("wrong admin token", configuration.adminToken.reversed().map { String($0) }.joined())
         let wrong = String(configuration.adminToken.reversed())
         #expect(try await Operators.get("/admin/stats", token: wrong).is(401, "NOT_REGISTERED"))
-        #expect(try await Operators.post("/admin/ban", ["whisperId": mallory.id, "reason": note], token: configuration.viewerToken).status == 403)
-        for path in ["stats", "reports", "bans", "audit", "messages/\(newUUID())"] { _ = try await Operators.get("/admin/\(path)") }
+        #expect(
+            try await Operators.post(
+                "/admin/ban", ["whisperId": mallory.id, "reason": note], token: configuration.viewerToken
+            ).status == 403)
+        for path in ["stats", "reports", "bans", "audit", "messages/\(newUUID())"] {
+            _ = try await Operators.get("/admin/\(path)")
+        }
         try await Operators.post("/admin/reports/\(id)/review", ["decision": "ban", "note": note]).expectSuccess()
         #expect(try await mallory.client.end().code == 4003)
-        #expect(try await Cluster.client().ask("register_begin", mallory.person.begin(as: mallory.id)).errorCode == "USER_BANNED")
+        #expect(
+            try await Cluster.client().ask("register_begin", mallory.person.begin(as: mallory.id)).errorCode
+                == "USER_BANNED")
         #expect(try await Cluster.reconnected(mallory).ask("fetch_pending").errorCode == "USER_BANNED")
         try await Operators.unban(mallory)
     }

@@ -7,7 +7,9 @@ extension CalmCluster {
     @Suite struct Paging {
         /// Nothing is skipped and nothing comes twice, although mail is added and acknowledged between the pages.
         @Test func aQueueThatGrowsAndShrinksIsReadWhole() async throws {
-            let (alice, carol, bob) = (try await Cluster.phone(gateway: 1), try await Cluster.phone(gateway: 2), try await Cluster.phone())
+            let (alice, carol, bob) = (
+                try await Cluster.phone(gateway: 1), try await Cluster.phone(gateway: 2), try await Cluster.phone()
+            )
             bob.client.cut()
             var queued: [String] = []
             for part in 0..<5 {
@@ -39,7 +41,8 @@ extension CalmCluster {
             // Receipts and this go through the same mailbox, one behind the other.
             _ = try await back.fetch(limit: 1)
             back = try await Cluster.reconnected(bob, gateway: 1)
-            let left = Set(queued + added).subtracting(read.enumerated().filter { $0.offset.isMultiple(of: 2) }.map(\.element.id))
+            let left = Set(queued + added).subtracting(
+                read.enumerated().filter { $0.offset.isMultiple(of: 2) }.map(\.element.id))
             #expect(Set(try await back.pending().map(\.id)) == left)
         }
 
@@ -110,7 +113,9 @@ extension CalmCluster {
             #expect(none.nextCursor == nil)
         }
 
-        @Test(arguments: [JSON.integer(0), .integer(101), .integer(-1), .number(1.5), .string("5"), .bool(true), .array([])])
+        @Test(arguments: [
+            JSON.integer(0), .integer(101), .integer(-1), .number(1.5), .string("5"), .bool(true), .array([]),
+        ])
         func aLimitIsAnIntegerFrom1To100(limit: JSON) async throws {
             #expect(try await Cluster.phone().ask("fetch_pending", ["limit": limit]).errorCode == "INVALID_PAYLOAD")
         }
@@ -121,10 +126,13 @@ extension CalmCluster {
         }
 
         /// Sends without waiting for each answer.
-        private func fill(_ count: Int, from sender: Phone, for recipient: Phone, bytes: Int = 60) async throws -> [String] {
+        private func fill(
+            _ count: Int, from sender: Phone, for recipient: Phone, bytes: Int = 60
+        ) async throws -> [String] {
             let ids = (0..<count).map { _ in newUUID() }
             for id in ids {
-                sender.client.send("send_message", sender.privileges.with(sender.message(to: recipient.id, id: id, bytes: bytes)))
+                sender.client.send(
+                    "send_message", sender.privileges.with(sender.message(to: recipient.id, id: id, bytes: bytes)))
             }
             for _ in ids { _ = try await sender.client.next("message_accepted") }
             return ids

@@ -69,7 +69,7 @@ struct SociableCluster {
     @Test func updatesAboutOnePeerKeepTheirPause() async throws {
         let (alice, bob) = try await peers()
         var bobNow = bob
-        var updates: [ServerFrame] = []
+        var updates: [JSONFrame] = []
         let start = ContinuousClock.now
         for round in 0..<2 {
             bobNow.client.cut()
@@ -77,7 +77,9 @@ struct SociableCluster {
             bobNow = try await bob.returned(gateway: 1 + round % 2)
             updates.append(try await alice.presence(of: bob, "online"))
         }
-        for (number, update) in updates.enumerated() { #expect(update.arrivedAt - start >= pause * number - .milliseconds(10)) }
+        for (number, update) in updates.enumerated() {
+            #expect(update.arrivedAt - start >= pause * number - .milliseconds(10))
+        }
         #expect(alice.client.frames("presence_update").isEmpty)
     }
 
@@ -108,7 +110,7 @@ struct SociableCluster {
 
     @Test func tooMuchTypingIsDroppedWithoutAWord() async throws {
         let (alice, bob) = try await peers()
-        var seen: [ServerFrame] = []
+        var seen: [JSONFrame] = []
         let start = ContinuousClock.now
         while seen.count < 3 {
             alice.types(to: bob)
@@ -223,7 +225,7 @@ extension Phone {
     }
 
     /// The next update about a peer, which must be this one.
-    fileprivate func presence(of peer: Phone, _ status: String) async throws -> ServerFrame {
+    fileprivate func presence(of peer: Phone, _ status: String) async throws -> JSONFrame {
         let update = try await self.client.frame("presence_update of \(peer.id)", within: timeout) {
             $0.type == "presence_update" && $0.payload["whisperId"]?.string == peer.id
         }
@@ -236,7 +238,7 @@ extension Phone {
     }
 
     /// Notifications that came behind those.
-    fileprivate func takeTyping(after seen: [ServerFrame]) -> [ServerFrame] {
+    fileprivate func takeTyping(after seen: [JSONFrame]) -> [JSONFrame] {
         Array(self.client.frames("typing_notification").dropFirst(seen.count))
     }
 }

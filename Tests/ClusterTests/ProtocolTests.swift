@@ -13,7 +13,8 @@ extension CalmCluster {
             #expect(try await client.end().code == 1003)
         }
 
-        @Test(arguments: [[0xFF], [0xC0, 0x80], [0xED, 0xA0, 0x80], [0xF4, 0x90, 0x80, 0x80], [0xE2, 0x82]] as [[UInt8]])
+        @Test(
+            arguments: [[0xFF], [0xC0, 0x80], [0xED, 0xA0, 0x80], [0xF4, 0x90, 0x80, 0x80], [0xE2, 0x82]] as [[UInt8]])
         func textThatIsNotUTF8Closes(bytes: [UInt8]) async throws {
             let client = try await Cluster.client()
             let text = Array(#"{"type":"ping","payload":{"x":""#.utf8) + bytes + Array(#""}}"#.utf8)
@@ -34,7 +35,8 @@ extension CalmCluster {
         @Test func fragmentsThatAreTooLargeTogetherClose() async throws {
             let client = try await Cluster.client()
             let part = [UInt8](repeating: 0x20, count: 256_001)
-            client.send(raw: ClientFraming.frame(.text, part, isFinal: false) + ClientFraming.frame(.continuation, part))
+            client.send(
+                raw: ClientFraming.frame(.text, part, isFinal: false) + ClientFraming.frame(.continuation, part))
             #expect(try await client.end().code == 1009)
         }
 
@@ -43,7 +45,8 @@ extension CalmCluster {
             let text = Array(#"{"type":"ping","requestId":"p","payload":{"x":"é"}}"#.utf8)
             var bytes: [UInt8] = []
             for (index, byte) in text.enumerated() {
-                bytes += ClientFraming.frame(index == 0 ? .text : .continuation, [byte], isFinal: index == text.count - 1)
+                bytes += ClientFraming.frame(
+                    index == 0 ? .text : .continuation, [byte], isFinal: index == text.count - 1)
                 // A control frame may come between.
                 if index == 20 { bytes += ClientFraming.frame(.ping, Array("between".utf8)) }
             }
@@ -55,7 +58,7 @@ extension CalmCluster {
         @Test func whatIsNoWebSocketCloses() async throws {
             let ping = Array(#"{"type":"ping","payload":{}}"#.utf8)
             let violations: [[UInt8]] = [
-                ClientFraming.frame(.text, ping, isMasked: false),
+                ClientFraming.frame(.text, ping, mask: nil),
                 ClientFraming.frame(.text, ping, reservedBits: 0x40),
                 ClientFraming.frame(.continuation, ping),
                 ClientFraming.frame(.text, ping, isFinal: false) + ClientFraming.frame(.text, ping),
@@ -100,7 +103,8 @@ extension CalmCluster {
 
         @Test(arguments: [
             #"{"type":"ping","payload":{"timestamp":0}}"#, #"{"type":"ping","payload":{"timestamp":-5}}"#,
-            #"{"type":"ping","payload":{"timestamp":"5"}}"#, #"{"type":"ping","payload":{"timestamp":99999999999999999999}}"#,
+            #"{"type":"ping","payload":{"timestamp":"5"}}"#,
+            #"{"type":"ping","payload":{"timestamp":99999999999999999999}}"#,
             #"{"type":"ping","payload":{"timestamp":5,"timestamp":5}}"#, #"{"type":"ping","type":"ping","payload":{}}"#,
             #"{"type":"ping","payload":{"x":"\ud800"}}"#, #"{"type":"ping","payload":{"x":01}}"#,
             #"{"type":"error","payload":{}}"#, #"{"type":"message_received","payload":{}}"#,
@@ -139,7 +143,10 @@ extension CalmCluster {
             #expect(!pong.text.contains("requestId"))
         }
 
-        @Test(arguments: [JSON.string(""), .string(String(repeating: "a", count: 65)), .string("é"), .string("\n"), .integer(5), .object([:])])
+        @Test(arguments: [
+            JSON.string(""), .string(String(repeating: "a", count: 65)), .string("é"), .string("\n"), .integer(5),
+            .object([:]),
+        ])
         func aRequestIdIsShortPrintableText(id: JSON) async throws {
             let client = try await Cluster.client()
             client.send(text: (["type": "ping", "requestId": id, "payload": [:] as Fields] as Fields).json.text)
@@ -198,7 +205,9 @@ extension CalmCluster {
 
         @Test func anUnusableTokenDoesNotHarmABoundConnection() async throws {
             let phone = try await Cluster.phone()
-            #expect(try await phone.ask("fetch_pending", ["sessionToken": String(repeating: "B", count: 43)]).errorCode == "NOT_REGISTERED")
+            #expect(
+                try await phone.ask("fetch_pending", ["sessionToken": String(repeating: "B", count: 43)]).errorCode
+                    == "NOT_REGISTERED")
             try await phone.ask("fetch_pending").expecting("pending_messages")
         }
 

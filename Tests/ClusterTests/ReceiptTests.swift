@@ -104,7 +104,9 @@ extension CalmCluster {
             let id = try await alice.text(bob)
             let new = try await Cluster.phone(bob.person.onAnotherDevice())
             let late = bob.moved(to: try await Cluster.client())
-            #expect(try await late.client.ask("delivery_receipt", late.receipt(id, from: alice.id)).errorCode == "NOT_REGISTERED")
+            #expect(
+                try await late.client.ask("delivery_receipt", late.receipt(id, from: alice.id)).errorCode
+                    == "NOT_REGISTERED")
             #expect(try await new.pending().map(\.id) == [id])
         }
     }

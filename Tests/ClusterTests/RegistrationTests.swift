@@ -8,20 +8,24 @@ extension CalmCluster {
         @Test func aNewIdentityGetsTheIdThatItsKeysDetermine() async throws {
             let (person, client) = (Person(), try await Cluster.client())
             let before = nowMilliseconds()
-            let challenge = try await client.ask("register_begin", person.begin()).expecting("register_challenge").payload
+            let challenge = try await client.ask("register_begin", person.begin()).expecting("register_challenge")
+                .payload
             let bytes = try #require(challenge["challenge"]?.string?.bytesOfBase64)
             #expect(bytes.count == 32)
             #expect(bytes.starts(with: Array("whisper-register".utf8)))
             let expiry = try #require(challenge["expiresAt"]?.integer)
             #expect((before + 55_000...before + 75_000).contains(expiry))
 
-            let ack = try await client.ask("register_proof", person.proof(of: challenge)).expecting("register_ack").payload
+            let ack = try await client.ask("register_proof", person.proof(of: challenge)).expecting("register_ack")
+                .payload
             #expect(ack["success"] == .bool(true))
             #expect(ack["whisperId"]?.string == person.keys.whisperID)
             let token = try #require(ack["sessionToken"]?.string)
             #expect(token.wholeMatch(of: /[A-Za-z0-9_-]{32,64}/) != nil)
             let week: Int64 = 7 * 86_400_000
-            #expect((before + week - 60_000...before + week + 60_000).contains(try #require(ack["sessionExpiresAt"]?.integer)))
+            #expect(
+                (before + week - 60_000...before + week + 60_000).contains(
+                    try #require(ack["sessionExpiresAt"]?.integer)))
             #expect((before - 5_000...before + 60_000).contains(try #require(ack["serverTime"]?.integer)))
         }
 
@@ -40,7 +44,9 @@ extension CalmCluster {
 
         @Test func anUnknownIdCannotBeRecovered() async throws {
             let client = try await Cluster.client()
-            #expect(try await client.ask("register_begin", Person().begin(as: "WSP-AAAA-AAAA-AAAA")).errorCode == "NOT_FOUND")
+            #expect(
+                try await client.ask("register_begin", Person().begin(as: "WSP-AAAA-AAAA-AAAA")).errorCode
+                    == "NOT_FOUND")
             _ = try await Person().logIn(on: client)
         }
 
@@ -55,7 +61,9 @@ extension CalmCluster {
                 var proofs: [Fields] = []
                 for _ in 0..<2 {
                     proofs.append(
-                        person.proof(of: try await client.ask("register_begin", person.begin()).expecting("register_challenge").payload))
+                        person.proof(
+                            of: try await client.ask("register_begin", person.begin()).expecting("register_challenge")
+                                .payload))
                 }
                 for proof in proofs { client.send("register_proof", proof) }
                 var tokens: [String] = []
@@ -63,7 +71,7 @@ extension CalmCluster {
                     tokens.append(try #require(try await client.next("register_ack").payload["sessionToken"]?.string))
                 }
                 // One of the two was done last, and is the live one.
-                var answers: [ServerFrame] = []
+                var answers: [JSONFrame] = []
                 for token in tokens {
                     answers.append(try await client.ask("fetch_pending", Person.versions.with(["sessionToken": token])))
                 }
@@ -78,7 +86,8 @@ extension CalmCluster {
         @Test(arguments: Misuse.allCases)
         func aMisusedChallengeIsRefused(misuse: Misuse) async throws {
             let (person, client) = (Person(), try await Cluster.client())
-            let challenge = try await client.ask("register_begin", person.begin()).expecting("register_challenge").payload
+            let challenge = try await client.ask("register_begin", person.begin()).expecting("register_challenge")
+                .payload
             let proof = try await misuse.spoil(person.proof(of: challenge), of: person, challenge: challenge)
             #expect(try await client.ask("register_proof", proof).errorCode == "AUTH_FAILED")
             _ = try await person.logIn(on: client)
@@ -96,9 +105,11 @@ extension CalmCluster {
                 case .otherDevice: return proof.with(["deviceId": newUUID()])
                 case .otherPlatform: return proof.with(["platform": "android"])
                 case .signatureOfOtherBytes: return proof.with(["signature": person.keys.sign(bytes.reversed()).base64])
-                case .signatureOfTheDigest: return proof.with(["signature": person.keys.sign(Keys.sha256(bytes)).base64])
+                case .signatureOfTheDigest:
+                    return proof.with(["signature": person.keys.sign(Keys.sha256(bytes)).base64])
                 case .signatureOfOtherKeys: return proof.with(["signature": Keys().sign(bytes).base64])
-                case .malleatedSignature: return proof.with(["signature": Self.malleated(person.keys.sign(bytes)).base64])
+                case .malleatedSignature:
+                    return proof.with(["signature": Self.malleated(person.keys.sign(bytes)).base64])
                 case .idOfSomebodyElse: return proof.with(["whisperId": try await Cluster.phone().id])
                 case .unknownId: return proof.with(["whisperId": "WSP-AAAA-AAAA-AAAA"])
                 case .smallOrderSignKey:
@@ -108,7 +119,8 @@ extension CalmCluster {
                         "signPublicKey": identity.base64,
                         "signature": (identity + [UInt8](repeating: 0, count: 32)).base64,
                     ])
-                case .lowOrderEncKey: return proof.with(["encPublicKey": ([1] + [UInt8](repeating: 0, count: 31)).base64])
+                case .lowOrderEncKey:
+                    return proof.with(["encPublicKey": ([1] + [UInt8](repeating: 0, count: 31)).base64])
                 case .encKeyWithBit255:
                     // The same key in another spelling: it agrees on the same secrets with everybody.
                     let key = person.keys.encPublicKey
@@ -139,7 +151,8 @@ extension CalmCluster {
 
         @Test func aChallengeServesOnce() async throws {
             let (person, client) = (Person(), try await Cluster.client())
-            let challenge = try await client.ask("register_begin", person.begin()).expecting("register_challenge").payload
+            let challenge = try await client.ask("register_begin", person.begin()).expecting("register_challenge")
+                .payload
             let proof = person.proof(of: challenge)
             try await client.ask("register_proof", proof).expecting("register_ack")
             #expect(try await client.ask("register_proof", proof).errorCode == "AUTH_FAILED")
@@ -147,7 +160,8 @@ extension CalmCluster {
 
         @Test func aFailedProofUsesTheChallengeUp() async throws {
             let (person, client) = (Person(), try await Cluster.client())
-            let challenge = try await client.ask("register_begin", person.begin()).expecting("register_challenge").payload
+            let challenge = try await client.ask("register_begin", person.begin()).expecting("register_challenge")
+                .payload
             let proof = person.proof(of: challenge)
             let wrong = proof.with(["signature": [UInt8](repeating: 7, count: 64).base64])
             #expect(try await client.ask("register_proof", wrong).errorCode == "AUTH_FAILED")
@@ -156,7 +170,8 @@ extension CalmCluster {
 
         @Test(arguments: [1, 2]) func aChallengeBelongsToItsConnection(gateway: Int) async throws {
             let (person, client) = (Person(), try await Cluster.client(gateway: 1))
-            let challenge = try await client.ask("register_begin", person.begin()).expecting("register_challenge").payload
+            let challenge = try await client.ask("register_begin", person.begin()).expecting("register_challenge")
+                .payload
             let other = try await Cluster.client(gateway: gateway)
             #expect(try await other.ask("register_proof", person.proof(of: challenge)).errorCode == "AUTH_FAILED")
         }
@@ -165,7 +180,8 @@ extension CalmCluster {
             let seed = Keys.random(32)
             _ = try await Cluster.phone(Person(keys: Keys(signSeed: seed)))
             let (impostor, client) = (Person(keys: Keys(signSeed: seed)), try await Cluster.client())
-            let challenge = try await client.ask("register_begin", impostor.begin()).expecting("register_challenge").payload
+            let challenge = try await client.ask("register_begin", impostor.begin()).expecting("register_challenge")
+                .payload
             #expect(try await client.ask("register_proof", impostor.proof(of: challenge)).errorCode == "AUTH_FAILED")
         }
 
@@ -175,7 +191,8 @@ extension CalmCluster {
             let old = try await Cluster.phone(gateway: 1)
             let client = try await Cluster.client(gateway: gateway)
             let person = old.person.onAnotherDevice()
-            let challenge = try await client.ask("register_begin", person.begin()).expecting("register_challenge").payload
+            let challenge = try await client.ask("register_begin", person.begin()).expecting("register_challenge")
+                .payload
             try await client.ask("register_proof", person.proof(of: challenge)).expecting("register_ack")
             let farewell = try await old.client.next("error")
             #expect(farewell.errorCode == "AUTH_FAILED")
@@ -224,7 +241,8 @@ extension CalmCluster {
 
         @Test func aBoundConnectionTakesNoSecondIdentityByLogin() async throws {
             let (phone, other) = (try await Cluster.phone(), Person())
-            let challenge = try await phone.client.ask("register_begin", other.begin()).expecting("register_challenge").payload
+            let challenge = try await phone.client.ask("register_begin", other.begin()).expecting("register_challenge")
+                .payload
             #expect(try await phone.client.ask("register_proof", other.proof(of: challenge)).errorCode == "AUTH_FAILED")
             #expect(try await phone.client.end().code == 4001)
         }

@@ -47,7 +47,8 @@ struct RestoreTests {
             alice.client.cut()
             bob.acknowledge(acknowledged, from: alice.id)
             try await waitUntil("the receipt is stored", within: .seconds(20)) {
-                try await Cluster.database("SELECT count(*) FROM router.outcomes WHERE message_id = '\(acknowledged)'") == "1"
+                try await Cluster.database("SELECT count(*) FROM router.outcomes WHERE message_id = '\(acknowledged)'")
+                    == "1"
             }
             let answer = try await bob.text(alice)
             bob.client.cut()
@@ -59,14 +60,16 @@ struct RestoreTests {
             try await self.loseEverything(andRestoreFrom: backups)
 
             #expect(try await self.sessions() == before)
-            #expect(try await Cluster.database("SELECT count(*) FROM auth.devices WHERE push_token = '\(token)'") == "1")
+            #expect(
+                try await Cluster.database("SELECT count(*) FROM auth.devices WHERE push_token = '\(token)'") == "1")
             let bobAgain = try await self.letIn(bob)
             #expect(try await bobAgain.pending().map(\.id) == [pending])
             bobAgain.acknowledge(pending, from: carol.id)
             #expect(try await carol.client.next("message_delivered", within: .seconds(30)).payload.id == pending)
             #expect(try await bobAgain.pending().isEmpty)
             let aliceAgain = try await self.letIn(alice)
-            #expect(try await aliceAgain.client.next("message_delivered", within: .seconds(30)).payload.id == acknowledged)
+            #expect(
+                try await aliceAgain.client.next("message_delivered", within: .seconds(30)).payload.id == acknowledged)
             #expect(try await aliceAgain.pending().map(\.id) == [answer])
             try await Cluster.calm()
         }
@@ -79,7 +82,8 @@ struct RestoreTests {
             try await Self.stack.postgres.run("ALTER SYSTEM SET synchronous_standby_names = 'whisper_backup'")
             try await Self.stack.postgres.run("SELECT pg_reload_conf()")
             try await waitUntil("Postgres waits for the backup", within: readyTimeout) {
-                try await Self.stack.postgres.run("SELECT sync_state FROM pg_stat_replication WHERE application_name = 'whisper_backup'")
+                try await Self.stack.postgres.run(
+                    "SELECT sync_state FROM pg_stat_replication WHERE application_name = 'whisper_backup'")
                     == "sync"
             }
             try await Cluster.calm()
@@ -95,7 +99,9 @@ struct RestoreTests {
     }
 
     /// How many sessions are live, whoever has them.
-    private func sessions() async throws -> String { try await Cluster.database("SELECT count(*) FROM auth.live_sessions") }
+    private func sessions() async throws -> String {
+        try await Cluster.database("SELECT count(*) FROM auth.live_sessions")
+    }
 
     /// On a new connection with the old token, once the services have found their servers again.
     private func letIn(_ phone: Phone) async throws -> Phone {

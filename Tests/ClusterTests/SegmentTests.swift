@@ -11,9 +11,12 @@ import Testing
         let stack = Cluster.stack
         async let forgotten: Void = Self.holdTransactionOpen()
         try await waitUntil("a transaction is forgotten", within: .seconds(20)) {
-            try await Cluster.database("SELECT count(*) FROM pg_stat_activity WHERE application_name = '\(Self.name)'") == "1"
+            try await Cluster.database("SELECT count(*) FROM pg_stat_activity WHERE application_name = '\(Self.name)'")
+                == "1"
         }
-        let (alice, bob, carol) = (try await Cluster.phone(gateway: 1), try await Cluster.phone(gateway: 2), try await Cluster.phone())
+        let (alice, bob, carol) = (
+            try await Cluster.phone(gateway: 1), try await Cluster.phone(gateway: 2), try await Cluster.phone()
+        )
         carol.client.cut()
         var waiting: [String] = []
         for _ in 0..<10 {
@@ -25,7 +28,9 @@ import Testing
             let segment = try await Cluster.database("SELECT router.segment(last_value) FROM router.\(sequence)")
             #expect(try await Self.size(of: "\(table)_\(segment)") > 0)
             try await Self.turn(sequence, by: 2)
-            try await waitUntil("segment \(segment) of \(table) is empty", within: .seconds(30), every: .milliseconds(250)) {
+            try await waitUntil(
+                "segment \(segment) of \(table) is empty", within: .seconds(30), every: .milliseconds(250)
+            ) {
                 try await Self.size(of: "\(table)_\(segment)") == 0
             }
         }
@@ -53,7 +58,8 @@ import Testing
                 for sequence in ["mail_numbers", "outcome_numbers"] { try await Self.turn(sequence, by: 1) }
                 let before = turns
                 try await waitUntil("the next segments are empty", within: .seconds(30), every: .milliseconds(100)) {
-                    let next = try await Cluster.database("SELECT (router.segment(last_value) + 1) % 3 FROM router.mail_numbers")
+                    let next = try await Cluster.database(
+                        "SELECT (router.segment(last_value) + 1) % 3 FROM router.mail_numbers")
                     guard try await Self.size(of: "mailbox_\(next)") == 0 else { return false }
                     turns = before + 1
                     return true
@@ -74,7 +80,8 @@ import Testing
             "SET application_name = 'reader'; BEGIN; SELECT count(*) FROM router.mailbox; SELECT pg_sleep(120)")
         try await waitUntil("somebody reads", within: .seconds(20)) {
             try await Cluster.database(
-                "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'reader' AND wait_event = 'PgSleep'") == "1"
+                "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'reader' AND wait_event = 'PgSleep'")
+                == "1"
         }
         let segment = try await Cluster.database("SELECT router.segment(last_value) FROM router.mail_numbers")
         try await Self.turn("mail_numbers", by: 2)
@@ -129,7 +136,8 @@ import Testing
 
     private static func holdTransactionOpen() async throws {
         _ = try await Cluster.database(
-            "SET application_name = '\(self.name)'; SELECT pg_current_xact_id(), count(*) FROM auth.identities; SELECT pg_sleep(120)")
+            "SET application_name = '\(self.name)'; SELECT pg_current_xact_id(), count(*) FROM auth.identities; SELECT pg_sleep(120)"
+        )
     }
 
     /// Bytes of the rows' pages, dead ones included.

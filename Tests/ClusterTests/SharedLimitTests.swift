@@ -41,14 +41,19 @@ extension LimitedCluster {
             let client = try await Cluster.client(gateway: gateway, from: address)
             let frames = (0..<15).map { number in
                 TestClient.text(
-                    "fetch_pending", Person.versions.with(["sessionToken": String(repeating: "\(gateway)", count: 40) + "\(100 + number)"]),
+                    "fetch_pending",
+                    Person.versions.with([
+                        "sessionToken": String(repeating: "\(gateway)", count: 40) + "\(100 + number)"
+                    ]),
                     requestID: "\(number)")
             }
             client.send(texts: frames)
             for number in 0..<15 {
                 let answer = try await client.frame("answer \(number)") { $0.requestID == "\(number)" }
                 codes[answer.errorCode ?? "", default: 0] += 1
-                if answer.errorCode == "RATE_LIMITED" { #expect(try #require(answer.payload["retryAfterMs"]?.integer) > 0) }
+                if answer.errorCode == "RATE_LIMITED" {
+                    #expect(try #require(answer.payload["retryAfterMs"]?.integer) > 0)
+                }
             }
             let proof = Person().proof(of: .object(["challengeId": .string(newUUID()), "challenge": .string("")]))
             let refused = try await client.ask("register_proof", proof)

@@ -25,7 +25,8 @@ extension CalmCluster {
             #expect(try await bob.types("send", "alice", input: "It is.\n").contains("✓ sent"))
             #expect(try await alice.types("inbox").contains("It is."))
 
-            let back = try await again.types("restore", "--server", Typist.server, input: words.joined(separator: " ") + "\n")
+            let back = try await again.types(
+                "restore", "--server", Typist.server, input: words.joined(separator: " ") + "\n")
             #expect(try Self.id(in: back) == aliceID)
             #expect(back.contains("1 contact is back."))
             #expect(try await again.types("contacts").contains("bob"))
@@ -50,15 +51,20 @@ extension CalmCluster {
             defer { folder.remove() }
             let carol = Typist(folder, "carol")
             for (words, complaint) in [
-                ("abandon abandon", "2 words"), (Array(repeating: "abandon", count: 12).joined(separator: " "), "one is wrong"),
+                ("abandon abandon", "2 words"),
+                (Array(repeating: "abandon", count: 12).joined(separator: " "), "one is wrong"),
                 (Array(repeating: "abandom", count: 12).joined(separator: " "), "\"abandom\""),
             ] {
-                #expect(try await carol.types("restore", "--server", Typist.server, input: words + "\n", fails: true).contains(complaint))
+                #expect(
+                    try await carol.types("restore", "--server", Typist.server, input: words + "\n", fails: true)
+                        .contains(complaint))
             }
         }
 
         private static func words(in text: String) throws -> [String] {
-            let pairs = text.matches(of: /\b(\d{1,2}) ([a-z]{3,8})\b/).map { (Int($0.1)!, String($0.2)) }.sorted { $0.0 < $1.0 }
+            let pairs = text.matches(of: /\b(\d{1,2}) ([a-z]{3,8})\b/).map { (Int($0.1)!, String($0.2)) }.sorted {
+                $0.0 < $1.0
+            }
             try #require(pairs.map(\.0) == Array(1...12), "\(text)")
             return pairs.map(\.1)
         }
@@ -88,7 +94,9 @@ private struct Typist {
     ///   - input: what standard input says, and then ends.
     ///   - fails: the program is to end with another status than 0.
     /// - Returns: what was printed.
-    func types(_ command: String, _ arguments: String..., input: String = "", fails: Bool = false) async throws -> String {
+    func types(
+        _ command: String, _ arguments: String..., input: String = "", fails: Bool = false
+    ) async throws -> String {
         let words = self.folder.path + "/\(newUUID())"
         try input.write(toFile: words, atomically: true, encoding: .utf8)
         let program = "\(Cluster.stack.configuration.programs)/whisper"

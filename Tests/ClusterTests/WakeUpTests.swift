@@ -111,8 +111,10 @@ import Testing
         try await PushWorld.requests(for: token, atLeast: 5, within: .seconds(60))
 
         let (carol, other) = try await self.sleeper()
-        PushWorld.reply(to: other, .answer(status: 503), .answer(status: 503), .answer(status: 503), .answer(status: 503),
-            .answer(status: 503), .answer(status: 503), .answer(status: 503), .answer(status: 503), .answer(status: 503))
+        PushWorld.reply(
+            to: other, .answer(status: 503), .answer(status: 503), .answer(status: 503), .answer(status: 503),
+            .answer(status: 503), .answer(status: 503), .answer(status: 503), .answer(status: 503), .answer(status: 503)
+        )
         try await self.mail(to: carol, token: other)
         try await waitUntil("operators see it", within: .seconds(60), every: .milliseconds(200)) {
             let letters = try await Operators.get("/admin/push/dead-letters").body["deadLetters"]?.elements ?? []
@@ -141,7 +143,8 @@ import Testing
         let (recipient, wakeID) = (try #require(WhisperID(bob.id)), UUIDText.random())
         try await PushWorld.queue(
             Wake(
-                recipient: recipient, reason: .call(isVideo: true, until: .now + .seconds(45)), wakeID: wakeID, queuedAt: .now))
+                recipient: recipient, reason: .call(isVideo: true, until: .now + .seconds(45)), wakeID: wakeID,
+                queuedAt: .now))
         let ring = try await PushWorld.requests(for: voip, atLeast: 1)[0]
         #expect(ring.headers["apns-push-type"] == "voip" && ring.wake["kind"] == "call")
         try await PushWorld.queue(Wake(recipient: recipient, reason: .callOver, wakeID: wakeID, queuedAt: .now))
@@ -169,12 +172,16 @@ import Testing
 }
 
 /// Routers that look after waiting mail every six seconds, sooner than they wake the same person twice by themselves.
-@Suite(.cluster {
-    PushWorld.configure(&$0)
-    $0.environment[.router] = ["PENDING_TTL_SECONDS": "24"]
-}, .serialized) struct LostWakeUps {
+@Suite(
+    .cluster {
+        PushWorld.configure(&$0)
+        $0.environment[.router] = ["PENDING_TTL_SECONDS": "24"]
+    }, .serialized) struct LostWakeUps
+{
     @Test func aWakeUpThatRedisForgotIsQueuedAgain() async throws {
-        let (alice, bob) = (try await Cluster.phone(gateway: 1), try await Cluster.phone(Person(platform: "ios"), gateway: 2))
+        let (alice, bob) = (
+            try await Cluster.phone(gateway: 1), try await Cluster.phone(Person(platform: "ios"), gateway: 2)
+        )
         let token = Keys.random(32).map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
         try await bob.ask("update_tokens", ["pushToken": token]).expecting("tokens_updated")
         await Cluster.stack.kill(.push(1))
@@ -190,7 +197,9 @@ import Testing
 
     /// Nobody is asleep for its router as long as that has not heard so.
     @Test func whoseGoingRedisForgotIsWoken() async throws {
-        let (alice, bob) = (try await Cluster.phone(gateway: 1), try await Cluster.phone(Person(platform: "ios"), gateway: 2))
+        let (alice, bob) = (
+            try await Cluster.phone(gateway: 1), try await Cluster.phone(Person(platform: "ios"), gateway: 2)
+        )
         let token = Keys.random(32).map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
         try await bob.ask("update_tokens", ["pushToken": token]).expecting("tokens_updated")
         // Known to its router: it has mail live.
@@ -216,7 +225,8 @@ import Testing
         await Cluster.stack.kill(.push(1))
         // Whatever they say, they stand in the way.
         _ = try await Cluster.redis(
-            "EVAL \"for i=1,\(BusLimits.streamEntriesMax / 2) do redis.call('XADD','\(Keyspace.wakes.name)','*','d','x') end return 1\" 0")
+            "EVAL \"for i=1,\(BusLimits.streamEntriesMax / 2) do redis.call('XADD','\(Keyspace.wakes.name)','*','d','x') end return 1\" 0"
+        )
         func waiting() async throws -> Int { try #require(try await Cluster.redis("XLEN \(Keyspace.wakes.name)")) }
         var token = ""
         try await waitUntil("a wake-up is kept back", within: .seconds(60), every: .milliseconds(500)) {
@@ -225,7 +235,9 @@ import Testing
             try await bob.ask("update_tokens", ["pushToken": token]).expecting("tokens_updated")
             bob.client.cut()
             let present = "EXISTS \(Keyspace.presence(try #require(WhisperID(bob.id))).name)"
-            try await waitUntil("its router can know that it has gone", within: .seconds(20)) { try await Cluster.redis(present) == 0 }
+            try await waitUntil("its router can know that it has gone", within: .seconds(20)) {
+                try await Cluster.redis(present) == 0
+            }
             let before = try await waiting()
             try await alice.text(bob)
             return try await waiting() == before

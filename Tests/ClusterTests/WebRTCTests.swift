@@ -15,7 +15,8 @@ struct RelayedCluster {
     /// and exchange bytes.
     @Test func twoPhonesTalkThroughTheRelay() async throws {
         let stack = Cluster.stack
-        try #require(FileManager.default.isExecutableFile(atPath: Self.python), "deploy/install-python-tools.sh installs it")
+        try #require(
+            FileManager.default.isExecutableFile(atPath: Self.python), "deploy/install-python-tools.sh installs it")
         let output = try await Command(
             Self.python, [Self.here.appending(path: "WebRTC/call.py").path, stack.endpoint, "\(Self.bytes)"]
         ).output(name: "two phones")

@@ -12,7 +12,8 @@ import Testing
 
     @Test(arguments: ContractDocuments.folders)
     func nothingElseLiesAmongGeneratedFiles(folder: String) throws {
-        let present = try FileManager.default.contentsOfDirectory(atPath: Folder.documents.appending(path: folder).path())
+        let present = try FileManager.default.contentsOfDirectory(
+            atPath: Folder.documents.appending(path: folder).path())
         let generated = Set(ContractDocuments.files.map(\.path))
         let strays = present.filter { !generated.contains("\(folder)/\($0)") }
         #expect(strays.isEmpty, "in docs/\(folder): run `make documents` and commit docs/")
@@ -21,5 +22,11 @@ import Testing
     @Test(.enabled(if: Python.has("nacl"), "needs python3-nacl"))
     func cryptographicVectorsAreThoseOfAnotherImplementation() async throws {
         _ = try await Python.run("vectors.py", ["--check", Folder.documents.appending(path: "vectors").path()])
+    }
+
+    @Test(.enabled(if: Python.has("cryptography"), "needs python3-cryptography"))
+    func liveVectorsAreThoseOfAnotherImplementation() async throws {
+        _ = try await Python.run(
+            "live_vectors.py", [Folder.documents.appending(path: "vectors/live.json").path()])
     }
 }

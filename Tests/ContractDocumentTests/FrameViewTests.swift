@@ -24,22 +24,29 @@ import Testing
         #expect(frame.title == nil)
         #expect(frame.addMembers.map { "\($0)" } == ["WSP-AAAA-AAAA-AAAA"])
         #expect(frame.removeMembers.isEmpty)
-        #expect(frame.roleChanges.map { "\($0.identity) \($0.role)" } == ["WSP-AAAA-AAAA-AAAA admin", "WSP-F4YH-3J4Z-7RP7 member"])
+        #expect(
+            frame.roleChanges.map { "\($0.identity) \($0.role)" } == [
+                "WSP-AAAA-AAAA-AAAA admin", "WSP-F4YH-3J4Z-7RP7 member",
+            ])
     }
 
     @Test func groupMailNamesItsGroup() throws {
         let definition = GroupSendMessage.definition
         let frame = try GroupSendMessage(self.payload(definition, definition.samples[0]))
-        let lines = String(decoding: canonical(frame), as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false)
+        let lines = String(decoding: canonical(frame), as: UTF8.self).split(
+            separator: "\n", omittingEmptySubsequences: false)
         #expect(lines[1] == "group_send_message")
         #expect(lines[4] == "grp-3d6f1f0e-8a55-4c7e-9d55-0c4b7d1f2a61")
         let relayed = String(decoding: frame.relayed(), as: UTF8.self)
         #expect(relayed.contains(#""groupId":"grp-3d6f1f0e-8a55-4c7e-9d55-0c4b7d1f2a61""#))
-        #expect(FrameVerdict.violation(of: Array(#"{"type":"message_received","payload":\#(relayed)}"#.utf8), from: .server) == nil)
+        #expect(
+            FrameVerdict.violation(of: Array(#"{"type":"message_received","payload":\#(relayed)}"#.utf8), from: .server)
+                == nil)
     }
 
     @Test func systemMessagesAreNotForGroups() throws {
-        let sample = GroupSendMessage.definition.samples[0].replacing(#""msgType":"text""#, with: #""msgType":"system""#)
+        let sample = GroupSendMessage.definition.samples[0].replacing(
+            #""msgType":"text""#, with: #""msgType":"system""#)
         #expect(throws: PayloadViolation.self) { try self.payload(GroupSendMessage.definition, sample) }
     }
 
@@ -50,7 +57,8 @@ import Testing
     }
 
     @Test func evidenceIsAMessageWithItsSignature() throws {
-        let sample = Report.definition.samples[1].replacing(#""evidence":{"#, with: #""evidence":{"secret":1,"replyTo":null,"#)
+        let sample = Report.definition.samples[1].replacing(
+            #""evidence":{"#, with: #""evidence":{"secret":1,"replyTo":null,"#)
         let report = try Report(self.payload(Report.definition, sample))
         #expect(report.reason == .abuse)
         #expect(report.note == "since Monday")

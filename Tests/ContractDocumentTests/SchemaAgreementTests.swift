@@ -43,7 +43,8 @@ import Testing
 
     /// The judge finds a schema that says too much or too little.
     @Test(arguments: [
-        ("client/send_message.json", "[AQgw]==", "[A-Za-z0-9+/]=="), ("client/typing.json", "[A-Z2-7]{4}$", "[A-Z2-7]{4}"),
+        ("client/send_message.json", "[AQgw]==", "[A-Za-z0-9+/]=="),
+        ("client/typing.json", "[A-Z2-7]{4}$", "[A-Z2-7]{4}"),
         ("client/ping.json", #""minimum": 1"#, #""minimum": 0"#), ("client/send_message.json", "x-differ", "x-other"),
     ])
     func aWrongSchemaIsNoticed(file: String, right: String, wrong: String) async throws {

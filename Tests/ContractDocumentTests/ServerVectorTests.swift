@@ -107,7 +107,9 @@ import Testing
         let frame = try SendMessage(payload)
         guard "\(frame.from)" == check.session else { return .forbidden }
         let key = try #require(Bytes32(hex(check.signPublicKey)))
-        guard Signatures.isValid(frame.signature, over: SHA256.hash(canonical(frame)), by: key) else { return .authFailed }
+        guard Signatures.isValid(frame.signature, over: SHA256.hash(canonical(frame)), by: key) else {
+            return .authFailed
+        }
         return frame.timestamp.isWithinSkew(of: Timestamp(milliseconds: check.serverTime)) ? nil : .invalidTimestamp
     }
 }

@@ -18,13 +18,18 @@ private enum Services {
 @Suite struct SettingsPageTests {
     @Test func thePageIsWhatTheServicesSay() async throws {
         let committed = try? String(contentsOf: Folder.documents.appending(path: "settings.md"), encoding: .utf8)
-        #expect(try await committed == Services.page().text, "docs/settings.md is not current: run `make documents` and commit docs/")
+        #expect(
+            try await committed == Services.page().text,
+            "docs/settings.md is not current: run `make documents` and commit docs/")
     }
 
     @Test func everyServiceHasSettings() async throws {
         let page = try await Services.page()
         for service in SettingsPage.services {
-            #expect(page.rows.contains { $0.services == [service] || $0.variable == "OPS_PORT" && $0.services.contains(service) })
+            #expect(
+                page.rows.contains {
+                    $0.services == [service] || $0.variable == "OPS_PORT" && $0.services.contains(service)
+                })
         }
         #expect(Set(page.rows.map(\.variable)).count == page.rows.count, "one variable means two things")
     }
@@ -106,7 +111,9 @@ private enum Deployment {
 
     static func imageVariables() throws -> Set<String> {
         let text = try String(contentsOf: Folder.root.appending(path: "deploy/Containerfile"), encoding: .utf8)
-        let words = text.split(separator: "\n").filter { $0.hasPrefix("ENV ") }.flatMap { $0.dropFirst(4).split(separator: " ") }
+        let words = text.split(separator: "\n").filter { $0.hasPrefix("ENV ") }.flatMap {
+            $0.dropFirst(4).split(separator: " ")
+        }
         return Set(words.compactMap { $0.split(separator: "=").first.map(String.init) })
     }
 

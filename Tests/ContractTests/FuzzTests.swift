@@ -83,7 +83,8 @@ extension SeededGenerator {
         default:
             // The same character, escaped: valid inside strings, not elsewhere.
             let escaped = String(bytes[place], radix: 16)
-            bytes.replaceSubrange(place...place, with: Array((#"\u00"# + (escaped.count == 1 ? "0" : "") + escaped).utf8))
+            bytes.replaceSubrange(
+                place...place, with: Array((#"\u00"# + (escaped.count == 1 ? "0" : "") + escaped).utf8))
         }
         if bytes.isEmpty { bytes = [UInt8(ascii: "{")] }
     }
@@ -98,7 +99,9 @@ extension SeededGenerator {
             // Another field's value, perhaps another frame's.
             let other = self.draft()
             if !other.members.isEmpty { draft.members[place].value = self.one(of: other.members).value }
-        case 4: draft.members.insert(("\"\(self.one(of: ["x", "from", "objectKey", "", "type"]))\"", self.json(depth: 3)), at: 0)
+        case 4:
+            draft.members.insert(
+                ("\"\(self.one(of: ["x", "from", "objectKey", "", "type"]))\"", self.json(depth: 3)), at: 0)
         case 5: draft.requestID = self.chance(3) ? nil : self.json(depth: 1)
         default: draft.members.shuffle(using: &self)
         }
@@ -110,10 +113,12 @@ extension SeededGenerator {
         case 0: return self.one(of: ["null", "true", "false"])
         case 1:
             return self.one(of: [
-                "0", "-0", "1", "-1", "1.0", "1e0", "2", "100", "101", "50000001", "9223372036854775807", "9223372036854775808", "01",
+                "0", "-0", "1", "-1", "1.0", "1e0", "2", "100", "101", "50000001", "9223372036854775807",
+                "9223372036854775808", "01",
                 "1E+2", "-", "1.", "12345678901234567890123",
             ])
-        case 2: return self.one(of: [#""""#, #""p1-2a""#, #""text""#, #""read""#, #""android""#, #""WSP-AAAA-AAAA-AAAA""#])
+        case 2:
+            return self.one(of: [#""""#, #""p1-2a""#, #""text""#, #""read""#, #""android""#, #""WSP-AAAA-AAAA-AAAA""#])
         case 3: return "\"" + text(Base64.encode(self.bytes(self.one(of: [1, 23, 24, 25, 32, 64, 65])))) + "\""
         case 4: return "\"\(self.uuid())\""
         case 5: return "\"\(UUIDText.random())\""

@@ -45,6 +45,7 @@ import TestKit
         writer.add("json", json: "[1]".utf8)
         #expect(
             text(writer.finished())
-                == #"{"id":"WSP-JBPU-D452-TLT4","uuid":"9B2a1f64-0f7c-4e51-9d0c-3c7d1d2b7a10","bytes":"/+8=","json":[1]}"#)
+                == #"{"id":"WSP-JBPU-D452-TLT4","uuid":"9B2a1f64-0f7c-4e51-9d0c-3c7d1d2b7a10","bytes":"/+8=","json":[1]}"#
+        )
     }
 }

@@ -15,18 +15,23 @@ private func judgement(of type: FieldType) -> Judgement {
             invalid: ["0", "2", "-1", "1.0", "1e0", "10", "18446744073709551617", #""1""#, "true", "[1]", "{}"])
     case .sessionToken:
         // A token of the wrong form is no session, which is another error; a wrong type is this one (contract §13).
-        return Judgement(valid: [#""""#, #""x""#, characters(64), characters(65), #""\u0000""#], invalid: ["1", "true", "[]", "{}"])
+        return Judgement(
+            valid: [#""""#, #""x""#, characters(64), characters(65), #""\u0000""#], invalid: ["1", "true", "[]", "{}"])
     case .whisperID:
         return Judgement(
             valid: [#""WSP-7777-AAAA-2345""#, #""WSP\u002d7777-AAAA-234\u0035""#],
             invalid: [
-                #""""#, #""WSP-7777-AAAA-234""#, #""WSP-7777-AAAA-23456""#, #""wsp-7777-aaaa-2345""#, #""WSP-7777-AAAA-2341""#,
+                #""""#, #""WSP-7777-AAAA-234""#, #""WSP-7777-AAAA-23456""#, #""wsp-7777-aaaa-2345""#,
+                #""WSP-7777-AAAA-2341""#,
                 #""WSP-7777-AAAA-234\u0000""#, "1", "[]", "{}", "false",
             ])
     case .uuid:
         return Judgement(
             valid: [#""9b2A1f64-0f7c-1e51-0d0c-3c7d1d2b7a10""#, #""00000000-0000-0000-0000-00000000000\u0030""#],
-            invalid: [#""""#, #""9b2a1f640f7c4e519d0c3c7d1d2b7a10""#, #""9b2a1f64-0f7c-4e51-9d0c-3c7d1d2b7a1g""#, "4", "[]", "{}"])
+            invalid: [
+                #""""#, #""9b2a1f640f7c4e519d0c3c7d1d2b7a10""#, #""9b2a1f64-0f7c-4e51-9d0c-3c7d1d2b7a1g""#, "4", "[]",
+                "{}",
+            ])
     case .uuidV4:
         return Judgement(
             valid: [#""0F8FAD5B-D9CB-469F-A165-70867728950E""#, #""0f8fad5b-d9cb-469f-8165-70867728950e""#],
@@ -34,6 +39,23 @@ private func judgement(of type: FieldType) -> Judgement {
                 #""0f8fad5b-d9cb-169f-a165-70867728950e""#, #""0f8fad5b-d9cb-469f-c165-70867728950e""#,
                 #""0f8fad5b-d9cb-469f-7165-70867728950e""#, #""""#, "4", "{}",
             ])
+    case .lowerCaseUUID:
+        return Judgement(
+            valid: [#""9b2a1f64-0f7c-1e51-0d0c-3c7d1d2b7a10""#],
+            invalid: [
+                #""9b2A1f64-0f7c-1e51-0d0c-3c7d1d2b7a10""#, #""9b2a1f640f7c4e519d0c3c7d1d2b7a10""#, #""""#, "4", "{}",
+            ])
+    case .guestID:
+        return Judgement(
+            valid: [#""gst-9b2a1f640f7c4e519d0c3c7d1d2b7a10""#],
+            invalid: [
+                #""gst-9B2a1f640f7c4e519d0c3c7d1d2b7a10""#, #""gst-9b2a1f640f7c4e519d0c3c7d1d2b7a1""#,
+                #""GST-9b2a1f640f7c4e519d0c3c7d1d2b7a10""#, #""gst-9b2a1f640f7c4e519d0c3c7d1d2b7a1g""#, #""""#, "4",
+            ])
+    case .principalID:
+        return Judgement(
+            valid: [#""gst-9b2a1f640f7c4e519d0c3c7d1d2b7a10""#, #""WSP-7777-AAAA-2345""#],
+            invalid: [#""gst-9b2a1f64-0f7c-4e51-9d0c-3c7d1d2b""#, #""WSP-7777-AAAA-234""#, #""""#, "4", "{}"])
     case .groupID:
         return Judgement(
             valid: [#""grp-9b2a1f64-0f7c-4e51-9d0c-3c7d1d2b7a10""#],
@@ -43,7 +65,8 @@ private func judgement(of type: FieldType) -> Judgement {
             valid: ["1", "1730000000000", "9223372036854775807"],
             invalid: [
                 "0", "-0", "-1", "1.0", "1.5", "1e3", "1E3", "1730000000000.0", "9223372036854775808",
-                "-9223372036854775808", "-9223372036854775809", "99999999999999999999999999", #""1730000000000""#, "true", "[]", "{}",
+                "-9223372036854775808", "-9223372036854775809", "99999999999999999999999999", #""1730000000000""#,
+                "true", "[]", "{}",
             ])
     case .integer(let range):
         return Judgement(
@@ -57,7 +80,8 @@ private func judgement(of type: FieldType) -> Judgement {
         return Judgement(
             valid: [
                 characters(range.lowerBound), characters(range.upperBound), characters(range.upperBound, "é"),
-                characters(range.upperBound, "👍"), characters(range.upperBound, #"\u00e9"#), characters(range.upperBound, #"\ud83d\udc4d"#),
+                characters(range.upperBound, "👍"), characters(range.upperBound, #"\u00e9"#),
+                characters(range.upperBound, #"\ud83d\udc4d"#),
                 characters(range.upperBound, "\u{1}".unicodeScalars.map { _ in #"\u0001"# }.joined()),
             ],
             invalid: (range.lowerBound > 0 ? [characters(range.lowerBound - 1)] : []) + [
@@ -69,7 +93,8 @@ private func judgement(of type: FieldType) -> Judgement {
     case .base64(let range):
         let lower = range.lowerBound
         var invalid = [
-            base64(lower - 1), base64(range.upperBound + 1), #""""#, #""AAA""#, #""AB==""#, #""AAB=""#, #""AA=A""#, #""A A=""#,
+            base64(lower - 1), base64(range.upperBound + 1), #""""#, #""AAA""#, #""AB==""#, #""AAB=""#, #""AA=A""#,
+            #""A A=""#,
             #""AA-_""#, "\"" + String(base64(lower).dropFirst().dropLast()) + #"\n""#, "1", "[]", "{}",
         ]
         if base64(lower).hasSuffix("=\"") { invalid.append(base64(lower).replacing("=", with: "")) }
@@ -77,14 +102,19 @@ private func judgement(of type: FieldType) -> Judgement {
             valid: [base64(lower), base64(range.upperBound), escapedSlashes(lower)], invalid: invalid)
     case .choice(let words):
         return Judgement(
-            valid: words.map { "\"\($0)\"" } + words.map { "\"\\u00\(String($0.utf8.first!, radix: 16))\($0.dropFirst())\"" },
-            invalid: words.map { "\"\($0.uppercased())\"" } + words.map { "\"\($0) \"" } + [#""""#, "1", "true", "[]", "{}"])
+            valid: words.map { "\"\($0)\"" }
+                + words.map { "\"\\u00\(String($0.utf8.first!, radix: 16))\($0.dropFirst())\"" },
+            invalid: words.map { "\"\($0.uppercased())\"" } + words.map { "\"\($0) \"" } + [
+                #""""#, "1", "true", "[]", "{}",
+            ])
     case .reactions: return Judgement(valid: ["{}"], invalid: ["1", "true", #""x""#, "[]"])
     case .object(let schema):
         let members = schema.fields.map { "\"\($0.name)\":" + judgement(of: $0.type).valid[0] }
         return Judgement(valid: ["{\(members.joined(separator: ","))}"], invalid: ["1", "true", #""x""#, "[]", "{}"])
     case .array(let element, let count):
-        func list(_ count: Int) -> String { "[" + Array(repeating: judgement(of: element).valid[0], count: count).joined(separator: ",") + "]" }
+        func list(_ count: Int) -> String {
+            "[" + Array(repeating: judgement(of: element).valid[0], count: count).joined(separator: ",") + "]"
+        }
         return Judgement(
             valid: [list(count.lowerBound), list(count.upperBound)],
             invalid: [list(count.upperBound + 1), "[null]", "[[]]", "[1.5]", "{}", "1", "true", #""x""#])
@@ -141,14 +171,19 @@ private struct FieldOfFrame: CustomTestStringConvertible, Sendable {
     private func aFieldGivenTwiceIsRefused(subject: FieldOfFrame) {
         let name = subject.field.name
         let draft = Draft(subject.frame)
-        let candidates = judgement(of: subject.field.type).valid.filter { !breaksAnotherRule(name, $0, of: subject.frame) }
+        let candidates = judgement(of: subject.field.type).valid.filter {
+            !breaksAnotherRule(name, $0, of: subject.frame)
+        }
         guard let value = draft.value(name) ?? candidates.first else { return }
         let once = draft.with(name, value)
         #expect(blamed(once.adding("\"\(name)\"", value).message) == name)
         // Also when the second is spelled with an escape, or null.
         let escaped = "\"\\u00\(String(name.utf8.first!, radix: 16))\(name.dropFirst())\""
         #expect(blamed(once.adding(escaped, value).message) == name)
-        if case .required = subject.field.presence {} else { #expect(blamed(once.adding("\"\(name)\"", "null").message) == name) }
+        if case .required = subject.field.presence {
+        } else {
+            #expect(blamed(once.adding("\"\(name)\"", "null").message) == name)
+        }
         // An escaped name is the same name.
         #expect(blamed(draft.without(name).adding(escaped, value).message) == nil)
     }
@@ -156,7 +191,8 @@ private struct FieldOfFrame: CustomTestStringConvertible, Sendable {
     @Test(arguments: FrameCatalogue.all.map(\.type))
     func unknownFieldsAreIgnored(type: String) throws {
         let definition = try #require(FrameCatalogue.definition(of: type))
-        let draft = Draft(definition).adding(#""extra""#, #"{"from":1,"x":[null,{}]}"#).adding(#""extra""#, "2").adding(#""""#, "null")
+        let draft = Draft(definition).adding(#""extra""#, #"{"from":1,"x":[null,{}]}"#).adding(#""extra""#, "2").adding(
+            #""""#, "null")
         let plain = try read(Draft(definition).message).payload
         #expect(try read(draft.message).payload.json() == plain.json())
     }
@@ -164,14 +200,34 @@ private struct FieldOfFrame: CustomTestStringConvertible, Sendable {
     @Test(arguments: FrameCatalogue.all.map(\.type))
     func onlyPrivilegedFramesCarryASession(type: String) throws {
         let definition = try #require(FrameCatalogue.definition(of: type))
-        #expect((definition.sessionField != nil) == definition.isPrivileged)
+        #expect((definition.sessionField != nil) == (definition.principal != .anybody))
+        #expect((definition.guestField != nil) == (definition.principal == .either))
         let versions = ["protocolVersion", "cryptoVersion"].map { definition.schema.index(of: $0) != nil }
         #expect(versions == [type != "ping", type != "ping"])
     }
 
+    /// P of contract §14.2. No frame of the catalogue has it yet.
+    @Test(arguments: [
+        ("", nil), (#","sessionToken":"s""#, nil), (#","guestToken":"g""#, nil),
+        (#","sessionToken":"s","guestToken":null"#, nil), (#","sessionToken":null,"guestToken":"g""#, nil),
+        (#","sessionToken":"s","guestToken":"g""#, "guestToken"),
+        (#","sessionToken":"","guestToken":"""#, "guestToken"),
+    ])
+    func whoeverShowsBothTokensIsRefused(tokens: String, blamed: String?) throws {
+        let definition = FrameDefinition(
+            "of_either", about: "", route: .gateway, principal: .either,
+            fields: CommonFields.versions + [CommonFields.sessionToken, CommonFields.guestToken], samples: [])
+        let json = #"{"protocolVersion":1,"cryptoVersion":1\#(tokens)}"#
+        let payload = try FrameDecoder.payload(bare: Array(json.utf8), schema: definition.schema)
+        #expect(definition.rule(payload)?.field == blamed)
+    }
+
     // MARK: Rules between fields
 
-    @Test(arguments: [("text", 12_288, true), ("text", 12_289, false), ("image", 12_289, true), ("voice", 262_144, true), ("file", 262_145, false)])
+    @Test(arguments: [
+        ("text", 12_288, true), ("text", 12_289, false), ("image", 12_289, true), ("voice", 262_144, true),
+        ("file", 262_145, false),
+    ])
     func ciphertextIsBoundedByTheKindOfMessage(kind: String, bytes: Int, isValid: Bool) {
         let draft = Draft(SendMessage.definition).with("msgType", "\"\(kind)\"").with("ciphertext", base64(bytes))
         #expect(blamed(draft.message) == (isValid ? nil : "ciphertext"))
@@ -201,7 +257,8 @@ private struct FieldOfFrame: CustomTestStringConvertible, Sendable {
     }
 
     @Test(arguments: [
-        "p1-2a", "g3-\(cursorPlace)0000000000000000", "g1-\(cursorPlace)8000000000000000", "g1-\(cursorPlace)000000000000000A", "g1-\(cursorPlace)000000000000000",
+        "p1-2a", "g3-\(cursorPlace)0000000000000000", "g1-\(cursorPlace)8000000000000000",
+        "g1-\(cursorPlace)000000000000000A", "g1-\(cursorPlace)000000000000000",
         "g1-+\(cursorPlace.dropFirst())0000000000000000", " g1-\(cursorPlace)0000000000000000",
     ])
     func foreignCursorsOfGroupsAreRefused(cursor: String) {
@@ -210,7 +267,8 @@ private struct FieldOfFrame: CustomTestStringConvertible, Sendable {
 
     @Test func aGroupCursorIsTakenBackExactlyAsGivenOut() {
         for (part, since) in [(0, 0), (1, 42), (2, Int64.max)] {
-            let cursor = GroupCursor(part: part, joinedAt: Timestamp(milliseconds: 1_730_000_000_123), group: .random(), since: since)
+            let cursor = GroupCursor(
+                part: part, joinedAt: Timestamp(milliseconds: 1_730_000_000_123), group: .random(), since: since)
             #expect(GroupCursor(cursor.text) == cursor && Limits.cursorCharacters.contains(cursor.text.count))
         }
     }
@@ -218,8 +276,10 @@ private struct FieldOfFrame: CustomTestStringConvertible, Sendable {
     // MARK: Reactions and attachment
 
     @Test(arguments: [
-        ("{}", true), (#"{"👍":[]}"#, true), (#"{"👍":["WSP-AAAA-AAAA-AAAA","WSP-AAAA-AAAA-AAAA"]}"#, true), (#"{"\ud83d\udc4d":[]}"#, true),
-        ("[]", false), (#"{"":[]}"#, false), (#"{"👍":null}"#, false), (#"{"👍":"WSP-AAAA-AAAA-AAAA"}"#, false), (#"{"👍":["x"]}"#, false),
+        ("{}", true), (#"{"👍":[]}"#, true), (#"{"👍":["WSP-AAAA-AAAA-AAAA","WSP-AAAA-AAAA-AAAA"]}"#, true),
+        (#"{"\ud83d\udc4d":[]}"#, true),
+        ("[]", false), (#"{"":[]}"#, false), (#"{"👍":null}"#, false), (#"{"👍":"WSP-AAAA-AAAA-AAAA"}"#, false),
+        (#"{"👍":["x"]}"#, false),
         (#"{"👍":[null]}"#, false), (#"{"a\u0000":[]}"#, false), (#"{"👍":{}}"#, false), (#"{"👍":[],"👍":[]}"#, false),
         (#"{"a":[],"\u0061":[]}"#, false),
     ])
@@ -249,15 +309,21 @@ private struct FieldOfFrame: CustomTestStringConvertible, Sendable {
     }
 
     @Test(arguments: [
-        ("objectKey", #""""#), ("objectKey", characters(129)), ("objectKey", "1"), ("objectKey", "null"), ("contentType", characters(101)),
+        ("objectKey", #""""#), ("objectKey", characters(129)), ("objectKey", "1"), ("objectKey", "null"),
+        ("contentType", characters(101)),
         ("contentType", #""""#), ("ciphertextSize", "0"), ("ciphertextSize", "50000001"), ("ciphertextSize", "1.0"),
-        ("ciphertextSize", #""1""#), ("fileNonce", base64(23)), ("fileNonce", base64(25)), ("fileKeyBox", "null"), ("fileKeyBox", "[]"),
-        ("fileKeyBox", "{}"), ("fileKeyBox", #"{"nonce":\#(base64(24))}"#), ("fileKeyBox", #"{"nonce":\#(base64(24)),"ciphertext":null}"#),
-        ("fileKeyBox", #"{"nonce":\#(base64(25)),"ciphertext":\#(base64(48))}"#), ("fileKeyBox", #"{"nonce":\#(base64(24)),"ciphertext":\#(base64(257))}"#),
+        ("ciphertextSize", #""1""#), ("fileNonce", base64(23)), ("fileNonce", base64(25)), ("fileKeyBox", "null"),
+        ("fileKeyBox", "[]"),
+        ("fileKeyBox", "{}"), ("fileKeyBox", #"{"nonce":\#(base64(24))}"#),
+        ("fileKeyBox", #"{"nonce":\#(base64(24)),"ciphertext":null}"#),
+        ("fileKeyBox", #"{"nonce":\#(base64(25)),"ciphertext":\#(base64(48))}"#),
+        ("fileKeyBox", #"{"nonce":\#(base64(24)),"ciphertext":\#(base64(257))}"#),
         ("fileKeyBox", #"{"nonce":\#(base64(24)),"nonce":\#(base64(24)),"ciphertext":\#(base64(48))}"#),
     ])
     func eachFieldOfAnAttachmentIsChecked(field: String, value: String) {
-        let message = Draft(SendMessage.definition, sample: 1).with("attachment", attachment(replacing: field, by: value)).message
+        let message = Draft(SendMessage.definition, sample: 1).with(
+            "attachment", attachment(replacing: field, by: value)
+        ).message
         #expect(blamed(message) == "attachment")
         #expect(!SlowValidator.isValid(message))
     }
@@ -290,7 +356,9 @@ private func attachment(replacing field: String? = nil, by value: String? = nil)
 }
 
 extension String {
-    fileprivate func padding(to count: Int) -> String { self + String(repeating: "x", count: Swift.max(0, count - self.count)) }
+    fileprivate func padding(to count: Int) -> String {
+        self + String(repeating: "x", count: Swift.max(0, count - self.count))
+    }
 }
 
 /// A membership in a cursor of groups.

@@ -35,14 +35,17 @@ import Testing
         let lines = text(self.message.bytes).split(separator: "\n", omittingEmptySubsequences: false)
         #expect(
             lines == [
-                "v1", "send_message", "9b2a1f64-0f7c-4e51-9d0c-3c7d1d2b7a10", "WSP-JBPU-D452-TLT4", "WSP-AAAA-AAAA-AAAA",
+                "v1", "send_message", "9b2a1f64-0f7c-4e51-9d0c-3c7d1d2b7a10", "WSP-JBPU-D452-TLT4",
+                "WSP-AAAA-AAAA-AAAA",
                 "1730000000000", "AAECAwQFBgcICQoLDA0ODxAREhMUFRYX", "Y2lwaGVydGV4dA==", "",
             ])
     }
 
     @Test func theSignatureVectorsAreValid() throws {
         let key = try #require(Bytes32(self.signKey))
-        #expect(Signatures.isValid(try #require(Bytes64(self.signature)), over: try #require(Bytes32(self.digest)), by: key))
+        #expect(
+            Signatures.isValid(try #require(Bytes64(self.signature)), over: try #require(Bytes32(self.digest)), by: key)
+        )
         let challenge = Array("whisper-register".utf8) + (UInt8(0)..<16)
         #expect(Signatures.isValid(try #require(Bytes64(self.challengeSignature)), over: challenge, by: key))
     }
@@ -53,12 +56,15 @@ import Testing
         for bit in 0..<512 {
             var forged = self.signature
             forged[bit / 8] ^= 1 << UInt8(bit % 8)
-            #expect(!Signatures.isValid(try #require(Bytes64(forged)), over: digest, by: key), "bit \(bit) of the signature")
+            #expect(
+                !Signatures.isValid(try #require(Bytes64(forged)), over: digest, by: key), "bit \(bit) of the signature"
+            )
         }
         for bit in 0..<256 {
             var other = self.digest
             other[bit / 8] ^= 1 << UInt8(bit % 8)
-            #expect(!Signatures.isValid(try #require(Bytes64(self.signature)), over: try #require(Bytes32(other)), by: key))
+            #expect(
+                !Signatures.isValid(try #require(Bytes64(self.signature)), over: try #require(Bytes32(other)), by: key))
         }
         let wrongKey = try #require(Bytes32(self.encKey))
         #expect(!Signatures.isValid(try #require(Bytes64(self.signature)), over: digest, by: wrongKey))
@@ -136,7 +142,9 @@ import Testing
         #expect(Signatures.isUsableSignKey(try #require(Bytes32(self.signKey))))
         #expect(Signatures.isUsableEncKey(try #require(Bytes32(self.encKey))))
         // Not on the curve at all.
-        #expect(!Signatures.isUsableSignKey(try #require(Bytes32([UInt8](repeating: 2, count: 1) + [UInt8](repeating: 0, count: 31)))))
+        #expect(
+            !Signatures.isUsableSignKey(
+                try #require(Bytes32([UInt8](repeating: 2, count: 1) + [UInt8](repeating: 0, count: 31)))))
     }
 }
 

@@ -13,7 +13,8 @@ import TestKit
     @Test(arguments: [
         "", "WSP", "WSP-JBPU-D452-TLT", "WSP-JBPU-D452-TLT44", "wsp-JBPU-D452-TLT4", "WSP-jbpu-D452-TLT4",
         "WSP-JBPU-D452-TLT0", "WSP-JBPU-D452-TLT1", "WSP-JBPU-D452-TLT8", "WSP-JBPU-D452-TLT9", "WSP_JBPU_D452_TLT4",
-        "WSPJ-BPUD-452T-LT4A", "WSP-JBPUD-452-TLT4", " WSP-JBPU-D452-TLT4", "WSP-JBPU-D452-TLT4 ", "WSP-JBPU-D452-TLT4\n",
+        "WSPJ-BPUD-452T-LT4A", "WSP-JBPUD-452-TLT4", " WSP-JBPU-D452-TLT4", "WSP-JBPU-D452-TLT4 ",
+        "WSP-JBPU-D452-TLT4\n",
         "WSQ-JBPU-D452-TLT4", "WSP-JBPU-D452-TLT\u{FF14}", "WSP-JBPU-D452-TL\u{301}", "WSP-JBPU-D452-TLT=",
     ])
     func noOtherSpellingIsAWhisperID(text: String) {
@@ -42,6 +43,42 @@ import TestKit
         #expect(ids.sorted() == ids)
     }
 
+    // MARK: Guests, conversations
+
+    /// Digests computed with Python's hashlib.
+    @Test func idsOfGuestsAndConversationsFollowFromTheirKeys() {
+        let (signing, encryption) = ((0..<32).map { UInt8($0) }, (32..<64).map { UInt8($0) })
+        let guest = GuestID.derived(signPublicKey: signing, encPublicKey: encryption, sha256: Keys.sha256)
+        #expect(guest.description == "gst-a4d0ca473ef944e337a133c163a7aa30")
+        let conversation = ConversationID.derived(
+            signPublicKey: signing, encPublicKey: encryption, sha256: Keys.sha256)
+        #expect(conversation.description == "dec68733-1b94-6cd7-d782-938aaddccd17")
+    }
+
+    @Test(arguments: [
+        "", "gst-", "gst-A4d0ca473ef944e337a133c163a7aa30", "gst-a4d0ca473ef944e337a133c163a7aa3",
+        "gst-a4d0ca473ef944e337a133c163a7aa300", "gst_a4d0ca473ef944e337a133c163a7aa30",
+        "GST-a4d0ca473ef944e337a133c163a7aa30", "gst-a4d0ca47-3ef9-44e3-37a1-33c163a7aa30",
+        "dec68733-1b94-6cd7-d782-938aaddccd1", "DEC68733-1b94-6cd7-d782-938aaddccd17",
+    ])
+    func noOtherSpellingIsAGuestOrAConversation(text: String) {
+        #expect(GuestID(text) == nil)
+        #expect(PrincipalID(text) == nil)
+        #expect(ConversationID(text) == nil)
+    }
+
+    @Test(arguments: [
+        "gst-00000000000000000000000000000000", "gst-a4d0ca473ef944e337a133c163a7aa30", "WSP-AAAA-AAAA-AAAB",
+    ])
+    func aPrincipalKeepsItsTextAndItsWireForm(text: String) throws {
+        let principal = try #require(PrincipalID(text))
+        #expect(principal.description == text)
+        var writer = WireWriter()
+        writer.write(principal)
+        var reader = WireReader(writer.bytes)
+        #expect(try PrincipalID(from: &reader) == principal)
+    }
+
     // MARK: UUID
 
     @Test(arguments: [
@@ -65,7 +102,8 @@ import TestKit
         "", "9b2a1f64", "9b2a1f640f7c4e519d0c3c7d1d2b7a10", "{9b2a1f64-0f7c-4e51-9d0c-3c7d1d2b7a10}",
         "9b2a1f64-0f7c-4e51-9d0c-3c7d1d2b7a1", "9b2a1f64-0f7c-4e51-9d0c-3c7d1d2b7a100",
         "9b2a1f64-0f7c-4e51-9d0c-3c7d1d2b7a1g", "9b2a1f6-40f7c-4e51-9d0c-3c7d1d2b7a10",
-        "9b2a1f64_0f7c_4e51_9d0c_3c7d1d2b7a10", "9b2a1f64-0f7c-4e51-9d0c3-c7d1d2b7a10", "9b2a1f64-0f7c-4e51-9d0c-3c7d1d2b7a1\u{430}",
+        "9b2a1f64_0f7c_4e51_9d0c_3c7d1d2b7a10", "9b2a1f64-0f7c-4e51-9d0c3-c7d1d2b7a10",
+        "9b2a1f64-0f7c-4e51-9d0c-3c7d1d2b7a1\u{430}",
     ])
     func noOtherFormIsAUUID(text: String) {
         #expect(UUIDText(text) == nil)
@@ -134,7 +172,9 @@ import TestKit
 
     /// However small the scale, one use fits.
     @Test func aPaceOfLessThanOneAMinuteAllowsOne() {
-        let (now, allowance) = (Timestamp(milliseconds: 1_730_000_000_000), RateTable(scale: 0.01).allowance(of: Rates.reports))
+        let (now, allowance) = (
+            Timestamp(milliseconds: 1_730_000_000_000), RateTable(scale: 0.01).allowance(of: Rates.reports)
+        )
         var pace = Pace()
         #expect(pace.admit(allowance, at: now) == nil)
         #expect(pace.admit(allowance, at: now + .milliseconds(599_999)) == 1)
@@ -172,7 +212,10 @@ import TestKit
             let cursor = Cursor(after: after)
             #expect(Cursor(cursor.text) == cursor)
         }
-        for foreign in ["", "p1-", "p1", "42", "p2-2a", "p1--1", "p1--0", "p1-+2a", "p1-2A", "p1-02a", "p1-2g", "p1-8000000000000000"] {
+        for foreign in [
+            "", "p1-", "p1", "42", "p2-2a", "p1--1", "p1--0", "p1-+2a", "p1-2A", "p1-02a", "p1-2g",
+            "p1-8000000000000000",
+        ] {
             #expect(Cursor(foreign) == nil, "\(foreign)")
         }
     }
@@ -189,7 +232,8 @@ import TestKit
         var names = Partition.all.map { Keyspace.mailbox($0).name }
         names += [Keyspace.auth.name, Keyspace.wakes.name, Keyspace.nodes.name, Keyspace.node(NodeID(value: 1)).name]
         names += [
-            Keyspace.presence(WhisperID(bits: 0)!), Keyspace.session(Bytes32()), Keyspace.challenge(UUIDText(high: 0, low: 0)),
+            Keyspace.presence(WhisperID(bits: 0)!), Keyspace.session(Bytes32()),
+            Keyspace.challenge(UUIDText(high: 0, low: 0)),
             Keyspace.canary(NodeID(value: 1)),
         ].map(\.name)
         #expect(Set(names).count == names.count)

@@ -6,41 +6,53 @@ import TestKit
     @Test(arguments: UInt64(0)..<100)
     func everyMessageComesBackWhole(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
-        try expectWhole(random.mailboxJob())
-        try expectWhole(random.serviceRequest())
-        for job in random.callJobs() { try expectWhole(job) }
+        for job in try random.oneOfEach(MailboxJob.self) { try expectWhole(job) }
+        for job in try random.oneOfEach(CallJob.self) { try expectWhole(job) }
+        for request in try random.oneOfEach(ServiceRequest.self) { try expectWhole(request) }
+        for wake in try random.oneOfEach(Wake.self) { try expectWhole(wake) }
+        for answer in try random.oneOfEach(Answer.self) { try expectWhole(answer) }
+        try expectWhole(NodeNotice(events: random.oneOfEach(NodeEvent.self)))
+        for notice in try random.oneOfEach(ClusterNotice.self) { try expectWhole(notice) }
+        try expectWhole(
+            RejectedToken(
+                identity: random.whisperID(), kind: random.one(of: [.push, .voip]), tokenHash: random.bytes32(),
+                asOf: random.timestamp()))
         try expectWhole(random.ringingCall())
-        let reasons: [Wake.Reason] = [.message, .call(isVideo: true, until: random.timestamp()), .callOver]
-        for reason in reasons {
-            try expectWhole(
-                Wake(recipient: random.whisperID(), reason: reason, wakeID: random.uuid(), queuedAt: random.timestamp()))
-        }
-        try expectWhole(NodeNotice(events: (0..<random.upTo(4)).map { _ in random.nodeEvent() }))
-        try expectWhole(random.clusterNotice())
         try expectWhole(random.session())
-        try expectWhole(Presence(node: random.node(), connection: random.connection(), epoch: Epoch(value: random.int64())))
+        try expectWhole(random.guest())
+        try expectWhole(
+            Presence(node: random.node(), connection: random.connection(), epoch: Epoch(value: random.int64())))
     }
 
     @Test(arguments: UInt64(0)..<25)
-    func aTruncatedOrLongerMessageIsAnError(seed: UInt64) {
+    func aTruncatedOrLongerMessageIsAnError(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
-        expectExactLength(random.mailboxJob())
-        expectExactLength(random.serviceRequest())
-        for job in random.callJobs() { expectExactLength(job) }
-        expectExactLength(NodeNotice(events: [random.nodeEvent(), random.nodeEvent()]))
-        expectExactLength(random.clusterNotice())
+        for job in try random.oneOfEach(MailboxJob.self) { expectExactLength(job) }
+        for job in try random.oneOfEach(CallJob.self) { expectExactLength(job) }
+        for request in try random.oneOfEach(ServiceRequest.self) { expectExactLength(request) }
+        for wake in try random.oneOfEach(Wake.self) { expectExactLength(wake) }
+        for event in try random.oneOfEach(NodeEvent.self) { expectExactLength(NodeNotice(events: [event])) }
+        for notice in try random.oneOfEach(ClusterNotice.self) { expectExactLength(notice) }
         expectExactLength(random.session())
     }
 
     @Test(arguments: UInt64(0)..<100)
-    func corruptBytesNeverCrash(seed: UInt64) {
+    func corruptBytesNeverCrash(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
-        for _ in 0..<20 {
-            tryToDecode(MailboxJob.self, random.corrupted(random.mailboxJob().encoded()))
-            for job in random.callJobs() { tryToDecode(CallJob.self, random.corrupted(job.encoded())) }
-            tryToDecode(ServiceRequest.self, random.corrupted(random.serviceRequest().encoded()))
-            tryToDecode(NodeNotice.self, random.corrupted(NodeNotice(events: [random.nodeEvent()]).encoded()))
-            tryToDecode(ClusterNotice.self, random.corrupted(random.clusterNotice().encoded()))
+        for _ in 0..<5 {
+            for job in try random.oneOfEach(MailboxJob.self) {
+                tryToDecode(MailboxJob.self, random.corrupted(job.encoded()))
+            }
+            for job in try random.oneOfEach(CallJob.self) { tryToDecode(CallJob.self, random.corrupted(job.encoded())) }
+            for request in try random.oneOfEach(ServiceRequest.self) {
+                tryToDecode(ServiceRequest.self, random.corrupted(request.encoded()))
+            }
+            for event in try random.oneOfEach(NodeEvent.self) {
+                tryToDecode(NodeNotice.self, random.corrupted(NodeNotice(events: [event]).encoded()))
+            }
+            for notice in try random.oneOfEach(ClusterNotice.self) {
+                tryToDecode(ClusterNotice.self, random.corrupted(notice.encoded()))
+            }
             tryToDecode(NodeNotice.self, random.bytes(random.upTo(60)))
             tryToDecode(MailboxJob.self, random.bytes(random.upTo(60)))
         }
@@ -85,7 +97,9 @@ private func expectWhole<T: WireCodable>(_ value: T) throws {
 private func expectExactLength<T: WireCodable>(_ value: T) {
     let bytes = value.encoded()
     for count in 0..<bytes.count {
-        #expect(throws: WireError.self, "\(count) of \(bytes.count) bytes of \(T.self)") { try T(decoding: Array(bytes.prefix(count))) }
+        #expect(throws: WireError.self, "\(count) of \(bytes.count) bytes of \(T.self)") {
+            try T(decoding: Array(bytes.prefix(count)))
+        }
     }
     #expect(throws: WireError.trailing) { try T(decoding: bytes + [0]) }
 }
@@ -103,71 +117,11 @@ extension SeededGenerator {
             switch self.upTo(4) {
             case 0: bytes.remove(at: self.upTo(bytes.count))
             case 1: bytes.insert(UInt8.random(in: .min ... .max, using: &self), at: self.upTo(bytes.count))
-            default: bytes[self.upTo(bytes.count)] = self.chance(2) ? 255 : UInt8.random(in: .min ... .max, using: &self)
+            default:
+                bytes[self.upTo(bytes.count)] = self.chance(2) ? 255 : UInt8.random(in: .min ... .max, using: &self)
             }
         }
         return bytes
-    }
-
-    fileprivate mutating func mailboxJob() -> MailboxJob {
-        switch self.upTo(6) {
-        case 0:
-            return .accept(
-                AcceptEnvelope(
-                    answer: self.answerAddress(), sender: self.caller(), senderKey: self.bytes32(), messageID: self.uuid(),
-                    to: self.whisperID(), timestamp: self.timestamp(), signature: self.bytes64(), digest: self.bytes32(),
-                    payload: self.bytes(self.upTo(100)), receivedAt: self.timestamp(),
-                    attachmentKey: self.chance(2) ? nil : "att/2026/01/\(self.uuid()).bin"))
-        case 1:
-            return .receipt(
-                ReceiptReport(
-                    recipient: self.caller(), sender: self.whisperID(), messageID: self.uuid(),
-                    status: self.chance(2) ? .read : .delivered, timestamp: self.timestamp()))
-        case 2:
-            return .fetch(
-                FetchRequest(
-                    answer: self.answerAddress(), connection: self.connection(), caller: self.caller(), after: self.int64(),
-                    limit: 1 + self.upTo(Limits.fetchPendingMax)))
-        case 3:
-            return .bound(
-                (0..<self.upTo(4)).map { _ in
-                    let through = self.int64()
-                    return BoundConnection(
-                        caller: self.caller(), node: self.node(), connection: self.connection(), boundAt: self.timestamp(),
-                        progress: self.one(of: [.fresh, .paging, .live(through: through)]),
-                        state: self.one(of: [.new, .unconfirmed, .confirmed]), number: UInt32(self.upTo(1_000)))
-                })
-        case 4: return .unbound(identity: self.whisperID(), node: self.node(), connection: self.connection())
-        default: return .outcomesConfirmed((0..<self.upTo(5)).map { _ in self.int64() })
-        }
-    }
-
-    fileprivate mutating func serviceRequest() -> ServiceRequest {
-        let body: ServiceRequest.Body =
-            switch self.upTo(3) {
-            case 0: .frame(type: self.anyText(0...12), payload: self.bytes(self.upTo(50)))
-            case 1: .session(tokenHash: self.bytes32())
-            default: .sessionUsed(tokenHash: self.bytes32())
-            }
-        return ServiceRequest(
-            answer: self.answerAddress(), connection: self.connection(), session: self.chance(2) ? nil : self.session(),
-            presentedToken: self.bytes(self.upTo(50)), body: body)
-    }
-
-    /// One of each kind.
-    fileprivate mutating func callJobs() -> [CallJob] {
-        [
-            .frame(
-                CallRequest(
-                    answer: self.answerAddress(), connection: self.connection(), session: self.session(),
-                    requestID: self.chance(2) ? nil : "r", type: self.anyText(0...12), payload: self.bytes(self.upTo(50)),
-                    receivedAt: self.timestamp())),
-            .bound(CallConnection(identity: self.whisperID(), node: self.node(), connection: self.connection())),
-            .delivered(
-                CallReceipt(
-                    call: self.uuid(), number: self.int64(), node: self.node(), connection: self.connection(),
-                    isWritten: self.chance(2))),
-        ]
     }
 
     fileprivate mutating func ringingCall() -> RingingCall {
@@ -176,57 +130,326 @@ extension SeededGenerator {
             wakeID: self.uuid(), ringsUntil: self.timestamp())
     }
 
-    fileprivate mutating func nodeEvent() -> NodeEvent {
-        switch self.upTo(8) {
-        case 0: return .answer(question: self.next(), self.answer())
-        case 1: return .bound(self.connection(), isCaughtUp: self.chance(2), answering: UInt32(self.upTo(1_000)))
-        case 2: return .replaced(self.connection(), Epoch(value: self.int64()))
-        case 3: return .mail(self.connection(), self.mail(), again: self.chance(2))
-        case 4:
-            return .presence(
-                self.connection(), about: self.whisperID(),
-                self.chance(2) ? .online : .offline(lastSeen: self.timestamp()))
-        case 5:
-            return .call(
-                CallDelivery(
-                    connection: self.connection(), share: self.one(of: CallShare.all), call: self.uuid(),
-                    number: self.int64(), requestID: self.chance(2) ? nil : "r", type: self.anyText(0...12),
-                    payload: self.bytes(self.upTo(40))))
-        case 6:
-            return .connectionSnapshot(
-                (0..<self.upTo(4)).map { _ in ConnectionSnapshotEntry(identity: self.whisperID(), connection: self.connection()) })
-        default:
-            return .outcomes(
-                self.connection(),
-                (0..<self.upTo(4)).map { _ in
-                    Outcome(
-                        number: self.int64(), kind: self.one(of: [.delivered, .read, .expired]), messageID: self.uuid(),
-                        peer: self.whisperID(), timestamp: self.timestamp())
+    /// A few, or none.
+    fileprivate mutating func few<T>(_ make: (inout SeededGenerator) -> T) -> [T] {
+        (0..<self.upTo(4)).map { _ in make(&self) }
+    }
+
+    /// - Throws: if a value is not of the kind that it was made for.
+    fileprivate mutating func oneOfEach<T: ManyKinds>(_: T.Type) throws -> [T] {
+        var values: [T] = []
+        for kind in T.Kind.allCases {
+            let value = T.random(kind, &self)
+            try #require(value.kind == kind)
+            values.append(value)
+        }
+        return values
+    }
+}
+
+/// What travels in several kinds. A case that is added does not compile before `kind` names it; and then `random` must
+/// make one.
+private protocol ManyKinds: WireCodable {
+    associatedtype Kind: CaseIterable & Equatable
+    var kind: Kind { get }
+    static func random(_ kind: Kind, _ random: inout SeededGenerator) -> Self
+}
+
+extension MailboxJob: ManyKinds {
+    fileprivate enum Kind: CaseIterable {
+        case accept, receipt, fetch, bound, unbound, outcomesConfirmed, presence, presenceAsked, presenceHandedOver
+        case typing
+    }
+
+    fileprivate var kind: Kind {
+        switch self {
+        case .accept: .accept
+        case .receipt: .receipt
+        case .fetch: .fetch
+        case .bound: .bound
+        case .unbound: .unbound
+        case .outcomesConfirmed: .outcomesConfirmed
+        case .presence: .presence
+        case .presenceAsked: .presenceAsked
+        case .presenceHandedOver: .presenceHandedOver
+        case .typing: .typing
+        }
+    }
+
+    fileprivate static func random(_ kind: Kind, _ random: inout SeededGenerator) -> MailboxJob {
+        switch kind {
+        case .accept:
+            .accept(
+                AcceptEnvelope(
+                    answer: random.answerAddress(), sender: random.caller(), senderKey: random.bytes32(),
+                    messageID: random.uuid(), to: random.whisperID(), group: random.chance(2) ? nil : random.uuid(),
+                    timestamp: random.timestamp(), signature: random.bytes64(), digest: random.bytes32(),
+                    payload: random.bytes(random.upTo(100)), receivedAt: random.timestamp(),
+                    overRateFor: random.chance(2) ? nil : Int64(1 + random.upTo(60_000)),
+                    attachmentKey: random.chance(2) ? nil : "att/2026/01/\(random.uuid()).bin"))
+        case .receipt:
+            .receipt(
+                ReceiptReport(
+                    recipient: random.caller(), sender: random.whisperID(), messageID: random.uuid(),
+                    status: random.chance(2) ? .read : .delivered, timestamp: random.timestamp()))
+        case .fetch:
+            .fetch(
+                FetchRequest(
+                    answer: random.answerAddress(), connection: random.connection(), caller: random.caller(),
+                    after: random.int64(), limit: 1 + random.upTo(Limits.fetchPendingMax)))
+        case .bound:
+            .bound(
+                random.few { random in
+                    let through = random.int64()
+                    return BoundConnection(
+                        caller: random.caller(), node: random.node(), connection: random.connection(),
+                        boundAt: random.timestamp(),
+                        progress: random.one(of: [.fresh, .paging, .live(through: through)]),
+                        state: random.one(of: [.new, .unconfirmed, .confirmed]), number: UInt32(random.upTo(1_000)))
                 })
+        case .unbound:
+            .unbound(identity: random.whisperID(), node: random.node(), connection: random.connection())
+        case .outcomesConfirmed: .outcomesConfirmed(random.few { $0.int64() })
+        case .presence:
+            .presence(
+                random.few { random in
+                    PresenceNews(
+                        about: random.whisperID(),
+                        state: random.chance(2) ? .online : .offline(lastSeen: random.timestamp()),
+                        to: random.few { $0.whisperID() })
+                })
+        case .presenceAsked:
+            .presenceAsked(
+                random.few { random in
+                    PresenceQuestion(asker: random.whisperID(), about: random.few { $0.whisperID() })
+                })
+        case .presenceHandedOver:
+            .presenceHandedOver(
+                random.few { random in
+                    PendingTransition(
+                        random.whisperID(), isPresent: random.chance(2), leftAt: random.int64(),
+                        isToldOnline: random.chance(2), notBefore: random.int64())
+                })
+        case .typing:
+            .typing(TypingNews(from: random.whisperID(), to: random.whisperID(), isTyping: random.chance(2)))
+        }
+    }
+}
+
+extension CallJob: ManyKinds {
+    fileprivate enum Kind: CaseIterable {
+        case frame, bound, delivered
+    }
+
+    fileprivate var kind: Kind {
+        switch self {
+        case .frame: .frame
+        case .bound: .bound
+        case .delivered: .delivered
         }
     }
 
-    fileprivate mutating func answer() -> Answer {
-        let type = self.anyText(0...12)
-        let payload = self.bytes(self.upTo(40))
-        switch self.upTo(10) {
-        case 0: return .accepted
-        case 9: return .done
-        case 1: return .refused(self.refusal())
-        case 2: return .stale
-        case 3: return .reply(type: type, payload: payload)
-        case 4: return .loggedIn(self.session(), type: type, payload: payload)
-        case 5: return .refreshed(self.session(), type: type, payload: payload)
-        case 6: return .loggedOut(type: type, payload: payload)
-        case 7: return .session(self.chance(2) ? nil : self.session())
-        default: return .page(self.mail(), next: self.chance(2) ? nil : Cursor(after: Int64(self.upTo(.max))))
+    fileprivate static func random(_ kind: Kind, _ random: inout SeededGenerator) -> CallJob {
+        switch kind {
+        case .frame:
+            .frame(
+                CallRequest(
+                    answer: random.answerAddress(), connection: random.connection(), session: random.session(),
+                    requestID: random.chance(2) ? nil : "r", type: random.anyText(0...12),
+                    payload: random.bytes(random.upTo(50)), receivedAt: random.timestamp()))
+        case .bound:
+            .bound(CallConnection(identity: random.whisperID(), node: random.node(), connection: random.connection()))
+        case .delivered:
+            .delivered(
+                CallReceipt(
+                    call: random.uuid(), number: random.int64(), node: random.node(), connection: random.connection(),
+                    isWritten: random.chance(2)))
+        }
+    }
+}
+
+extension ServiceRequest: ManyKinds {
+    fileprivate enum Kind: CaseIterable {
+        case frame, session, sessionUsed, guest
+    }
+
+    fileprivate var kind: Kind {
+        switch self.body {
+        case .frame: .frame
+        case .session: .session
+        case .sessionUsed: .sessionUsed
+        case .guest: .guest
         }
     }
 
-    fileprivate mutating func clusterNotice() -> ClusterNotice {
-        self.chance(2)
-            ? .partitionAdopted(self.one(of: Partition.all))
-            : .sessionsEnded(
-                self.whisperID(), before: Epoch(value: self.int64()), why: self.chance(2) ? .replaced : .banned)
+    fileprivate static func random(_ kind: Kind, _ random: inout SeededGenerator) -> ServiceRequest {
+        let body: ServiceRequest.Body =
+            switch kind {
+            case .frame: .frame(type: random.anyText(0...12), payload: random.bytes(random.upTo(50)))
+            case .session: .session(tokenHash: random.bytes32())
+            case .sessionUsed: .sessionUsed(tokenHash: random.bytes32())
+            case .guest: .guest(tokenHash: random.bytes32())
+            }
+        return ServiceRequest(
+            answer: random.answerAddress(), connection: random.connection(),
+            session: random.chance(2) ? nil : random.session(), presentedToken: random.bytes(random.upTo(50)),
+            body: body)
+    }
+}
+
+extension Wake: ManyKinds {
+    fileprivate enum Kind: CaseIterable {
+        case message, call, callOver
+    }
+
+    fileprivate var kind: Kind {
+        switch self.reason {
+        case .message: .message
+        case .call: .call
+        case .callOver: .callOver
+        }
+    }
+
+    fileprivate static func random(_ kind: Kind, _ random: inout SeededGenerator) -> Wake {
+        let reason: Wake.Reason =
+            switch kind {
+            case .message: .message
+            case .call: .call(isVideo: random.chance(2), until: random.timestamp())
+            case .callOver: .callOver
+            }
+        return Wake(
+            recipient: random.whisperID(), reason: reason, wakeID: random.uuid(), queuedAt: random.timestamp())
+    }
+}
+
+extension NodeEvent: ManyKinds {
+    fileprivate enum Kind: CaseIterable {
+        case answer, bound, replaced, mail, connectionSnapshot, outcomes, groupEvent, presence, call, frame
+    }
+
+    fileprivate var kind: Kind {
+        switch self {
+        case .answer: .answer
+        case .bound: .bound
+        case .replaced: .replaced
+        case .mail: .mail
+        case .connectionSnapshot: .connectionSnapshot
+        case .outcomes: .outcomes
+        case .groupEvent: .groupEvent
+        case .presence: .presence
+        case .call: .call
+        case .frame: .frame
+        }
+    }
+
+    fileprivate static func random(_ kind: Kind, _ random: inout SeededGenerator) -> NodeEvent {
+        switch kind {
+        case .answer:
+            .answer(question: random.next(), .random(random.one(of: Answer.Kind.allCases), &random))
+        case .bound: .bound(random.connection(), isCaughtUp: random.chance(2), answering: UInt32(random.upTo(1_000)))
+        case .replaced: .replaced(random.connection(), Epoch(value: random.int64()))
+        case .mail: .mail(random.connection(), random.mail(), again: random.chance(2))
+        case .connectionSnapshot:
+            .connectionSnapshot(
+                random.few { ConnectionSnapshotEntry(identity: $0.whisperID(), connection: $0.connection()) })
+        case .outcomes:
+            .outcomes(
+                random.connection(),
+                random.few { random in
+                    Outcome(
+                        number: random.int64(), kind: random.one(of: [.delivered, .read, .expired]),
+                        messageID: random.uuid(), peer: random.whisperID(),
+                        group: random.chance(2) ? nil : random.uuid(), timestamp: random.timestamp())
+                })
+        case .groupEvent:
+            .groupEvent(
+                payload: random.bytes(random.upTo(40)),
+                random.few { GroupReader(connection: $0.connection(), number: $0.int64()) })
+        case .presence:
+            .presence(
+                random.connection(), about: random.whisperID(),
+                random.chance(2) ? .online : .offline(lastSeen: random.timestamp()))
+        case .call:
+            .call(
+                CallDelivery(
+                    connection: random.connection(), share: random.one(of: CallShare.all), call: random.uuid(),
+                    number: random.int64(), requestID: random.chance(2) ? nil : "r", type: random.anyText(0...12),
+                    payload: random.bytes(random.upTo(40))))
+        case .frame:
+            .frame(random.connection(), type: random.anyText(0...12), payload: random.bytes(random.upTo(40)))
+        }
+    }
+}
+
+extension Answer: ManyKinds {
+    fileprivate enum Kind: CaseIterable {
+        case accepted, refused, stale, reply, done, groupEvent, loggedIn, refreshed, loggedOut, session, page
+        case guestProved, guest
+    }
+
+    fileprivate var kind: Kind {
+        switch self {
+        case .accepted: .accepted
+        case .refused: .refused
+        case .stale: .stale
+        case .reply: .reply
+        case .done: .done
+        case .groupEvent: .groupEvent
+        case .loggedIn: .loggedIn
+        case .refreshed: .refreshed
+        case .loggedOut: .loggedOut
+        case .session: .session
+        case .page: .page
+        case .guestProved: .guestProved
+        case .guest: .guest
+        }
+    }
+
+    fileprivate static func random(_ kind: Kind, _ random: inout SeededGenerator) -> Answer {
+        let type = random.anyText(0...12)
+        let payload = random.bytes(random.upTo(40))
+        return switch kind {
+        case .accepted: .accepted
+        case .refused: .refused(random.refusal())
+        case .stale: .stale
+        case .reply: .reply(type: type, payload: payload)
+        case .done: .done
+        case .groupEvent: .groupEvent(number: random.int64(), payload: payload)
+        case .loggedIn: .loggedIn(random.session(), type: type, payload: payload)
+        case .refreshed: .refreshed(random.session(), type: type, payload: payload)
+        case .loggedOut: .loggedOut(type: type, payload: payload)
+        case .session: .session(random.chance(2) ? nil : random.session())
+        case .page: .page(random.mail(), next: random.chance(2) ? nil : Cursor(after: Int64(random.upTo(.max))))
+        case .guestProved: .guestProved(random.guest(), type: type, payload: payload)
+        case .guest: .guest(random.chance(2) ? nil : random.guest())
+        }
+    }
+}
+
+extension ClusterNotice: ManyKinds {
+    fileprivate enum Kind: CaseIterable {
+        case partitionAdopted, sessionsEnded, guestEnded
+    }
+
+    fileprivate var kind: Kind {
+        switch self {
+        case .partitionAdopted: .partitionAdopted
+        case .sessionsEnded: .sessionsEnded
+        case .guestEnded: .guestEnded
+        }
+    }
+
+    fileprivate static func random(_ kind: Kind, _ random: inout SeededGenerator) -> ClusterNotice {
+        switch kind {
+        case .partitionAdopted: .partitionAdopted(random.one(of: Partition.all))
+        case .sessionsEnded:
+            .sessionsEnded(
+                random.whisperID(), before: Epoch(value: random.int64()),
+                why: random.chance(2) ? .replaced : .banned)
+        case .guestEnded:
+            .guestEnded(
+                random.guest().id, before: Epoch(value: random.int64()),
+                why: random.chance(2) ? .replaced : .banned)
+        }
     }
 }

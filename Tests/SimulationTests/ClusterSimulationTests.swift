@@ -5,7 +5,8 @@ import Testing
 /// network, a Redis and a Postgres that only the seed knows. `make simulate SEEDS=100000` plays more of them.
 @Suite(.serialized) struct ClusterSimulationTests {
     private static func simulate(_ arguments: String...) async throws -> String {
-        try await Command("\(StackConfiguration.programsBesideThisOne)/whisper-simulate", arguments).output(name: "simulation")
+        try await Command("\(StackConfiguration.programsBesideThisOne)/whisper-simulate", arguments).output(
+            name: "simulation")
     }
 
     @Test(.timeLimit(.minutes(5)), arguments: 0..<2)
@@ -33,8 +34,9 @@ import Testing
     @Test(
         .timeLimit(.minutes(5)),
         arguments: [
-            "answersBeforeCommit", "sendsOnce", "announcesOnce", "takesOverInSilence", "missesEmptiedBus", "skipsReconciliation",
-            "sharesPartitions", "acceptsRepetitions", "keepsAcknowledgedMail", "storesNoOutcomes", "wakesNobody",
+            "answersBeforeCommit", "sendsOnce", "announcesOnce", "announcesWithoutProgress", "takesOverInSilence",
+            "missesEmptiedBus", "skipsReconciliation", "sharesPartitions", "acceptsRepetitions",
+            "keepsAcknowledgedMail", "storesNoOutcomes", "wakesNobody",
         ])
     func aBugIsFound(mutation: String) async throws {
         let said = try await Self.simulate("--mutation", mutation, "--seeds", "2000")

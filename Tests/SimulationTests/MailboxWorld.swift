@@ -104,7 +104,9 @@ struct MailboxWorld {
         let sum = weights.reduce(0) { $0 + $1.1 }
         for _ in 0..<steps {
             var number = Int.random(in: 0..<sum, using: &self.random)
-            let event = weights.first { number -= $0.1; return number < 0 }!.0
+            let event = weights.first {
+                number -= $0.1; return number < 0
+            }!.0
             switch event {
             case .accept: self.jobs.append(.accept)
             case .routerTakes: self.routerTakes(Int.random(in: 1...8, using: &self.random))
@@ -311,7 +313,8 @@ struct MailboxWorld {
             }
             self.session = MailboxSession(bound, newest: self.mailbox.last?.number, at: self.now)
             self.notices.append(
-                .bound(connection: bound.connection.value, isCaughtUp: self.session!.isCaughtUp, answering: bound.number))
+                .bound(
+                    connection: bound.connection.value, isCaughtUp: self.session!.isCaughtUp, answering: bound.number))
         case .unbound(let connection):
             if self.session?.connection.value == connection { self.session = nil }
         }

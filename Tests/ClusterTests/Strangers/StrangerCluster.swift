@@ -105,27 +105,27 @@ extension Phone {
     /// Says all of it in one write, and takes the answers.
     /// - Returns: what each was answered with, in the order of the frames; nil what was not answered before the
     ///   connection ended.
-    func asks(atOnce frames: [(type: String, fields: Fields)]) async -> [ServerFrame?] {
+    func asks(atOnce frames: [(type: String, fields: Fields)]) async -> [JSONFrame?] {
         let ids = frames.map { _ in newUUID() }
         self.client.send(
             texts: zip(frames, ids).map { TestClient.text($0.type, self.privileges.with($0.fields), requestID: $1) })
-        var answers: [ServerFrame?] = []
+        var answers: [JSONFrame?] = []
         for id in ids { answers.append(try? await self.client.frame("the answer") { $0.requestID == id }) }
         return answers
     }
 
     /// Sends messages in one write, whatever comes of them.
-    func sends(atOnce messages: [Fields]) async -> [ServerFrame?] {
+    func sends(atOnce messages: [Fields]) async -> [JSONFrame?] {
         await self.asks(atOnce: messages.map { ("send_message", $0) })
     }
 }
 
-extension ServerFrame {
+extension JSONFrame {
     /// Whether it was refused because something is full, and not for a moment.
     var isFull: Bool { self.errorCode == "RATE_LIMITED" && self.payload["retryAfterMs"]?.integer ?? 0 >= 60_000 }
 }
 
-extension [ServerFrame?] {
+extension [JSONFrame?] {
     func count(of type: String) -> Int { self.count { $0?.type == type } }
     func count(ofError code: String) -> Int { self.count { $0?.errorCode == code } }
 }

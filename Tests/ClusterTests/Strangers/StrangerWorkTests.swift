@@ -64,7 +64,7 @@ extension StrangerCluster {
         let address = FreshAddress.next()
         let known = try await Person().logIn(on: try await Cluster.client(gateway: 1, from: address))
         let allowed = AllowedUses(perMinute: StrangerBounds.failuresAMinute)
-        var answers: [ServerFrame?] = []
+        var answers: [JSONFrame?] = []
         for gateway in [1, 2] {
             let client = try await Cluster.client(gateway: gateway, from: address)
             for _ in 0..<4 {
@@ -104,7 +104,7 @@ extension StrangerCluster {
     @Test func proofsFailSixtyTimesAMinute() async throws {
         let address = FreshAddress.next()
         let allowed = AllowedUses(perMinute: StrangerBounds.failuresAMinute)
-        var answers: [ServerFrame?] = []
+        var answers: [JSONFrame?] = []
         for gateway in [1, 2] {
             let client = try await Cluster.client(gateway: gateway, from: address)
             let person = Person()

@@ -22,7 +22,8 @@ struct Browser {
         let options: Fields = [
             // A browser that is started as root wants no sandbox; the pipe ends it with its driver.
             "args": [
-                "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-extensions", "--no-first-run",
+                "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-extensions",
+                "--no-first-run",
                 "--remote-debugging-pipe", "--user-data-dir=\(driver.profile)", "--window-size=\(width),\(height)",
             ],
             "binary": "/usr/bin/chromium",
@@ -131,7 +132,9 @@ struct Browser {
         call.timeout = self.timeout
         let answer = try await call.answer()
         let value = answer.json["value"] ?? .null
-        guard answer.status == 200 else { throw Refused(description: "\(url): \(value["message"]?.string ?? "\(answer.status)")") }
+        guard answer.status == 200 else {
+            throw Refused(description: "\(url): \(value["message"]?.string ?? "\(answer.status)")")
+        }
         return value
     }
 }

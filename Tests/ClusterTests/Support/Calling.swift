@@ -10,7 +10,8 @@ import Testing
 extension Phone {
     /// The fields of a signed call frame, V and S included (contract §7).
     func callFields(
-        _ type: String, _ callID: String, to peer: String, _ more: Fields = [:], change: (inout Fields) -> Void = { _ in }
+        _ type: String, _ callID: String, to peer: String, _ more: Fields = [:],
+        change: (inout Fields) -> Void = { _ in }
     ) -> Fields {
         var fields: Fields = [
             "messageId": callID, "from": self.id, "to": peer, "timestamp": nowMilliseconds(),
@@ -30,7 +31,7 @@ extension Phone {
     }
 
     /// Sends a call frame and takes the answer to it.
-    func ask(_ type: String, _ callID: String, to peer: Phone, _ more: Fields = [:]) async throws -> ServerFrame {
+    func ask(_ type: String, _ callID: String, to peer: Phone, _ more: Fields = [:]) async throws -> JSONFrame {
         try await self.client.ask(type, self.callFields(type, callID, to: peer.id, more))
     }
 
@@ -58,7 +59,9 @@ extension Phone {
     }
 
     @discardableResult
-    func gets(_ type: String, _ callID: String, within timeout: Duration = TestClient.timeout) async throws -> ServerFrame {
+    func gets(
+        _ type: String, _ callID: String, within timeout: Duration = TestClient.timeout
+    ) async throws -> JSONFrame {
         try await self.client.next(type, within: timeout) { $0.payload["callId"]?.string == callID }
     }
 
@@ -89,7 +92,8 @@ extension Cluster {
     static func callWakes(for phone: Phone) async throws -> [Wake] {
         let bus = RedisBus(
             configuration: RedisConfiguration(port: self.stack.ports.redis),
-            eventLoop: MultiThreadedEventLoopGroup.singleton.next(), logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+            eventLoop: MultiThreadedEventLoopGroup.singleton.next(),
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
         defer { Task { await bus.close() } }
         try await bus.waitUntilConnected(for: .seconds(5))
         let read = try await bus.read(

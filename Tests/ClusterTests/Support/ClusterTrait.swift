@@ -104,7 +104,8 @@ struct ClusterTrait: SuiteTrait, TestScoping {
 
 extension Trait where Self == ClusterTrait {
     /// Limits are out of the way unless `configure` says otherwise.
-    static func cluster(_ configure: @escaping @Sendable (inout StackConfiguration) -> Void = { _ in }) -> ClusterTrait {
+    static func cluster(_ configure: @escaping @Sendable (inout StackConfiguration) -> Void = { _ in }) -> ClusterTrait
+    {
         ClusterTrait(configure: configure)
     }
 }

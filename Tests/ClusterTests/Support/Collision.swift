@@ -24,7 +24,8 @@ extension Cluster {
             """)
         try await waitUntil("the statements are executed", within: .seconds(20), every: .milliseconds(50)) {
             try await self.database(
-                "SELECT count(*) FROM pg_stat_activity WHERE application_name = '\(name)' AND wait_event = 'PgSleep'") == "1"
+                "SELECT count(*) FROM pg_stat_activity WHERE application_name = '\(name)' AND wait_event = 'PgSleep'")
+                == "1"
         }
         let result = try await action()
         _ = try await committed

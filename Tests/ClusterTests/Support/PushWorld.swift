@@ -21,8 +21,12 @@ enum PushWorld {
         let (apns, google, web) = (APNsDemands(try identity.get()), try Self.fcm.get(), try Self.subscriber.get())
         return try await HTTP2Peer.start(identity.get(), port: port) { request in
             if let reply = replies.withLock({ replies in
-                replies.first { !$0.value.isEmpty && Self.is(request, for: $0.key) }.map { replies[$0.key]!.removeFirst() }
-            }) { return reply }
+                replies.first { !$0.value.isEmpty && Self.is(request, for: $0.key) }.map {
+                    replies[$0.key]!.removeFirst()
+                }
+            }) {
+                return reply
+            }
             if request.path == FCMDemands.tokenPath { return google.token(request, audience: origin + request.path) }
             if request.path.hasPrefix("/v1/") { return google.refusal(request) ?? .answer(status: 200, body: "{}") }
             if request.path.hasPrefix("/up") { return web.refusal(request, origin: origin) ?? .answer(status: 201) }
@@ -44,7 +48,9 @@ enum PushWorld {
 
     /// Returns when so many have come.
     @discardableResult
-    static func requests(for device: String, atLeast count: Int, within timeout: Duration = .seconds(20)) async throws -> [PeerRequest] {
+    static func requests(
+        for device: String, atLeast count: Int, within timeout: Duration = .seconds(20)
+    ) async throws -> [PeerRequest] {
         try await waitUntil("\(count) pushes", within: timeout, every: .milliseconds(50)) {
             try await self.requests(for: device).count >= count
         }

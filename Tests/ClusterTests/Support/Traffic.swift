@@ -22,7 +22,8 @@ struct Traffic {
             habits.isPolite = false
             people.append(
                 Correspondent(
-                    phone, habits: habits, ledger: self.ledger, seed: seed &* 1_000 &+ UInt64(number), origin: stack.publicURL
+                    phone, habits: habits, ledger: self.ledger, seed: seed &* 1_000 &+ UInt64(number),
+                    origin: stack.publicURL
                 ) { attempt in
                     // If that one is down: the other.
                     stack.endpoint(ofGateway: 1 + (gateway - 1 + attempt) % 2)
@@ -41,7 +42,9 @@ struct Traffic {
             try await self.everybodySends(40, "after")
             for person in self.people { await person.stopWriting() }
             do {
-                try await waitUntil("all is accepted, delivered and told", within: Self.healing, every: .milliseconds(50)) {
+                try await waitUntil(
+                    "all is accepted, delivered and told", within: Self.healing, every: .milliseconds(50)
+                ) {
                     for person in self.people where await !person.isSettled { return false }
                     return true
                 }
@@ -54,7 +57,9 @@ struct Traffic {
         try await self.emptyMailboxes()
         let faults = self.ledger.faults(onTheWay: onTheWay)
         guard !faults.isEmpty else { return }
-        Issue.record("\(faults.count) faults in \(self.ledger.count): \(faults.prefix(10)); \(try await self.whereaboutsOfUntold())")
+        Issue.record(
+            "\(faults.count) faults in \(self.ledger.count): \(faults.prefix(10)); \(try await self.whereaboutsOfUntold())"
+        )
     }
 
     /// Where the messages stand whose senders were not told.
@@ -90,7 +95,8 @@ struct Traffic {
             let phone = await person.phone(on: try await Cluster.client())
             let askedAt = self.ledger.now
             for message in try await phone.pending() {
-                self.ledger.arrived(Letter(message.id, to: phone.id), from: message["from"]?.string ?? "", .page(askedAt: askedAt))
+                self.ledger.arrived(
+                    Letter(message.id, to: phone.id), from: message["from"]?.string ?? "", .page(askedAt: askedAt))
             }
         }
     }

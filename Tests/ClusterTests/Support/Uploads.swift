@@ -5,7 +5,9 @@ import Testing
 /// What people do with files, through the balancer unless a URL says otherwise.
 extension Phone {
     /// Any HTTP with this session.
-    func http(_ method: String, _ path: String, _ body: Fields? = nil, token: String? = nil) async throws -> HTTPCall.Answer {
+    func http(
+        _ method: String, _ path: String, _ body: Fields? = nil, token: String? = nil
+    ) async throws -> HTTPCall.Answer {
         try await self.http(method, path, body, token: token, at: Cluster.stack.publicURL)
     }
 
@@ -27,7 +29,9 @@ extension Phone {
     }
 
     /// The answer to the question for a download URL.
-    func asksFor(_ key: String) async throws -> HTTPCall.Answer { try await self.http("GET", "/attachments/\(key)/download") }
+    func asksFor(_ key: String) async throws -> HTTPCall.Answer {
+        try await self.http("GET", "/attachments/\(key)/download")
+    }
 
     /// Asks for a URL and downloads from it.
     func download(_ key: String) async throws -> [UInt8] {

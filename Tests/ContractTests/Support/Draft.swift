@@ -52,7 +52,9 @@ struct Draft {
 }
 
 /// Reads a message as the gateway does: envelope, known type, schema, rules between fields.
-func read(_ message: [UInt8]) throws(FrameDecoder.Failure) -> (definition: FrameDefinition, payload: Payload, requestID: String?) {
+func read(
+    _ message: [UInt8]
+) throws(FrameDecoder.Failure) -> (definition: FrameDefinition, payload: Payload, requestID: String?) {
     let envelope = try FrameDecoder.envelope(of: message)
     guard let definition = FrameCatalogue.definition(of: envelope.type) else {
         throw FrameDecoder.Failure(violation: PayloadViolation("type", "is unknown"), requestID: envelope.requestID)
@@ -66,7 +68,9 @@ func read(_ message: [UInt8]) throws(FrameDecoder.Failure) -> (definition: Frame
     }
 }
 
-func read(_ message: String) throws(FrameDecoder.Failure) -> (definition: FrameDefinition, payload: Payload, requestID: String?) {
+func read(
+    _ message: String
+) throws(FrameDecoder.Failure) -> (definition: FrameDefinition, payload: Payload, requestID: String?) {
     try read(Array(message.utf8))
 }
 

@@ -51,6 +51,13 @@ extension SeededGenerator {
             isBanned: self.chance(2))
     }
 
+    mutating func guest() -> Guest {
+        Guest(
+            id: GuestID(high: self.next(), low: self.next()), epoch: Epoch(value: self.int64()),
+            tokenHash: self.bytes32(), expiresAt: self.timestamp(), signPublicKey: self.bytes32(),
+            isBanned: self.chance(2))
+    }
+
     mutating func mail() -> [Mail] {
         (0..<self.upTo(4)).map { _ in Mail(number: self.int64(), payload: self.bytes(self.upTo(40))) }
     }

@@ -8,7 +8,13 @@ indirect enum SlowJSON {
     case string(String)
     case array([SlowJSON])
     /// In order, duplicates included.
-    case object([(name: String, value: SlowJSON)])
+    case object([Member])
+
+    /// A type of its own: with a tuple here the compiler finds a circular reference, depending on the order of files.
+    struct Member {
+        var name: String
+        var value: SlowJSON
+    }
 
     /// - Returns: `nil` if `text` is not one JSON value.
     static func parse(_ text: String) -> SlowJSON? {
@@ -65,13 +71,13 @@ indirect enum SlowJSON {
     private static func object(_ rest: inout Scalars) -> SlowJSON? {
         self.skipSpace(&rest)
         if self.take("}", &rest) { return .object([]) }
-        var members: [(name: String, value: SlowJSON)] = []
+        var members: [Member] = []
         repeat {
             self.skipSpace(&rest)
             guard self.take("\"", &rest), let name = self.string(&rest) else { return nil }
             self.skipSpace(&rest)
             guard self.take(":", &rest), let value = self.value(&rest) else { return nil }
-            members.append((name, value))
+            members.append(Member(name: name, value: value))
             self.skipSpace(&rest)
         } while self.take(",", &rest)
         return self.take("}", &rest) ? .object(members) : nil
@@ -98,7 +104,8 @@ indirect enum SlowJSON {
                 units.append(unit)
             } else {
                 let digits = String(String.UnicodeScalarView(rest.prefix(4)))
-                guard kind == "u", rest.count >= 4, digits.utf8.allSatisfy({ "0123456789abcdefABCDEF".utf8.contains($0) }),
+                guard kind == "u", rest.count >= 4,
+                    digits.utf8.allSatisfy({ "0123456789abcdefABCDEF".utf8.contains($0) }),
                     let unit = UInt16(digits, radix: 16)
                 else { return nil }
                 rest = rest.dropFirst(4)

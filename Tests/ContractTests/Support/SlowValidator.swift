@@ -8,9 +8,13 @@ enum SlowValidator {
         guard SlowJSON.object(envelope).depth <= Limits.jsonDepthMax else { return false }
         let types = envelope.filter { $0.name == "type" }
         let payloads = envelope.filter { $0.name == "payload" }
-        let requestIDs = envelope.filter { $0.name == "requestId" }.filter { if case .null = $0.value { false } else { true } }
+        let requestIDs = envelope.filter { $0.name == "requestId" }.filter {
+            if case .null = $0.value { false } else { true }
+        }
         guard types.count == 1, payloads.count == 1, requestIDs.count <= 1 else { return false }
-        guard case .string(let type) = types[0].value, case .object(let payload) = payloads[0].value else { return false }
+        guard case .string(let type) = types[0].value, case .object(let payload) = payloads[0].value else {
+            return false
+        }
         if let requestID = requestIDs.first {
             guard case .string(let text) = requestID.value, (1...64).contains(text.unicodeScalars.count),
                 text.unicodeScalars.allSatisfy({ (" "..."~").contains($0) })
@@ -20,7 +24,7 @@ enum SlowValidator {
         return self.isValid(payload, frame.schema) && self.keepsRules(payload, type)
     }
 
-    private static func isValid(_ members: [(name: String, value: SlowJSON)], _ schema: ObjectSchema) -> Bool {
+    private static func isValid(_ members: [SlowJSON.Member], _ schema: ObjectSchema) -> Bool {
         schema.fields.allSatisfy { field in
             let given = members.filter { Array($0.name.utf8) == Array(field.name.utf8) }
             guard given.count <= 1 else { return false }
@@ -43,6 +47,9 @@ enum SlowValidator {
         case (.uuidV4, .string(let text)):
             let digits = Array(text.unicodeScalars)
             return self.isUUID(text) && digits[14] == "4" && "89abAB".unicodeScalars.contains(digits[19])
+        case (.lowerCaseUUID, .string(let text)): return self.isUUID(text) && text.lowercased() == text
+        case (.guestID, .string(let text)): return self.isGuestID(text)
+        case (.principalID, .string(let text)): return self.isWhisperID(text) || self.isGuestID(text)
         case (.groupID, .string(let text)):
             return text.unicodeScalars.starts(with: "grp-".unicodeScalars)
                 && self.isUUID(String(text.unicodeScalars.dropFirst(4)))
@@ -58,16 +65,16 @@ enum SlowValidator {
         case (.reactions, .object(let members)):
             let names = members.map { Array($0.name.utf8) }
             return members.count <= Limits.reactionsMax && Set(names).count == names.count
-                && members.allSatisfy { name, value in
-                    self.isValid(.string(name), .text(Limits.reactionCharacters))
-                        && self.isValid(value, .array(of: .whisperID, count: 0...Limits.reactionIdentitiesMax))
+                && members.allSatisfy { member in
+                    self.isValid(.string(member.name), .text(Limits.reactionCharacters))
+                        && self.isValid(member.value, .array(of: .whisperID, count: 0...Limits.reactionIdentitiesMax))
                 }
         default: return false
         }
     }
 
     /// Rules between fields (contract §2, §5).
-    private static func keepsRules(_ members: [(name: String, value: SlowJSON)], _ type: String) -> Bool {
+    private static func keepsRules(_ members: [SlowJSON.Member], _ type: String) -> Bool {
         func text(_ name: String) -> String {
             if case .string(let text)? = members.first(where: { $0.name == name })?.value { text } else { "" }
         }
@@ -79,14 +86,17 @@ enum SlowValidator {
         case "fetch_pending":
             let cursor = text("cursor")
             guard !cursor.isEmpty else { return true }
-            guard cursor.hasPrefix("p1-"), let after = Int64(cursor.dropFirst(3), radix: 16), after >= 0 else { return false }
+            guard cursor.hasPrefix("p1-"), let after = Int64(cursor.dropFirst(3), radix: 16), after >= 0 else {
+                return false
+            }
             return cursor == "p1-" + String(after, radix: 16)
         case "group_list":
             let cursor = Array(text("cursor").utf8)
             guard !cursor.isEmpty else { return true }
             let digits = Set("0123456789abcdef".utf8)
             return cursor.count == 62 && cursor[0] == UInt8(ascii: "g") && Set("012".utf8).contains(cursor[1])
-                && cursor[2] == UInt8(ascii: "-") && cursor[3...].allSatisfy { digits.contains($0) } && cursor[46] < UInt8(ascii: "8")
+                && cursor[2] == UInt8(ascii: "-") && cursor[3...].allSatisfy { digits.contains($0) }
+                && cursor[46] < UInt8(ascii: "8")
         default: return true
         }
     }
@@ -101,6 +111,12 @@ enum SlowValidator {
         return scalars.enumerated().dropFirst(4).allSatisfy { index, scalar in
             index == 8 || index == 13 ? scalar == "-" : ("A"..."Z").contains(scalar) || ("2"..."7").contains(scalar)
         }
+    }
+
+    private static func isGuestID(_ text: String) -> Bool {
+        let scalars = Array(text.unicodeScalars)
+        return scalars.count == 36 && scalars.starts(with: "gst-".unicodeScalars)
+            && scalars.dropFirst(4).allSatisfy { "0123456789abcdef".unicodeScalars.contains($0) }
     }
 
     private static func isUUID(_ text: String) -> Bool {

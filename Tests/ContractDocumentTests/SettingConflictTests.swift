@@ -1,0 +1,93 @@
+import Foundation
+import LocalStack
+import Testing
+
+/// Settings that are right one by one and wrong together: no service starts with them, and it says which to change.
+@Suite struct SettingConflictTests {
+    struct Conflict: Sendable, CustomTestStringConvertible {
+        var service: String
+        var settings: [String: String]
+        var complaint: String
+
+        init(_ service: String, _ settings: [String: String], _ complaint: String) {
+            self.service = service
+            self.settings = settings
+            self.complaint = complaint
+        }
+
+        var testDescription: String { "\(self.service): \(self.complaint)" }
+    }
+
+    private static let conflicts: [Conflict] = [
+        Conflict(
+            "router", ["PENDING_TTL_SECONDS": "15"],
+            "RESEND_AFTER_SECONDS is \"15\", must be less than PENDING_TTL_SECONDS, which is \"15\""),
+        Conflict(
+            "router", ["MAILBOX_STRANGER_MESSAGES_MAX": "20001"],
+            "MAILBOX_STRANGER_MESSAGES_MAX is \"20001\", must be at most MAILBOX_STRANGERS_MESSAGES_MAX, which is \"20000\""
+        ),
+        Conflict(
+            "router", ["MAILBOX_MESSAGES_MAX": "10000"],
+            "MAILBOX_STRANGERS_MESSAGES_MAX is \"20000\", must be at most MAILBOX_MESSAGES_MAX, which is \"10000\""),
+        Conflict(
+            "router", ["MAILBOX_STRANGERS_BYTES_MAX": "1000000"],
+            "MAILBOX_STRANGER_BYTES_MAX is \"16777216\", must be at most MAILBOX_STRANGERS_BYTES_MAX, which is \"1000000\""
+        ),
+        Conflict(
+            "router", ["MAILBOX_BYTES_MAX": "1000000"],
+            "MAILBOX_STRANGERS_BYTES_MAX is \"268435456\", must be at most MAILBOX_BYTES_MAX, which is \"1000000\""),
+        Conflict(
+            "router", ["GROUPS_OWNED_MAX": "1001"],
+            "GROUPS_OWNED_MAX is \"1001\", must be at most GROUPS_JOINED_MAX, which is \"1000\""),
+        Conflict(
+            "router", ["GROUPS_BY_STRANGERS_MAX": "1001"],
+            "GROUPS_BY_STRANGERS_MAX is \"1001\", must be at most GROUPS_JOINED_MAX, which is \"1000\""),
+        Conflict(
+            "auth", ["REPORTS_LIFE_SECONDS": "1000"],
+            "REPORTS_EVIDENCE_SECONDS is \"2592000\", must be at most REPORTS_LIFE_SECONDS, which is \"1000\""),
+        Conflict(
+            "calls", ["TURN_TTL_SECONDS": "45"],
+            "CALL_RING_SECONDS is \"45\", must be less than TURN_TTL_SECONDS, which is \"45\""),
+        Conflict(
+            "attachments", ["UPLOAD_URL_SECONDS": "86400"],
+            "UPLOAD_URL_SECONDS is \"86400\", must be less than GC_UNLINKED_SECONDS, which is \"86400\""),
+        Conflict(
+            "attachments", ["GC_LIFE_SECONDS": "3600", "GC_ACKNOWLEDGED_SECONDS": "3600"],
+            "GC_UNLINKED_SECONDS is \"86400\", must be at most GC_LIFE_SECONDS, which is \"3600\""),
+        Conflict(
+            "attachments", ["GC_ACKNOWLEDGED_SECONDS": "2592001"],
+            "GC_ACKNOWLEDGED_SECONDS is \"2592001\", must be at most GC_LIFE_SECONDS, which is \"2592000\""),
+        Conflict(
+            "attachments", ["DISK_UPLOADS_PER_IDENTITY": "257"],
+            "DISK_UPLOADS_PER_IDENTITY is \"257\", must be at most DISK_TRANSFERS_MAX, which is \"256\""),
+        Conflict(
+            "attachments", ["DISK_DOWNLOADS_PER_IDENTITY": "257"],
+            "DISK_DOWNLOADS_PER_IDENTITY is \"257\", must be at most DISK_TRANSFERS_MAX, which is \"256\""),
+    ]
+
+    @Test(arguments: conflicts) func aServiceDoesNotStart(conflict: Conflict) async throws {
+        let folder = try TemporaryFolder(named: "settings")
+        defer { folder.remove() }
+        // All that it needs otherwise. Nothing listens there.
+        let complete = [
+            "OPS_PORT": "1", "HTTP_PORT": "1", "POSTGRES_URL": "postgres://127.0.0.1:1", "REDIS_PORT": "1",
+            "TURN_URLS": "turn:127.0.0.1", "TURN_SECRET": "secret", "PUBLIC_URL": "http://127.0.0.1",
+            "SIGNING_SECRET": String(repeating: "s", count: 32), "DISK_FOLDER": folder.path + "/files",
+        ]
+        let service = Command(
+            "\(StackConfiguration.programsBesideThisOne)/whisper-\(conflict.service)",
+            environment: complete.merging(conflict.settings) { $1 }, log: folder.path + "/log")
+        let process = try await ChildProcess.start(service, name: conflict.service)
+        // One that starts goes on trying to reach Postgres and Redis.
+        let watch = Task {
+            try await Task.sleep(for: .seconds(20))
+            await process.kill()
+        }
+        #expect(await process.end() == .exited(78))
+        watch.cancel()
+        let log = try String(contentsOfFile: folder.path + "/log", encoding: .utf8)
+        // The log is JSON: quotes are escaped in it.
+        let complaint = conflict.complaint.replacing("\"", with: "\\\"")
+        #expect(log.contains("\(complaint): change one of them"), "\(log)")
+    }
+}
