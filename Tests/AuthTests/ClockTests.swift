@@ -35,7 +35,7 @@ import Testing
                 """)
             let clock = self.clock(offBy: offset)
             let directory = SessionDirectory(SessionTable(bench.pool), keys: bench.bus, clock: clock, logger: quiet)
-            #expect(try await SessionSweep(SessionTable(bench.pool), clock: clock, logger: quiet).sweep() == 0)
+            #expect(try await ExpirySweep(SessionTable(bench.pool), clock: clock, logger: quiet).sweep() == 0)
             let identities = IdentityAccess(pool: bench.pool, keys: bench.bus, logger: quiet)
             try await Bans(pool: bench.pool, identities: identities, bus: bench.bus, clock: clock, logger: quiet)
                 .sweep()

@@ -158,7 +158,7 @@ import Testing
 
     @Test func aGuestIsForgottenNinetyDaysAfterItWasSeen() async throws {
         try await AuthBench.run { bench in
-            let sweep = GuestSweep(GuestTable(bench.pool), clock: bench.clock, logger: quiet)
+            let sweep = ExpirySweep(GuestTable(bench.pool), clock: bench.clock, logger: quiet)
             let proof = try await bench.prove(self.alice)
             for seed in UInt8(3)..<8 { _ = try await bench.prove(TestIdentity(seed)) }
             try await bench.sql(

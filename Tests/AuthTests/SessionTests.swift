@@ -217,7 +217,7 @@ import Testing
 
     @Test func theSweepRemovesWhatHasEndedAndNothingElse() async throws {
         try await AuthBench.run { bench in
-            let sweep = SessionSweep(SessionTable(bench.pool), clock: bench.clock, logger: quiet)
+            let sweep = ExpirySweep(SessionTable(bench.pool), clock: bench.clock, logger: quiet)
             for seed in UInt8(1)...5 { _ = try await bench.login(TestIdentity(seed)) }
             bench.wait(.seconds(86_400))
             let refreshed = try await bench.login(TestIdentity(6))

@@ -9,8 +9,9 @@ package import Telemetry
 /// Identities, devices, sessions, guests, contact backups and profiles, put together from their ports.
 package struct Auth: Sendable {
     private let consumer: RequestConsumer
-    private let sweep: SessionSweep
-    private let guestSweep: GuestSweep
+    private let sessionSweep: ExpirySweep<SessionTable>
+    private let guestSweep: ExpirySweep<GuestTable>
+    private let countSessions: @Sendable () async throws(StoreError) -> Void
     private let rejectedTokens: RejectedTokens
     private let routes: PublicRoutes
     private let pool: PostgresPool
@@ -36,8 +37,11 @@ package struct Auth: Sendable {
         let metrics = AuthMetrics()
         self.consumer = RequestConsumer(
             bus: bus, handler: handler, instance: instance, metrics: metrics, logger: logger)
-        self.sweep = SessionSweep(sessions, clock: clock, metrics: metrics, logger: logger)
-        self.guestSweep = GuestSweep(GuestTable(pool), clock: clock, logger: logger)
+        self.sessionSweep = ExpirySweep(sessions, clock: clock, logger: logger)
+        self.countSessions = { () async throws(StoreError) in
+            metrics.sessionsLive.set(try await sessions.count(at: clock.store))
+        }
+        self.guestSweep = ExpirySweep(GuestTable(pool), clock: clock, logger: logger)
         self.rejectedTokens = RejectedTokens(
             bus: bus, devices: DeviceTable(), pool: pool, instance: instance, logger: logger)
         self.routes = PublicRoutes(
@@ -51,7 +55,7 @@ package struct Auth: Sendable {
     /// Works until its task is cancelled, or until `drain`.
     package func run() async {
         await withTaskGroup { group in
-            group.addTask { await self.sweep.run() }
+            group.addTask { await self.sessionSweep.run(afterwards: self.countSessions) }
             group.addTask { await self.guestSweep.run() }
             group.addTask { await self.rejectedTokens.run() }
             await self.consumer.run()
