@@ -84,6 +84,7 @@ import Testing
             try await bus.set(KeyName("presence:A"), to: [1], for: .seconds(9))
             bus.deleteWithoutWaiting(KeyName("presence:A"), ifStill: [1])
             #expect(try await bus.get(KeyName("presence:A")) == nil)
+            try await bus.set(KeyName("alive:a"), to: [1], for: .seconds(9))
             #expect(try await bus.get([KeyName("ratelimit:A:send"), KeyName("session:aa")]) == [nil, nil])
             #expect(try await bus.get([KeyName("guest:aa")]) == [nil])
             #expect(try await bus.admit(KeyName("ratelimit:A:register"), Allowance(perMinute: 6)) == nil)
@@ -174,7 +175,8 @@ import Testing
             #expect(try await push.depth(of: ["wakes", "wakes:calls"]) == [0, 0])
             try await push.append([1], to: "rejected-tokens")
             try await push.set(KeyName("callwake:x"), to: [1], for: .seconds(9))
-            #expect(try await push.get([KeyName("callwake:x"), KeyName("presence:A")]) == [[1], nil])
+            #expect(
+                try await push.get([KeyName("callwake:x"), KeyName("presence:A"), KeyName("alive:a")]) == [[1], nil, nil])
             await self.expectRefused("push reads mail") { () async throws(BusError) in
                 _ = try await push.read([("mailbox:0", .start)], limit: 1, blockFor: .zero)
             }

@@ -25,6 +25,8 @@ import Testing
 
     @Test func presenceOutlivesALostRefresh() {
         #expect(GatewayLimits.presenceRefresh * 2 < GatewayLimits.presenceTTL)
+        #expect(.seconds(GatewayLimits.aliveRefreshSeconds * 2) < GatewayLimits.aliveTTL)
+        #expect(GatewayLimits.aliveTTL < GatewayLimits.presenceTTL)
         #expect(Limits.idleTimeout < GatewayLimits.presenceTTL)
     }
 

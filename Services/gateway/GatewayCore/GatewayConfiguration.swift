@@ -114,6 +114,9 @@ package enum GatewayLimits {
     /// How long presence outlives its last refresh, and how often it is refreshed.
     package static let presenceTTL = Duration.seconds(180)
     package static let presenceRefresh = Duration.seconds(60)
+    /// How long the gateway's word that it lives outlives its last refresh, and how often it is refreshed.
+    package static let aliveTTL = Duration.seconds(15)
+    package static let aliveRefreshSeconds = 5
     /// Connections closed in one step of a drain, and the pause between steps.
     package static let drainBatch = 200
     package static let drainPause = Duration.milliseconds(50)

@@ -48,6 +48,8 @@ package enum PushLimits {
     package static let lookEvery = Duration.seconds(1)
     /// Whoever takes them has this long. Longer than a round of slow pushes.
     package static let lookLease = Duration.seconds(60)
+    /// Who is there and has mail is looked at again after this: its gateway may have died a moment ago.
+    package static let lookAgain = Duration.seconds(15)
     /// For this long after a push a recipient's coming is looked for every `lookEvery`: until its first reminder.
     package static let watchLength = Duration.seconds(120)
     package static let watchedMax = 10_000

@@ -92,9 +92,17 @@ final class PushBench: Sendable {
         try await self.postgres.run("DELETE FROM router.waiting WHERE recipient = \(id.bits)")
     }
 
+    /// The identity has a connection at the bench's gateway, which lives.
     func appear(_ id: WhisperID) async throws {
-        try await self.bus.set(Keyspace.presence(id), to: [1], for: .seconds(60))
+        let presence = Presence(node: Self.gateway, connection: ConnectionID(value: 1), epoch: Epoch(value: 1))
+        try await self.bus.set(Keyspace.presence(id), to: presence.encoded(), for: .seconds(60))
+        try await self.bus.set(Keyspace.alive(Self.gateway), to: [1], for: .seconds(60))
     }
+
+    /// Its presence keys stay for a while.
+    func gatewayDies() async throws { try await self.bus.delete([Keyspace.alive(Self.gateway)]) }
+
+    private static let gateway = NodeID(value: 7)
 
     @discardableResult
     func wake(_ id: WhisperID) async throws -> UUIDText {

@@ -14,6 +14,9 @@ extension Gateway {
                     self.isLookingAtBus = true
                     group.addTask { await self.lookAtBus() }
                 }
+                if self.second % GatewayLimits.aliveRefreshSeconds == 0 {
+                    self.bus.setWithoutWaiting(Keyspace.alive(self.node), to: [1], for: GatewayLimits.aliveTTL)
+                }
                 try await self.bus.pause(for: .seconds(1))
                 self.second += 1
                 self.lookAround()

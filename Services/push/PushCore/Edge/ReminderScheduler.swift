@@ -61,9 +61,14 @@ package struct ReminderScheduler: Sendable {
         guard !due.isEmpty else { return 0 }
         // Without the bus nobody can tell who is there: they come again when their lease ends.
         guard let present = await self.present(due.filter(\.hasMail).map(\.id)) else { return 0 }
-        // Who is there and has mail is looked at again when the lease ends: the presence key of a gateway that died outlives it.
         let back = due.filter { !$0.hasMail }.map(\.id)
         if !back.isEmpty { self.round.sender.metrics.woke.increment(by: try await self.table.woke(back).count) }
+        // Who is there and has mail is not forgotten: the router may know that it has gone since.
+        let reading = due.filter { $0.hasMail && present.contains($0.id) }.map(\.id)
+        if !reading.isEmpty {
+            let until = try await self.table.time() + PushLimits.lookAgain
+            try await self.table.hold(reading.map { (id: $0, until: until) })
+        }
         let items = due.filter { $0.hasMail && !present.contains($0.id) }.map { recipient in
             PushRound.Item(
                 recipient: recipient.id, wakeID: .random(), isReminder: recipient.history.unanswered > 0, isDue: true)
@@ -73,18 +78,31 @@ package struct ReminderScheduler: Sendable {
         return due.count
     }
 
-    /// Who of them has a connection. Nil: the bus cannot say.
+    /// Who of them has a connection at a gateway that lives. The presence that a dead gateway has left says nothing. Nil: the
+    /// bus cannot say.
     private func present(_ identities: [WhisperID]) async -> Set<WhisperID>? {
         var present: Set<WhisperID> = []
         for start in stride(from: 0, to: identities.count, by: ClusterLimits.presencesPerReadMax) {
             let part = identities[start..<min(start + ClusterLimits.presencesPerReadMax, identities.count)]
             do throws(BusError) {
                 let keys = try await self.bus.get(part.map { Keyspace.presence($0) })
-                for (identity, key) in zip(part, keys) where key != nil { present.insert(identity) }
+                let nodes = keys.map { $0.flatMap { try? Presence(decoding: $0) }?.node }
+                let living = try await self.living(nodes)
+                for (identity, node) in zip(part, nodes) {
+                    if let node, living.contains(node) { present.insert(identity) }
+                }
             } catch {
                 return nil
             }
         }
         return present
+    }
+
+    /// Which of these gateways live.
+    private func living(_ nodes: [NodeID?]) async throws(BusError) -> Set<NodeID> {
+        let nodes = Array(Set(nodes.compactMap { $0 }))
+        guard !nodes.isEmpty else { return [] }
+        let words = try await self.bus.get(nodes.map { Keyspace.alive($0) })
+        return Set(zip(nodes, words).filter { $0.1 != nil }.map(\.0))
     }
 }
