@@ -443,12 +443,15 @@ import Testing
             _ = try await http.remove(carol, from: self.profile, by: alice)
             _ = try await http.write(HTTPBench.document(1), as: "user", of: self.profile, over: 2, by: bob)
             try await expectNews(["1 user 3"])
-            // Whoever is away is not waited for.
+            _ = try await http.join(self.profile, by: carol)
+            try await expectNews(["1 members", "2 members"])
+            // Whoever is away is not waited for. Alice is back when carol has heard: then it was looked where both are.
             try await bench.bus.delete([Keyspace.presence(alice.id)])
             #expect(try await http.remove(bob, from: self.profile, by: bob).status == 200)
+            try await expectNews(["3 members"])
             try await self.connect(alice, 5, bench)
             _ = try await http.join(self.profile, by: bob)
-            try await expectNews(["5 members"])
+            try await expectNews(["3 members", "5 members"])
         }
     }
 
