@@ -1,10 +1,10 @@
 /// How to reach Postgres, and the settings of each session.
 package struct PostgresConfiguration: Sendable {
-    /// A libpq conninfo string or URI. May hold a password: never logged.
+    /// A libpq conninfo string or URI, of one host or several. May hold a password: never logged.
     package var url: String
     /// Shown in `pg_stat_activity`.
     package var applicationName: String
-    /// Time for one attempt to connect. libpq counts whole seconds and at least two.
+    /// Time for one attempt to connect to one host. libpq counts whole seconds and at least two.
     package var connectTimeout: Duration
     /// Longest run of one statement on the server, in whole milliseconds; zero for no bound.
     package var statementTimeout: Duration
@@ -12,7 +12,7 @@ package struct PostgresConfiguration: Sendable {
     package var sessionSettings: [String: String]
 
     package init(
-        url: String, applicationName: String, connectTimeout: Duration = .seconds(3),
+        url: String, applicationName: String, connectTimeout: Duration = StoreLimits.connectMax,
         statementTimeout: Duration = .seconds(10), sessionSettings: [String: String] = [:]
     ) {
         self.url = url
@@ -30,13 +30,16 @@ package struct PostgresConfiguration: Sendable {
         settings["statement_timeout"] = String(self.statementTimeout.wholeMilliseconds)
         let options = settings.sorted { $0.key < $1.key }.map { "-c \($0.key)=\(Self.escaped($0.value))" }
         return [
+            // Of several hosts, the one that takes writes. What the address says about it goes before.
+            ("target_session_attrs", "read-write"),
             ("dbname", self.url),
             ("application_name", self.applicationName),
             ("client_encoding", "UTF8"),
             ("connect_timeout", String(max(2, self.connectTimeout.components.seconds))),
-            // A peer that vanished is noticed within half a minute, idle or not.
+            // A machine that vanished is noticed within 15 s if the session is idle, else within `unacknowledgedMax`. Linux counts
+            // that for unanswered keepalives, too.
             ("keepalives", "1"), ("keepalives_idle", "10"), ("keepalives_interval", "5"), ("keepalives_count", "3"),
-            ("tcp_user_timeout", "25000"),
+            ("tcp_user_timeout", String(StoreLimits.unacknowledgedMax.wholeMilliseconds)),
             ("options", ([urlOptions] + options).joined(separator: " ")),
         ]
     }

@@ -12,6 +12,12 @@ package enum StoreLimits {
     package static let poolWaitersMax = 4_096
     /// Transactions tried for one caller while others get in the way (`PostgresPool.persistently`).
     package static let attemptsMax = 5
+    /// For one attempt to connect to one host, dead or frozen. Whole seconds; libpq takes at least two.
+    package static let connectMax = Duration.seconds(2)
+    /// Hosts of one database: a primary and two standbys. A bound for what an attempt to reach it may take, not for settings.
+    package static let hostsMax = 3
+    /// How long the machine of a server may leave what was sent unacknowledged before the connection counts as lost.
+    package static let unacknowledgedMax = Duration.seconds(5)
     /// How much longer than the statement timeout a silent server is waited for before the connection counts as lost.
     package static let silenceGrace = Duration.seconds(5)
     /// Between attempts of a pool to reach a server that is away.

@@ -38,7 +38,10 @@ extension Settings<RedisSettings> {
 package struct PostgresSettings: SettingGroup {
     let url = Setting(
         "postgres.url", .secret,
-        "Conninfo or URI of libpq, with this service's role; TLS by `sslmode=verify-full sslrootcert=…` in it.")
+        """
+        Conninfo or URI of libpq, with this service's role; TLS by `sslmode=verify-full sslrootcert=…` in it. Of several \
+        hosts (`host=a,b,c`) the one that takes writes is found.
+        """)
     let password = Setting(
         optional: "postgres.password", .secret, "Added to the address, so that the address need not be a secret.")
 

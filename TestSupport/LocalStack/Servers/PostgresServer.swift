@@ -42,15 +42,90 @@ package actor PostgresServer {
         return server
     }
 
+    /// A running standby of another server, for one test. It has received all that was committed before.
+    /// - Parameter name: what `synchronous_standby_names` of the other knows it by.
+    package static func standby(
+        of primary: PostgresServer, named name: String = "standby"
+    ) async throws -> PostgresServer {
+        let programs = try PostgresPrograms.installed()
+        let temporary = try TemporaryFolder(named: "standby")
+        let server = PostgresServer(temporary)
+        do {
+            if let account = programs.user.flatMap({ getpwnam($0) }) {
+                chown(temporary.path, account.pointee.pw_uid, account.pointee.pw_gid)
+            }
+            try await Command(
+                programs.folder + "/pg_basebackup",
+                [
+                    "-D", server.folder, "-d", "\(primary.url()) application_name=\(name)", "-c", "fast", "-X",
+                    "stream",
+                    "--no-sync", "-R", "-C", "-S", name,
+                ],
+                folder: "/", user: programs.user, log: temporary.path + "/pg_basebackup.log"
+            ).run(name: "pg_basebackup")
+            try await server.start()
+        } catch {
+            await server.stop()
+            throw error
+        }
+        return server
+    }
+
+    /// Commits wait for the standby from now on; returns when it receives.
+    package nonisolated func waitFor(standby name: String = "standby") async throws {
+        try await self.run("ALTER SYSTEM SET synchronous_standby_names = '\(name)'")
+        try await self.run("SELECT pg_reload_conf()")
+        try await waitUntil("the standby is synchronous", within: readyTimeout) {
+            try await self.run("SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'") == "1"
+        }
+    }
+
+    /// Makes a standby the primary; returns when it takes writes.
+    package nonisolated func promote() async throws {
+        let seconds = readyTimeout.components.seconds
+        guard try await self.run("SELECT pg_promote(true, \(seconds))") == "t" else {
+            throw TimeUp(what: "the standby is promoted", after: readyTimeout)
+        }
+    }
+
+    /// The server and all of its children stand still, as on a machine that is paused. The kernel still takes connections.
+    package func freeze() async throws {
+        guard let process else { return }
+        process.signal(.pause)
+        try await waitUntil("postgres stands still", within: readyTimeout) {
+            ProcessStat(process.pid).map { $0.isStopped || $0.isZombie } ?? true
+        }
+        for child in ProcessTable().descendants(of: process.pid) { Glibc.kill(child, SIGSTOP) }
+    }
+
+    package func thaw() {
+        guard let process else { return }
+        for child in ProcessTable().descendants(of: process.pid) { Glibc.kill(child, SIGCONT) }
+        process.signal(.resume)
+    }
+
     package var child: ChildProcess? { self.process }
 
     /// A libpq conninfo string. Over the local socket where its path is short enough for one, else over TCP.
     package nonisolated func url(database: String = "postgres", user: String = "postgres") -> String {
+        Self.url(of: [self], database: database, user: user)
+    }
+
+    /// As it stands between the quotes of a conninfo string.
+    private nonisolated var host: String {
         // sun_path holds 107 bytes and a zero.
         let fits = "\(self.folder)/.s.PGSQL.\(self.port)".utf8.count <= 107
         let host = fits ? self.folder : "127.0.0.1"
-        let quoted = host.replacing("\\", with: "\\\\").replacing("'", with: "\\'")
-        return "host='\(quoted)' port=\(self.port) dbname=\(database) user=\(user)"
+        return host.replacing("\\", with: "\\\\").replacing("'", with: "\\'")
+    }
+
+    /// Of several servers that hold the same database.
+    package static func url(
+        of servers: [PostgresServer], database: String = "postgres", user: String = "postgres"
+    ) -> String {
+        let hosts = servers.map(\.host).joined(separator: ",")
+        let ports = servers.map { "\($0.port)" }.joined(separator: ",")
+        return "host='\(hosts)' port=\(ports) dbname=\(database) user=\(user)"
     }
 
     /// Returns when it accepts connections; after a kill that is when its recovery is through.
