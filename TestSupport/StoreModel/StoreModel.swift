@@ -39,7 +39,12 @@ package struct StoreModel: Sendable {
     }
 
     private static let statements: [(beginning: String, statement: Statement)] =
-        AuthTables.statements + RouterTables.statements + PushTables.statements
+        AuthTables.statements + RouterTables.statements + PushTables.statements + [Self.barrier]
+
+    /// There is no standby.
+    private static let barrier = Self.reads("SELECT CASE WHEN current_setting('synchronous_standby_names')") { _, _ in
+        .nothing
+    }
 
     static func reads(_ beginning: String, _ run: @escaping Run) -> (beginning: String, statement: Statement) {
         (beginning, Statement(run: run, onlyReads: true))

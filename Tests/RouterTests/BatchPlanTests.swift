@@ -90,6 +90,16 @@ import Testing
         #expect(!script.memory.mailboxes.mayHold(recipient))
     }
 
+    /// What a batch writes waits for the standby, and so does all that was written before it.
+    @Test(arguments: [
+        ([AcceptStatement.Verdict.repeated], true), ([.repeated, .stale], true), ([.repeated, .accepted], false),
+        ([.accepted], false), ([.untimely], false), ([], false),
+    ])
+    func onlyABatchOfRepetitionsRestsOnEarlierCommits(verdicts: [AcceptStatement.Verdict], rests: Bool) {
+        let answers = BatchAnswers(verdicts: verdicts.map { .init(verdict: $0) })
+        #expect(answers.restOnEarlierCommits == rests)
+    }
+
     /// One of the two is given to the database.
     @Test func whoSendsTheSameInOneBatchGetsTheSameAnswer() {
         var script = Script()

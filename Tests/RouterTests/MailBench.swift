@@ -11,6 +11,10 @@ import TestKit
 /// Routers on a bus in memory and a real Postgres, with the rights that the migrations granted and no more.
 struct MailBench: Sendable {
     let postgres: PostgresServer
+    /// Named in the routers' address behind `postgres`.
+    var standby: PostgresServer?
+    /// Longest run of a statement; a server that is silent 5 s longer is left.
+    var statementTimeout = Duration.seconds(10)
     let bus = MemoryBus()
     let node = NodeID(value: 9)
     private let answers = Answers()
@@ -51,7 +55,8 @@ struct MailBench: Sendable {
 
     var store: PostgresConfiguration {
         PostgresConfiguration(
-            url: self.postgres.url(user: "whisper_router"), applicationName: "router",
+            url: PostgresServer.url(of: [self.postgres] + (self.standby.map { [$0] } ?? []), user: "whisper_router"),
+            applicationName: "router", statementTimeout: self.statementTimeout,
             sessionSettings: Router.sessionSettings)
     }
 
@@ -94,14 +99,9 @@ struct MailBench: Sendable {
             configuration: configuration, bus: self.bus, store: PostgresConnection(self.store, logger: quiet),
             logger: quiet)
         let pool = PostgresPool(self.store, connections: 1, logger: quiet)
-        let (bus, node, answers) = (self.bus, self.node, self.answers)
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await router.run() }
-            group.addTask {
-                try await bus.subscribe(to: [Keyspace.node(node).name]) { event in
-                    if case .notice(_, let bytes) = event { answers.heard(bytes) }
-                }
-            }
+            group.addTask { try await self.hearAnswers() }
             try await waitUntil("the router owns everything", within: .seconds(30)) {
                 await router.owned.count == Partition.count
             }
@@ -112,14 +112,35 @@ struct MailBench: Sendable {
         pool.close()
     }
 
+    /// Keeps the answers to what `envelope` and `send` ask, until cancelled.
+    func hearAnswers() async throws {
+        let answers = self.answers
+        try await self.bus.subscribe(to: [Keyspace.node(self.node).name]) { event in
+            if case .notice(_, let bytes) = event { answers.heard(bytes) }
+        }
+    }
+
+    func answer(to question: UInt64) -> Answer? { self.answers[question] }
+
     /// Sends these, and waits for all answers.
     func send(_ envelopes: [AcceptEnvelope]) async throws -> [Answer] {
+        try await self.answers(to: try await self.begin(envelopes))
+    }
+
+    /// Sends these.
+    /// - Returns: the questions that they are.
+    func begin(_ envelopes: [AcceptEnvelope]) async throws -> [UInt64] {
         let questions = envelopes.map { _ in UInt64.random(in: 1...(.max)) }
         for (envelope, question) in zip(envelopes, questions) {
             var envelope = envelope
             envelope.answer = AnswerAddress(node: self.node, question: question)
             try await self.bus.append(MailboxJob.accept(envelope), to: Keyspace.mailbox(Partition(of: envelope.to)))
         }
+        return questions
+    }
+
+    /// Waits for all of them.
+    func answers(to questions: [UInt64]) async throws -> [Answer] {
         try await waitUntil("all are answered", within: .seconds(60)) {
             questions.allSatisfy { self.answers[$0] != nil }
         }

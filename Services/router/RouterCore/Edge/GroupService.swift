@@ -181,8 +181,11 @@ package struct GroupService: Sendable {
         _ found: GroupNewsTable.StoredEvent?, in transaction: borrowing Transaction
     ) async throws(StoreError) -> Result? {
         guard let found else { return nil }
-        let unheard = try await transaction.query(GroupNewsTable.unheard(found.event))
-        return .stored(payload: found.payload, unheard: unheard)
+        var reading = Pipeline()
+        let unheard = reading.add(GroupNewsTable.unheard(found.event))
+        // Nothing is written here, and no standby may have what was stored.
+        reading.add(ReplicationBarrier.statement)
+        return .stored(payload: found.payload, unheard: try await transaction.pipeline(reading)[unheard])
     }
 
     /// Runs a transaction, and again while others get in its way, or if nobody knows whether it was committed: then the

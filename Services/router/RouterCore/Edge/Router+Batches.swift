@@ -17,6 +17,7 @@ extension Router {
         let transaction = BatchTransaction(
             plan, attachments: attachments, rooms: rooms, mayHold: self.memory.mailboxes.mayHold)
         let answers = try await self.commit(transaction, jobs: batch.jobs)
+        if answers.restOnEarlierCommits { _ = try await self.store.query(ReplicationBarrier.statement) }
         self.settle(plan, answers, &notices)
         try await self.readLaterPages(of: plan, bytes: answers.page.bytes, &notices)
         self.heardPresence(batch, &notices)

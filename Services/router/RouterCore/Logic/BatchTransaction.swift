@@ -82,4 +82,10 @@ struct BatchAnswers {
     var receipts: [[ReceiptStatement.Result]] = []
     /// For each request of the first of `BatchPlan.pages`.
     var page: [MailboxTable.StoredMessages] = []
+
+    /// Whether a message is answered as accepted because of a row that an earlier transaction has written, while this one
+    /// has written no row behind it. Then its commit has waited for no standby.
+    var restOnEarlierCommits: Bool {
+        self.verdicts.contains { $0.verdict == .repeated } && !self.verdicts.contains { $0.verdict == .accepted }
+    }
 }
