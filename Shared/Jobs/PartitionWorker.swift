@@ -149,7 +149,9 @@ package final class PartitionWorker<Share: LeasedShare> {
 
     private func lookAtLeases<Owner: PartitionOwner>(_ owner: isolated Owner) async throws
     where Owner.Share == Share {
-        let snapshot = try self.leases.snapshot(try await self.store.query(self.leases.all))
+        // Who owns nothing writes nothing. So while standbys are away, each share has one session at most that waits for them.
+        let asked = [self.leases.all] + (self.owned.isEmpty ? [] : [ReplicationBarrier.statement])
+        let snapshot = try self.leases.snapshot(try await self.store.pipeline(asked)[0])
         if snapshot.members > 1 { _ = try await self.store.query(self.leases.endFrozen) }
         let decision = self.leases.decide(snapshot)
         if !decision.giveUp.isEmpty {
@@ -160,7 +162,8 @@ package final class PartitionWorker<Share: LeasedShare> {
         }
         guard !decision.take.isEmpty else { return }
         var shares: [Share] = []
-        for var row in try await self.store.query(self.leases.take(decision.take)) {
+        let taken = try await self.store.pipeline([self.leases.take(decision.take), ReplicationBarrier.statement])[0]
+        for var row in taken {
             if let share = Share(Int(try row.next(Int32.self))) { shares.append(share) }
         }
         guard !shares.isEmpty else { return }

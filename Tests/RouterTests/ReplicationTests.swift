@@ -61,6 +61,23 @@ import Testing
         }
     }
 
+    /// A primary that is cut off from its standbys may have a successor, and its routers too. They stop answering.
+    @Test func aRouterWhosePrimaryIsCutOffOwnsNothing() async throws {
+        try await Self.run { bench, standby in
+            var bench = bench
+            bench.statementTimeout = .seconds(1)
+            try await bench.withRouter(RouterConfiguration()) { router, _ in
+                await standby.kill()
+                try await waitUntil("the router owns nothing", within: .seconds(60)) { await router.owned.isEmpty }
+                try await standby.start()
+                try await waitUntil("the router owns everything again", within: .seconds(60)) {
+                    await router.owned.count == Partition.count
+                }
+                #expect(try await bench.send([bench.envelope(from: 1, to: 2)]).allSatisfy(\.isAccepted))
+            }
+        }
+    }
+
     /// What was accepted is there, and is not stored again; what comes next is accepted by the same router.
     @Test func afterAPromotionTheRouterGoesOnByItself() async throws {
         try await Self.run { bench, standby in

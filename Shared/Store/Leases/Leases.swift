@@ -30,6 +30,8 @@ package struct Leases: Sendable {
 
     package var join: SQL { "SELECT pg_try_advisory_lock(\(self.members), pg_backend_pid())" }
 
+    /// Belongs into one transaction with `ReplicationBarrier`: what an owner before has committed, and no standby has yet, is then
+    /// behind us before we answer anything from it.
     /// - Returns: rows of the shares that are this session's now.
     package func take(_ shares: [Int]) -> SQL {
         let numbers = shares.map { Int32($0) }
@@ -47,7 +49,8 @@ package struct Leases: Sendable {
             """
     }
 
-    /// Reads every lock, for `snapshot`.
+    /// Reads every lock, for `snapshot`. Whoever owns something asks in one transaction with `ReplicationBarrier`: on a primary
+    /// that is cut off from its standbys the answer never comes, and another may own the same on the next primary.
     package var all: SQL {
         """
         SELECT classid = \(Int64(self.members))::oid, objid::int4, pid = pg_backend_pid()
