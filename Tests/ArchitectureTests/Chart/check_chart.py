@@ -384,14 +384,14 @@ def check_files(size, documents):
 
 def check_postgres(size, documents, compose):
     cluster = documents.get("Cluster", "postgres")
-    script = read("deploy/postgres/start")
+    script = read("deploy/postgres/start") + read("deploy/postgres/roles")
     rules = re.findall(r"^(hostssl\s+whisper .*)$", script, re.M)
     ours = [rule for rule in cluster["spec"]["postgresql"]["pg_hba"] if rule.startswith("hostssl")]
     same(f"{size}: pg_hba", ours, [" ".join(rule.split()) for rule in rules])
     same(f"{size}: everybody else", cluster["spec"]["postgresql"]["pg_hba"][-1], "host all all all reject")
     statements = cluster["spec"]["bootstrap"]["initdb"]["postInitApplicationSQL"]
     for statement in statements:
-        expect(f"{statement};" in script, f"{size}: deploy/postgres/start does not say {statement!r}")
+        expect(f"{statement};" in script, f"{size}: deploy/postgres/roles does not say {statement!r}")
     same(f"{size}: rights", len(statements), len(re.findall(r"^(?:REVOKE|GRANT) ", script, re.M)))
     roles = {role["name"]: role for role in cluster["spec"]["managed"]["roles"]}
     same(f"{size}: roles", set(roles), {f"whisper_{name}" for name in SERVICES if name != "gateway"})
