@@ -14,7 +14,10 @@ package enum Keyspace {
     /// Gateway → calls: one stream per share, read by the one process that owns it.
     package static func calls(_ share: CallShare) -> StreamName<CallJob> { StreamName("calls:\(share.index)") }
 
-    /// The stream of frames for a service; `nil` for those that take none this way. Calls have `calls(_:)`.
+    /// Gateway → calls: one stream per share of the live conversations, read by the one process that owns it.
+    package static func live(_ share: LiveShare) -> StreamName<LiveJob> { StreamName("live:\(share.index)") }
+
+    /// The stream of frames for a service; `nil` for those that take none this way. Calls have `calls(_:)`, conversations `live(_:)`.
     package static func requests(to service: ServiceName) -> StreamName<ServiceRequest>? {
         switch service {
         case .auth: Self.auth

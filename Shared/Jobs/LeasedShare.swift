@@ -16,3 +16,7 @@ extension Partition: LeasedShare {
 extension CallShare: LeasedShare {
     package var stream: String { Keyspace.calls(self).name }
 }
+
+extension LiveShare: LeasedShare {
+    package var stream: String { Keyspace.live(self).name }
+}

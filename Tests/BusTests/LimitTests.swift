@@ -10,6 +10,7 @@ import Testing
         // A Job holds a frame, and a quarter more of what the gateway adds.
         #expect(Partition.count * Limits.frameBytesMax / 4 * 5 <= BusLimits.readBytesMax)
         #expect(CallShare.count * Limits.frameBytesMax / 4 * 5 <= BusLimits.readBytesMax)
+        #expect(LiveShare.count * Limits.frameBytesMax / 4 * 5 <= BusLimits.readBytesMax)
     }
 
     @Test func manyFramesFitIntoWhatWaitsToBeWritten() {

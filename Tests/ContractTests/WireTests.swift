@@ -8,9 +8,11 @@ import TestKit
         var random = SeededGenerator(seed: seed)
         for job in try random.oneOfEach(MailboxJob.self) { try expectWhole(job) }
         for job in try random.oneOfEach(CallJob.self) { try expectWhole(job) }
+        for job in try random.oneOfEach(LiveJob.self) { try expectWhole(job) }
         for request in try random.oneOfEach(ServiceRequest.self) { try expectWhole(request) }
         for wake in try random.oneOfEach(Wake.self) { try expectWhole(wake) }
         for answer in try random.oneOfEach(Answer.self) { try expectWhole(answer) }
+        for event in try random.oneOfEach(LiveEvent.self) { try expectWhole(event) }
         try expectWhole(NodeNotice(events: random.oneOfEach(NodeEvent.self)))
         for notice in try random.oneOfEach(ClusterNotice.self) { try expectWhole(notice) }
         try expectWhole(
@@ -29,8 +31,10 @@ import TestKit
         var random = SeededGenerator(seed: seed)
         for job in try random.oneOfEach(MailboxJob.self) { expectExactLength(job) }
         for job in try random.oneOfEach(CallJob.self) { expectExactLength(job) }
+        for job in try random.oneOfEach(LiveJob.self) { expectExactLength(job) }
         for request in try random.oneOfEach(ServiceRequest.self) { expectExactLength(request) }
         for wake in try random.oneOfEach(Wake.self) { expectExactLength(wake) }
+        for event in try random.oneOfEach(LiveEvent.self) { expectExactLength(event) }
         for event in try random.oneOfEach(NodeEvent.self) { expectExactLength(NodeNotice(events: [event])) }
         for notice in try random.oneOfEach(ClusterNotice.self) { expectExactLength(notice) }
         expectExactLength(random.session())
@@ -44,8 +48,12 @@ import TestKit
                 tryToDecode(MailboxJob.self, random.corrupted(job.encoded()))
             }
             for job in try random.oneOfEach(CallJob.self) { tryToDecode(CallJob.self, random.corrupted(job.encoded())) }
+            for job in try random.oneOfEach(LiveJob.self) { tryToDecode(LiveJob.self, random.corrupted(job.encoded())) }
             for request in try random.oneOfEach(ServiceRequest.self) {
                 tryToDecode(ServiceRequest.self, random.corrupted(request.encoded()))
+            }
+            for event in try random.oneOfEach(LiveEvent.self) {
+                tryToDecode(LiveEvent.self, random.corrupted(event.encoded()))
             }
             for event in try random.oneOfEach(NodeEvent.self) {
                 tryToDecode(NodeNotice.self, random.corrupted(NodeNotice(events: [event]).encoded()))
@@ -268,6 +276,96 @@ extension CallJob: ManyKinds {
     }
 }
 
+extension LiveJob: ManyKinds {
+    fileprivate enum Kind: CaseIterable {
+        case frame, left, report
+    }
+
+    fileprivate var kind: Kind {
+        switch self {
+        case .frame: .frame
+        case .left: .left
+        case .report: .report
+        }
+    }
+
+    fileprivate static func random(_ kind: Kind, _ random: inout SeededGenerator) -> LiveJob {
+        switch kind {
+        case .frame:
+            .frame(
+                LiveRequest(
+                    answer: random.answerAddress(), connection: random.connection(),
+                    principal: random.chance(2) ? .guest(random.guest()) : .session(random.session()),
+                    requestID: random.chance(2) ? nil : "r", type: random.anyText(0...12),
+                    payload: random.bytes(random.upTo(50)), receivedAt: random.timestamp()))
+        case .left:
+            .left(random.conversation(), LiveConnection(node: random.node(), connection: random.connection()))
+        case .report:
+            .report(
+                random.node(),
+                random.few { random in
+                    LiveReportEntry(
+                        conversation: random.conversation(), connection: random.connection(),
+                        principal: random.principal(), role: random.one(of: LiveReportEntry.Role.allCases),
+                        epoch: random.int64(), generation: random.upTo(1_000))
+                })
+        }
+    }
+}
+
+extension LiveEvent: ManyKinds {
+    fileprivate enum Kind: CaseIterable {
+        case holds, holdsNoLonger, attends, attendsNoLonger, stream
+    }
+
+    fileprivate var kind: Kind {
+        switch self {
+        case .holds: .holds
+        case .holdsNoLonger: .holdsNoLonger
+        case .attends: .attends
+        case .attendsNoLonger: .attendsNoLonger
+        case .stream: .stream
+        }
+    }
+
+    fileprivate static func random(_ kind: Kind, _ random: inout SeededGenerator) -> LiveEvent {
+        switch kind {
+        case .holds: .holds(random.liveStream())
+        case .holdsNoLonger: .holdsNoLonger(random.conversation(), epoch: random.int64())
+        case .attends:
+            .attends(
+                LiveAttendance(
+                    stream: random.liveStream(), since: random.timestamp(),
+                    after: random.chance(2)
+                        ? nil
+                        : LivePoint(
+                            content: random.uuid(),
+                            position: LivePosition(epoch: random.int64(), seq: random.int64()),
+                            line: random.upTo(1_000)),
+                    requestID: random.chance(2) ? nil : "r", isAnswer: random.chance(2),
+                    grant: random.chance(2) ? nil : random.bytes(1 + random.upTo(40))))
+        case .attendsNoLonger: .attendsNoLonger(random.conversation())
+        case .stream: .stream(random.liveStream())
+        }
+    }
+}
+
+extension SeededGenerator {
+    fileprivate mutating func conversation() -> ConversationID { ConversationID(high: self.next(), low: self.next()) }
+
+    fileprivate mutating func principal() -> PrincipalID {
+        self.chance(2) ? .identity(self.whisperID()) : .guest(GuestID(high: self.next(), low: self.next()))
+    }
+
+    fileprivate mutating func liveStream() -> LiveStream {
+        LiveStream(
+            conversation: self.conversation(), content: self.chance(2) ? nil : self.uuid(), epoch: self.int64(),
+            generation: self.upTo(1_000), state: self.one(of: LiveStreamState.allCases),
+            home: self.chance(2) ? nil : self.node(), isTranscribed: self.chance(2),
+            ending: self.chance(2) ? nil : self.one(of: LiveEnding.allCases), changedAt: self.timestamp())
+    }
+}
+
 extension ServiceRequest: ManyKinds {
     fileprivate enum Kind: CaseIterable {
         case frame, session, sessionUsed, guest
@@ -324,7 +422,7 @@ extension Wake: ManyKinds {
 
 extension NodeEvent: ManyKinds {
     fileprivate enum Kind: CaseIterable {
-        case answer, bound, replaced, mail, connectionSnapshot, outcomes, groupEvent, presence, call, frame
+        case answer, bound, replaced, mail, connectionSnapshot, outcomes, groupEvent, presence, call, live, frame
     }
 
     fileprivate var kind: Kind {
@@ -338,6 +436,7 @@ extension NodeEvent: ManyKinds {
         case .groupEvent: .groupEvent
         case .presence: .presence
         case .call: .call
+        case .live: .live
         case .frame: .frame
         }
     }
@@ -375,6 +474,8 @@ extension NodeEvent: ManyKinds {
                     connection: random.connection(), share: random.one(of: CallShare.all), call: random.uuid(),
                     number: random.int64(), requestID: random.chance(2) ? nil : "r", type: random.anyText(0...12),
                     payload: random.bytes(random.upTo(40))))
+        case .live:
+            .live(random.connection(), .random(random.one(of: LiveEvent.Kind.allCases), &random))
         case .frame:
             .frame(random.connection(), type: random.anyText(0...12), payload: random.bytes(random.upTo(40)))
         }

@@ -58,9 +58,9 @@ package enum GatewayLimits {
     package static let localCountingFor = Duration.seconds(1)
     /// Milliseconds that Redis may forget a count too early without having been emptied: its clock may be corrected.
     package static let restDoubtMilliseconds = 1_000.0
-    /// Rates counted at a time: one for each rate that an identity uses, and one for each address. Beyond it some are
+    /// Rates counted at a time: one for each rate that an identity or guest uses, and one for each address. Beyond it some are
     /// forgotten, and only the count in Redis holds for them.
-    package static let identityRatesCountedMax = 131_072
+    package static let principalRatesCountedMax = 131_072
     package static let addressRatesCountedMax = 65_536
     /// Seconds between two searches for rates at rest.
     package static let ratesLookSeconds = 16
@@ -71,6 +71,8 @@ package enum GatewayLimits {
     /// Connections that ended while frames of theirs waited for a rate. These frames are still handled, up to
     /// `heldBytesUncounted` for each connection.
     package static let endedConnectionsMax = 1_024
+    /// Conversations whose shares are told when a connection ends. Of others they learn by reports.
+    package static let conversationsRememberedMax = 32
     /// Tokens and proofs of one address that wait until its rate of unknown tokens is known.
     package static let lookUpsWaitingMax = 1_024
     /// Tokens of the connections that ended last. They are looked up whatever their address has tried (`KnownTokens`).

@@ -11,6 +11,8 @@ package struct FrameDefinition: Sendable {
         case ownMailbox
         /// Any instance of a service, which reads the payload by the same schema.
         case service(ServiceName)
+        /// The calls process that owns the share of the conversation or profile named by this field (`LiveShare`).
+        case share(of: String)
     }
 
     /// Who may send the frame, by the token that it carries.
@@ -32,12 +34,16 @@ package struct FrameDefinition: Sendable {
     package let passesToken: Bool
     /// How often it may come; `nil` if only the connection's own bucket counts it.
     package let rate: Rate?
+    /// How often it may come from one address besides.
+    package let addressRate: Rate?
     package let schema: ObjectSchema
     /// The places of the tokens, of the sender and of whom it concerns, in frames that have them.
     package let sessionField: Int?
     package let guestField: Int?
     package let fromField: Int?
     package let toField: Int?
+    /// The id whose share handles the frame (`Route.share`).
+    package let shareField: Int?
     /// Rules between fields, checked in this order after each field by itself.
     package let rules: [FrameRule]
     /// Errors that are this frame's own, and when. Those that every frame of its kind can get are not repeated here.
@@ -49,7 +55,7 @@ package struct FrameDefinition: Sendable {
 
     package init(
         _ type: String, about: String, route: Route, principal: Principal = .session, passesToken: Bool = false,
-        rate: Rate? = nil, fields: [Field], rules: [FrameRule] = [], refusals: [(code: ErrorCode, when: String)] = [],
+        rate: Rate? = nil, addressRate: Rate? = nil, fields: [Field], rules: [FrameRule] = [], refusals: [(code: ErrorCode, when: String)] = [],
         samples: [String]
     ) {
         self.type = type
@@ -58,12 +64,14 @@ package struct FrameDefinition: Sendable {
         self.principal = principal
         self.passesToken = passesToken
         self.rate = rate
+        self.addressRate = addressRate
         let schema = ObjectSchema(fields)
         self.schema = schema
         self.sessionField = schema.index(of: CommonFields.sessionToken)
         self.guestField = schema.index(of: CommonFields.guestToken)
         self.fromField = schema.index(of: CommonFields.from.field)
         self.toField = schema.index(of: CommonFields.to.field)
+        self.shareField = if case .share(let name) = route { schema.place(name) } else { nil }
         let tokens = [FrameRule.notBoth(CommonFields.sessionToken.name, CommonFields.guestToken.name)]
         self.rules = principal == .either ? tokens + rules : rules
         self.refusals = refusals

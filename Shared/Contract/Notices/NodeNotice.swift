@@ -28,6 +28,8 @@ package enum NodeEvent: Sendable {
     case presence(ConnectionID, about: WhisperID, PresenceState)
     /// A frame about a call, which the gateway confirms.
     case call(CallDelivery)
+    /// What a connection holds or attends. Events of one notice are handled in order: this stands before the answer.
+    case live(ConnectionID, LiveEvent)
     /// A frame that may be lost without harm.
     case frame(ConnectionID, type: String, payload: [UInt8])
 }
@@ -78,6 +80,10 @@ extension NodeEvent: WireCodable {
         case .connectionSnapshot(let entries):
             writer.write(UInt8(9))
             writer.write(list: entries)
+        case .live(let connection, let event):
+            writer.write(UInt8(10))
+            writer.write(connection)
+            writer.write(event)
         case .frame(let connection, let type, let payload):
             writer.write(UInt8(20))
             writer.write(connection)
@@ -97,6 +103,7 @@ extension NodeEvent: WireCodable {
         case 7: self = .presence(try reader.read(), about: try reader.read(), try reader.read())
         case 8: self = .call(try reader.read())
         case 9: self = .connectionSnapshot(try reader.readList())
+        case 10: self = .live(try reader.read(), try reader.read())
         case 20: self = .frame(try reader.read(), type: try reader.readString(), payload: try reader.readBytes())
         case let other: throw .unknown(other)
         }

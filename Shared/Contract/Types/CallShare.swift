@@ -23,7 +23,7 @@ package struct CallShare: Hashable, Comparable, Sendable {
     }
 
     /// The finalizer of SplitMix64: each bit of the argument moves every bit of the result.
-    private static func mixed(_ value: UInt64) -> UInt64 {
+    static func mixed(_ value: UInt64) -> UInt64 {
         var z = value &+ 0x9E37_79B9_7F4A_7C15
         z = (z ^ z >> 30) &* 0xBF58_476D_1CE4_E5B9
         z = (z ^ z >> 27) &* 0x94D0_49BB_1331_11EB

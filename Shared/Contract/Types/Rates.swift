@@ -2,6 +2,8 @@
 package struct Rate: Sendable {
     package enum Subject: String, Sendable {
         case identity
+        /// An identity or a guest.
+        case principal
         /// IPv4, or the /64 of IPv6.
         case address
     }

@@ -39,6 +39,9 @@ final class Connection {
     /// what was confirmed.
     var mayHaveMore = false
 
+    /// Conversations that its frames have named, the newest last. Their shares hear when it ends.
+    var conversations: [ConversationID] = []
+
     /// What its client knows of peers.
     var peersOnline = PeersOnline()
 

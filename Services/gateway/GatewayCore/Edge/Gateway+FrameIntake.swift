@@ -123,10 +123,10 @@ extension Gateway {
                     $1, Refusal(.rateLimited, "too many of these from this address", retryAfterMilliseconds: $2),
                     requestID: frame.requestID)
             }
-        case .mailbox, .ownMailbox:
-            // Our own bug: a mailbox is somebody's.
+        case .mailbox, .ownMailbox, .share:
+            // Our own bug: a mailbox is somebody's, and so is what concerns a conversation.
             assertionFailure("\(frame.definition.type) needs no session")
-            self.logger.error("mailbox frame without a session", [.frame: "\(frame.definition.type)"])
+            self.logger.error("frame without a session", [.frame: "\(frame.definition.type)"])
             self.refuse(connection, .unavailable, requestID: frame.requestID)
         }
     }
@@ -165,10 +165,12 @@ extension Gateway {
     // MARK: Frames of guests
 
     private func dispatch(_ frame: ReceivedFrame, of guest: Guest, on connection: Connection) {
+        guard case .admitted = self.admits(frame, of: .guest(guest.id), on: connection) else { return }
         switch frame.definition.route {
         case .gateway: self.pong(frame, on: connection)
+        case .share: self.live(frame, of: .guest(guest), on: connection)
         case .service, .mailbox, .ownMailbox:
-            // Our own bug: no service takes frames of guests.
+            // Our own bug: these take no frames of guests.
             assertionFailure("\(frame.definition.type) of a guest has no handler")
             self.logger.error("frame without a handler", [.frame: "\(frame.definition.type)"])
             self.refuse(connection, .unavailable, requestID: frame.requestID)
@@ -178,35 +180,50 @@ extension Gateway {
     // MARK: Frames with a session
 
     private func dispatch(_ frame: ReceivedFrame, of session: Session, on connection: Connection) {
-        if let from = frame.definition.fromField,
-            frame.payload.whisperID(from) != session.caller.identity
-        {
-            return self.refuse(
-                connection, Refusal(.forbidden, "from must be the session's own id"), requestID: frame.requestID)
-        }
-        var wait: Int64?
-        if let rate = frame.definition.rate {
-            switch self.take(rate, session.caller.identity) {
-            case .admitted: break
-            case .refused(let milliseconds): wait = milliseconds
-            case .unknown:
-                connection.machine.awaitUses(frame)
-                return self.countWaiting(of: connection)
-            }
-        }
-        // Nobody waits for the answer to a keystroke.
-        if wait != nil, frame.definition.type == Typing.definition.type { return }
-        // Messages are refused by the router, which knows whether this is one that it has accepted before.
-        if let wait, !frame.definition.isAccepted {
-            return self.refuse(
-                connection, Refusal(.rateLimited, "too many of these", retryAfterMilliseconds: wait),
-                requestID: frame.requestID)
-        }
+        let identity = session.caller.identity
+        guard case .admitted(let wait) = self.admits(frame, of: .identity(identity), on: connection) else { return }
         switch frame.definition.route {
         case .gateway: self.pong(frame, on: connection)
         case .service(.calls): self.call(frame, of: session, on: connection)
         case .service(let service): self.ask(service, frame, session: session, on: connection)
+        case .share: self.live(frame, of: .session(session), on: connection)
         case .mailbox, .ownMailbox: self.mail(frame, of: session, overRateFor: wait, on: connection)
+        }
+    }
+
+    private enum Admission {
+        /// It goes on. A message may be over its rate: the router refuses it, unless it has accepted it before.
+        case admitted(overRateFor: Int64?)
+        /// It was refused or dropped, or waits for its rate.
+        case ended
+    }
+
+    /// Checks whose the frame says it is, and its rate.
+    private func admits(
+        _ frame: ReceivedFrame, of principal: PrincipalID, on connection: Connection
+    ) -> Admission {
+        if let from = frame.definition.fromField, frame.payload.has(from),
+            frame.payload.withText(from, { PrincipalID(ascii: $0) }) != principal
+        {
+            self.refuse(
+                connection, Refusal(.forbidden, "from must be the sender's own id"), requestID: frame.requestID)
+            return .ended
+        }
+        guard let rate = frame.definition.rate else { return .admitted(overRateFor: nil) }
+        switch self.take(rate, principal) {
+        case .admitted: return .admitted(overRateFor: nil)
+        case .refused(let milliseconds):
+            // Nobody waits for the answer to a keystroke.
+            if frame.definition.type == Typing.definition.type { return .ended }
+            if frame.definition.isAccepted { return .admitted(overRateFor: milliseconds) }
+            self.refuse(
+                connection, Refusal(.rateLimited, "too many of these", retryAfterMilliseconds: milliseconds),
+                requestID: frame.requestID)
+            return .ended
+        case .unknown:
+            connection.machine.awaitUses(frame)
+            self.countWaiting(of: connection)
+            return .ended
         }
     }
 }

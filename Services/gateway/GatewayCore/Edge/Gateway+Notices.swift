@@ -78,6 +78,7 @@ extension Gateway {
             for reader in readers { self.deliver(groupEvent: payload, to: reader) }
         case .presence(let id, let about, let state): self.tell(state, about: about, to: id)
         case .call(let delivery): self.deliver(delivery)
+        case .live(let id, let event): self.handle(event, on: id)
         case .frame(let id, let type, let payload):
             guard let connection = self.connections[id] else { return }
             self.reply(connection, type: type, payload: payload, requestID: nil)

@@ -5,29 +5,36 @@ import NIOCore
 
 /// Rates that gateways share: what is leased from Redis, and what waits for it.
 extension Gateway {
-    // MARK: Identities
+    // MARK: Identities and guests
 
-    func take(_ rate: Rate, _ identity: WhisperID) -> RateLeases<WhisperID>.Verdict {
-        let (verdict, leaseRequest) = self.identityRates.take(rate, identity, at: self.now)
+    func take(_ rate: Rate, _ principal: PrincipalID) -> RateLeases<PrincipalID>.Verdict {
+        let (verdict, leaseRequest) = self.principalRates.take(rate, principal, at: self.now)
         if let leaseRequest { self.send(leaseRequest) }
         return verdict
     }
 
-    private func send(_ leaseRequest: RateLeases<WhisperID>.LeaseRequest) {
+    private func send(_ leaseRequest: RateLeases<PrincipalID>.LeaseRequest) {
         // Bare: it lasts no longer than one answer of the bus, which has a limit of its own.
         Task {
             do throws(BusError) {
                 let grant = try await self.bus.lease(
                     Keyspace.rateLimit(leaseRequest.rate, "\(leaseRequest.subject)"), leaseRequest.request)
-                if self.identityRates.answered(leaseRequest, grant, at: self.now) { self.sharedCountWasLost() }
+                if self.principalRates.answered(leaseRequest, grant, at: self.now) { self.sharedCountWasLost() }
             } catch {
-                self.identityRates.failed(leaseRequest, at: self.now)
+                self.principalRates.failed(leaseRequest, at: self.now)
             }
             self.goOn(leaseRequest.subject)
         }
     }
 
-    /// Handles what has waited for a lease of this identity.
+    /// Handles what has waited for a lease of this identity or guest.
+    private func goOn(_ principal: PrincipalID) {
+        switch principal {
+        case .identity(let identity): self.goOn(identity)
+        case .guest(let guest): if let connection = self.boundGuests[guest] { self.usesArrived(for: connection) }
+        }
+    }
+
     private func goOn(_ identity: WhisperID) {
         if !self.endedConnections.isEmpty {
             for connection in self.endedConnections where connection.session?.caller.identity == identity {
@@ -53,14 +60,14 @@ extension Gateway {
     }
 
     func sharedCountsWereLost() {
-        self.identityRates.sharedCountsWereLost(at: self.now)
+        self.principalRates.sharedCountsWereLost(at: self.now)
         self.addressRates.sharedCountsWereLost(at: self.now)
         self.restoreSharedCounts()
     }
 
     private func restoreSharedCounts() {
         let max = GatewayLimits.ratesRestoredAtOnceMax
-        for leaseRequest in self.identityRates.restore(max: max, at: self.now) { self.send(leaseRequest) }
+        for leaseRequest in self.principalRates.restore(max: max, at: self.now) { self.send(leaseRequest) }
         for leaseRequest in self.addressRates.restore(max: max, at: self.now) { self.send(leaseRequest) }
     }
 
@@ -68,7 +75,7 @@ extension Gateway {
         self.restoreSharedCounts()
         self.lookAtLookUps()
         guard self.second % GatewayLimits.ratesLookSeconds == 0 else { return }
-        self.identityRates.forgetRested(at: self.now)
+        self.principalRates.forgetRested(at: self.now)
         self.addressRates.forgetRested(at: self.now)
     }
 

@@ -23,7 +23,7 @@ package actor Gateway {
     let metrics = GatewayMetrics()
     let limits: EdgeLimits
     let limiter: RateLimiter
-    var identityRates: RateLeases<WhisperID>
+    var principalRates: RateLeases<PrincipalID>
     var addressRates: RateLeases<ClientAddress>
     /// When an answer last said that Redis had lost its counts.
     var lossHeardAt: Int64 = 0
@@ -97,9 +97,9 @@ package actor Gateway {
         self.canary = Canary(self.node)
         self.limits = EdgeLimits(openConnections: configuration.openConnectionsMax, scale: configuration.rates.scale)
         self.limiter = RateLimiter(bus: bus, rates: configuration.rates)
-        self.identityRates = RateLeases(
-            Rates.all.filter { $0.per == .identity }, of: configuration.rates,
-            countedMax: GatewayLimits.identityRatesCountedMax)
+        self.principalRates = RateLeases(
+            Rates.all.filter { $0.per != .address }, of: configuration.rates,
+            countedMax: GatewayLimits.principalRatesCountedMax)
         self.addressRates = RateLeases(
             [Rates.unknownTokens], of: configuration.rates, countedMax: GatewayLimits.addressRatesCountedMax)
         self.trustedProxies = configuration.trustedProxies
@@ -301,6 +301,7 @@ package actor Gateway {
 
     /// The connection is no longer the live one of its identity or guest.
     func unbind(_ connection: Connection) {
+        self.leaveConversations(of: connection)
         let token = connection.machine.newestToken
         if let guest = connection.machine.guest { self.unbind(connection, from: guest) }
         let framesWait = connection.machine.ended()

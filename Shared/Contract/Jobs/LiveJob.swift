@@ -1,0 +1,156 @@
+/// Gateway → the calls process that owns a share of the live conversations (`Keyspace.live`).
+package enum LiveJob: Job {
+    /// A client's frame.
+    case frame(LiveRequest)
+    /// A connection that held, attended or waited for this conversation has ended.
+    case left(ConversationID, LiveConnection)
+    /// What the connections of a gateway hold and attend, of this share's conversations. Comes every 5 s.
+    case report(NodeID, [LiveReportEntry])
+
+    package func encode(into writer: inout WireWriter) {
+        switch self {
+        case .frame(let request):
+            writer.write(UInt8(1))
+            writer.write(request)
+        case .left(let conversation, let connection):
+            writer.write(UInt8(2))
+            writer.write(conversation)
+            writer.write(connection)
+        case .report(let node, let entries):
+            writer.write(UInt8(3))
+            writer.write(node)
+            writer.write(list: entries)
+        }
+    }
+
+    package init(from reader: inout WireReader) throws(WireError) {
+        switch try reader.read(UInt8.self) {
+        case 1: self = .frame(try reader.read())
+        case 2: self = .left(try reader.read(), try reader.read())
+        case 3: self = .report(try reader.read(), try reader.readList())
+        case let other: throw .unknown(other)
+        }
+    }
+}
+
+/// A frame about live conversations, and who sent it.
+package struct LiveRequest: Sendable {
+    package var answer: AnswerAddress
+    package var connection: ConnectionID
+    package var principal: Principal
+    /// For replies that the gateway makes itself.
+    package var requestID: String?
+    package var type: String
+    /// As JSON, without the token.
+    package var payload: [UInt8]
+    package var receivedAt: Timestamp
+
+    package init(
+        answer: AnswerAddress, connection: ConnectionID, principal: Principal, requestID: String?, type: String,
+        payload: [UInt8], receivedAt: Timestamp
+    ) {
+        self.answer = answer
+        self.connection = connection
+        self.principal = principal
+        self.requestID = requestID
+        self.type = type
+        self.payload = payload
+        self.receivedAt = receivedAt
+    }
+}
+
+extension LiveRequest: WireCodable {
+    package func encode(into writer: inout WireWriter) {
+        writer.write(self.answer)
+        writer.write(self.connection)
+        writer.write(self.principal)
+        writer.write(self.requestID ?? "")
+        writer.write(self.type)
+        writer.write(bytes: self.payload)
+        writer.write(self.receivedAt)
+    }
+
+    package init(from reader: inout WireReader) throws(WireError) {
+        self.answer = try reader.read()
+        self.connection = try reader.read()
+        self.principal = try reader.read()
+        let requestID = try reader.readString()
+        self.requestID = requestID.isEmpty ? nil : requestID
+        self.type = try reader.readString()
+        self.payload = try reader.readBytes()
+        self.receivedAt = try reader.read()
+    }
+}
+
+/// Where a device or a listener is.
+package struct LiveConnection: Hashable, Sendable {
+    package var node: NodeID
+    package var connection: ConnectionID
+
+    package init(node: NodeID, connection: ConnectionID) {
+        self.node = node
+        self.connection = connection
+    }
+}
+
+extension LiveConnection: WireCodable {
+    package func encode(into writer: inout WireWriter) {
+        writer.write(self.node)
+        writer.write(self.connection)
+    }
+
+    package init(from reader: inout WireReader) throws(WireError) {
+        self.node = try reader.read()
+        self.connection = try reader.read()
+    }
+}
+
+/// One line of a gateway's report.
+package struct LiveReportEntry: Hashable, Sendable {
+    package enum Role: UInt8, CaseIterable, Sendable {
+        case holder = 1
+        case listener = 2
+    }
+
+    package var conversation: ConversationID
+    package var connection: ConnectionID
+    package var principal: PrincipalID
+    package var role: Role
+    /// As the gateway knows the stream.
+    package var epoch: Int64
+    package var generation: Int
+
+    package init(
+        conversation: ConversationID, connection: ConnectionID, principal: PrincipalID, role: Role, epoch: Int64,
+        generation: Int
+    ) {
+        self.conversation = conversation
+        self.connection = connection
+        self.principal = principal
+        self.role = role
+        self.epoch = epoch
+        self.generation = generation
+    }
+}
+
+extension LiveReportEntry: WireCodable {
+    package func encode(into writer: inout WireWriter) {
+        writer.write(self.conversation)
+        writer.write(self.connection)
+        writer.write(self.principal)
+        writer.write(self.role.rawValue)
+        writer.write(self.epoch)
+        writer.write(Int64(self.generation))
+    }
+
+    package init(from reader: inout WireReader) throws(WireError) {
+        self.conversation = try reader.read()
+        self.connection = try reader.read()
+        self.principal = try reader.read()
+        let role: UInt8 = try reader.read()
+        guard let role = Role(rawValue: role) else { throw .unknown(role) }
+        self.role = role
+        self.epoch = try reader.read()
+        self.generation = Int(try reader.read(Int64.self))
+    }
+}
