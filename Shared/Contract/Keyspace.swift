@@ -57,6 +57,8 @@ package enum Keyspace {
     /// Where a guest's connection is, as for an identity.
     package static func presence(_ guest: GuestID) -> KeyName { KeyName("presence:\(guest)") }
 
+    package static func presence(_ principal: PrincipalID) -> KeyName { KeyName("presence:\(principal)") }
+
     /// A `Guest`, by the hash of its token. A cache of auth's table.
     package static func guest(_ tokenHash: Bytes32) -> KeyName {
         KeyName("guest:\(Hexadecimal.text(tokenHash.bytes))")

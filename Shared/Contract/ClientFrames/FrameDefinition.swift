@@ -126,6 +126,18 @@ package enum FrameCatalogue {
         CallICECandidate.definition,
         CallEnd.definition,
         GetTurnCredentials.definition,
+        LiveCreate.definition,
+        LiveUpdate.definition,
+        LiveDelete.definition,
+        LiveList.definition,
+        LiveRosterQuery.definition,
+        LiveKnock.definition,
+        LiveGrant.definition,
+        LiveRefuse.definition,
+        LiveStart.definition,
+        LiveStop.definition,
+        LiveJoin.definition,
+        LiveLeave.definition,
     ]
 
     private static let byType = Dictionary(uniqueKeysWithValues: Self.all.map { ($0.type, $0) })

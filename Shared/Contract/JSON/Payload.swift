@@ -73,6 +73,17 @@ package struct Payload: Sendable {
         return ids
     }
 
+    /// The same of identities and guests.
+    package func principalIDs(_ field: Int) throws(Corrupted) -> [PrincipalID] {
+        var ids: [PrincipalID] = []
+        try self.forEachElement(field) { cursor throws(JSONCursor.Malformed) in
+            let text = cursor.unescape(try cursor.string().content)
+            guard let id = PrincipalID(ascii: text) else { throw JSONCursor.Malformed() }
+            ids.append(id)
+        }
+        return ids
+    }
+
     /// A list of texts, in the order given; empty if the field is absent.
     package func texts(_ field: Int) throws(Corrupted) -> [String] {
         var texts: [String] = []

@@ -223,6 +223,23 @@ extension TypedField where Value == [WhisperID] {
     }
 }
 
+extension TypedField where Value == [PrincipalID] {
+    package static func principalIDs(
+        _ name: String, count: ClosedRange<Int>, about: String = ""
+    ) -> TypedField {
+        TypedField(name, .array(of: .principalID, count: count), about: about) {
+            payload, place throws(Payload.Corrupted) in
+            try payload.principalIDs(place)
+        } append: { value, output in
+            JSONWriter.append(array: value, to: &output) { id, output in
+                output.append(UInt8(ascii: "\""))
+                id.forEachByte { output.append($0) }
+                output.append(UInt8(ascii: "\""))
+            }
+        }
+    }
+}
+
 extension TypedField where Value == [String] {
     package static func texts(
         _ name: String, _ characters: ClosedRange<Int>, count: ClosedRange<Int>, about: String = ""

@@ -22,6 +22,30 @@ package enum LiveLimits {
     package static let linkSecretBytes = 16
     package static let shareSecretBytes = 16
     package static let secretBytes = 32
+    package static let secret = Self.secretBytes...Self.secretBytes
+
+    package static let conversationsPerProfileMax = 100
+    package static let transcriptDays = Int64(0)...365
+    package static let generations = Int64(1)...2_147_483_647
+    /// Listeners of one conversation that are admitted, and that wait.
+    package static let listenersMax = 500
+    package static let waitingMax = 50
+    /// Grants in one frame.
+    package static let grantsMax = 250
+    /// Streams that one connection holds, and conversations that it has joined.
+    package static let streamsPerConnectionMax = 4
+    package static let joinedPerConnectionMax = 8
+    /// How long a knock waits, and how long after its connection went.
+    package static let knockTTL = Duration.seconds(600)
+    package static let knockOfAbsentTTL = Duration.seconds(60)
+    /// How long a holder or a listener without a connection still counts.
+    package static let absenceMax = Duration.seconds(15)
+    /// A paused stream ends after this.
+    package static let pauseMax = Duration.seconds(48 * 3_600)
+    /// A conversation without a stream is deleted after this.
+    package static let conversationTTL = Duration.seconds(400 * 86_400)
+    /// A listener that has not joined, or was refused, is forgotten after this.
+    package static let listenerTTL = Duration.seconds(90 * 86_400)
 
     /// Live text as it stands in JSON with the shortest escapes, in bytes. A line is never longer.
     package static let textBytesMax = 8_000

@@ -84,6 +84,20 @@ package enum ServerFrameCatalogue {
         CallCandidate.self,
         CallEnded.self,
         TurnCredentialsFrame.self,
+        LiveConversation.self,
+        LiveDeleted.self,
+        LiveConversations.self,
+        LiveRoster.self,
+        LiveWaiting.self,
+        LiveKnocked.self,
+        LiveAdmitted.self,
+        LiveGranted.self,
+        LiveRefused.self,
+        LiveListenerChanged.self,
+        LiveStarted.self,
+        LiveStopped.self,
+        LiveLeft.self,
+        LiveState.self,
     ]
 
     package static let all: [ServerFrameDefinition] = Self.frames.map { $0.definition }

@@ -53,6 +53,13 @@ package enum Rates {
     package static let sessionRefresh = Rate("session_refresh", 10, burst: 10)
     /// Beyond it the frame is dropped without a word (contract §13a).
     package static let typing = Rate("typing", 120, burst: 120)
+    /// Control frames of whisperers.
+    package static let liveControl = Rate("live_control", 120, burst: 120)
+    package static let liveKnocks = Rate("live_knock", 10, burst: 10, per: .principal)
+    package static let liveKnocksOfAddress = Rate("live_knock_address", 30, burst: 30, per: .address)
+    package static let liveJoins = Rate("live_join", 30, burst: 30, per: .principal)
+    /// Looks at a conversation over HTTP.
+    package static let liveLooks = Rate("live_look", 60, burst: 60, per: .address)
     /// Tokens that are nobody's, in frames and over HTTP (contract §13a).
     package static let unknownTokens = Rate("unknown_token", 60, burst: 60, per: .address)
     /// Counted per role instead of per address: operators come through the same balancer. Wrong tokens are one role.
@@ -63,6 +70,6 @@ package enum Rates {
         Self.fetchPending,
         Self.updateTokens, Self.groups, Self.calls, Self.iceCandidates, Self.turnCredentials, Self.keys, Self.backup,
         Self.presign, Self.reports, Self.admin, Self.ringing, Self.sessionRefresh, Self.typing, Self.unknownTokens,
-        Self.profiles,
+        Self.profiles, Self.liveControl, Self.liveKnocks, Self.liveKnocksOfAddress, Self.liveJoins, Self.liveLooks,
     ]
 }

@@ -83,6 +83,11 @@ enum SlowValidator {
             let bytes = Data(base64Encoded: text("ciphertext"))?.count ?? 0
             return text("from") != text("to") && (text("msgType") != "text" || bytes <= 12_288)
         case "call_initiate", "call_answer", "call_ice_candidate", "call_end": return text("from") != text("to")
+        case "live_knock", "live_join", "live_leave":
+            let tokens = members.filter { member in
+                if case .string = member.value { ["sessionToken", "guestToken"].contains(member.name) } else { false }
+            }
+            return tokens.count < 2
         case "fetch_pending":
             let cursor = text("cursor")
             guard !cursor.isEmpty else { return true }

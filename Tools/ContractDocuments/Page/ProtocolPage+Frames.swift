@@ -75,6 +75,20 @@ extension ProtocolPage {
                 have. Each device is an identity. Profiles are read and written over HTTP.
                 """,
             client: [], server: ["profile_changed"]),
+        Chapter(
+            title: "Live conversations",
+            opening: """
+                A whisperer types, and its listeners see each keystroke. What is typed is sealed: the server moves it and reads none of it.
+                """,
+            client: [
+                "live_create", "live_update", "live_delete", "live_list", "live_roster", "live_knock", "live_grant",
+                "live_refuse", "live_start", "live_stop", "live_join", "live_leave",
+            ],
+            server: [
+                "live_conversation", "live_deleted", "live_conversations", "live_roster", "live_waiting",
+                "live_knocked", "live_admitted", "live_granted", "live_refused", "live_listener", "live_started",
+                "live_stopped", "live_left", "live_state",
+            ]),
         Chapter(title: "Reports", opening: "", client: ["report"], server: ["report_ack"]),
         Chapter(title: "Errors", opening: "", client: [], server: ["error"]),
     ]
