@@ -301,6 +301,19 @@ package struct CallMetrics: Sendable {
     package init() {}
 }
 
+/// What a knock on a live conversation was answered.
+package enum KnockResult: String, CaseIterable, Sendable {
+    case admitted, waiting, refused
+}
+
+package struct LiveMetrics: Sendable {
+    package let streams = Meter(.liveStreamsActive)
+    package let listeners = Meter(.liveListenersActive)
+    package let knocks = CounterFamily<KnockResult>(.liveKnocks, by: .result)
+
+    package init() {}
+}
+
 package struct AttachmentMetrics: Sendable {
     /// What a URL is for.
     package enum Kind: String, CaseIterable, Sendable {

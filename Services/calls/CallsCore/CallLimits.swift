@@ -42,6 +42,16 @@ package enum CallLimits {
     package static let relayPeriodMax = Duration.seconds(3_600)
     /// How long after its period began the key of the period's pseudonyms goes. Longer than a period, for clocks that differ.
     package static let relayKeyLife = Duration.seconds(2 * 3_600)
+    /// Between two looks for conversations, streams and listeners that were kept long enough.
+    package static let liveSweepInterval = Duration.seconds(60)
+    /// Conversations that one such look ends.
+    package static let conversationsExpiredAtOnce = 100
+    /// Conversations that a new owner reads in one statement.
+    package static let conversationsLoadedAtOnce = 100
+    /// A gateway that has reported and does so no more is taken for gone after this. Gateways report every 5 s.
+    package static let reportsMissedFor = Duration.seconds(15)
+    /// The longest body of a look, in bytes.
+    package static let lookBytesMax = 1_024
     /// How long keys of a refused call linger in Redis.
     package static let engagedMin = Duration.seconds(60)
     /// Calls named in one answer to "is it still ringing?".

@@ -7,4 +7,5 @@ package let callsMigrator = Migrator(
         Migration(version: 1, name: "calls", sql: PackageResources._01_calls_sql),
         Migration(version: 2, name: "rings", sql: PackageResources._02_rings_sql),
         Migration(version: 3, name: "relay keys", sql: PackageResources._03_relay_keys_sql),
+        Migration(version: 4, name: "live", sql: PackageResources._04_live_sql),
     ])

@@ -10,6 +10,14 @@ struct CallsSettings: ServiceSettings {
     let rates = RateSettings()
     let proxies = ProxySettings()
     let ringTime = Setting("call.ring.seconds", .seconds(in: 1...120), default: "45", "How long a call rings.")
+    let listenersMax = Setting(
+        "live.listeners.max", .integer(in: 1...500), default: "500",
+        "Listeners of one live conversation that may be admitted.")
+    let livePause = Setting(
+        "live.pause.seconds", .seconds(in: 1...3_600), default: "15",
+        "How long a whisperer without a connection is waited for, and a listener counts as joined.")
+    let liveEnd = Setting(
+        "live.end.seconds", .seconds(in: 1...604_800), default: "172800", "When a paused stream ends.")
     let turnURLs = Setting(
         "turn.urls",
         SettingParser("1 to \(TurnConfiguration.urlsMax) of turn:… or turns:…, with commas between") {
@@ -22,6 +30,14 @@ struct CallsSettings: ServiceSettings {
 }
 
 extension Settings<CallsSettings> {
+    func liveBounds() throws(SettingsError) -> LiveRules.LiveBounds {
+        var bounds = LiveRules.LiveBounds()
+        bounds.listenersMax = try self.listenersMax
+        bounds.absenceMax = try self.livePause
+        bounds.pauseMax = try self.liveEnd
+        return bounds
+    }
+
     func configuration() throws(SettingsError) -> CallsConfiguration {
         // A caller gets its credentials before the call rings, and uses them when somebody answers.
         try self.require(\.ringTime, below: \.turnTTL)

@@ -21,6 +21,15 @@ await runService("calls", CallsSettings()) { context in
     let coordinator = CallCoordinator(
         configuration: configuration, bus: bus, store: PostgresConnection(store, logger: context.logger),
         logger: context.logger)
+    let live = LiveCoordinator(
+        bus: bus,
+        store: PostgresConnection(
+            PostgresConfiguration(
+                url: store.url, applicationName: "whisper-calls-live-\(context.instance)"), logger: context.logger),
+        bounds: try context.settings.liveBounds(), logger: context.logger)
+    let looks = LookRoutes(
+        pool: pool, bus: bus, rates: configuration.rates, trustedProxies: configuration.trustedProxies,
+        logger: context.logger)
     let routes = RingingRoutes(
         pool: pool, bus: bus, rates: configuration.rates, trustedProxies: configuration.trustedProxies,
         logger: context.logger)
@@ -28,10 +37,15 @@ await runService("calls", CallsSettings()) { context in
         parts: [
             Part("bus", close: bus.close), Part("store", close: pool.close),
             Part("calls", run: coordinator.run, drain: coordinator.drain),
-            HTTPListener.part(on: try context.settings.http.address(), logger: context.logger, routes: routes.add),
+            Part("live", run: live.run, drain: live.drain),
+            HTTPListener.part(on: try context.settings.http.address(), logger: context.logger) {
+                routes.add(to: $0)
+                looks.add(to: $0)
+            },
         ],
         readiness: [
             ReadinessCheck("redis") { bus.isConnected },
             ReadinessCheck("calls") { await coordinator.isReady },
+            ReadinessCheck("live") { await live.isReady },
         ])
 }

@@ -28,6 +28,11 @@ package struct Leases: Sendable {
         Leases(namespace: 7_003, count: count, frozenAfter: frozenAfter)
     }
 
+    /// Of live conversations, among the processes of the same service.
+    package static func live(_ count: Int, frozenAfter: Duration) -> Leases {
+        Leases(namespace: 7_005, count: count, frozenAfter: frozenAfter)
+    }
+
     package var join: SQL { "SELECT pg_try_advisory_lock(\(self.members), pg_backend_pid())" }
 
     /// Belongs into one transaction with `ReplicationBarrier`: what an owner before has committed, and no standby has yet, is then

@@ -1,0 +1,210 @@
+import Bus
+import Contract
+import Store
+import Telemetry
+
+/// One batch: what is read, decided and written in one transaction, and who hears of it afterwards.
+extension LiveCoordinator {
+    func handle(_ batch: LiveBatch) async throws {
+        for case .report(let node, _) in batch.steps { self.reportedAt[node] = .now }
+        try await self.load(batch)
+        let silent = self.silentNodes
+        self.silentNodes = []
+        let outcome = try await self.transacted(batch, silent: silent)
+        self.book.commit()
+        (self.expired, self.removedHolders) = ([], [])
+        await self.tell(outcome)
+    }
+
+    /// What the batch concerns and is not in memory. Nobody else writes it: this process owns the shares.
+    private func load(_ batch: LiveBatch) async throws(StoreError) {
+        let missing = batch.conversations.union(self.expired).filter { self.book[$0] == nil }
+        guard !missing.isEmpty else { return }
+        for conversation in try await LiveTable.load(Array(missing), on: self.store) { self.book.load(conversation) }
+    }
+
+    // MARK: The transaction
+
+    struct Outcome {
+        enum Saying {
+            case answer(AnswerAddress, Answer)
+            case telling(LiveTelling)
+        }
+
+        /// In the order in which they were decided.
+        var sayings: [Saying] = []
+    }
+
+    private func transacted(_ batch: LiveBatch, silent: Set<NodeID>) async throws(StoreError) -> Outcome {
+        var attempt = 1
+        while true {
+            do throws(StoreError) {
+                return try await self.attempt(batch, silent: silent)
+            } catch {
+                self.book.takeBack()
+                guard error == .conflict, attempt < CallLimits.attemptsMax else { throw error }
+                attempt += 1
+            }
+        }
+    }
+
+    private func attempt(_ batch: LiveBatch, silent: Set<NodeID>) async throws(StoreError) -> Outcome {
+        let concerned = batch.conversations.compactMap { self.book[$0]?.profile }
+        let profiles = Array(batch.profiles.union(concerned))
+        guard !batch.principals.isEmpty || !profiles.isEmpty else {
+            // Nobody says anything new: nothing needs to be read, and mostly nothing to be written.
+            let outcome = self.apply(batch, LiveFacts(), silent: silent)
+            var writes = Pipeline()
+            writes.add(LiveTable.write(self.book.changes))
+            if !writes.isEmpty { _ = try await self.store.pipeline(writes) }
+            return outcome
+        }
+        let (identities, guests) = Self.split(batch.principals)
+        let growing = batch.growing
+        let starts = batch.starts
+        return try await self.store.transaction { transaction throws(StoreError) in
+            var reading = Pipeline()
+            if !growing.isEmpty { reading.add(LiveTable.lock(Array(growing))) }
+            let accounts = reading.add(IdentityView.accounts(of: identities))
+            let guestAccounts = reading.add(LiveViews.guests(guests))
+            let members = reading.add(LiveViews.members(of: profiles))
+            let lists = batch.profiles.isEmpty ? nil : reading.add(LiveTable.lists(of: Array(batch.profiles)))
+            let ended = starts.isEmpty ? nil : reading.add(LiveTable.ended(starts.map(\.content)))
+            let held = starts.isEmpty ? nil : reading.add(LiveTable.held(by: Array(Set(starts.map(\.connection)))))
+            let found = try await transaction.pipeline(reading)
+            var facts = LiveFacts(members: try found[members])
+            for (identity, account) in try found[accounts] { facts.accounts[.identity(identity)] = account }
+            for (guest, account) in try found[guestAccounts] { facts.accounts[.guest(guest)] = account }
+            if let lists { facts.lists = try found[lists] }
+            if let ended { facts.ended = try found[ended] }
+            if let held { facts.held = try found[held] }
+            let outcome = self.apply(batch, facts, silent: silent)
+            var writes = Pipeline()
+            writes.add(LiveTable.write(self.book.changes))
+            if !writes.isEmpty { _ = try await transaction.pipeline(writes) }
+            return outcome
+        }
+    }
+
+    private static func split(_ principals: Set<PrincipalID>) -> ([WhisperID], [GuestID]) {
+        var (identities, guests): ([WhisperID], [GuestID]) = ([], [])
+        for principal in principals {
+            switch principal {
+            case .identity(let identity): identities.append(identity)
+            case .guest(let guest): guests.append(guest)
+            }
+        }
+        return (identities.sorted(), guests.sorted())
+    }
+
+    private func apply(_ batch: LiveBatch, _ facts: LiveFacts, silent: Set<NodeID>) -> Outcome {
+        var rules = LiveRules(book: self.book, facts: facts, limits: self.bounds, at: self.now)
+        // One owner at a time, so that a change copies nothing.
+        self.book = LiveBook()
+        var outcome = Outcome()
+        func flush(_ rules: inout LiveRules) {
+            outcome.sayings += rules.tellings.map { .telling($0) }
+            rules.tellings = []
+        }
+        rules.tick()
+        for node in silent { rules.unheard(by: node) }
+        for id in self.expired { rules.expired(id) }
+        for (id, holder) in self.removedHolders { rules.removed(holder, from: id) }
+        for step in batch.steps {
+            switch step {
+            case .frame(let frame, let address):
+                let answer = rules.received(frame)
+                // What a connection holds or attends stands before the answer, and what follows from it behind.
+                let own = rules.tellings.filter { $0.isEvent(for: frame.connection) }
+                outcome.sayings += own.map { .telling($0) }
+                outcome.sayings.append(.answer(address, answer))
+                rules.tellings.removeAll { $0.isEvent(for: frame.connection) }
+                if case .knock = frame.body { self.metrics.knocks[KnockResult(answer)].increment() }
+            case .left(let id, let connection): rules.left(id, connection)
+            case .report(let node, let entries): for entry in entries { rules.reported(entry, by: node) }
+            case .refused(let refusal, let address): outcome.sayings.append(.answer(address, .refused(refusal)))
+            }
+            flush(&rules)
+        }
+        flush(&rules)
+        self.book = rules.book
+        return outcome
+    }
+
+    // MARK: After the commit
+
+    private func tell(_ outcome: Outcome) async {
+        guard !outcome.sayings.isEmpty else { return }
+        var notices = NoticeBatch(bus: self.bus) { [weak self] node, error in
+            // Bare: it lasts one hop, and happens only when a gateway or the bus has died.
+            Task { await self?.unheard(by: error == nil ? node : nil) }
+        }
+        let places = await self.places(of: outcome)
+        for saying in outcome.sayings {
+            switch saying {
+            case .answer(let address, let answer):
+                if case .refused(let refusal) = answer {
+                    self.errors.answered(refusal.code)
+                    if refusal.code == .internalError {
+                        self.logger.error(
+                            "question not answered", [.trace: "\(address.trace)", .error: "\(refusal.message)"])
+                    }
+                }
+                notices.answer(address, answer)
+                self.logger.debug("question handled", [.trace: "\(address.trace)"])
+            case .telling(.event(let connection, let event)):
+                notices.add(.live(connection.connection, event), for: connection.node)
+            case .telling(.frame(.connection(let connection), let type, let payload)):
+                notices.add(.frame(connection.connection, type: type, payload: payload), for: connection.node)
+            case .telling(.frame(.principal(let principal), let type, let payload)):
+                guard let place = places[principal] else { continue }
+                notices.add(.frame(place.connection, type: type, payload: payload), for: place.node)
+            case .telling(.knock(let type, let payload, let devices, _, _)):
+                for device in devices {
+                    guard let place = places[.identity(device)] else { continue }
+                    notices.add(.frame(place.connection, type: type, payload: payload), for: place.node)
+                }
+            }
+        }
+        notices.send()
+    }
+
+    /// Where those are whom only their presence keys know. Who is not connected hears nothing: it asks when it comes back.
+    private func places(of outcome: Outcome) async -> [PrincipalID: LiveConnection] {
+        var wanted: Set<PrincipalID> = []
+        for case .telling(let telling) in outcome.sayings {
+            switch telling {
+            case .frame(.principal(let principal), _, _): wanted.insert(principal)
+            case .knock(_, _, let devices, _, _): wanted.formUnion(devices.map { .identity($0) })
+            case .frame(.connection, _, _), .event: break
+            }
+        }
+        let principals = Array(wanted)
+        var places: [PrincipalID: LiveConnection] = [:]
+        for start in stride(from: 0, to: principals.count, by: ClusterLimits.presencesPerReadMax) {
+            let part = principals[start..<min(start + ClusterLimits.presencesPerReadMax, principals.count)]
+            guard let values = try? await self.bus.get(part.map { Keyspace.presence($0) }) else { return places }
+            for (principal, value) in zip(part, values) {
+                guard let value, let presence = try? Presence(decoding: value) else { continue }
+                places[principal] = LiveConnection(node: presence.node, connection: presence.connection)
+            }
+        }
+        return places
+    }
+}
+
+extension LiveTelling {
+    fileprivate func isEvent(for connection: LiveConnection) -> Bool {
+        if case .event(connection, _) = self { true } else { false }
+    }
+}
+
+extension KnockResult {
+    fileprivate init(_ answer: Answer) {
+        switch answer {
+        case .reply(type: LiveAdmitted.type, _): self = .admitted
+        case .reply(type: LiveWaiting.type, _): self = .waiting
+        default: self = .refused
+        }
+    }
+}

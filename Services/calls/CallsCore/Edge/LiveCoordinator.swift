@@ -1,0 +1,193 @@
+package import Bus
+package import Contract
+import Jobs
+package import Logging
+package import Store
+import Telemetry
+
+/// One calls process: owns shares of all live conversations, and does for them what Jobs say, batch after batch.
+///
+/// It works as `CallCoordinator` does, beside it and on a connection of its own: no ring waits for a knock.
+package actor LiveCoordinator: PartitionOwner {
+    let bus: any Bus
+    let store: PostgresConnection
+    let logger: Logger
+    let bounds: LiveRules.LiveBounds
+    let metrics = LiveMetrics()
+    let errors = ErrorMetrics()
+    private let worker: PartitionWorker<LiveShare>
+
+    var book = LiveBook()
+    /// Nodes that did not hear a Notice since the last batch.
+    var silentNodes: Set<NodeID> = []
+    /// When each node last reported what its connections hold. One that has stopped is gone.
+    var reportedAt: [NodeID: ContinuousClock.Instant] = [:]
+    /// Conversations that nobody may use any more. The next batch ends them.
+    var expired: [ConversationID] = []
+    /// Holders that may not whisper any more. The next batch pauses their streams.
+    var removedHolders: [(ConversationID, WhisperID)] = []
+    private var sweptAt: ContinuousClock.Instant?
+    /// By the database's clock.
+    private var time = ToldTime(.now)
+    /// Of Jobs, by the clock of Redis.
+    private var ages: EntryAges?
+
+    /// - Parameter store: a connection for this process alone; its locks say what the process owns.
+    package init(
+        bus: any Bus, store: PostgresConnection, bounds: LiveRules.LiveBounds = LiveRules.LiveBounds(), logger: Logger
+    ) {
+        self.bus = bus
+        self.store = store
+        self.bounds = bounds
+        self.logger = logger
+        self.worker = PartitionWorker(
+            process: .random(), bus: bus, store: store,
+            leases: .live(LiveShare.count, frozenAfter: CallLimits.frozenAfter),
+            bounds: .init(
+                leaseInterval: CallLimits.leaseInterval, readBlockMax: CallLimits.readBlockMax,
+                retryPause: CallLimits.retryPause, poisonIsolationReads: CallLimits.poisonIsolationReads),
+            logger: logger)
+    }
+
+    var now: Timestamp { self.time.now }
+
+    // MARK: Life
+
+    /// Works until cancelled, or until a drain has ended.
+    package func run() async throws { try await self.worker.run(self) }
+
+    /// Finishes the batch under way, gives all shares up and stops.
+    package func drain() async { await self.worker.drain() }
+
+    /// Whether Jobs are being handled.
+    package var isReady: Bool { self.worker.isReady }
+
+    package func joined() async throws { try await self.askTime() }
+
+    package func left(because error: (any Error)?) async {
+        if let error { self.logger.warning("live conversations interrupted", [.error: "\(error)"]) }
+        self.book = LiveBook()
+        (self.expired, self.removedHolders) = ([], [])
+        self.measure()
+        await self.store.close()
+    }
+
+    package func serve() async throws {
+        while !Task.isCancelled, !self.worker.isDraining {
+            try await self.look()
+            let batch = try await self.intake()
+            do {
+                try await self.handle(batch)
+            } catch StoreError.refused(let state, let message) where batch.isSingle {
+                // One Job that the database will never take must not stop everything behind it. Whoever asked hears
+                // nothing and gets INTERNAL_ERROR.
+                let asked = batch.firstAsked.map { "\($0.trace)" } ?? ""
+                self.logger.error("job given up", [.trace: "\(asked)", .code: "\(state)", .error: "\(message)"])
+            }
+            for (share, through) in batch.positions { self.worker.trim(share, through: through) }
+        }
+    }
+
+    // MARK: Intake
+
+    private func intake() async throws(BusError) -> LiveBatch {
+        var batch = LiveBatch()
+        // With something to do already nobody waits for more.
+        let isBusy = !self.silentNodes.isEmpty || !self.expired.isEmpty || !self.removedHolders.isEmpty
+        batch.isSingle = self.worker.isIsolatingPoison
+        let read =
+            try await batch.isSingle
+            ? self.worker.readOne()
+            : self.worker.read(
+                limit: CallLimits.jobsPerShareMax, blockFor: isBusy ? .milliseconds(1) : CallLimits.readBlockMax)
+        for part in self.worker.advance(past: read) {
+            batch.positions.append((part.share, part.through))
+            for entry in part.entries {
+                do throws(WireError) {
+                    batch.add(try LiveJob(decoding: entry.bytes), age: self.ages?.age(of: entry.id) ?? .zero)
+                } catch {
+                    self.logger.error("job not understood", [.error: "\(error)", .stream: "\(part.share.stream)"])
+                }
+            }
+        }
+        return batch
+    }
+
+    // MARK: Between batches
+
+    private func look() async throws {
+        guard try await self.worker.look(for: self) else { return }
+        try await self.askTime()
+        if self.ages == nil { self.ages = EntryAges(serverTime: try await self.bus.time()) }
+        try await self.lookForRemovedHolders()
+        self.lookForSilentNodes()
+        if self.sweptAt.map({ .now - $0 >= CallLimits.liveSweepInterval }) ?? true {
+            self.sweptAt = .now
+            try await self.sweep()
+        }
+        self.measure()
+    }
+
+    /// Asked again and again: the database's clock may be set.
+    private func askTime() async throws {
+        self.time = ToldTime(try await self.store.query(Statement(value: "SELECT clock_timestamp()")))
+    }
+
+    /// A device that is taken out of its profile whispers no longer (contract §14.4, §19.20).
+    private func lookForRemovedHolders() async throws(StoreError) {
+        let held = self.book.all.compactMap { conversation in
+            conversation.stream.flatMap { $0.isPaused ? nil : (conversation.id, conversation.profile, $0.holder) }
+        }
+        guard !held.isEmpty else { return }
+        let members = try await self.store.query(LiveViews.members(of: Array(Set(held.map(\.1)))))
+        self.removedHolders = held.filter { members[$0.1]?.contains($0.2) != true }.map { ($0.0, $0.2) }
+    }
+
+    /// A gateway that has stopped to report is gone, and its connections with it.
+    private func lookForSilentNodes() {
+        let oldest = ContinuousClock.now - CallLimits.reportsMissedFor
+        for (node, at) in self.reportedAt where at < oldest {
+            self.reportedAt[node] = nil
+            self.silentNodes.insert(node)
+        }
+    }
+
+    private func sweep() async throws(StoreError) {
+        let shares = Array(self.worker.owned.keys)
+        guard !shares.isEmpty else { return }
+        self.expired = try await self.store.query(
+            LiveTable.expired(in: shares, limit: CallLimits.conversationsExpiredAtOnce))
+        var pipeline = Pipeline()
+        pipeline.add(LiveTable.sweep(in: shares))
+        _ = try await self.store.pipeline(pipeline)
+        self.book.keep { !$0.isQuiet }
+    }
+
+    package func took(_ shares: [LiveShare]) async throws {
+        let ids = try await self.store.query(LiveTable.active(in: shares))
+        for start in stride(from: 0, to: ids.count, by: CallLimits.conversationsLoadedAtOnce) {
+            let part = Array(ids[start..<min(start + CallLimits.conversationsLoadedAtOnce, ids.count)])
+            for conversation in try await LiveTable.load(part, on: self.store) { self.book.load(conversation) }
+        }
+        self.logger.notice("live shares taken", [.count: .number(self.worker.owned.count)])
+    }
+
+    package func gaveUp(_ shares: [LiveShare]) {
+        self.book.keep { self.worker.owned[LiveShare(of: $0.id)] != nil }
+        self.logger.notice("live shares given up", [.count: .number(shares.count)])
+    }
+
+    /// Gateways report again what they hold: nothing is to be written.
+    package func busWasEmptied() { self.ages = nil }
+
+    private func measure() {
+        let active = self.book.all.filter { $0.state == .live }
+        self.metrics.streams.set(active.count)
+        self.metrics.listeners.set(self.book.all.reduce(0) { $0 + $1.joinedCount })
+    }
+
+    /// A node did not hear a Notice; nil if the bus was away.
+    func unheard(by node: NodeID?) {
+        if let node { self.silentNodes.insert(node) }
+    }
+}

@@ -1,0 +1,201 @@
+package import Contract
+
+/// One live conversation: who may listen, who whispers, and where they are.
+///
+/// What stands in tables comes first. Where connections are is known in memory alone: gateways report it again.
+package struct LiveMachine: Equatable, Sendable {
+    package let id: ConversationID
+    package let profile: UUIDText
+    package let creator: WhisperID
+    package let signPublicKey: Bytes32
+    package let encPublicKey: Bytes32
+    package let createdAt: Timestamp
+    package var linkVerifier: Bytes32
+    package var info: Info
+    package var transcriptDays: Int
+    package var updatedAt: Timestamp
+    package var generation = 1
+    package var epoch: Int64 = 0
+    package var lastHolder: WhisperID?
+    /// When a stream last began or ended.
+    package var usedAt: Timestamp
+    /// The stream that has not ended.
+    package var stream: Stream?
+    package var listeners: [PrincipalID: Listener] = [:]
+
+    /// Who listens, and where. Devices of the profile are among them.
+    package var attendances: [PrincipalID: Attendance] = [:]
+    /// Where those are who wait for a decision or for a key.
+    package var waiting: [PrincipalID: Waiting] = [:]
+
+    /// What `look` shows: a seal that only the link opens.
+    package struct Info: Equatable, Sendable {
+        package var nonce: [UInt8]
+        package var ciphertext: [UInt8]
+
+        package init(nonce: [UInt8], ciphertext: [UInt8]) {
+            self.nonce = nonce
+            self.ciphertext = ciphertext
+        }
+    }
+
+    package struct Stream: Equatable, Sendable {
+        package enum Phase: Equatable, Sendable {
+            /// - goneAt: when the holder's connection ended. It is waited for. Goes to `paused`.
+            case live(LiveConnection?, goneAt: Timestamp?)
+            case paused
+        }
+
+        package let content: UUIDText
+        package var holder: WhisperID
+        package var phase: Phase
+        package let isTranscribed: Bool
+        package let startedAt: Timestamp
+        package var changedAt: Timestamp
+
+        package init(
+            content: UUIDText, holder: WhisperID, phase: Phase, isTranscribed: Bool, startedAt: Timestamp,
+            changedAt: Timestamp
+        ) {
+            self.content = content
+            self.holder = holder
+            self.phase = phase
+            self.isTranscribed = isTranscribed
+            self.startedAt = startedAt
+            self.changedAt = changedAt
+        }
+
+        /// Where the holder is; `nil` if nobody holds it, or its connection has gone.
+        package var connection: LiveConnection? {
+            if case .live(let connection, goneAt: nil) = self.phase { connection } else { nil }
+        }
+
+        package var isPaused: Bool { self.phase == .paused }
+    }
+
+    package struct Listener: Equatable, Sendable {
+        package enum Status: String, Sendable {
+            case waiting, admitted, refused, blocked
+        }
+
+        package var status: Status
+        package var signPublicKey: Bytes32
+        package var encPublicKey: Bytes32
+        /// When it became so.
+        package var since: Timestamp
+        /// The last one.
+        package var knock: LiveSigned?
+        /// When a waiting one is sent away, unless it goes before.
+        package var expiresAt: Timestamp?
+        /// Of the newest grant; 0 without one.
+        package var generation = 0
+        package var grant: LiveSigned?
+        /// The stream that it joined last since it was last admitted, and when it first did.
+        package var joinedContent: UUIDText?
+        package var joinedAt: Timestamp?
+        /// When it last joined or was decided about.
+        package var seenAt: Timestamp
+        package var refusal: LiveRefused.Reason?
+        package var refusalNonce: [UInt8]?
+
+        package init(
+            status: Status, signPublicKey: Bytes32, encPublicKey: Bytes32, since: Timestamp, seenAt: Timestamp
+        ) {
+            self.status = status
+            self.signPublicKey = signPublicKey
+            self.encPublicKey = encPublicKey
+            self.since = since
+            self.seenAt = seenAt
+        }
+    }
+
+    package struct Attendance: Equatable, Sendable {
+        package var connection: LiveConnection
+        /// When the connection ended. It counts as joined for a while.
+        package var goneAt: Timestamp?
+        /// False for devices of the profile.
+        package let isListed: Bool
+    }
+
+    package struct Waiting: Equatable, Sendable {
+        package var connection: LiveConnection
+        package var goneAt: Timestamp?
+    }
+
+    package init(
+        id: ConversationID, profile: UUIDText, creator: WhisperID, signPublicKey: Bytes32, encPublicKey: Bytes32,
+        linkVerifier: Bytes32, info: Info, transcriptDays: Int, createdAt: Timestamp, updatedAt: Timestamp,
+        usedAt: Timestamp
+    ) {
+        self.id = id
+        self.profile = profile
+        self.creator = creator
+        self.signPublicKey = signPublicKey
+        self.encPublicKey = encPublicKey
+        self.linkVerifier = linkVerifier
+        self.info = info
+        self.transcriptDays = transcriptDays
+        self.createdAt = createdAt
+        self.updatedAt = updatedAt
+        self.usedAt = usedAt
+    }
+
+    // MARK: What others see
+
+    package var state: LiveStreamState {
+        guard let stream else { return .idle }
+        return stream.isPaused ? .paused : .live
+    }
+
+    /// How many listen, devices of the profile not counted.
+    package var joinedCount: Int { self.attendances.values.count { $0.isListed } }
+
+    /// Nothing happens here, and no time runs.
+    package var isQuiet: Bool {
+        self.stream == nil && self.attendances.isEmpty && self.waiting.isEmpty
+            && !self.listeners.values.contains { $0.status == .waiting }
+    }
+
+    /// - Parameter ending: why the stream before has ended, if it has just done so.
+    package func stream(ending: LiveEnding? = nil, at now: Timestamp) -> LiveStream {
+        LiveStream(
+            conversation: self.id, content: self.stream?.content, epoch: self.epoch, generation: self.generation,
+            state: self.state, home: self.stream?.connection?.node,
+            isTranscribed: self.stream?.isTranscribed ?? (self.transcriptDays > 0), ending: ending, changedAt: now)
+    }
+
+    package var frame: LiveConversation {
+        LiveConversation(
+            conversation: self.id, profile: self.profile, state: self.state, epoch: self.epoch,
+            generation: self.generation, content: self.stream?.content,
+            holder: self.stream.flatMap { $0.isPaused ? nil : $0.holder }, transcriptDays: self.transcriptDays,
+            createdAt: self.createdAt, updatedAt: self.updatedAt)
+    }
+
+    /// Those who are refused are not among them.
+    package var roster: [LiveListener] {
+        self.listeners.sorted { ($0.value.since, "\($0.key)") < ($1.value.since, "\($1.key)") }.compactMap {
+            id, listener in
+            let status: LiveListener.Status
+            switch listener.status {
+            case .waiting: status = .waiting
+            case .admitted: status = self.attendances[id] == nil ? .admitted : .joined
+            case .blocked: status = .blocked
+            case .refused: return nil
+            }
+            return LiveListener(
+                listener: id, status: status, since: listener.since, generation: listener.generation,
+                signPublicKey: listener.signPublicKey, encPublicKey: listener.encPublicKey,
+                knock: status == .waiting ? listener.knock.map { LiveSealedKnock($0) } : nil)
+        }
+    }
+
+    /// The newest grant of an admitted listener.
+    package func admitted(_ listener: Listener) -> LiveAdmitted? {
+        listener.grant.map { grant in
+            LiveAdmitted(
+                conversation: self.id, generation: listener.generation, grant: grant,
+                isTranscribed: self.stream?.isTranscribed ?? (self.transcriptDays > 0))
+        }
+    }
+}

@@ -1,0 +1,372 @@
+package import Contract
+import ServerCrypto
+
+/// Applies what happens to the conversations of a book, one event after the other (contract §14, §19). Does nothing itself:
+/// what is to be told stands in `tellings`.
+package struct LiveRules: Sendable {
+    package var book: LiveBook
+    package var tellings: [LiveTelling] = []
+    let facts: LiveFacts
+    let limits: LiveBounds
+    let time: Timestamp
+
+    /// What operators may change.
+    package struct LiveBounds: Sendable {
+        package var listenersMax = LiveLimits.listenersMax
+        package var absenceMax = LiveLimits.absenceMax
+        package var pauseMax = LiveLimits.pauseMax
+
+        package init() {}
+    }
+
+    package init(book: LiveBook, facts: LiveFacts = LiveFacts(), limits: LiveBounds = LiveBounds(), at now: Timestamp) {
+        self.book = book
+        self.facts = facts
+        self.limits = limits
+        self.time = now
+    }
+
+    // MARK: Frames
+
+    package mutating func received(_ frame: LiveFrame) -> Answer {
+        if let verdict = self.judge(frame.principal) { return verdict }
+        do throws(Refusal) {
+            switch frame.body {
+            case .create(let create): return try self.create(create, by: try Self.identity(frame), frame)
+            case .update(let update): return try self.update(update, by: try Self.identity(frame), frame)
+            case .delete(let delete): return try self.delete(delete, by: try Self.identity(frame), frame)
+            case .list(let list): return try self.list(list, by: try Self.identity(frame))
+            case .roster(let roster): return try self.roster(roster, by: try Self.identity(frame))
+            case .knock(let knock): return try self.knock(knock, frame)
+            case .grant(let grant): return try self.grant(grant, by: try Self.identity(frame), frame)
+            case .refuse(let refuse): return try self.refuse(refuse, by: try Self.identity(frame), frame)
+            case .start(let start): return try self.start(start, by: try Self.identity(frame), frame)
+            case .stop(let stop): return try self.stop(stop, by: try Self.identity(frame), frame)
+            case .join(let join): return try self.join(join, frame)
+            case .leave(let leave): return self.leave(leave, frame)
+            }
+        } catch {
+            return .refused(error)
+        }
+    }
+
+    /// Why a caller is not heard at all; nil if it is.
+    private func judge(_ principal: Principal) -> Answer? {
+        let account = self.facts.accounts[principal.id]
+        switch principal {
+        case .session(let session):
+            guard let account, account.epoch == session.caller.epoch else { return .stale }
+            return account.isBanned ? .refused(Refusal(.userBanned, "the identity is banned")) : nil
+        case .guest(let guest):
+            guard let account, account.epoch == guest.epoch else {
+                return .refused(Refusal(.notRegistered, "the guest token is unknown or has expired"))
+            }
+            return account.isBanned ? .refused(Refusal(.userBanned, "the guest is banned")) : nil
+        }
+    }
+
+    /// S frames are an identity's: the gateway lets no guest send them.
+    private static func identity(_ frame: LiveFrame) throws(Refusal) -> WhisperID {
+        guard case .session(let session) = frame.principal else {
+            throw Refusal(.notRegistered, "the frame needs a session")
+        }
+        return session.caller.identity
+    }
+
+    func isMember(_ identity: WhisperID, of profile: UUIDText) -> Bool {
+        self.facts.members[profile]?.contains(identity) ?? false
+    }
+
+    /// The conversation, for a device of its profile. It exists for nobody else.
+    func own(_ id: ConversationID, for identity: WhisperID) throws(Refusal) -> LiveMachine {
+        guard let conversation = self.book[id], self.isMember(identity, of: conversation.profile) else {
+            throw .noSuchConversation
+        }
+        return conversation
+    }
+
+    static func check(
+        _ seal: LiveSigned, _ statement: LiveSignature, of id: ConversationID, by key: Bytes32
+    ) throws(Refusal) {
+        let digest = SHA256.hash(seal.message(statement, of: id).bytes)
+        guard Signatures.isValid(seal.signature, over: digest, by: key) else { throw .badSignature }
+    }
+
+    static func check(_ timestamp: Timestamp, of frame: LiveFrame) throws(Refusal) {
+        guard timestamp.isWithinSkew(of: frame.receivedAt) else { throw .untimely }
+    }
+
+    mutating func put(_ conversation: LiveMachine) { self.book.put(conversation, at: conversation.id) }
+
+    // MARK: Conversations
+
+    private mutating func create(
+        _ create: LiveCreate, by caller: WhisperID, _ frame: LiveFrame
+    ) throws(Refusal) -> Answer {
+        let id = ConversationID.derived(
+            signPublicKey: create.signPublicKey.bytes, encPublicKey: create.encPublicKey.bytes
+        ) { SHA256.hash($0).bytes }
+        guard id == create.conversation else {
+            throw Refusal(.invalidPayload, "conversationId: is not that of these keys")
+        }
+        guard Signatures.isUsableSignKey(create.signPublicKey), Signatures.isUsableEncKey(create.encPublicKey) else {
+            throw Refusal(.invalidPayload, "signPublicKey, encPublicKey: must not be of low order")
+        }
+        try Self.check(create.info, .create(profile: create.profile), of: id, by: create.signPublicKey)
+        let known = self.book[id]
+        if let known, known.profile == create.profile, self.isMember(caller, of: known.profile) {
+            return .reply(known.frame)
+        }
+        try Self.check(create.info.timestamp, of: frame)
+        guard self.isMember(caller, of: create.profile) else { throw .noSuchProfile }
+        guard known == nil else { throw Refusal(.forbidden, "the conversation belongs to another profile") }
+        guard self.list(of: create.profile).count < LiveLimits.conversationsPerProfileMax else {
+            throw Refusal(.forbidden, "the profile has too many conversations")
+        }
+        let conversation = LiveMachine(
+            id: id, profile: create.profile, creator: caller, signPublicKey: create.signPublicKey,
+            encPublicKey: create.encPublicKey, linkVerifier: create.linkVerifier,
+            info: .init(nonce: create.info.nonce, ciphertext: create.info.ciphertext),
+            transcriptDays: create.transcriptDays, createdAt: self.time, updatedAt: self.time, usedAt: self.time)
+        self.put(conversation)
+        return .reply(conversation.frame)
+    }
+
+    private mutating func update(
+        _ update: LiveUpdate, by caller: WhisperID, _ frame: LiveFrame
+    ) throws(Refusal) -> Answer {
+        guard update.isWhole else {
+            throw Refusal(.invalidPayload, "changes nothing, or something that must stand beside another is missing")
+        }
+        var conversation = try self.own(update.conversation, for: caller)
+        let before = conversation
+        if let info = update.info {
+            try Self.check(
+                info, .update(profile: conversation.profile), of: conversation.id, by: conversation.signPublicKey)
+            let isRepeated = conversation.info.nonce == info.nonce
+            if !isRepeated { try Self.check(info.timestamp, of: frame) }
+            conversation.info = .init(nonce: info.nonce, ciphertext: info.ciphertext)
+        }
+        if let verifier = update.linkVerifier { conversation.linkVerifier = verifier }
+        if let days = update.transcriptDays { conversation.transcriptDays = days }
+        if conversation != before {
+            conversation.updatedAt = self.time
+            self.put(conversation)
+        }
+        return .reply(conversation.frame)
+    }
+
+    private mutating func delete(
+        _ delete: LiveDelete, by caller: WhisperID, _ frame: LiveFrame
+    ) throws(Refusal) -> Answer {
+        self.remove(try self.own(delete.conversation, for: caller), by: frame.connection)
+        return .reply(LiveDeleted(delete.conversation))
+    }
+
+    /// The conversation is no more, and all whom it concerned hear of it.
+    /// - Parameter connection: of the device that has deleted it, which has an answer of its own.
+    private mutating func remove(_ conversation: LiveMachine, by connection: LiveConnection?) {
+        var conversation = conversation
+        if conversation.stream != nil { self.end(&conversation, because: .deleted, by: connection) }
+        for (listener, row) in conversation.listeners where row.status == .waiting || row.status == .admitted {
+            let refused = LiveRefused(
+                conversation: conversation.id, reason: .deleted, timestamp: self.time, refusal: nil)
+            self.tellings.append(.frame(Self.reader(listener, in: conversation), refused))
+        }
+        for attendance in conversation.attendances.values {
+            self.tellings.append(.event(attendance.connection, .attendsNoLonger(conversation.id)))
+        }
+        self.book.put(nil, at: conversation.id)
+    }
+
+    private func list(_ list: LiveList, by caller: WhisperID) throws(Refusal) -> Answer {
+        guard self.isMember(caller, of: list.profile) else { throw .noSuchProfile }
+        return .reply(LiveConversations(self.list(of: list.profile)))
+    }
+
+    /// As the tables had them, with what this batch has changed.
+    private func list(of profile: UUIDText) -> [LiveConversation] {
+        let changed = self.book.changes.filter { ($0.after ?? $0.before)?.profile == profile }
+        let ids = Set(changed.compactMap { ($0.after ?? $0.before)?.id })
+        let kept = (self.facts.lists[profile] ?? []).filter { !ids.contains($0.conversation) }
+        return (kept + changed.compactMap { $0.after?.frame }).sorted {
+            ($0.createdAt, "\($0.conversation)") < ($1.createdAt, "\($1.conversation)")
+        }
+    }
+
+    private func roster(_ roster: LiveRosterQuery, by caller: WhisperID) throws(Refusal) -> Answer {
+        let conversation = try self.own(roster.conversation, for: caller)
+        let frame = conversation.frame
+        return .reply(
+            LiveRoster(
+                conversation: conversation.id, state: frame.state, epoch: frame.epoch, generation: frame.generation,
+                content: frame.content, holder: frame.holder, listeners: conversation.roster))
+    }
+
+    // MARK: Telling
+
+    /// Where somebody is, if this process knows.
+    static func reader(_ listener: PrincipalID, in conversation: LiveMachine) -> LiveTelling.Reader {
+        if let attendance = conversation.attendances[listener], attendance.goneAt == nil {
+            return .connection(attendance.connection)
+        }
+        if let waiting = conversation.waiting[listener], waiting.goneAt == nil { return .connection(waiting.connection) }
+        return .principal(listener)
+    }
+
+    /// The holder hears what has become of a listener.
+    /// - Parameter connection: of whoever has decided so, and has an answer of its own.
+    mutating func tellHolder(
+        of listener: PrincipalID, _ status: LiveListenerChanged.Status, in conversation: LiveMachine,
+        exceptOn connection: LiveConnection? = nil
+    ) {
+        guard let holder = conversation.stream?.connection, holder != connection else { return }
+        self.tellings.append(.frame(.connection(holder), self.changed(listener, status, in: conversation)))
+    }
+
+    func changed(
+        _ listener: PrincipalID, _ status: LiveListenerChanged.Status, in conversation: LiveMachine
+    ) -> LiveListenerChanged {
+        LiveListenerChanged(
+            conversation: conversation.id, listener: listener, status: status, joined: conversation.joinedCount,
+            timestamp: self.time)
+    }
+
+    /// The stream is otherwise now: its listeners' gateways hear it, and those who wait.
+    mutating func tellStream(of conversation: LiveMachine, ending: LiveEnding? = nil, content: UUIDText? = nil) {
+        let stream = conversation.stream(ending: ending, at: self.time)
+        for attendance in conversation.attendances.values where attendance.goneAt == nil {
+            self.tellings.append(.event(attendance.connection, .stream(stream)))
+        }
+        let state: LiveState.State =
+            ending != nil ? .ended : conversation.stream?.isPaused == true ? .paused : .live
+        let frame = LiveState(
+            conversation: conversation.id, state: state, reason: ending.flatMap { .init(rawValue: $0.rawValue) },
+            content: stream.content ?? content, epoch: stream.epoch, generation: stream.generation,
+            isTranscribed: stream.isTranscribed, timestamp: self.time)
+        for waiting in conversation.waiting.values where waiting.goneAt == nil {
+            self.tellings.append(.frame(.connection(waiting.connection), frame))
+        }
+    }
+
+    // MARK: Time
+
+    /// What time does to all conversations.
+    package mutating func tick() {
+        for conversation in Array(self.book.all) where !conversation.isQuiet { self.tick(conversation) }
+    }
+
+    private mutating func tick(_ before: LiveMachine) {
+        var conversation = before
+        if var stream = conversation.stream {
+            switch stream.phase {
+            case .live(_, let goneAt?) where goneAt + self.limits.absenceMax <= self.time:
+                stream.phase = .paused
+                stream.changedAt = self.time
+                conversation.stream = stream
+                self.tellStream(of: conversation)
+            case .paused where stream.changedAt + self.limits.pauseMax <= self.time:
+                self.end(&conversation, because: .timeout, by: nil)
+            case .live, .paused: break
+            }
+        }
+        for (listener, attendance) in conversation.attendances {
+            guard let goneAt = attendance.goneAt, goneAt + self.limits.absenceMax <= self.time else { continue }
+            conversation.attendances[listener] = nil
+            if attendance.isListed { self.tellHolder(of: listener, .left, in: conversation) }
+        }
+        for (listener, row) in conversation.listeners where row.status == .waiting {
+            let goneAt = conversation.waiting[listener]?.goneAt
+            let isLate = row.expiresAt.map { $0 <= self.time } ?? true
+            let isAbsent = goneAt.map { $0 + LiveLimits.knockOfAbsentTTL <= self.time } ?? false
+            guard isLate || isAbsent else { continue }
+            let refused = LiveRefused(
+                conversation: conversation.id, reason: .expired, timestamp: self.time, refusal: nil)
+            self.tellings.append(.frame(Self.reader(listener, in: conversation), refused))
+            conversation.listeners[listener] = nil
+            conversation.waiting[listener] = nil
+            self.tellHolder(of: listener, .refused, in: conversation)
+        }
+        for (listener, waiting) in conversation.waiting {
+            // An admitted one that waits for a key keeps its row: nobody need be told.
+            if let goneAt = waiting.goneAt, conversation.listeners[listener]?.status != .waiting,
+                goneAt + LiveLimits.knockOfAbsentTTL <= self.time
+            {
+                conversation.waiting[listener] = nil
+            }
+        }
+        if conversation != before { self.put(conversation) }
+    }
+
+    /// Ends what has no profile any more, or was not used for too long.
+    package mutating func expired(_ id: ConversationID) {
+        if let conversation = self.book[id] { self.remove(conversation, by: nil) }
+    }
+
+    // MARK: Connections
+
+    /// A connection has ended.
+    package mutating func left(_ id: ConversationID, _ connection: LiveConnection) {
+        guard let conversation = self.book[id] else { return }
+        self.lose(conversation) { $0 == connection }
+    }
+
+    /// A node is gone, and all its connections with it.
+    package mutating func unheard(by node: NodeID) {
+        for conversation in Array(self.book.all) { self.lose(conversation) { $0.node == node } }
+    }
+
+    private mutating func lose(_ before: LiveMachine, where isLost: (LiveConnection) -> Bool) {
+        var conversation = before
+        if var stream = conversation.stream, let holder = stream.connection, isLost(holder) {
+            stream.phase = .live(holder, goneAt: self.time)
+            conversation.stream = stream
+        }
+        for (listener, attendance) in conversation.attendances
+        where attendance.goneAt == nil && isLost(attendance.connection) {
+            conversation.attendances[listener]?.goneAt = self.time
+        }
+        for (listener, waiting) in conversation.waiting where waiting.goneAt == nil && isLost(waiting.connection) {
+            conversation.waiting[listener]?.goneAt = self.time
+        }
+        if conversation != before { self.put(conversation) }
+    }
+
+    /// A gateway says what its connections hold and attend. What is not so is contradicted, what is so is said again.
+    package mutating func reported(_ entry: LiveReportEntry, by node: NodeID) {
+        let connection = LiveConnection(node: node, connection: entry.connection)
+        guard var conversation = self.book[entry.conversation] else {
+            return self.contradict(entry, on: connection)
+        }
+        let stream = conversation.stream(at: self.time)
+        let isBehind = entry.epoch != stream.epoch || entry.generation != stream.generation
+        switch entry.role {
+        case .holder:
+            guard conversation.stream?.connection == connection else { return self.contradict(entry, on: connection) }
+            if isBehind { self.tellings.append(.event(connection, .holds(stream))) }
+        case .listener:
+            let row = conversation.listeners[entry.principal]
+            let isDevice =
+                if case .identity(let identity) = entry.principal {
+                    self.isMember(identity, of: conversation.profile)
+                } else { false }
+            guard isDevice || row?.status == .admitted && row?.generation == conversation.generation
+                || conversation.attendances[entry.principal]?.connection == connection
+            else { return self.contradict(entry, on: connection) }
+            if conversation.attendances[entry.principal] != .init(connection: connection, isListed: !isDevice) {
+                conversation.attendances[entry.principal] = .init(connection: connection, isListed: !isDevice)
+                self.put(conversation)
+            }
+            if isBehind { self.tellings.append(.event(connection, .stream(stream))) }
+        }
+    }
+
+    private mutating func contradict(_ entry: LiveReportEntry, on connection: LiveConnection) {
+        let event: LiveEvent =
+            switch entry.role {
+            case .holder: .holdsNoLonger(entry.conversation, epoch: entry.epoch)
+            case .listener: .attendsNoLonger(entry.conversation)
+            }
+        self.tellings.append(.event(connection, event))
+    }
+}
