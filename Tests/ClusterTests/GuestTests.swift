@@ -91,7 +91,7 @@ extension CalmCluster {
 }
 
 /// A guest with a connection.
-private struct GuestClient {
+struct GuestClient {
     var client: TestClient
     var id: String
     var token: String

@@ -1,0 +1,224 @@
+@testable import CallsCore
+import Contract
+import TestKit
+import Testing
+
+/// Who whispers and who listens now: contract §14.8, §14.10.
+@Suite struct LiveStreamTests {
+    private static let content = "c1d2e3f4-0f7c-4e51-9d0c-3c7d1d2b7a10"
+
+    @Test func theLaterDeviceHoldsTheStream() throws {
+        var (bench, listener) = try LiveBench.joined()
+        let start = bench.named.with(["contentId": Self.content])
+        let first = try bench.send("live_start", start, as: bench.phone)
+        #expect(first.payload["epoch"]?.integer == 1 && first.payload["isResumed"] == .bool(false))
+        #expect(first.payload["listeners"]?[0]?["status"]?.string == "joined")
+        guard case .holds(let held)? = bench.events(for: bench.phone.connection).first else {
+            Issue.record("its gateway was not told")
+            return
+        }
+        #expect(held.epoch == 1 && held.state == .live && held.home == bench.phone.connection.node)
+        guard case .stream(let told)? = bench.events(for: listener.connection).first else {
+            Issue.record("the listener's gateway was not told")
+            return
+        }
+        #expect(told == held)
+
+        let second = try bench.send("live_start", start, as: bench.tablet)
+        #expect(second.payload["epoch"]?.integer == 2 && second.payload["isResumed"] == .bool(true))
+        #expect(bench.events(for: bench.phone.connection) == [.holdsNoLonger(bench.id, epoch: 1)])
+        let stopped = bench.frames("live_stopped", to: .connection(bench.phone.connection))
+        #expect(stopped.map { $0["reason"]?.string } == ["taken_over"])
+        #expect(bench.conversation.stream?.holder == bench.tablet.id)
+    }
+
+    @Test func anotherContentEndsTheStreamForGood() throws {
+        var bench = try LiveBench.created()
+        let start = bench.named.with(["contentId": Self.content])
+        _ = try bench.send("live_start", start, as: bench.phone)
+        let next = try bench.send("live_start", bench.named.with(["contentId": newUUID()]), as: bench.phone)
+        #expect(next.payload["isResumed"] == .bool(false) && next.payload["epoch"]?.integer == 2)
+        bench.ended = [.init(conversation: bench.id, content: UUIDText(Self.content)!)]
+        #expect(try bench.send("live_start", start, as: bench.phone).code == .forbidden)
+        #expect(bench.conversation.epoch == 2)
+    }
+
+    @Test func aHolderThatIsBackInTimeCostsNobodyAPause() throws {
+        var (bench, listener) = try LiveBench.joined()
+        let start = bench.named.with(["contentId": Self.content])
+        _ = try bench.send("live_start", start, as: bench.phone)
+        let (id, connection) = (bench.id, bench.phone.connection)
+        bench.rules { $0.left(id, connection) }
+        #expect(bench.conversation.stream(at: bench.now).home == nil)
+        bench.now = bench.now + .milliseconds(14_999)
+        bench.rules { $0.tick() }
+        #expect(bench.tellings.isEmpty && bench.conversation.state == .live)
+        let resumed = try bench.send("live_start", start, as: bench.phone)
+        #expect(resumed.payload["isResumed"] == .bool(true))
+        bench.now = bench.now + .seconds(60)
+        bench.rules { $0.tick() }
+        #expect(bench.conversation.state == .live)
+
+        bench.rules { $0.left(id, connection) }
+        bench.now = bench.now + .seconds(15)
+        bench.rules { $0.tick() }
+        #expect(bench.conversation.state == .paused)
+        guard case .stream(let paused)? = bench.events(for: listener.connection).first else {
+            Issue.record("the listener's gateway was not told of the pause")
+            return
+        }
+        #expect(paused.state == .paused && paused.content == UUIDText(Self.content))
+        bench.now = bench.now + .seconds(48 * 3_600)
+        bench.rules { $0.tick() }
+        guard case .stream(let ended)? = bench.events(for: listener.connection).first else {
+            Issue.record("the listener's gateway was not told of the end")
+            return
+        }
+        #expect(ended.state == .idle && ended.ending == .timeout)
+        #expect(bench.conversation.attendances.count == 1, "listeners stay joined")
+    }
+
+    @Test func anyDeviceStopsTheStream() throws {
+        var bench = try LiveBench.created()
+        let named = bench.named.with(["contentId": Self.content])
+        let waiting = LiveBench.Listener(9)
+        _ = try bench.send("live_knock", bench.knock(waiting), as: waiting)
+        _ = try bench.send("live_start", named, as: bench.phone)
+        #expect(bench.frames("live_state", to: .connection(waiting.connection)).first?["state"]?.string == "live")
+        let other = try bench.send("live_stop", bench.named.with(["contentId": newUUID()]), as: bench.tablet)
+        #expect(other.type == "live_stopped" && bench.conversation.state == .live)
+        for _ in 0..<2 {
+            #expect(try bench.send("live_stop", named, as: bench.tablet).payload["reason"]?.string == "stopped")
+        }
+        #expect(bench.tellings.isEmpty, "the second time nobody hears of it")
+        #expect(bench.conversation.state == .idle)
+    }
+
+    @Test func theHolderHearsOfAStopByAnotherDeviceOnce() throws {
+        var bench = try LiveBench.created()
+        let named = bench.named.with(["contentId": Self.content])
+        _ = try bench.send("live_start", named, as: bench.phone)
+        _ = try bench.send("live_stop", named, as: bench.tablet)
+        #expect(bench.frames("live_stopped", to: .connection(bench.phone.connection)).count == 1)
+        _ = try bench.send("live_start", bench.named.with(["contentId": newUUID()]), as: bench.phone)
+        let content = try #require(bench.conversation.stream?.content)
+        _ = try bench.send("live_stop", bench.named.with(["contentId": "\(content)"]), as: bench.phone)
+        #expect(bench.frames("live_stopped", to: .connection(bench.phone.connection)).isEmpty, "that is its answer")
+    }
+
+    @Test func aDeviceTakenOutOfItsProfileWhispersNoLonger() throws {
+        var bench = try LiveBench.created()
+        _ = try bench.send("live_start", bench.named.with(["contentId": Self.content]), as: bench.phone)
+        let (id, phone) = (bench.id, bench.phone.id)
+        bench.rules { $0.removed(phone, from: id) }
+        #expect(bench.conversation.state == .paused)
+        let stopped = bench.frames("live_stopped", to: .connection(bench.phone.connection))
+        #expect(stopped.map { $0["reason"]?.string } == ["removed"])
+        #expect(bench.events(for: bench.phone.connection) == [.holdsNoLonger(id, epoch: 1)])
+        // Another device may go on.
+        let resumed = try bench.send("live_start", bench.named.with(["contentId": Self.content]), as: bench.tablet)
+        #expect(resumed.payload["isResumed"] == .bool(true))
+    }
+
+    @Test func aListenerBelongsToAStreamSinceItFirstJoinedIt() throws {
+        var (bench, listener) = try LiveBench.joined()
+        let (id, connection) = (bench.id, listener.connection)
+        bench.now = bench.now + .seconds(100)
+        let startedAt = bench.now
+        _ = try bench.send("live_start", bench.named.with(["contentId": Self.content]), as: bench.phone)
+        bench.rules { $0.left(id, connection) }
+        bench.now = bench.now + .seconds(100)
+        let after: Fields = ["contentId": Self.content, "epoch": 1, "seq": 4, "line": 2]
+        _ = try bench.send("live_join", bench.named.with(["after": after.json]), as: listener)
+        guard case .attends(let attendance)? = bench.events(for: connection).first else {
+            Issue.record("its gateway was not told")
+            return
+        }
+        #expect(attendance.since == startedAt && attendance.isAnswer && attendance.requestID == "r")
+        #expect(
+            attendance.after
+                == LivePoint(content: UUIDText(Self.content)!, position: .init(epoch: 1, seq: 4), line: 2))
+        let grant = try JSON(parsing: try #require(attendance.grant))
+        #expect(grant["generation"]?.integer == 1 && grant["from"]?.string == "\(bench.phone.id)")
+    }
+
+    @Test func aLostListenerCountsAsJoinedForAWhile() throws {
+        var (bench, listener) = try LiveBench.joined()
+        _ = try bench.send("live_start", bench.named.with(["contentId": Self.content]), as: bench.phone)
+        let (id, connection) = (bench.id, listener.connection)
+        bench.rules { $0.left(id, connection) }
+        bench.now = bench.now + .milliseconds(14_999)
+        bench.rules { $0.tick() }
+        #expect(bench.tellings.isEmpty && bench.conversation.joinedCount == 1)
+        bench.now = bench.now + .milliseconds(1)
+        bench.rules { $0.tick() }
+        let told = bench.frames("live_listener", to: .connection(bench.phone.connection))
+        #expect(told.map { $0["status"]?.string } == ["left"] && told.first?["joined"]?.integer == 0)
+    }
+
+    @Test func devicesOfTheProfileJoinWithoutAGrantAndAreNotListed() throws {
+        var bench = try LiveBench.created()
+        _ = try bench.send("live_start", bench.named.with(["contentId": Self.content]), as: bench.phone)
+        guard case .done = try bench.send("live_join", bench.named, as: bench.tablet) else {
+            Issue.record("a device of the profile was kept out")
+            return
+        }
+        #expect(bench.frames("live_listener", to: .connection(bench.phone.connection)).isEmpty)
+        #expect(bench.conversation.joinedCount == 0 && bench.conversation.roster.isEmpty)
+        guard case .attends(let attendance)? = bench.events(for: bench.tablet.connection).first else {
+            Issue.record("its gateway was not told")
+            return
+        }
+        #expect(attendance.grant == nil)
+    }
+
+    @Test func leavingIsTheSameTheSecondTime() throws {
+        var (bench, listener) = try LiveBench.joined()
+        _ = try bench.send("live_start", bench.named.with(["contentId": Self.content]), as: bench.phone)
+        let first = try bench.send("live_leave", bench.named, as: listener)
+        #expect(first.type == "live_left")
+        #expect(bench.events(for: listener.connection) == [.attendsNoLonger(bench.id)])
+        #expect(bench.frames("live_listener", to: .connection(bench.phone.connection)).count == 1)
+        #expect(try bench.send("live_leave", bench.named, as: listener).payload == first.payload)
+        #expect(bench.tellings.isEmpty)
+        #expect(bench.conversation.listeners[.guest(listener.id)]?.status == .admitted, "the row stays")
+        _ = try bench.send("live_leave", bench.named.with(["forget": true]), as: listener)
+        #expect(bench.conversation.listeners.isEmpty)
+    }
+
+    @Test func whatAGatewayReportsAndIsNotSoIsContradicted() throws {
+        var (bench, listener) = try LiveBench.joined()
+        _ = try bench.send("live_start", bench.named.with(["contentId": Self.content]), as: bench.phone)
+        func entry(_ role: LiveReportEntry.Role, _ principal: PrincipalID, _ connection: UInt64) -> LiveReportEntry {
+            LiveReportEntry(
+                conversation: bench.id, connection: ConnectionID(value: connection), principal: principal, role: role,
+                epoch: 1, generation: 1)
+        }
+        let (true1, true2) = (
+            entry(.holder, .identity(bench.phone.id), 1), entry(.listener, .guest(listener.id), 9)
+        )
+        let (false1, false2) = (
+            entry(.holder, .identity(bench.tablet.id), 77), entry(.listener, .guest(LiveBench.Listener(1).id), 78)
+        )
+        let (home, other) = (bench.phone.connection.node, listener.connection.node)
+        bench.rules {
+            $0.reported(true1, by: home)
+            $0.reported(true2, by: other)
+        }
+        #expect(bench.tellings.isEmpty)
+        bench.rules {
+            $0.reported(false1, by: home)
+            $0.reported(false2, by: other)
+        }
+        #expect(
+            bench.events(for: LiveConnection(node: home, connection: ConnectionID(value: 77)))
+                == [.holdsNoLonger(bench.id, epoch: 1)])
+        #expect(
+            bench.events(for: LiveConnection(node: other, connection: ConnectionID(value: 78)))
+                == [.attendsNoLonger(bench.id)])
+        var late = true2
+        late.epoch = 0
+        bench.rules { $0.reported(late, by: other) }
+        #expect(bench.events(for: listener.connection).count == 1, "a gateway that is behind hears the present state")
+    }
+}

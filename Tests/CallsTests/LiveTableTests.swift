@@ -1,0 +1,90 @@
+@testable import CallsCore
+import Contract
+import LocalStack
+import Logging
+import Store
+import TestKit
+import Testing
+
+/// Conversations in a real Postgres, read with the rights that the migrations granted and no more.
+@Suite struct LiveTableTests {
+    private static let quiet = Logger(label: "calls-tests", factory: { _ in SwiftLogNoOpLogHandler() })
+
+    @Test func whatIsWrittenComesBackWhole() async throws {
+        var (bench, listener) = try LiveBench.joined()
+        let (waiting, blocked) = (LiveBench.Listener(10), LiveBench.Device(11))
+        _ = try bench.send("live_knock", bench.knock(waiting), as: waiting)
+        let refuse = bench.refuse(.guest(listener.id), "removed")
+        _ = try bench.send("live_start", bench.named.with(["contentId": newUUID()]), as: bench.phone)
+        let begun = bench.conversation
+        _ = try bench.send("live_refuse", refuse, as: bench.phone)
+        var conversation = bench.conversation
+        conversation.listeners[.identity(blocked.id)] = conversation.listeners[.guest(waiting.id)]
+        conversation.listeners[.identity(blocked.id)]?.status = .blocked
+        conversation.listeners[.identity(blocked.id)]?.knock?.from = .identity(blocked.id)
+        let stored = conversation
+        try await Self.run { connection in
+            func write(_ before: LiveMachine?, _ after: LiveMachine?) async throws {
+                var pipeline = Pipeline()
+                pipeline.add(LiveTable.write([.init(before: before, after: after)]))
+                _ = try await connection.pipeline(pipeline)
+            }
+            func load() async throws -> LiveMachine? { try await LiveTable.load([stored.id], on: connection).first }
+            try await write(nil, begun)
+            #expect(try await load() == Self.kept(begun))
+            try await write(begun, stored)
+            #expect(try await load() == Self.kept(stored))
+            let shares = [LiveShare(of: stored.id)]
+            #expect(try await connection.query(LiveTable.active(in: shares)) == [stored.id])
+            let lists = try await connection.query(LiveTable.lists(of: [stored.profile]))
+            #expect(lists[stored.profile]?.map(\.json) == [stored.frame.json])
+            let held = try await connection.query(LiveTable.held(by: [bench.phone.connection]))
+            #expect(held == [bench.phone.connection: 1])
+
+            // The stream ends: its contentId is known for good, and nothing else is held.
+            var ended = stored
+            ended.stream = nil
+            for id in ended.listeners.keys { ended.listeners[id] = nil }
+            try await write(stored, ended)
+            #expect(try await load() == Self.kept(ended))
+            let content = LiveFacts.Content(
+                conversation: stored.id, content: try #require(stored.stream?.content))
+            #expect(try await connection.query(LiveTable.ended([content])) == [content])
+            #expect(try await connection.query(LiveTable.active(in: shares)).isEmpty)
+            let look = try #require(try await connection.query(LiveTable.look(stored.id)))
+            #expect(look.state == .idle && look.linkVerifier == stored.linkVerifier && look.nonce == stored.info.nonce)
+            try await write(ended, nil)
+            #expect(try await load() == nil)
+            #expect(try await connection.query(LiveTable.look(stored.id)) == nil)
+        }
+    }
+
+    /// What the tables keep of a conversation: not who attends where.
+    private static func kept(_ conversation: LiveMachine) -> LiveMachine {
+        var kept = conversation
+        (kept.attendances, kept.waiting) = ([:], [:])
+        for id in kept.listeners.keys {
+            // An absent nonce is stored as an empty one.
+            if kept.listeners[id]?.refusalNonce == nil { kept.listeners[id]?.refusalNonce = [] }
+        }
+        return kept
+    }
+
+    private static func run(_ body: (PostgresConnection) async throws -> Void) async throws {
+        let server = try await PostgresServer.temporary()
+        do {
+            try await callsMigrator.run(
+                PostgresConfiguration(url: server.url(), applicationName: "migrate"), logger: Self.quiet)
+            try await server.run("ALTER ROLE whisper_calls LOGIN")
+            let connection = PostgresConnection(
+                PostgresConfiguration(url: server.url(user: "whisper_calls"), applicationName: "calls-tests"),
+                logger: Self.quiet)
+            try await connection.connect()
+            try await body(connection)
+        } catch {
+            await server.stop()
+            throw error
+        }
+        await server.stop()
+    }
+}

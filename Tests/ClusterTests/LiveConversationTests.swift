@@ -1,0 +1,182 @@
+import LocalStack
+import TestKit
+import Testing
+
+extension CalmCluster {
+    /// Contract §14.6 to §14.8, over whole gateways: from a link to a listener that may read, and out again.
+    @Suite struct LiveConversations {
+        @Test func aGuestKnocksIsAdmittedAndRemoved() async throws {
+            let (phone, profile) = try await Self.whisperer(gateway: 1)
+            let live = Conversation(profile: profile)
+            let made = try await phone.ask("live_create", live.create(by: phone.id)).expecting("live_conversation")
+            #expect(made.payload["state"]?.string == "idle" && made.payload["generation"]?.integer == 1)
+
+            let look = try await live.look()
+            #expect(look.status == 200)
+            #expect(look.json["conversationId"]?.string == live.id)
+            #expect(look.json["signPublicKey"]?.string == live.keys.signPublicKey.base64)
+            #expect(look.json["isTranscribed"] == .bool(false))
+
+            let start = live.named.with(["contentId": newUUID()])
+            let started = try await phone.ask("live_start", start).expecting("live_started")
+            #expect(started.payload["epoch"]?.integer == 1 && started.payload["line"]?.integer == 0)
+
+            let keys = Keys()
+            let guest = try await GuestClient.proved(keys, gateway: 2)
+            let knock = live.knock(by: guest, keys)
+            let waiting = try await guest.client.ask("live_knock", knock).expecting("live_waiting")
+            #expect(waiting.payload["state"]?.string == "live")
+            let knocked = try await phone.client.next("live_knocked").payload
+            #expect(knocked["listener"]?.string == guest.id && knocked["isKnown"] == .bool(false))
+            #expect(knocked["knock"]?["sig"] == knock["sig"]?.json)
+
+            let granted = try await phone.ask("live_grant", live.grant([guest.id], by: phone.id))
+                .expecting("live_granted")
+            #expect(granted.payload["granted"] == .array([.string(guest.id)]))
+            let admitted = try await guest.client.next("live_admitted").payload
+            #expect(admitted["generation"]?.integer == 1 && admitted["from"]?.string == phone.id)
+            let roster = try await phone.ask("live_roster", live.named).expecting("live_roster").payload
+            #expect(roster["listeners"]?[0]?["status"]?.string == "admitted")
+
+            let refused = try await phone.ask("live_refuse", live.refuse(guest.id, by: phone.id))
+                .expecting("live_listener")
+            #expect(refused.payload["status"]?.string == "refused")
+            #expect(try await guest.client.next("live_refused").payload["reason"]?.string == "removed")
+            let join = Person.versions.with(["guestToken": guest.token]).with(live.named)
+            #expect(try await guest.client.ask("live_join", join).errorCode == "FORBIDDEN")
+
+            let stopped = try await phone.ask("live_stop", start).expecting("live_stopped")
+            #expect(stopped.payload["reason"]?.string == "stopped")
+            try await phone.ask("live_delete", live.named).expecting("live_deleted")
+            #expect(try await live.look().is(404, "NOT_FOUND"))
+        }
+
+        /// "Is not", "not yours" and a wrong proof are one answer.
+        @Test func toStrangersItIsUnknown() async throws {
+            let (phone, profile) = try await Self.whisperer()
+            let (live, none) = (Conversation(profile: profile), Conversation(profile: profile))
+            try await phone.ask("live_create", live.create(by: phone.id)).expecting("live_conversation")
+            let stranger = try await Cluster.phone()
+            for fields in [live.named, none.named] {
+                let answer = try await stranger.ask("live_roster", fields)
+                #expect(answer.errorCode == "NOT_FOUND")
+            }
+            #expect(try await stranger.ask("live_create", live.create(by: stranger.id)).errorCode == "NOT_FOUND")
+            #expect(try await stranger.ask("live_list", ["profileId": profile]).errorCode == "NOT_FOUND")
+            let (wrong, missing) = (try await live.look(proof: Keys.random(32)), try await none.look())
+            #expect(wrong.is(404, "NOT_FOUND") && wrong.body == missing.body && missing.status == 404)
+
+            let keys = Keys()
+            let guest = try await GuestClient.proved(keys)
+            let knock = live.knock(by: guest, keys) { $0["linkProof"] = Keys.random(32).base64 }
+            #expect(try await guest.client.ask("live_knock", knock).errorCode == "NOT_FOUND")
+            #expect(try await guest.client.ask("live_knock", none.knock(by: guest, keys)).errorCode == "NOT_FOUND")
+            let listed = try await phone.ask("live_list", ["profileId": profile]).expecting("live_conversations")
+            #expect(listed.payload["conversations"]?.elements.map { $0["conversationId"]?.string } == [live.id])
+        }
+
+        @Test func theLaterDeviceHoldsTheStream() async throws {
+            let (phone, profile) = try await Self.whisperer(gateway: 1)
+            let tablet = try await Cluster.phone(gateway: 2)
+            let key = Keys.random(32)
+            _ = try await phone.http(
+                "PUT", "/profiles/\(profile)", Person.versions.with(["joinHash": Keys.sha256(key).base64]))
+            let joined = try await tablet.http(
+                "POST", "/profiles/\(profile)/members", Person.versions.with(["joinKey": key.base64]))
+            try #require(joined.status == 200)
+            let live = Conversation(profile: profile)
+            try await phone.ask("live_create", live.create(by: phone.id)).expecting("live_conversation")
+            let start = live.named.with(["contentId": newUUID()])
+            try await phone.ask("live_start", start).expecting("live_started")
+            let taken = try await tablet.ask("live_start", start).expecting("live_started").payload
+            #expect(taken["epoch"]?.integer == 2 && taken["isResumed"] == .bool(true))
+            #expect(try await phone.client.next("live_stopped").payload["reason"]?.string == "taken_over")
+
+            let removed = try await phone.http("DELETE", "/profiles/\(profile)/members/\(tablet.id)")
+            try #require(removed.status == 200)
+            #expect(try await tablet.client.next("live_stopped").payload["reason"]?.string == "removed")
+            #expect(try await tablet.ask("live_start", start).errorCode == "NOT_FOUND")
+            let roster = try await phone.ask("live_roster", live.named).expecting("live_roster").payload
+            #expect(roster["state"]?.string == "paused" && roster["epoch"]?.integer == 2)
+        }
+
+        /// A device with a profile of its own.
+        private static func whisperer(gateway: Int? = nil) async throws -> (Phone, profile: String) {
+            let phone = try await Cluster.phone(gateway: gateway)
+            let profile = newUUID()
+            let body = Person.versions.with(["joinHash": Keys.random(32).base64])
+            try #require(try await phone.http("PUT", "/profiles/\(profile)", body).status == 200)
+            return (phone, profile)
+        }
+    }
+}
+
+/// A conversation's keys, and the frames about it.
+private struct Conversation {
+    let profile: String
+    let keys = Keys()
+    let proof = Keys.random(32)
+
+    /// The first 16 bytes of SHA-256("whisper-live\n" ‖ keys), as a UUID.
+    var id: String {
+        let digest = Keys.sha256(Array("whisper-live\n".utf8) + self.keys.signPublicKey + self.keys.encPublicKey)
+        let digits = digest.prefix(16).flatMap { [$0 >> 4, $0 & 15] }.map { String($0, radix: 16) }
+        return [0..<8, 8..<12, 12..<16, 16..<20, 20..<32].map { digits[$0].joined() }.joined(separator: "-")
+    }
+
+    var named: Fields { ["conversationId": self.id] }
+
+    func look(proof: [UInt8]? = nil) async throws -> HTTPCall.Answer {
+        let body = Person.versions.with(["linkProof": (proof ?? self.proof).base64])
+        return try await HTTPCall(
+            "POST", Cluster.stack.publicURL + "/live/\(self.id)/look",
+            headers: ["Content-Type": "application/json"], body: Array(body.json.text.utf8)
+        ).answer()
+    }
+
+    func create(by sender: String) -> Fields {
+        self.signed(
+            self.named.with([
+                "profileId": self.profile, "signPublicKey": self.keys.signPublicKey.base64,
+                "encPublicKey": self.keys.encPublicKey.base64, "linkVerifier": Keys.sha256(self.proof).base64,
+                "transcriptDays": 0,
+            ]), "live_create", about: self.profile, from: sender, by: self.keys)
+    }
+
+    func knock(by guest: GuestClient, _ keys: Keys, _ change: (inout Fields) -> Void = { _ in }) -> Fields {
+        var fields = Person.versions.with(self.named).with([
+            "guestToken": guest.token, "linkProof": self.proof.base64, "signPublicKey": keys.signPublicKey.base64,
+            "encPublicKey": keys.encPublicKey.base64,
+        ])
+        change(&fields)
+        return self.signed(fields, "live_knock", about: self.id, from: guest.id, by: keys)
+    }
+
+    func grant(_ listeners: [String], by sender: String) -> Fields {
+        let now = nowMilliseconds()
+        let grants = listeners.map { listener in
+            self.signed(["to": listener], "live_grant", about: listener, from: sender, at: now, by: self.keys)
+                .without("from", "timestamp").json
+        }
+        return self.named.with(["from": sender, "timestamp": now, "generation": 1, "grants": JSON.array(grants)])
+    }
+
+    func refuse(_ listener: String, by sender: String) -> Fields {
+        self.signed(
+            self.named.with(["to": listener, "reason": "removed"]), "live_refuse", about: listener, from: sender,
+            by: self.keys)
+    }
+
+    /// With a seal that nobody opens, signed as contract §14.5 says.
+    private func signed(
+        _ fields: Fields, _ type: String, about: String, from: String, at now: Int64 = nowMilliseconds(), by keys: Keys
+    ) -> Fields {
+        let (nonce, ciphertext) = (Keys.random(12).base64, Keys.random(64).base64)
+        let lines = ["v1", type, self.id, from, about, "\(now)", nonce, ciphertext]
+        let digest = Keys.sha256(Array(lines.map { $0 + "\n" }.joined().utf8))
+        return fields.with([
+            "from": from, "timestamp": now, "nonce": nonce, "ciphertext": ciphertext,
+            "sig": keys.sign(digest).base64,
+        ])
+    }
+}
