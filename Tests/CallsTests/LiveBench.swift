@@ -214,6 +214,8 @@ struct LiveBench {
 
 extension Answer {
     var type: String? { if case .reply(let type, _) = self { type } else { nil } }
-    var payload: JSON { if case .reply(_, let payload) = self { (try? JSON(parsing: payload)) ?? .null } else { .null } }
+    var payload: JSON {
+        if case .reply(_, let payload) = self { (try? JSON(parsing: payload)) ?? .null } else { .null }
+    }
     var code: ErrorCode? { if case .refused(let refusal) = self { refusal.code } else { nil } }
 }

@@ -55,7 +55,8 @@ package struct FrameDefinition: Sendable {
 
     package init(
         _ type: String, about: String, route: Route, principal: Principal = .session, passesToken: Bool = false,
-        rate: Rate? = nil, addressRate: Rate? = nil, fields: [Field], rules: [FrameRule] = [], refusals: [(code: ErrorCode, when: String)] = [],
+        rate: Rate? = nil, addressRate: Rate? = nil, fields: [Field], rules: [FrameRule] = [],
+        refusals: [(code: ErrorCode, when: String)] = [],
         samples: [String]
     ) {
         self.type = type

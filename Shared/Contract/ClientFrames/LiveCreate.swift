@@ -31,7 +31,8 @@ package struct LiveCreate: Sendable {
         samples: [
             CommonFields.sample(
                 LiveFields.sampleConversation + "," + LiveFields.sampleProfile + "," + LiveFields.sampleKeys
-                    + #","linkVerifier":"\#(LiveFields.sampleSecret)","transcriptDays":30,"# + LiveFields.sampleSigned())
+                    + #","linkVerifier":"\#(LiveFields.sampleSecret)","transcriptDays":30,"# + LiveFields.sampleSigned()
+            )
         ])
 
     package init(_ payload: Payload) throws(Payload.Corrupted) {

@@ -23,7 +23,8 @@ package struct LiveJoin: Sendable {
         samples: [
             LiveFields.guestSample(LiveFields.sampleConversation),
             CommonFields.sample(
-                LiveFields.sampleConversation + #","after":{\#(LiveFields.sampleContent),"epoch":7,"seq":412,"line":31}"#),
+                LiveFields.sampleConversation
+                    + #","after":{\#(LiveFields.sampleContent),"epoch":7,"seq":412,"line":31}"#),
         ])
 
     package init(_ payload: Payload) throws(Payload.Corrupted) {

@@ -4,7 +4,8 @@ package struct LiveLeave: Sendable {
     /// The listener's row and grant go too, unless it is blocked.
     package let forget: Bool
 
-    private static let forget = TypedField.bool("forget", about: "The server forgets the listener and its grant.").optional
+    private static let forget = TypedField.bool("forget", about: "The server forgets the listener and its grant.")
+        .optional
 
     package static let definition = FrameDefinition(
         "live_leave",

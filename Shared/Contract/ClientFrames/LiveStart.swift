@@ -10,7 +10,12 @@ package struct LiveStart: Sendable {
             """,
         route: .share(of: "conversationId"), rate: Rates.liveControl,
         fields: CommonFields.privileged + [LiveFields.conversation.field, LiveFields.content.field],
-        refusals: [(.forbidden, "The `contentId` has ended, or the connection holds \(LiveLimits.streamsPerConnectionMax) streams."), LiveFields.notFound],
+        refusals: [
+            (
+                .forbidden,
+                "The `contentId` has ended, or the connection holds \(LiveLimits.streamsPerConnectionMax) streams."
+            ), LiveFields.notFound,
+        ],
         samples: [CommonFields.sample(LiveFields.sampleConversation + "," + LiveFields.sampleContent)])
 
     package init(_ payload: Payload) throws(Payload.Corrupted) {

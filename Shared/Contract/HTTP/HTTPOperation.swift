@@ -124,5 +124,6 @@ package protocol HTTPBody: Sendable {
 package enum HTTPCatalogue {
     package static let all: [HTTPOperation] =
         [KeyOperations.keys] + BackupOperations.all + ProfileOperations.all + AttachmentOperations.all
-        + [CallOperations.ringing, LiveOperations.look] + HealthOperations.all + AdminOperations.all + AttachmentOperations.operators
+        + [CallOperations.ringing, LiveOperations.look] + HealthOperations.all + AdminOperations.all
+        + AttachmentOperations.operators
 }

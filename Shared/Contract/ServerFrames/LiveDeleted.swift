@@ -3,7 +3,8 @@ package struct LiveDeleted: ServerFrame {
     package let conversation: ConversationID
 
     package static let definition = ServerFrameDefinition(
-        "live_deleted", about: "The conversation is deleted, with all that belonged to it.", answers: [LiveDelete.definition.type],
+        "live_deleted", about: "The conversation is deleted, with all that belonged to it.",
+        answers: [LiveDelete.definition.type],
         fields: [LiveFields.conversation.field], samples: ["{" + LiveFields.sampleConversation + "}"])
 
     package init(_ conversation: ConversationID) { self.conversation = conversation }

@@ -165,7 +165,9 @@ extension LiveRules {
         else { throw Refusal(.forbidden, "the conversation has too many listeners") }
         if conversation.generation != before.generation { self.tellGeneration(of: conversation) }
         for listener in granted where isNew.contains(listener) {
-            guard let row = conversation.listeners[listener], let admitted = conversation.admitted(row) else { continue }
+            guard let row = conversation.listeners[listener], let admitted = conversation.admitted(row) else {
+                continue
+            }
             self.tellings.append(.frame(Self.reader(listener, in: conversation), admitted))
             if before.listeners[listener]?.status != .admitted {
                 self.tellHolder(of: listener, .admitted, in: conversation)

@@ -8,8 +8,9 @@ extension LiveRules {
         guard !self.facts.ended.contains(.init(conversation: conversation.id, content: start.content)) else {
             throw Refusal(.forbidden, "the stream has ended")
         }
-        guard before?.connection == frame.connection
-            || self.held(by: frame.connection) < LiveLimits.streamsPerConnectionMax
+        guard
+            before?.connection == frame.connection
+                || self.held(by: frame.connection) < LiveLimits.streamsPerConnectionMax
         else { throw Refusal(.forbidden, "the connection holds too many streams") }
         let isResumed = before?.content == start.content
         let heldEpoch = conversation.epoch
@@ -179,7 +180,8 @@ extension LiveRules {
         if let attendance { self.tellings.append(.event(attendance.connection, .attendsNoLonger(conversation.id))) }
         guard conversation != before else { return answer }
         self.put(conversation)
-        if attendance?.isListed == true || row?.status == .waiting || row != nil && conversation.listeners[listener] == nil
+        if attendance?.isListed == true || row?.status == .waiting
+            || row != nil && conversation.listeners[listener] == nil
         {
             self.tellHolder(of: listener, .left, in: conversation)
         }

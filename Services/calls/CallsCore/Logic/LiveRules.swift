@@ -210,7 +210,9 @@ package struct LiveRules: Sendable {
         if let attendance = conversation.attendances[listener], attendance.goneAt == nil {
             return .connection(attendance.connection)
         }
-        if let waiting = conversation.waiting[listener], waiting.goneAt == nil { return .connection(waiting.connection) }
+        if let waiting = conversation.waiting[listener], waiting.goneAt == nil {
+            return .connection(waiting.connection)
+        }
         return .principal(listener)
     }
 
@@ -350,8 +352,9 @@ package struct LiveRules: Sendable {
                 if case .identity(let identity) = entry.principal {
                     self.isMember(identity, of: conversation.profile)
                 } else { false }
-            guard isDevice || row?.status == .admitted && row?.generation == conversation.generation
-                || conversation.attendances[entry.principal]?.connection == connection
+            guard
+                isDevice || row?.status == .admitted && row?.generation == conversation.generation
+                    || conversation.attendances[entry.principal]?.connection == connection
             else { return self.contradict(entry, on: connection) }
             if conversation.attendances[entry.principal] != .init(connection: connection, isListed: !isDevice) {
                 conversation.attendances[entry.principal] = .init(connection: connection, isListed: !isDevice)
