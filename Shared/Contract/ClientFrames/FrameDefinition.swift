@@ -139,6 +139,9 @@ package enum FrameCatalogue {
         LiveStop.definition,
         LiveJoin.definition,
         LiveLeave.definition,
+        SendLivePacket.definition,
+        LiveResync.definition,
+        SendLiveAttention.definition,
     ]
 
     private static let byType = Dictionary(uniqueKeysWithValues: Self.all.map { ($0.type, $0) })

@@ -10,6 +10,8 @@ package enum FrameRule: Sendable {
     case groupCursor(String)
     /// At most one of the two is there.
     case notBoth(String, String)
+    /// The first is not there while the second, a required field, is this word.
+    case absent(String, while: String, is: String)
 
     typealias Check = @Sendable (Payload) -> PayloadViolation?
 
@@ -41,6 +43,13 @@ package enum FrameRule: Sendable {
             let (a, b) = (place(first), place(second))
             let violation = PayloadViolation(second, "must not stand beside \(first)")
             return { $0.has(a) && $0.has(b) ? violation : nil }
+        case .absent(let name, let kind, let word):
+            let (field, kindField) = (place(name), place(kind))
+            let violation = PayloadViolation(name, "must not stand there when \(kind) is \(word)")
+            return { payload in
+                guard payload.has(field) else { return nil }
+                return payload.withText(kindField) { $0.elementsEqual(word.utf8) } ? violation : nil
+            }
         }
     }
 }

@@ -70,6 +70,11 @@ package enum LiveLimits {
     /// One content key seals no more packets than this. The contract's bound is four times as high.
     package static let packetsPerGenerationMax = Int64(1) << 30
 
+    /// How often a whisperer is asked for a snapshot, for all its listeners together.
+    package static let wantedSnapshotsPerSecond = 4
+    /// A whisperer is asked for lines no more often than this, for each listener.
+    package static let wantedLinesInterval = Duration.seconds(5)
+
     /// A listener sends `live_resync` no more often than this.
     package static let resyncInterval = Duration.seconds(1)
     /// A listener asks this long for lines that are missing, then it shows that they are.

@@ -97,7 +97,11 @@ package enum ServerFrameCatalogue {
         LiveStarted.self,
         LiveStopped.self,
         LiveLeft.self,
+        LiveJoined.self,
         LiveState.self,
+        LivePacket.self,
+        LiveWanted.self,
+        LiveAttention.self,
     ]
 
     package static let all: [ServerFrameDefinition] = Self.frames.map { $0.definition }

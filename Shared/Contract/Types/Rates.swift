@@ -60,6 +60,10 @@ package enum Rates {
     package static let liveJoins = Rate("live_join", 30, burst: 30, per: .principal)
     /// Looks at a conversation over HTTP.
     package static let liveLooks = Rate("live_look", 60, burst: 60, per: .address)
+    /// Keystrokes of whisperers. Beyond it a packet is refused, and the next one must be a snapshot (contract §14.14).
+    package static let livePackets = Rate("live_packet", 1_800, burst: 120)
+    package static let liveResync = Rate("live_resync", 60, burst: 60, per: .principal)
+    package static let liveAttention = Rate("live_attention", 6, burst: 6, per: .principal)
     /// Tokens that are nobody's, in frames and over HTTP (contract §13a).
     package static let unknownTokens = Rate("unknown_token", 60, burst: 60, per: .address)
     /// Counted per role instead of per address: operators come through the same balancer. Wrong tokens are one role.
@@ -71,5 +75,6 @@ package enum Rates {
         Self.updateTokens, Self.groups, Self.calls, Self.iceCandidates, Self.turnCredentials, Self.keys, Self.backup,
         Self.presign, Self.reports, Self.admin, Self.ringing, Self.sessionRefresh, Self.typing, Self.unknownTokens,
         Self.profiles, Self.liveControl, Self.liveKnocks, Self.liveKnocksOfAddress, Self.liveJoins, Self.liveLooks,
+        Self.livePackets, Self.liveResync, Self.liveAttention,
     ]
 }

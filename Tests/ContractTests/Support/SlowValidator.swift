@@ -83,7 +83,12 @@ enum SlowValidator {
             let bytes = Data(base64Encoded: text("ciphertext"))?.count ?? 0
             return text("from") != text("to") && (text("msgType") != "text" || bytes <= 12_288)
         case "call_initiate", "call_answer", "call_ice_candidate", "call_end": return text("from") != text("to")
-        case "live_knock", "live_join", "live_leave":
+        case "live_packet":
+            let isToAll = !members.contains { member in
+                if case .string = member.value { member.name == "to" } else { false }
+            }
+            return isToAll || !["snapshot", "diff"].contains(text("kind"))
+        case "live_knock", "live_join", "live_leave", "live_resync", "live_attention":
             let tokens = members.filter { member in
                 if case .string = member.value { ["sessionToken", "guestToken"].contains(member.name) } else { false }
             }

@@ -50,7 +50,7 @@ package struct FrameFuzzer {
         }
         for rule in frame.rules {
             switch rule {
-            case .differ, .notBoth: break
+            case .differ, .notBoth, .absent: break
             case .cursor(let name):
                 set(
                     name,

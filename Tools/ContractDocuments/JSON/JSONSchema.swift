@@ -75,6 +75,10 @@ package enum JSONSchema {
                     "properties": .members([(a, isText), (b, isText)]), "required": [.string(a), .string(b)],
                 ]
                 all.append(.member("not", both))
+            case .absent(let name, let kind, let word):
+                let isWord = Document.member(kind, .member("const", .string(word)))
+                let isAbsent = Document.member(name, .member("type", "null"))
+                all.append(["if": .member("properties", isWord), "then": .member("properties", isAbsent)])
             }
         }
         return Document.members([

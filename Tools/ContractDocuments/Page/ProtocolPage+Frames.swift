@@ -82,12 +82,14 @@ extension ProtocolPage {
                 """,
             client: [
                 "live_create", "live_update", "live_delete", "live_list", "live_roster", "live_knock", "live_grant",
-                "live_refuse", "live_start", "live_stop", "live_join", "live_leave",
+                "live_refuse", "live_start", "live_stop", "live_join", "live_leave", "live_packet", "live_resync",
+                "live_attention",
+                "live_packet", "live_resync", "live_attention",
             ],
             server: [
                 "live_conversation", "live_deleted", "live_conversations", "live_roster", "live_waiting",
                 "live_knocked", "live_admitted", "live_granted", "live_refused", "live_listener", "live_started",
-                "live_stopped", "live_left", "live_state",
+                "live_stopped", "live_left", "live_joined", "live_state", "live_packet", "live_wanted", "live_attention",
             ]),
         Chapter(title: "Reports", opening: "", client: ["report"], server: ["report_ack"]),
         Chapter(title: "Errors", opening: "", client: [], server: ["error"]),
@@ -136,6 +138,7 @@ extension ProtocolPage {
             case .bounded(let name, let bytes, let kind, let word):
                 "- `\(name)` stands for at most \(bytes.grouped) bytes when `\(kind)` is `\(word)`."
             case .notBoth(let a, let b): "- `\(a)` and `\(b)` must not stand together."
+            case .absent(let name, let kind, let word): "- `\(name)` must not stand there when `\(kind)` is `\(word)`."
             case .cursor, .groupCursor: nil
             }
         }.joined(separator: "\n")

@@ -143,6 +143,9 @@ package enum FrameVectors {
             case .notBoth(let a, let b):
                 let both = draft.with(a, #""a""#).with(b, #""b""#)
                 return self.form("\(frame.type).\(b) stands beside \(a)", both, field: b)
+            case .absent(let name, let kind, let word):
+                let both = draft.with(kind, "\"\(word)\"").with(name, #""WSP-77AA-AAAA-2345""#)
+                return self.form("\(frame.type).\(name) stands in a \(word)", both, field: name)
             case .cursor(let name):
                 return self.form("\(frame.type).\(name) is none of ours", draft.with(name, #""p1-007""#), field: name)
             case .groupCursor(let name):
