@@ -43,6 +43,11 @@ package enum Keyspace {
         ChannelName("node:\(node)")
     }
 
+    /// Gateway → one gateway node: content of live conversations, and nothing else.
+    package static func feed(_ node: NodeID) -> ChannelName<FeedNotice> {
+        ChannelName("feed:\(node)")
+    }
+
     /// Service → all gateway nodes.
     package static let nodes = ChannelName<ClusterNotice>("nodes")
 

@@ -55,6 +55,23 @@ package struct ErrorMetrics: Sendable {
     package func answered(_ code: ErrorCode) { self.byCode[code].increment() }
 }
 
+/// What became of a packet of content. The value of the `direction` label.
+package enum LivePacketDirection: String, CaseIterable, Sendable {
+    /// From a whisperer.
+    case `in`
+    /// To a listener.
+    case out
+    /// Left out for a listener that is behind: it gets a snapshot in its place.
+    case skipped
+    /// Not passed on to anybody.
+    case dropped
+}
+
+/// Who has what a listener misses. The value of the `source` label.
+package enum LiveResyncSource: String, CaseIterable, Sendable {
+    case cache, whisperer
+}
+
 package struct GatewayMetrics: Sendable {
     package let connections = Meter(.wsConnectionsActive)
     package let guests = Meter(.guestsActive)
@@ -65,6 +82,11 @@ package struct GatewayMetrics: Sendable {
     package let closed = CounterFamily<CloseCode>(.wsClosed, by: .code) { "\($0.rawValue)" }
     package let slowConsumersClosed = Counter(.slowConsumersClosed)
     package let framesInFlight = Meter(.framesInFlight)
+    package let liveStreams = Meter(.liveStreamsActive)
+    package let liveListeners = Meter(.liveListenersActive)
+    package let livePackets = CounterFamily<LivePacketDirection>(.livePackets, by: .direction)
+    package let liveFanOut = Timer(.liveFanOutSeconds)
+    package let liveResyncs = CounterFamily<LiveResyncSource>(.liveResyncs, by: .source)
     package let errors = ErrorMetrics()
 
     package init() {}

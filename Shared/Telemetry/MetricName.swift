@@ -31,6 +31,18 @@ package enum MetricName: String, CaseIterable, Sendable {
     /// Gauge: frames whose answer has not come back from another service.
     case framesInFlight = "whisper_frames_in_flight"
 
+    // Live conversations, as gateways see them.
+    /// Gauge: streams whose holder is connected here.
+    case liveStreamsActive = "whisper_live_streams_active"
+    /// Gauge: connections here that have joined, once for each conversation.
+    case liveListenersActive = "whisper_live_listeners_active"
+    /// Counter by direction: packets of content.
+    case livePackets = "whisper_live_packets_total"
+    /// Histogram: from the reading of a packet to the last write to a listener here.
+    case liveFanOutSeconds = "whisper_live_fanout_seconds"
+    /// Counter by source: questions of listeners for what they miss.
+    case liveResyncs = "whisper_live_resync_total"
+
     // The router's mailboxes.
     case messagesAccepted = "whisper_messages_accepted_total"
     /// Messages accepted before, and acknowledged again.
@@ -159,5 +171,5 @@ package enum MetricName: String, CaseIterable, Sendable {
 
 /// The name of every label but `service`, once.
 package enum MetricLabel: String, Sendable {
-    case code, provider, result, kind, partition, status, reason
+    case code, provider, result, kind, partition, status, reason, direction, source
 }

@@ -13,6 +13,7 @@ import TestKit
         for wake in try random.oneOfEach(Wake.self) { try expectWhole(wake) }
         for answer in try random.oneOfEach(Answer.self) { try expectWhole(answer) }
         for event in try random.oneOfEach(LiveEvent.self) { try expectWhole(event) }
+        try expectWhole(FeedNotice(from: random.node(), events: random.oneOfEach(FeedEvent.self)))
         try expectWhole(NodeNotice(events: random.oneOfEach(NodeEvent.self)))
         for notice in try random.oneOfEach(ClusterNotice.self) { try expectWhole(notice) }
         try expectWhole(
@@ -35,6 +36,9 @@ import TestKit
         for request in try random.oneOfEach(ServiceRequest.self) { expectExactLength(request) }
         for wake in try random.oneOfEach(Wake.self) { expectExactLength(wake) }
         for event in try random.oneOfEach(LiveEvent.self) { expectExactLength(event) }
+        for event in try random.oneOfEach(FeedEvent.self) {
+            expectExactLength(FeedNotice(from: random.node(), events: [event]))
+        }
         for event in try random.oneOfEach(NodeEvent.self) { expectExactLength(NodeNotice(events: [event])) }
         for notice in try random.oneOfEach(ClusterNotice.self) { expectExactLength(notice) }
         expectExactLength(random.session())
@@ -54,6 +58,10 @@ import TestKit
             }
             for event in try random.oneOfEach(LiveEvent.self) {
                 tryToDecode(LiveEvent.self, random.corrupted(event.encoded()))
+            }
+            for event in try random.oneOfEach(FeedEvent.self) {
+                let notice = FeedNotice(from: random.node(), events: [event])
+                tryToDecode(FeedNotice.self, random.corrupted(notice.encoded()))
             }
             for event in try random.oneOfEach(NodeEvent.self) {
                 tryToDecode(NodeNotice.self, random.corrupted(NodeNotice(events: [event]).encoded()))
@@ -350,7 +358,68 @@ extension LiveEvent: ManyKinds {
     }
 }
 
+extension FeedEvent: ManyKinds {
+    fileprivate enum Kind: CaseIterable {
+        case packet, attends, attendsNoLonger, memory, wantedSnapshot, wantedLines, attention
+    }
+
+    fileprivate var kind: Kind {
+        switch self {
+        case .packet: .packet
+        case .attends: .attends
+        case .attendsNoLonger: .attendsNoLonger
+        case .memory: .memory
+        case .wanted(let wish): if case .snapshot = wish.want { .wantedSnapshot } else { .wantedLines }
+        case .attention: .attention
+        }
+    }
+
+    fileprivate static func random(_ kind: Kind, _ random: inout SeededGenerator) -> FeedEvent {
+        switch kind {
+        case .packet: .packet(random.feedPacket(), previous: random.int64())
+        case .attends:
+            .attends(
+                random.few {
+                    FeedAttendance(
+                        conversation: $0.conversation(), position: $0.livePosition(), wantsMemory: $0.chance(2))
+                })
+        case .attendsNoLonger: .attendsNoLonger(random.conversation())
+        case .memory:
+            .memory(
+                FeedMemory(
+                    stream: random.liveStream(), position: random.livePosition(),
+                    completed: random.chance(2) ? nil : random.upTo(1_000),
+                    snapshot: random.chance(2) ? nil : random.feedPacket(), behind: random.few { $0.feedPacket() },
+                    lines: random.few { $0.feedPacket() }))
+        case .wantedSnapshot: .wanted(FeedWish(conversation: random.conversation(), want: .snapshot))
+        case .wantedLines:
+            .wanted(
+                FeedWish(
+                    conversation: random.conversation(),
+                    want: .lines(
+                        listener: random.principal(), from: random.upTo(1_000), since: random.timestamp())))
+        case .attention:
+            .attention(
+                random.conversation(), listener: random.principal(),
+                want: random.one(of: LiveAttention.Want.allCases))
+        }
+    }
+}
+
 extension SeededGenerator {
+    fileprivate mutating func livePosition() -> LivePosition {
+        LivePosition(epoch: self.int64(), seq: self.int64())
+    }
+
+    fileprivate mutating func feedPacket() -> FeedPacket {
+        FeedPacket(
+            header: LivePacketHeader(
+                conversation: self.conversation(), position: self.livePosition(),
+                kind: self.one(of: LivePacketKind.allCases), line: self.upTo(1_000), generation: self.upTo(1_000),
+                to: self.chance(2) ? nil : self.principal()),
+            at: self.timestamp(), frame: self.bytes(self.upTo(40)))
+    }
+
     fileprivate mutating func conversation() -> ConversationID { ConversationID(high: self.next(), low: self.next()) }
 
     fileprivate mutating func principal() -> PrincipalID {

@@ -7,7 +7,8 @@ package struct LiveResync: Sendable {
     package let line: Int
 
     private static let conversationID = TypedField.conversationID("conversationId")
-    private static let epoch = TypedField.integer("epoch", 0...Int64.max, about: "0 before the first packet.")
+    private static let epoch = TypedField.integer(
+        "epoch", 0...LiveLimits.sequence.upperBound, about: "0 before the first packet.")
     private static let seq = TypedField.integer(
         "seq", 0...LiveLimits.sequence.upperBound, about: "Of the last packet that is part of the text; 0 for none.")
     private static let line = TypedField.integer(

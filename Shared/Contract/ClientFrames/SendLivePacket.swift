@@ -6,7 +6,7 @@ package struct SendLivePacket: Sendable {
 
     private static let conversationID = TypedField.conversationID("conversationId")
     private static let epoch = TypedField.integer(
-        "epoch", 1...Int64.max, about: "As `live_started` says. Each taking of the stream has its own.")
+        "epoch", LiveLimits.sequence, about: "As `live_started` says. Each taking of the stream has its own.")
     private static let seq = TypedField.integer(
         "seq", LiveLimits.sequence,
         about: "Grows by 1 with each packet of the epoch. With `to`: that of the latest packet to all.")
@@ -16,7 +16,7 @@ package struct SendLivePacket: Sendable {
         "line", Int64(LiveLimits.lines.lowerBound)...Int64(LiveLimits.lines.upperBound),
         about: "A line's number, from 1. Of other kinds: how many lines are completed so far.")
     private static let generation = TypedField.integer(
-        "generation", 1...Int64.max, about: "Of the content key that seals it.")
+        "generation", LiveLimits.sequence, about: "Of the content key that seals it.")
     private static let to = TypedField.principalID(
         "to", about: "The only listener that gets it. For cues, and for lines that were asked for."
     ).optional

@@ -1,9 +1,5 @@
 /// "You have joined." Packets follow (contract §14.10).
 package struct LiveJoined: ServerFrame {
-    package enum State: String, CaseIterable, Sendable {
-        case idle, live, paused
-    }
-
     /// The newest grant of the listener. It may be old.
     package struct Grant: ObjectValue {
         package let from: WhisperID
@@ -14,7 +10,7 @@ package struct LiveJoined: ServerFrame {
         package let signature: [UInt8]
 
         private static let from = TypedField.whisperID("from")
-        private static let generation = TypedField.integer("generation", 1...Int64.max)
+        private static let generation = TypedField.integer("generation", LiveLimits.sequence)
         private static let timestamp = TypedField.timestamp("timestamp")
         private static let nonce = TypedField.base64("nonce", LiveLimits.nonce)
         private static let ciphertext = TypedField.base64(
@@ -49,7 +45,7 @@ package struct LiveJoined: ServerFrame {
     }
 
     package let conversation: ConversationID
-    package let state: State
+    package let state: LiveStreamState
     package let content: UUIDText?
     package let epoch: Int64
     package let generation: Int
@@ -59,12 +55,12 @@ package struct LiveJoined: ServerFrame {
     package let grant: Grant?
 
     private static let conversationID = TypedField.conversationID("conversationId")
-    private static let state = TypedField<State>.choice("state")
+    private static let state = TypedField<LiveStreamState>.choice("state")
     private static let contentID = TypedField.lowerCaseUUID(
         "contentId", about: "The stream's, unless the conversation is idle."
     ).optional
-    private static let epoch = TypedField.integer("epoch", 0...Int64.max)
-    private static let generation = TypedField.integer("generation", 1...Int64.max)
+    private static let epoch = TypedField.integer("epoch", 0...LiveLimits.sequence.upperBound)
+    private static let generation = TypedField.integer("generation", LiveLimits.sequence)
     private static let isTranscribed = TypedField.bool("isTranscribed", about: "Lines are kept.")
     private static let seq = TypedField.integer(
         "seq", 0...LiveLimits.sequence.upperBound, about: "Of the newest packet that the server knows of; 0 for none.")
@@ -80,7 +76,6 @@ package struct LiveJoined: ServerFrame {
             The listener has joined. Without `after`, a snapshot and the packets behind it follow: the live text of now. With `after`, the \
             lines that it misses come first, each once and in order.
             """,
-        answers: ["live_join"],
         fields: [
             Self.conversationID.field, Self.state.field, Self.contentID.field, Self.epoch.field, Self.generation.field,
             Self.isTranscribed.field, Self.seq.field, Self.line.field, Self.grant.field,
@@ -111,7 +106,7 @@ package struct LiveJoined: ServerFrame {
 
     /// - Parameter grant: a `Grant` as JSON, as whoever keeps it has written it.
     package static func json(
-        conversation: ConversationID, state: State, content: UUIDText?, epoch: Int64, generation: Int,
+        conversation: ConversationID, state: LiveStreamState, content: UUIDText?, epoch: Int64, generation: Int,
         isTranscribed: Bool, seq: Int64, line: Int?, grant: [UInt8]?
     ) -> [UInt8] {
         var json = JSONWriter(capacity: 256 + (grant?.count ?? 0))

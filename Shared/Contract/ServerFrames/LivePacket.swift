@@ -5,13 +5,13 @@ package struct LivePacket: ServerFrame {
     package let ciphertext: [UInt8]
 
     private static let conversationID = TypedField.conversationID("conversationId")
-    private static let epoch = TypedField.integer("epoch", 1...Int64.max)
+    private static let epoch = TypedField.integer("epoch", LiveLimits.sequence)
     private static let seq = TypedField.integer("seq", LiveLimits.sequence)
     private static let kind = TypedField<LivePacketKind>.choice("kind")
     private static let line = TypedField.integer(
         "line", Int64(LiveLimits.lines.lowerBound)...Int64(LiveLimits.lines.upperBound),
         about: "A line's number, from 1. Of other kinds: how many lines are completed so far.")
-    private static let generation = TypedField.integer("generation", 1...Int64.max)
+    private static let generation = TypedField.integer("generation", LiveLimits.sequence)
     private static let to = TypedField.principalID(
         "to", about: "It is for this listener alone, and outside the sequence."
     ).optional

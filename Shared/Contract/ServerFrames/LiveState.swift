@@ -4,13 +4,9 @@ package struct LiveState: ServerFrame {
         case live, paused, ended
     }
 
-    package enum Reason: String, CaseIterable, Sendable {
-        case stopped, timeout, deleted
-    }
-
     package let conversation: ConversationID
     package let state: State
-    package let reason: Reason?
+    package let reason: LiveEnding?
     package let content: UUIDText?
     package let epoch: Int64
     package let generation: Int
@@ -19,10 +15,10 @@ package struct LiveState: ServerFrame {
 
     private static let conversationID = TypedField.conversationID("conversationId")
     private static let state = TypedField<State>.choice("state")
-    private static let reason = TypedField<Reason>.choice("reason", about: "With `ended`.").optional
+    private static let reason = TypedField<LiveEnding>.choice("reason", about: "With `ended`.").optional
     private static let contentID = TypedField.lowerCaseUUID("contentId", about: "The stream's.").optional
-    private static let epoch = TypedField.integer("epoch", 0...Int64.max)
-    private static let generation = TypedField.integer("generation", 1...Int64.max)
+    private static let epoch = TypedField.integer("epoch", 0...LiveLimits.sequence.upperBound)
+    private static let generation = TypedField.integer("generation", LiveLimits.sequence)
     private static let isTranscribed = TypedField.bool("isTranscribed", about: "Lines are kept.")
     private static let timestamp = TypedField.timestamp("timestamp")
 
@@ -42,7 +38,7 @@ package struct LiveState: ServerFrame {
         ])
 
     package init(
-        conversation: ConversationID, state: State, reason: Reason? = nil, content: UUIDText?, epoch: Int64,
+        conversation: ConversationID, state: State, reason: LiveEnding? = nil, content: UUIDText?, epoch: Int64,
         generation: Int, isTranscribed: Bool, timestamp: Timestamp
     ) {
         self.conversation = conversation

@@ -12,7 +12,7 @@ package struct LiveWanted: ServerFrame {
     package let want: Want
 
     private static let conversationID = TypedField.conversationID("conversationId")
-    private static let epoch = TypedField.integer("epoch", 1...Int64.max)
+    private static let epoch = TypedField.integer("epoch", LiveLimits.sequence)
     private static let want = TypedField.word("want", of: ["snapshot", "lines"])
     private static let listener = TypedField.principalID("listener", about: "With `lines`.").optional
     private static let fromLine = TypedField.integer(
