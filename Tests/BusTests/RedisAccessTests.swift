@@ -90,7 +90,7 @@ import Testing
             #expect(try await bus.admit(KeyName("ratelimit:A:register"), Allowance(perMinute: 6)) == nil)
             let lease = RateRequest(Allowance(perMinute: 6), uses: 2)
             #expect(try await bus.lease(KeyName("ratelimit:A:send"), lease).uses == 2)
-            let ear = Ear(on: bus, channels: ["node:1", "nodes"])
+            let ear = Ear(on: bus, channels: ["node:1", "nodes", "feed:1"])
             #expect(await ear.next() == "subscribed")
             await ear.close()
 
@@ -109,8 +109,12 @@ import Testing
             await self.expectRefused("a gateway that reads mail") { () async throws(BusError) in
                 _ = try await bus.read([("mailbox:0", .start)], limit: 1, blockFor: .zero)
             }
-            let published = await bus.listeners([1], to: "node:1")
-            #expect(published.isRefused, "a gateway publishes: \(published)")
+            // To other gateways it speaks on their own channels alone.
+            #expect(await bus.listeners([1], to: "feed:2") == .success(0))
+            for channel in ["node:1", "nodes"] {
+                let published = await bus.listeners([1], to: channel)
+                #expect(published.isRefused, "a gateway publishes: \(published)")
+            }
             await bus.close()
         }
     }

@@ -18,29 +18,43 @@ struct GatewayBench {
         logger: Logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }),
         _ body: (GatewayBench) async throws -> Void
     ) async throws {
+        let configuration = GatewayConfiguration(
+            host: "127.0.0.1", port: 0, rates: RateTable(scale: scale), heldBytesMax: heldBytesMax,
+            trustedProxies: Set(trustedProxies.compactMap { NetworkAddress($0) }))
+        try await self.run(gateways: 1, configuration, logger: logger) { try await body($0[0]) }
+    }
+
+    /// Several gateways on one loop and one bus.
+    static func run(
+        gateways count: Int, _ configuration: GatewayConfiguration = GatewayConfiguration(host: "127.0.0.1", port: 0),
+        logger: Logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }),
+        _ body: ([GatewayBench]) async throws -> Void
+    ) async throws {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         let loop = group.next()
         let bus = LoopBus(loop: loop)
-        let gateway = Gateway(
-            configuration: GatewayConfiguration(
-                host: "127.0.0.1", port: 0, rates: RateTable(scale: scale), heldBytesMax: heldBytesMax,
-                trustedProxies: Set(trustedProxies.compactMap { NetworkAddress($0) })),
-            bus: bus, eventLoop: loop, logger: logger)
-        let run = Task { try await gateway.run() }
+        let gateways = (0..<count).map { _ in
+            Gateway(configuration: configuration, bus: bus, eventLoop: loop, logger: logger)
+        }
+        let runs = gateways.map { gateway in Task { try await gateway.run() } }
         let result: Result<Void, any Error>
         do {
-            // Ready within milliseconds.
-            while await !gateway.isReady {
-                try Task.checkCancellation()
-                await Task.yield()
+            var benches: [GatewayBench] = []
+            for gateway in gateways {
+                // Ready within milliseconds.
+                while await !gateway.isReady {
+                    try Task.checkCancellation()
+                    await Task.yield()
+                }
+                benches.append(GatewayBench(gateway: gateway, bus: bus, port: await gateway.port!))
             }
-            try await body(GatewayBench(gateway: gateway, bus: bus, port: await gateway.port!))
+            try await body(benches)
             result = .success(())
         } catch {
             result = .failure(error)
         }
-        run.cancel()
-        _ = await run.result
+        for run in runs { run.cancel() }
+        for run in runs { _ = await run.result }
         try? await group.shutdownGracefully()
         try result.get()
     }
@@ -85,6 +99,11 @@ struct GatewayBench {
     /// The next request to auth.
     func request() async throws -> ServiceRequest {
         try ServiceRequest(decoding: try await self.next(in: Keyspace.auth.name))
+    }
+
+    /// The next Job about a share's conversations.
+    func liveJob(of share: LiveShare) async throws -> LiveJob {
+        try LiveJob(decoding: try await self.next(in: Keyspace.live(share).name))
     }
 
     private func next(in stream: String) async throws -> [UInt8] {

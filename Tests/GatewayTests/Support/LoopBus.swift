@@ -10,6 +10,7 @@ final class LoopBus: Bus {
     private let loop: any EventLoop
     private let refusesAppend = Mutex(false)
     private let silence = Mutex((isSilent: false, waiting: 0))
+    private let lost = Mutex<(@Sendable (_ channel: String) -> Bool)?>(nil)
     private let heldLeases = Mutex<[CheckedContinuation<Void, Never>]?>(nil)
 
     init(loop: any EventLoop) { self.loop = loop }
@@ -24,6 +25,9 @@ final class LoopBus: Bus {
 
     /// The next Job is lost, and nothing else.
     func refuseNextAppend() { self.refusesAppend.withLock { $0 = true } }
+
+    /// Notices on these channels are lost; `nil`: none.
+    func lose(_ isLost: (@Sendable (_ channel: String) -> Bool)?) { self.lost.withLock { $0 = isLost } }
 
     /// Leases are answered no more, until they are released.
     func holdLeases() { self.heldLeases.withLock { $0 = [] } }
@@ -109,6 +113,10 @@ final class LoopBus: Bus {
     }
 
     func publish(_ bytes: [UInt8], to channel: String, heard: (@Sendable (Result<Int, BusError>) -> Void)?) {
+        if self.lost.withLock({ $0?(channel) ?? false }) {
+            heard?(.success(0))
+            return
+        }
         self.loop.execute { self.memory.publish(bytes, to: channel, heard: heard) }
     }
 

@@ -42,6 +42,9 @@ final class Connection {
     /// Conversations that its frames have named, the newest last. Their shares hear when it ends.
     var conversations: [ConversationID] = []
 
+    /// What it holds and attends of live conversations.
+    var live: LiveParticipation?
+
     /// What its client knows of peers.
     var peersOnline = PeersOnline()
 

@@ -105,7 +105,7 @@ extension Gateway {
 
     private func handleUnprivileged(_ frame: ReceivedFrame, on connection: Connection) {
         switch frame.definition.route {
-        case .gateway: self.pong(frame, on: connection)
+        case .gateway: self.answer(frame, on: connection)
         case .service(let service):
             guard self.isOfConnectionsGuest(frame, on: connection) else {
                 self.refuse(connection, .anotherPrincipal, requestID: frame.requestID)
@@ -167,7 +167,7 @@ extension Gateway {
     private func dispatch(_ frame: ReceivedFrame, of guest: Guest, on connection: Connection) {
         guard case .admitted = self.admits(frame, of: .guest(guest.id), on: connection) else { return }
         switch frame.definition.route {
-        case .gateway: self.pong(frame, on: connection)
+        case .gateway: self.answer(frame, on: connection)
         case .share: self.live(frame, of: .guest(guest), on: connection)
         case .service, .mailbox, .ownMailbox:
             // Our own bug: these take no frames of guests.
@@ -183,7 +183,7 @@ extension Gateway {
         let identity = session.caller.identity
         guard case .admitted(let wait) = self.admits(frame, of: .identity(identity), on: connection) else { return }
         switch frame.definition.route {
-        case .gateway: self.pong(frame, on: connection)
+        case .gateway: self.answer(frame, on: connection)
         case .service(.calls): self.call(frame, of: session, on: connection)
         case .service(let service): self.ask(service, frame, session: session, on: connection)
         case .share: self.live(frame, of: .session(session), on: connection)

@@ -6,7 +6,17 @@ import Telemetry
 
 /// What clients are told.
 extension Gateway {
-    func pong(_ frame: ReceivedFrame, on connection: Connection) {
+    /// Frames that the gateway itself handles.
+    func answer(_ frame: ReceivedFrame, on connection: Connection) {
+        switch frame.definition.type {
+        case SendLivePacket.definition.type: self.livePacket(frame, on: connection)
+        case LiveResync.definition.type: self.liveResync(frame, on: connection)
+        case SendLiveAttention.definition.type: self.liveAttention(frame, on: connection)
+        default: self.pong(frame, on: connection)
+        }
+    }
+
+    private func pong(_ frame: ReceivedFrame, on connection: Connection) {
         let timestamp = self.read(frame, on: connection) { payload throws(Payload.Corrupted) in
             try payload[Ping.timestamp]
         }

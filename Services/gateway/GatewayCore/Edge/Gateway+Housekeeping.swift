@@ -37,6 +37,7 @@ extension Gateway {
         self.sendConfirmed()
         self.tellDepartures()
         self.lookAtRates()
+        self.lookAtStreams()
     }
 
     private func lookAtConnections(_ now: Int64) {
@@ -57,6 +58,11 @@ extension Gateway {
             case .open:
                 if now - connection.heardAt > Limits.idleTimeout.milliseconds {
                     self.close(connection, .idle)
+                    continue
+                }
+                if connection.live?.unread.isLost(at: now) == true {
+                    self.metrics.slowConsumersClosed.increment()
+                    self.close(connection, .slowConsumer)
                     continue
                 }
                 let turn = Int(truncatingIfNeeded: connection.id.value) + self.second
@@ -155,6 +161,7 @@ extension Gateway {
         guard (try? await self.canary.sawEmptied(self.bus)) == true else { return }
         self.logger.warning("bus was emptied", [.count: .number(self.bound.count)])
         self.announceAll()
+        self.streamsMayHaveChanged()
         self.sharedCountsWereLost()
     }
 }

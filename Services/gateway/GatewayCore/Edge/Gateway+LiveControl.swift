@@ -60,7 +60,4 @@ extension Gateway {
         }
         connection.conversations = []
     }
-
-    /// Content is not moved yet: nobody here holds or attends a stream.
-    func handle(_ event: LiveEvent, on id: ConnectionID) {}
 }

@@ -11,12 +11,15 @@ extension Gateway {
             // Notices published before are lost, so the routers start over with every connection.
             self.isSubscribed = true
             self.announceAll()
+            self.streamsMayHaveChanged()
         case .subscriptionLost: self.isSubscribed = false
         case .notice(let channel, let bytes):
             self.countEvent()
             do throws(WireError) {
                 if channel == Keyspace.nodes.name {
                     self.handle(try ClusterNotice(decoding: bytes))
+                } else if channel == self.feedChannel {
+                    self.handle(try FeedNotice(decoding: bytes))
                 } else {
                     for event in try NodeNotice(decoding: bytes).events { self.handle(event) }
                 }
@@ -297,6 +300,7 @@ extension Gateway {
     }
 
     func receivedPong(_ payload: [UInt8], on connection: Connection) {
+        if self.receivedContentPong(payload, on: connection) { return }
         guard let confirmation = connection.confirmation, !confirmation.awaitingPong.isEmpty,
             payload == Self.pingPayload(confirmation.pingNumber)
         else { return }

@@ -13,6 +13,8 @@ import Telemetry
 package actor Gateway {
     package nonisolated let node = NodeID.random()
     nonisolated let eventLoop: any EventLoop
+    /// Where other gateways speak to this one.
+    nonisolated let feedChannel: String
     package nonisolated var unownedExecutor: UnownedSerialExecutor {
         self.eventLoop.executor.asUnownedSerialExecutor()
     }
@@ -57,6 +59,16 @@ package actor Gateway {
     /// Of the last ping sent behind outcomes. None has another's number: a pong that comes late must not confirm what was written
     /// after its ping.
     var lastPing: UInt64 = 0
+    // Live conversations.
+    var live = LiveStreams()
+    var liveBudget = LiveMemoryBudget()
+    /// What this turn has for other gateways.
+    var feedBatch: FeedBatch
+    /// When the packets of this turn were read.
+    var packetsRead: [NIODeadline] = []
+    /// Shares that were told at the last report of something that is held or attended here.
+    var reportedShares: Set<LiveShare> = []
+
     /// Departures that the bus has not taken.
     var untold: [Departure] = []
     var memoryBudget = MemoryBudget()
@@ -95,6 +107,8 @@ package actor Gateway {
         self.eventLoop = eventLoop
         self.logger = logger
         self.canary = Canary(self.node)
+        self.feedChannel = Keyspace.feed(self.node).name
+        self.feedBatch = FeedBatch(of: self.node)
         self.limits = EdgeLimits(openConnections: configuration.openConnectionsMax, scale: configuration.rates.scale)
         self.limiter = RateLimiter(bus: bus, rates: configuration.rates)
         self.principalRates = RateLeases(
@@ -112,7 +126,9 @@ package actor Gateway {
         // The listener opens after the subscription: without it no request would get its answer.
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
-                try await self.bus.subscribe(to: [Keyspace.node(self.node).name, Keyspace.nodes.name]) { event in
+                try await self.bus.subscribe(
+                    to: [Keyspace.node(self.node).name, Keyspace.nodes.name, self.feedChannel]
+                ) { event in
                     self.assumeIsolated { $0.heard(event) }
                 }
             }
@@ -223,6 +239,18 @@ package actor Gateway {
         append(&connection.outgoing!)
     }
 
+    /// Writes bytes that several clients get. They are copied only where something else is written in this turn.
+    func write(_ shared: ByteBuffer, to connection: Connection) {
+        guard connection.isOpen else { return }
+        guard connection.outgoing == nil else {
+            connection.outgoing!.writeImmutableBuffer(shared)
+            return
+        }
+        connection.outgoing = shared
+        self.dirty.append(connection)
+        self.scheduleFlush()
+    }
+
     /// Tells the router of the identity's mailbox about this connection: at once, or together with others at the end of
     /// this turn. Lost on the way, it is told again, because nobody confirms it.
     /// - Parameter now: it has just been bound.
@@ -242,7 +270,7 @@ package actor Gateway {
         self.scheduleFlush()
     }
 
-    private func scheduleFlush() {
+    func scheduleFlush() {
         guard !self.isFlushScheduled else { return }
         self.isFlushScheduled = true
         self.eventLoop.execute { self.assumeIsolated { $0.flush() } }
@@ -261,6 +289,7 @@ package actor Gateway {
             }
             self.announcements.removeAll(keepingCapacity: true)
         }
+        self.publishFeed()
         let dirty = self.dirty
         self.dirty.removeAll(keepingCapacity: true)
         for connection in dirty {
@@ -275,6 +304,7 @@ package actor Gateway {
                 self.close(connection, .slowConsumer)
             }
         }
+        self.recordFanOut()
     }
 
     func lookAtUnsent(of connection: Connection) {
@@ -302,6 +332,7 @@ package actor Gateway {
     /// The connection is no longer the live one of its identity or guest.
     func unbind(_ connection: Connection) {
         self.leaveConversations(of: connection)
+        self.leaveStreams(of: connection)
         let token = connection.machine.newestToken
         if let guest = connection.machine.guest { self.unbind(connection, from: guest) }
         let framesWait = connection.machine.ended()
