@@ -76,6 +76,7 @@ package struct LiveJoined: ServerFrame {
             The listener has joined. Without `after`, a snapshot and the packets behind it follow: the live text of now. With `after`, the \
             lines that it misses come first, each once and in order.
             """,
+        answers: ["live_join"],
         fields: [
             Self.conversationID.field, Self.state.field, Self.contentID.field, Self.epoch.field, Self.generation.field,
             Self.isTranscribed.field, Self.seq.field, Self.line.field, Self.grant.field,

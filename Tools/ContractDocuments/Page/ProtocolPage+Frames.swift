@@ -84,7 +84,6 @@ extension ProtocolPage {
                 "live_create", "live_update", "live_delete", "live_list", "live_roster", "live_knock", "live_grant",
                 "live_refuse", "live_start", "live_stop", "live_join", "live_leave", "live_packet", "live_resync",
                 "live_attention",
-                "live_packet", "live_resync", "live_attention",
             ],
             server: [
                 "live_conversation", "live_deleted", "live_conversations", "live_roster", "live_waiting",

@@ -243,7 +243,7 @@ package struct LiveRules: Sendable {
         let state: LiveState.State =
             ending != nil ? .ended : conversation.stream?.isPaused == true ? .paused : .live
         let frame = LiveState(
-            conversation: conversation.id, state: state, reason: ending.flatMap { .init(rawValue: $0.rawValue) },
+            conversation: conversation.id, state: state, reason: ending,
             content: stream.content ?? content, epoch: stream.epoch, generation: stream.generation,
             isTranscribed: stream.isTranscribed, timestamp: self.time)
         for waiting in conversation.waiting.values where waiting.goneAt == nil {
