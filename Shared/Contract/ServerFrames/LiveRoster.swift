@@ -12,7 +12,7 @@ package struct LiveRoster: ServerFrame {
     private static let holder = TypedField.whisperID("holder", about: "The device that whispers.").optional
 
     package static let definition = ServerFrameDefinition(
-        LiveRosterQuery.definition.type, about: "Who listens, waits or is blocked.",
+        "live_roster", about: "Who listens, waits or is blocked.",
         answers: [LiveRosterQuery.definition.type],
         fields: [
             LiveFields.conversation.field, LiveFields.state.field, LiveFields.epoch.field,

@@ -81,7 +81,7 @@ extension SettingParser<[String: RateTable.Change]> {
     fileprivate static var rates: SettingParser {
         let actions = Rates.all.map(\.action)
         return SettingParser(
-            "pairs like `report=5` or `report=5/2`, with commas between; actions: \(actions.joined(separator: ", "))"
+            "pairs like `report=5` or `report=5/2`, with commas between; actions: `\(actions.joined(separator: ", "))`"
         ) { text in
             var changes: [String: RateTable.Change] = [:]
             for pair in text.split(whereSeparator: { $0 == "," || $0.isWhitespace }) {
