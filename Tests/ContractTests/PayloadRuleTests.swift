@@ -371,8 +371,11 @@ private func breaksAnotherRule(_ field: String, _ value: String, of frame: Frame
     case ("fetch_pending", "cursor"), ("group_list", "cursor"): true
     // Its sample goes to all.
     case ("live_packet", "to"): true
-    // Beside the session's.
-    case (_, CommonFields.guestToken.name): frame.principal == .either
+    // Beside the other token, which the sample has.
+    case (_, CommonFields.guestToken.name):
+        frame.principal == .either && frame.samples[0].contains(CommonFields.sessionToken.name)
+    case (_, CommonFields.sessionToken.name):
+        frame.principal == .either && frame.samples[0].contains(CommonFields.guestToken.name)
     default: false
     }
 }

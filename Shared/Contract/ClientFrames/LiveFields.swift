@@ -20,7 +20,8 @@ enum LiveFields {
     static let nonce = TypedField.base64("nonce", LiveLimits.nonce)
     static func ciphertext(_ range: ClosedRange<Int>) -> TypedField<[UInt8]> { .base64("ciphertext", range) }
     static let signature = CommonFields.signature
-    static let epoch = TypedField.integer("epoch", 0...Int64.max, about: "Counts every taking of the stream.")
+    static let epoch = TypedField.integer(
+        "epoch", 0...LiveLimits.sequence.upperBound, about: "Counts every taking of the stream.")
     static let generation = TypedField.integer(
         "generation", LiveLimits.generations, about: "The newest content keys, from 1.")
     static let state = TypedField<LiveStreamState>.choice("state")

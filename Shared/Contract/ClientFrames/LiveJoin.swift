@@ -34,7 +34,7 @@ package struct LiveJoin: Sendable {
 }
 
 extension LivePoint: ObjectValue {
-    private static let epoch = TypedField.integer("epoch", 0...Int64.max)
+    private static let epoch = TypedField.integer("epoch", 0...LiveLimits.sequence.upperBound)
     private static let seq = TypedField.integer("seq", 0...LiveLimits.sequence.upperBound)
     private static let line = TypedField.integer(
         "line", Int64(LiveLimits.lines.lowerBound)...Int64(LiveLimits.lines.upperBound))
