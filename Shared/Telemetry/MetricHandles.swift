@@ -329,8 +329,6 @@ package enum KnockResult: String, CaseIterable, Sendable {
 }
 
 package struct LiveMetrics: Sendable {
-    package let streams = Meter(.liveStreamsActive)
-    package let listeners = Meter(.liveListenersActive)
     package let knocks = CounterFamily<KnockResult>(.liveKnocks, by: .result)
 
     package init() {}

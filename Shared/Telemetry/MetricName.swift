@@ -101,10 +101,6 @@ package enum MetricName: String, CaseIterable, Sendable {
     case callCandidatesDropped = "whisper_call_ice_dropped_total"
     /// Gauge: shares of all calls that this process owns.
     case callSharesLeased = "whisper_call_shares_leased"
-    /// Gauge: streams that somebody holds, of the shares this process owns.
-    case liveStreamsActive = "whisper_live_streams_active"
-    /// Gauge: listeners that have joined, of the shares this process owns.
-    case liveListenersActive = "whisper_live_listeners_active"
     /// Counter: knocks answered, by result.
     case liveKnocks = "whisper_live_knocks_total"
 

@@ -68,7 +68,6 @@ package actor LiveCoordinator: PartitionOwner {
         if let error { self.logger.warning("live conversations interrupted", [.error: "\(error)"]) }
         self.book = LiveBook()
         (self.expired, self.removedHolders) = ([], [])
-        self.measure()
         await self.store.close()
     }
 
@@ -125,7 +124,6 @@ package actor LiveCoordinator: PartitionOwner {
             self.sweptAt = .now
             try await self.sweep()
         }
-        self.measure()
     }
 
     /// Asked again and again: the database's clock may be set.
@@ -143,12 +141,20 @@ package actor LiveCoordinator: PartitionOwner {
         self.removedHolders = held.filter { members[$0.1]?.contains($0.2) != true }.map { ($0.0, $0.2) }
     }
 
-    /// A gateway that has stopped to report is gone, and its connections with it.
+    /// A gateway reports while its connections hold or attend something here. One that has stopped is gone, and its connections
+    /// with it; so is one that dies before its first report.
     private func lookForSilentNodes() {
-        let oldest = ContinuousClock.now - CallLimits.reportsMissedFor
-        for (node, at) in self.reportedAt where at < oldest {
-            self.reportedAt[node] = nil
-            self.silentNodes.insert(node)
+        let now = ContinuousClock.now
+        let present = Set(self.book.all.flatMap(\.nodes))
+        self.reportedAt = self.reportedAt.filter { present.contains($0.key) }
+        for node in present {
+            let heardAt = self.reportedAt[node, default: now]
+            if heardAt < now - CallLimits.reportsMissedFor {
+                self.reportedAt[node] = nil
+                self.silentNodes.insert(node)
+            } else {
+                self.reportedAt[node] = heardAt
+            }
         }
     }
 
@@ -179,12 +185,6 @@ package actor LiveCoordinator: PartitionOwner {
 
     /// Gateways report again what they hold: nothing is to be written.
     package func busWasEmptied() { self.ages = nil }
-
-    private func measure() {
-        let active = self.book.all.filter { $0.state == .live }
-        self.metrics.streams.set(active.count)
-        self.metrics.listeners.set(self.book.all.reduce(0) { $0 + $1.joinedCount })
-    }
 
     /// A node did not hear a Notice; nil if the bus was away.
     func unheard(by node: NodeID?) {

@@ -150,6 +150,12 @@ package struct LiveMachine: Equatable, Sendable {
     /// How many listen, devices of the profile not counted.
     package var joinedCount: Int { self.attendances.values.count { $0.isListed } }
 
+    /// The gateways of the holder and of those who listen.
+    package var nodes: [NodeID] {
+        [self.stream?.connection?.node].compactMap { $0 }
+            + self.attendances.values.filter { $0.goneAt == nil }.map(\.connection.node)
+    }
+
     /// Nothing happens here, and no time runs.
     package var isQuiet: Bool {
         self.stream == nil && self.attendances.isEmpty && self.waiting.isEmpty
