@@ -100,6 +100,69 @@ extension CalmCluster {
             #expect(roster["state"]?.string == "paused" && roster["epoch"]?.integer == 2)
         }
 
+        /// Contract §14.9 and §14.10 over whole gateways: each packet once and in order, a return behind what is known, an end
+        /// with the removal. The server opens nothing, so seals hold chance.
+        @Test func whatIsTypedIsReadAtTheOtherGateway() async throws {
+            let (phone, profile) = try await Self.whisperer(gateway: 1)
+            let live = Conversation(profile: profile)
+            let content = newUUID()
+            try await phone.ask("live_create", live.create(by: phone.id)).expecting("live_conversation")
+            try await phone.ask("live_start", live.named.with(["contentId": content])).expecting("live_started")
+            let keys = Keys()
+            var guest = try await GuestClient.proved(keys, gateway: 2)
+            try await guest.client.ask("live_knock", live.knock(by: guest, keys)).expecting("live_waiting")
+            try await phone.ask("live_grant", live.grant([guest.id], by: phone.id)).expecting("live_granted")
+            _ = try await guest.client.next("live_admitted")
+
+            var typed = Whisperer(phone: phone, conversation: live)
+            typed.say("snapshot")
+            try await phone.client.settle()
+            let join = Person.versions.with(live.named).with(["guestToken": guest.token])
+            let joined = try await guest.client.ask("live_join", join).expecting("live_joined").payload
+            #expect(joined["state"]?.string == "live" && joined["contentId"]?.string == content)
+            for kind in ["diff", "diff", "line", "snapshot", "cue"] { typed.say(kind) }
+            let read = try await Self.packets(6, of: guest.client)
+            #expect(read == typed.said)
+
+            // The listener's network is gone for a while, and another gateway is nearer then.
+            guest.client.cut()
+            for kind in ["diff", "line", "snapshot", "diff"] { typed.say(kind) }
+            try await phone.client.settle()
+            guest.client = try await Cluster.client(gateway: 1)
+            let after: JSON = .object([
+                "contentId": .string(content), "epoch": .integer(1), "seq": .integer(6), "line": .integer(1),
+            ])
+            let back = try await guest.client.ask("live_join", join.with(["after": after]))
+                .expecting("live_joined").payload
+            #expect(back["epoch"]?.integer == 1)
+            // The missed line, then the text of now: the missed diff is in it.
+            #expect(try await Self.packets(3, of: guest.client) == Array(typed.said.suffix(3)))
+
+            try await phone.ask("live_refuse", live.refuse(guest.id, by: phone.id)).expecting("live_listener")
+            _ = try await guest.client.next("live_refused")
+            typed.say("diff")
+            try await phone.client.settle()
+            try await guest.client.settle()
+            #expect(guest.client.frames("live_packet").isEmpty)
+            #expect(try await guest.client.ask("live_join", join).errorCode == "FORBIDDEN")
+            // Whoever does not hold the stream cannot speak in it.
+            let stranger = try await Cluster.phone()
+            var forged = Whisperer(phone: stranger, conversation: live)
+            forged.say("snapshot")
+            #expect(try await stranger.client.next("error").payload["code"]?.string == "FORBIDDEN")
+        }
+
+        /// The seals of the next packets, in the order in which they come.
+        private static func packets(_ count: Int, of client: TestClient) async throws -> [String] {
+            var seals: [String] = []
+            for _ in 0..<count {
+                let packet = try await client.next("live_packet").payload
+                #expect(packet["sessionToken"] == nil)
+                seals.append(packet["nonce"]?.string ?? "")
+            }
+            return seals
+        }
+
         /// A device with a profile of its own.
         private static func whisperer(gateway: Int? = nil) async throws -> (Phone, profile: String) {
             let phone = try await Cluster.phone(gateway: gateway)
@@ -108,6 +171,31 @@ extension CalmCluster {
             try #require(try await phone.http("PUT", "/profiles/\(profile)", body).status == 200)
             return (phone, profile)
         }
+    }
+}
+
+/// Sends packets of its first epoch, as they would follow each other.
+private struct Whisperer {
+    let phone: Phone
+    let conversation: Conversation
+    private(set) var said: [String] = []
+    private var line = 0
+
+    init(phone: Phone, conversation: Conversation) {
+        self.phone = phone
+        self.conversation = conversation
+    }
+
+    mutating func say(_ kind: String) {
+        if kind == "line" { self.line += 1 }
+        let nonce = Keys.random(12).base64
+        self.said.append(nonce)
+        self.phone.client.send(
+            "live_packet",
+            self.phone.privileges.with(self.conversation.named).with([
+                "epoch": 1, "seq": self.said.count, "kind": kind, "line": self.line, "generation": 1, "nonce": nonce,
+                "ciphertext": Keys.random(48).base64,
+            ]))
     }
 }
 
