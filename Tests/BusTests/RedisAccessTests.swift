@@ -180,7 +180,9 @@ import Testing
             try await push.append([1], to: "rejected-tokens")
             try await push.set(KeyName("callwake:x"), to: [1], for: .seconds(9))
             #expect(
-                try await push.get([KeyName("callwake:x"), KeyName("presence:A"), KeyName("alive:a")]) == [[1], nil, nil])
+                try await push.get([KeyName("callwake:x"), KeyName("presence:A"), KeyName("alive:a")]) == [
+                    [1], nil, nil,
+                ])
             await self.expectRefused("push reads mail") { () async throws(BusError) in
                 _ = try await push.read([("mailbox:0", .start)], limit: 1, blockFor: .zero)
             }

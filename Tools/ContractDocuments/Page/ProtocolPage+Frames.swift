@@ -88,7 +88,8 @@ extension ProtocolPage {
             server: [
                 "live_conversation", "live_deleted", "live_conversations", "live_roster", "live_waiting",
                 "live_knocked", "live_admitted", "live_granted", "live_refused", "live_listener", "live_started",
-                "live_stopped", "live_left", "live_joined", "live_state", "live_packet", "live_wanted", "live_attention",
+                "live_stopped", "live_left", "live_joined", "live_state", "live_packet", "live_wanted",
+                "live_attention",
             ]),
         Chapter(title: "Reports", opening: "", client: ["report"], server: ["report_ack"]),
         Chapter(title: "Errors", opening: "", client: [], server: ["error"]),
