@@ -72,6 +72,7 @@ package struct PushTables: Sendable {
                 row.add(item.value.sentAt)
                 row.add(item.value.unanswered)
                 row.add(item.value.failures)
+                row.add(next)
                 row.add(model.router.mailboxes[item.key]?.isEmpty == false)
             }
         },

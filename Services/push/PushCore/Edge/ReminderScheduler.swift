@@ -64,10 +64,9 @@ package struct ReminderScheduler: Sendable {
         let back = due.filter { !$0.hasMail }.map(\.id)
         if !back.isEmpty { self.round.sender.metrics.woke.increment(by: try await self.table.woke(back).count) }
         // Who is there and has mail is not forgotten: the router may know that it has gone since.
-        let reading = due.filter { $0.hasMail && present.contains($0.id) }.map(\.id)
+        let reading = due.filter { $0.hasMail && present.contains($0.id) }
         if !reading.isEmpty {
-            let until = try await self.table.time() + PushLimits.lookAgain
-            try await self.table.hold(reading.map { (id: $0, until: until) })
+            try await self.table.hold(reading.map { (id: $0.id, until: $0.takenAt + PushLimits.lookAgain) })
         }
         let items = due.filter { $0.hasMail && !present.contains($0.id) }.map { recipient in
             PushRound.Item(

@@ -55,6 +55,8 @@ package struct RecipientTable: Sendable {
         package var id: WhisperID
         package var history: WakePlan.History
         package var hasMail: Bool
+        /// When it was taken, by the database's clock.
+        package var takenAt: Timestamp
     }
 
     private let pool: PostgresPool
@@ -178,7 +180,7 @@ package struct RecipientTable: Sendable {
             WHERE recipient IN (
                 SELECT recipient FROM push.recipients WHERE due_at <= \(now)
                 ORDER BY due_at LIMIT \(Int64(limit)) FOR UPDATE SKIP LOCKED)
-            RETURNING recipient, sent_at, unanswered, failures,
+            RETURNING recipient, sent_at, unanswered, failures, due_at,
                 EXISTS (SELECT FROM router.waiting w WHERE w.recipient = recipients.recipient)
             """)
         var due: [Due] = []
@@ -187,7 +189,11 @@ package struct RecipientTable: Sendable {
             let history = WakePlan.History(
                 sentAt: try row.next(), unanswered: Int(try row.next(Int16.self)),
                 failures: Int(try row.next(Int16.self)))
-            due.append(Due(id: id, history: history, hasMail: try row.next()))
+            let leasedUntil: Timestamp = try row.next()
+            due.append(
+                Due(
+                    id: id, history: history, hasMail: try row.next(),
+                    takenAt: Timestamp(milliseconds: leasedUntil.milliseconds - lease.milliseconds)))
         }
         return due
     }
