@@ -566,17 +566,3 @@ struct MistreatedCallCluster {
         try await Cluster.stack.start(.gateway(2))
     }
 }
-
-extension Phone {
-    /// Ends the connection and returns when nobody is thought to be there.
-    fileprivate func leaves() async throws {
-        self.client.cut()
-        let key = Keyspace.presence(WhisperID(self.id)!).name
-        try await waitUntil("the presence of \(self.id) is gone", within: .seconds(10)) {
-            let count = try await Command(
-                "/usr/bin/redis-cli", ["-p", "\(Cluster.stack.ports.redis)", "EXISTS", key]
-            ).output(name: "redis-cli")
-            return count.hasPrefix("0")
-        }
-    }
-}

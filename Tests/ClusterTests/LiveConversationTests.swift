@@ -1,3 +1,4 @@
+import Contract
 import LocalStack
 import TestKit
 import Testing
@@ -164,12 +165,36 @@ extension CalmCluster {
         }
 
         /// A device with a profile of its own.
-        private static func whisperer(gateway: Int? = nil) async throws -> (Phone, profile: String) {
+        fileprivate static func whisperer(gateway: Int? = nil) async throws -> (Phone, profile: String) {
             let phone = try await Cluster.phone(gateway: gateway)
             let profile = newUUID()
             let body = Person.versions.with(["joinHash": Keys.random(32).base64])
             try #require(try await phone.http("PUT", "/profiles/\(profile)", body).status == 200)
             return (phone, profile)
+        }
+    }
+}
+
+/// In the cluster where nobody takes wake-ups.
+extension CallCluster {
+    @Test func knocksWakeTheDeviceOfAWhispererWhoIsAwayOnce() async throws {
+        let (phone, profile) = try await CalmCluster.LiveConversations.whisperer()
+        let live = Conversation(profile: profile)
+        try await phone.ask("live_create", live.create(by: phone.id)).expecting("live_conversation")
+        try await phone.leaves()
+        for _ in 0..<2 {
+            let keys = Keys()
+            let guest = try await GuestClient.proved(keys)
+            try await guest.client.ask("live_knock", live.knock(by: guest, keys)).expecting("live_waiting")
+            // It is in its stream before the knock is answered.
+            let wakes = try await Cluster.callWakes(for: phone)
+            #expect(wakes.count == 1)
+            guard case .knock(let until)? = wakes.first?.reason else {
+                Issue.record("\(wakes)")
+                return
+            }
+            #expect(until > .now + .seconds(500))
+            #expect(wakes.first.map { "\($0.wakeID)" } != live.id)
         }
     }
 }

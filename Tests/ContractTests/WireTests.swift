@@ -466,7 +466,7 @@ extension ServiceRequest: ManyKinds {
 
 extension Wake: ManyKinds {
     fileprivate enum Kind: CaseIterable {
-        case message, call, callOver
+        case message, call, callOver, knock
     }
 
     fileprivate var kind: Kind {
@@ -474,6 +474,7 @@ extension Wake: ManyKinds {
         case .message: .message
         case .call: .call
         case .callOver: .callOver
+        case .knock: .knock
         }
     }
 
@@ -483,6 +484,7 @@ extension Wake: ManyKinds {
             case .message: .message
             case .call: .call(isVideo: random.chance(2), until: random.timestamp())
             case .callOver: .callOver
+            case .knock: .knock(until: random.timestamp())
             }
         return Wake(
             recipient: random.whisperID(), reason: reason, wakeID: random.uuid(), queuedAt: random.timestamp())

@@ -29,6 +29,25 @@ import Testing
         }
     }
 
+    /// Contract §14.14: never to the token for calls, which must ring.
+    @Test func aKnockGoesToTheTokenForMailUntilItIsWorthNothing() async throws {
+        try await PushBench.with { bench in
+            try await bench.device(self.alice, push: "aa", voip: "bb")
+            let (provider, wake) = (ScriptedProvider(), UUIDText.random())
+            let until = Timestamp.now + .seconds(600)
+            try await bench.running(provider) {
+                try await bench.call(self.alice, .knock(until: .now - .seconds(1)), .random())
+                try await bench.call(self.alice, .knock(until: until), wake)
+                try await provider.wait(for: 1)
+                try await waitUntil("both are answered", within: .seconds(10)) { try await bench.depth() == [0, 0] }
+            }
+            #expect(provider.kinds == [.knock])
+            let sent = provider.sent[0]
+            #expect(sent.token == "aa" && !sent.isVoIP && sent.push.wakeID == wake && sent.push.expires == until)
+            #expect(sent.push.isUrgent && sent.push.collapseKey == "\(wake)")
+        }
+    }
+
     @Test func aCallThatRingsNoLongerIsDropped() async throws {
         try await PushBench.with { bench in
             try await bench.device(self.alice)

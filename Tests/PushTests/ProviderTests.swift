@@ -13,7 +13,7 @@ import Testing
 /// Each provider against a peer that demands what the provider's documentation demands.
 @Suite(.timeLimit(.minutes(1))) struct ProviderTests {
     private static let pushes: [Push.Kind] = [
-        .mail(isReminder: false), .mail(isReminder: true), .call(isVideo: true), .callOver,
+        .mail(isReminder: false), .mail(isReminder: true), .knock, .call(isVideo: true), .callOver,
     ]
 
     private func push(_ kind: Push.Kind, in seconds: Int64 = 60) -> Push {

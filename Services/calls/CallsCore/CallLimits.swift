@@ -44,6 +44,12 @@ package enum CallLimits {
     package static let relayKeyLife = Duration.seconds(2 * 3_600)
     /// Between two looks for conversations, streams and listeners that were kept long enough.
     package static let liveSweepInterval = Duration.seconds(60)
+    /// The devices of a conversation are woken because of knocks no more often than this (contract §14.7).
+    package static let knockWakePause = Duration.seconds(300)
+    /// A wake-up because of a knock is worth nothing after this (contract §14.14).
+    package static let knockWorth = Duration.seconds(600)
+    /// Conversations whose last such wake-up is remembered. Beyond it the oldest is forgotten.
+    package static let knockWakesRememberedMax = 10_000
     /// Conversations that one such look ends.
     package static let conversationsExpiredAtOnce = 100
     /// Conversations that a new owner reads in one statement.

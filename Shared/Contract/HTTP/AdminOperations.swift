@@ -141,7 +141,7 @@ package enum AdminOperations {
 
     private static let deadLetter = ObjectSchema([
         Field("at", .timestamp), Field("whisperId", .whisperID), Field("wakeId", .uuid),
-        Field("kind", .choice(["mail", "call", "callOver"])), Field("provider", .text(1...16)),
+        Field("kind", .choice(["mail", "call", "callOver", "knock"])), Field("provider", .text(1...16)),
         Field("reason", .text(1...64)), Field("tries", Self.count),
     ])
 

@@ -7,11 +7,15 @@ package struct Wake: Job {
         case call(isVideo: Bool, until: Timestamp)
         /// The call that was announced with the same `wakeID` rings no longer. On `Keyspace.callWakes`.
         case callOver
+        /// Somebody knocks at a live conversation, and no device of its profile is connected. Worth nothing after `until`. On
+        /// `Keyspace.callWakes`.
+        case knock(until: Timestamp)
     }
 
     package var recipient: WhisperID
     package var reason: Reason
-    /// What push provider and app see instead of a name. Random; the wake-ups of one call share theirs.
+    /// What push provider and app see instead of a name. Random; the wake-ups of one call share theirs, and so do the knocks at
+    /// one conversation.
     package var wakeID: UUIDText
     package var queuedAt: Timestamp
 
@@ -31,6 +35,9 @@ package struct Wake: Job {
             writer.write(isVideo)
             writer.write(until)
         case .callOver: writer.write(UInt8(3))
+        case .knock(let until):
+            writer.write(UInt8(4))
+            writer.write(until)
         }
         writer.write(self.wakeID)
         writer.write(self.queuedAt)
@@ -42,6 +49,7 @@ package struct Wake: Job {
         case 1: self.reason = .message
         case 2: self.reason = .call(isVideo: try reader.readBool(), until: try reader.read())
         case 3: self.reason = .callOver
+        case 4: self.reason = .knock(until: try reader.read())
         case let other: throw .unknown(other)
         }
         self.wakeID = try reader.read()

@@ -111,3 +111,17 @@ extension Cluster {
         return try JSON(parsing: Array(answer.body.utf8))["calls"]?.elements ?? []
     }
 }
+
+extension Phone {
+    /// Ends the connection and returns when nobody is thought to be there.
+    func leaves() async throws {
+        self.client.cut()
+        let key = Keyspace.presence(WhisperID(self.id)!).name
+        try await waitUntil("the presence of \(self.id) is gone", within: .seconds(10)) {
+            let count = try await Command(
+                "/usr/bin/redis-cli", ["-p", "\(Cluster.stack.ports.redis)", "EXISTS", key]
+            ).output(name: "redis-cli")
+            return count.hasPrefix("0")
+        }
+    }
+}

@@ -1,5 +1,6 @@
 import Bus
 import Contract
+import ServerCrypto
 import Store
 import Telemetry
 
@@ -159,15 +160,29 @@ extension LiveCoordinator {
             case .telling(.frame(.principal(let principal), let type, let payload)):
                 guard let place = places[principal] else { continue }
                 notices.add(.frame(place.connection, type: type, payload: payload), for: place.node)
-            case .telling(.knock(let type, let payload, let devices, _, _)):
-                for device in devices {
-                    guard let place = places[.identity(device)] else { continue }
+            case .telling(.knock(let type, let payload, let devices, let otherwise, let conversation)):
+                let present = devices.compactMap { places[.identity($0)] }
+                for place in present {
                     notices.add(.frame(place.connection, type: type, payload: payload), for: place.node)
                 }
+                if present.isEmpty { self.wake(otherwise, becauseOf: conversation) }
             }
         }
         notices.send()
     }
+
+    /// Nobody who could decide is connected.
+    private func wake(_ device: WhisperID, becauseOf conversation: ConversationID) {
+        guard self.knockWakes.admits(conversation, at: .now) else { return }
+        let wake = Wake(knockAt: conversation, for: device, at: self.now)
+        self.logger.debug("wake queued", [.wakeId: "\(wake.wakeID)"])
+        self.bus.append(wake, to: Keyspace.callWakes) { [weak self] _ in
+            // Bare: it lasts one hop. The next knock wakes.
+            Task { await self?.notWoken(conversation) }
+        }
+    }
+
+    private func notWoken(_ conversation: ConversationID) { self.knockWakes.failed(conversation) }
 
     /// Where those are whom only their presence keys know. Who is not connected hears nothing: it asks when it comes back.
     private func places(of outcome: Outcome) async -> [PrincipalID: LiveConnection] {
@@ -190,6 +205,18 @@ extension LiveCoordinator {
             }
         }
         return places
+    }
+}
+
+extension Wake {
+    /// All knocks at one conversation have one id on a device, so that the newest takes the place of those before. It names
+    /// the conversation to nobody who does not know it.
+    init(knockAt conversation: ConversationID, for device: WhisperID, at now: Timestamp) {
+        let digest = SHA256.hash(Array("whisper-knock\n\(conversation)\n\(device)\n".utf8)).bytes
+        func number(_ bytes: ArraySlice<UInt8>) -> UInt64 { bytes.reduce(0) { $0 << 8 | UInt64($1) } }
+        self.init(
+            recipient: device, reason: .knock(until: now + CallLimits.knockWorth),
+            wakeID: UUIDText(high: number(digest[0..<8]), low: number(digest[8..<16])), queuedAt: now)
     }
 }
 

@@ -26,6 +26,7 @@ package actor LiveCoordinator: PartitionOwner {
     var expired: [ConversationID] = []
     /// Holders that may not whisper any more. The next batch pauses their streams.
     var removedHolders: [(ConversationID, WhisperID)] = []
+    var knockWakes = KnockWakes()
     private var sweptAt: ContinuousClock.Instant?
     /// By the database's clock.
     private var time = ToldTime(.now)

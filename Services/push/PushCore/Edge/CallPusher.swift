@@ -5,7 +5,7 @@ import Logging
 import Store
 import Telemetry
 
-/// Takes the wake-ups of calls from their own stream and pushes each at once: never gathered, never behind mail, and not
+/// Takes the wake-ups of calls and of knocks from their own stream and pushes each at once: never gathered, never behind mail, and not
 /// after the ring has ended. What follows a ring is its end, and only where a ring may have been heard.
 package struct CallPusher: Sendable {
     private let bus: any JobBus & KeyBus
@@ -69,6 +69,10 @@ package struct CallPusher: Sendable {
                 let push = Push(kind: .call(isVideo: isVideo), wakeID: wake.wakeID, expires: await self.own(until))
                 try await self.ring(push, until, wake, entry)
             case .callOver: try await self.over(wake, entry)
+            case .knock(let until):
+                let push = Push(kind: .knock, wakeID: wake.wakeID, expires: await self.own(until))
+                guard push.expires > .now else { return self.drop(wake, entry) }
+                try await self.tryFor(push, wake, entry, while: push.expires)
             }
         } catch {
             // It comes again after `callClaimIdle`, if it still rings.

@@ -27,6 +27,7 @@ package struct APNsRules: Sendable {
     /// The app's texts (`Localizable.strings`) that an alert names.
     package static let mailText = "WHISPER_NEW_MESSAGE"
     package static let callText = "WHISPER_INCOMING_CALL"
+    package static let knockText = "WHISPER_KNOCK"
 
     /// - Parameters:
     ///   - isVoIP: the token is one of PushKit, which only takes calls.
@@ -63,7 +64,15 @@ package struct APNsRules: Sendable {
         case _ where isVoIP: "voip"
         case .mail: self.mailType.rawValue
         // Without PushKit a call is a line on the screen, and its end takes the line's place.
-        case .call, .callOver: "alert"
+        case .call, .callOver, .knock: "alert"
+        }
+    }
+
+    private static func text(of kind: Push.Kind) -> String {
+        switch kind {
+        case .mail: self.mailText
+        case .call, .callOver: self.callText
+        case .knock: self.knockText
         }
     }
 
@@ -72,7 +81,7 @@ package struct APNsRules: Sendable {
         switch type {
         case "alert":
             var alert = JSONWriter()
-            alert.add("loc-key", push.kind.name == "mail" ? Self.mailText : Self.callText)
+            alert.add("loc-key", Self.text(of: push.kind))
             aps.add("alert", json: alert.finished())
             aps.add("mutable-content", 1)
             // A reminder, and the end of a call, change what is shown without a sound.

@@ -9,6 +9,8 @@ package struct Push: Equatable, Sendable {
         case call(isVideo: Bool)
         /// The call with the same wake id rings no longer.
         case callOver
+        /// Somebody knocks at a live conversation (contract §14.7).
+        case knock
 
         /// What the app reads, and operators.
         package var name: String {
@@ -16,6 +18,7 @@ package struct Push: Equatable, Sendable {
             case .mail: "mail"
             case .call: "call"
             case .callOver: "callOver"
+            case .knock: "knock"
             }
         }
     }

@@ -81,13 +81,17 @@ package actor APNsProvider: PushProvider {
 }
 
 extension HTTP2Client {
-    /// One request, and what its answer means; without an answer the provider is unavailable. Mail gives way to calls.
+    /// One request, and what its answer means; without an answer the provider is unavailable. Mail and knocks give way to calls.
     nonisolated func answer(
         to request: HTTP2Request, of push: Push, _ meaning: (HTTP2Response) -> PushAnswer
     ) async -> PushAnswer {
-        let isMail = if case .mail = push.kind { true } else { false }
+        let givesWay =
+            switch push.kind {
+            case .mail, .knock: true
+            case .call, .callOver: false
+            }
         do throws(HTTP2Error) {
-            return meaning(try await self.send(request, within: PushLimits.requestMax, givesWay: isMail))
+            return meaning(try await self.send(request, within: PushLimits.requestMax, givesWay: givesWay))
         } catch {
             return error == .full ? .busy : .later(.unavailable, after: nil)
         }
