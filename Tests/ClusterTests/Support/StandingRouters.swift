@@ -12,8 +12,9 @@ extension Cluster {
             try await waitUntil("no router waits in Redis", within: .seconds(30)) {
                 let clients = try await Command("/usr/bin/redis-cli", ["-p", "\(stack.ports.redis)", "CLIENT", "LIST"])
                     .output(name: "redis-cli")
+                // Calls processes read their shares with XREAD too, so the login tells whose wait it is.
                 return !clients.split(separator: "\n").contains {
-                    $0.contains(" flags=b ") && $0.contains(" cmd=xread ")
+                    $0.contains(" flags=b ") && $0.contains(" cmd=xread ") && $0.contains(" user=router ")
                 }
             }
             result = .success(try await body())
