@@ -29,6 +29,10 @@ struct LoadOptions: ParsableArguments {
             "Connections, 1...50000; of the storm, whose clients are one process, 1...15000. Default: 10000. In endings, rounds: 200."
     )
     var count: Int?
+    @Option(help: "Listeners of each conversation (live), 1...500. Conversations are --count, 1000 by default.")
+    var listeners = 5
+    @Option(help: "Packets a second of each whisperer (live), 1...25.")
+    var packets = 8
     @Option(help: "How long the soak takes, 1...240 minutes.")
     var minutes = 60
     @Option(
@@ -77,6 +81,11 @@ struct LoadOptions: ParsableArguments {
         try check(self.messages, 1...1_000_000, "--messages")
         let isOneProcess = self.workloads.contains(.storm)
         if let count { try check(count, 1...(isOneProcess ? 15_000 : 50_000), "--count") }
+        try check(self.listeners, 1...500, "--listeners")
+        try check(self.packets, 1...25, "--packets")
+        if self.workloads.contains(.live) {
+            try check((self.count ?? liveConversations) * (self.listeners + 1), 1...15_000, "clients of live")
+        }
         try check(self.minutes, 1...240, "--minutes")
         for level in self.levels { try check(level, 100...1_000_000, "--levels") }
         for rate in self.rates { try check(rate, 0...20_000, "--rates") }

@@ -21,6 +21,13 @@ extension Fleet {
 
     private static let registeredAtOnce = 1_000
 
+    /// Connections that belong to nobody yet.
+    func connectNew(_ count: Int) async throws -> [Client] {
+        let clients = (0..<count).map { _ in self.enlist() }
+        try await self.forEach(clients.map(\.number)) { try await self.connect($0) }
+        return clients
+    }
+
     func comeBack(_ numbers: [Int]) async throws {
         try await self.forEach(numbers) { try await self.comeBack($0) }
     }
@@ -59,7 +66,6 @@ extension Fleet {
             bytes.count == Limits.challengeBytes, bytes.starts(with: "whisper-register".utf8)
         else { throw LoadError.refused(String(decoding: challenge, as: UTF8.self)) }
         let keys = client.keys
-        func base64(_ bytes: [UInt8]) -> String { String(decoding: Base64.encode(bytes), as: UTF8.self) }
         let acknowledgement = try await self.ask(
             client,
             #"{"type":"register_proof","payload":{"protocolVersion":1,"cryptoVersion":1,"challengeId":"\#(id)","#

@@ -18,14 +18,14 @@ struct FrameBytes {
         (Self.start(of: GroupEvent.type), .group),
     ]
 
-    private static func start(of type: String) -> [UInt8] { Array(#"{"type":"\#(type)""#.utf8) }
+    static func start(of type: String) -> [UInt8] { Array(#"{"type":"\#(type)""#.utf8) }
 
     var kind: Kind {
         for (start, kind) in Self.kinds where self.begins(with: start) { return kind }
         return .other
     }
 
-    private func begins(with start: [UInt8]) -> Bool {
+    func begins(with start: [UInt8]) -> Bool {
         start.withUnsafeBytes {
             self.bytes.count >= $0.count && memcmp(self.bytes.baseAddress!, $0.baseAddress!, $0.count) == 0
         }

@@ -18,6 +18,7 @@ enum Workload: String, CaseIterable, ExpressibleByArgument, Sendable {
     case instances
     case soak
     case codecs
+    case live
 
     /// Those that run when none is named.
     static let usual: [Workload] = [.throughput, .latency, .offline, .idle, .groups, .flapping]
@@ -40,6 +41,7 @@ enum Workload: String, CaseIterable, ExpressibleByArgument, Sendable {
         case .instances: "growth: CPU per message with 1, 2 and 4 gateways and routers"
         case .codecs: "codecs: JSON and WebSocket code of this project beside Foundation's and NIO's"
         case .soak: "soak: mixed traffic for an hour with a transaction held open in Postgres"
+        case .live: "live conversations: CPU and latency of each packet that reaches a listener (L1; L2, L3 by options)"
         }
     }
 
@@ -61,6 +63,7 @@ enum Workload: String, CaseIterable, ExpressibleByArgument, Sendable {
         case .instances: try await measureInstances(options)
         case .codecs: try measureCodecs(options)
         case .soak: try await onCluster(options, measureSoak)
+        case .live: try await onCluster(options, measureLive)
         }
     }
 

@@ -1,0 +1,176 @@
+import Contract
+import NIOCore
+
+/// Brings whisperers and listeners together, lets the former type at a steady rate, and counts what the latter hear.
+final class LiveTheatre: FrameListener {
+    struct Tally {
+        var delivered = 0
+        var missing = 0
+        var repeated = 0
+        var wanted = 0
+    }
+
+    private enum Role {
+        case whisperer(LiveStage)
+        case listener(LiveStage, place: Int)
+    }
+
+    let stages: [LiveStage]
+    private var roles: [Int: Role] = [:]
+    private(set) var tally = Tally()
+    private(set) var heard = Latency("due until heard")
+    private(set) var lateness = Latency("this tool's own lateness")
+    private(set) var ready = 0
+    private(set) var isStopped = false
+    private var due: UInt64 = 0
+    private var interval: UInt64 = 0
+    private var turn = 0
+
+    init(_ stages: [LiveStage]) {
+        self.stages = stages
+        for stage in stages {
+            self.roles[stage.whisperer.number] = .whisperer(stage)
+            for (place, listener) in stage.listeners.enumerated() {
+                self.roles[listener.number] = .listener(stage, place: place)
+            }
+        }
+    }
+
+    // MARK: Coming together
+
+    /// Begins one conversation. All that follows answers what the server says.
+    func open(_ stage: LiveStage, on fleet: isolated Fleet) {
+        fleet.write(to: stage.whisperer, stage.maker.create(by: stage.whisperer))
+    }
+
+    private func hear(_ frame: FrameBytes, by whisperer: Client, of stage: LiveStage, on fleet: isolated Fleet) {
+        switch frame.live {
+        case .conversation: fleet.write(to: whisperer, stage.maker.start(by: whisperer))
+        case .started: for guest in stage.listeners { fleet.write(to: guest, guest.guestBegin) }
+        case .knocked:
+            guard let listener = frame.text(#""listener":""#) else { return fleet.noteTrouble("a knock of nobody") }
+            fleet.write(to: whisperer, stage.maker.grant(listener, by: whisperer))
+        case .wanted: self.tally.wanted += 1
+        case .granted, .listener: break
+        default: fleet.noteTrouble("not for a whisperer: \(frame.beginning)")
+        }
+    }
+
+    private func hear(
+        _ frame: FrameBytes, by guest: Client, at place: Int, of stage: LiveStage, on fleet: isolated Fleet
+    ) {
+        switch frame.live {
+        case .packet: self.count(frame, at: place, of: stage, on: fleet)
+        case .guestChallenge:
+            guard let proof = guest.guestProof(frame) else { return fleet.noteTrouble("no challenge for guests") }
+            fleet.write(to: guest, proof)
+        case .guestAck:
+            guest.token = frame.text(#""guestToken":""#) ?? ""
+            fleet.write(to: guest, stage.maker.knock(by: guest))
+        case .admitted: fleet.write(to: guest, stage.maker.join(by: guest))
+        case .joined:
+            stage.join()
+            if stage.hasEverybody { self.ready += 1 }
+        case .waiting, .state: break
+        default: fleet.noteTrouble("not for a listener: \(frame.beginning)")
+        }
+    }
+
+    // MARK: Typing
+
+    /// Types `rate` packets a second, evenly spread over time and conversations, until `stop`.
+    func start(rate: Int, on fleet: isolated Fleet) {
+        self.due = NIODeadline.now().uptimeNanoseconds
+        self.interval = 1_000_000_000 / UInt64(rate)
+        self.alarmRang(on: fleet)
+    }
+
+    func stop() { self.isStopped = true }
+
+    func alarmRang(on fleet: isolated Fleet) {
+        guard !self.isStopped else { return }
+        let now = NIODeadline.now().uptimeNanoseconds
+        while self.due <= now {
+            self.lateness.record(nanoseconds: now - self.due)
+            self.stages[self.turn].type(dueAt: self.due, on: fleet)
+            self.due += self.interval
+            self.turn = (self.turn + 1) % self.stages.count
+        }
+        fleet.setAlarm(at: .uptimeNanoseconds(self.due))
+    }
+
+    // MARK: Listening
+
+    func heard(_ frame: FrameBytes, on client: Client, of fleet: isolated Fleet) {
+        if frame.kind == .error {
+            return fleet.noteTrouble(
+                "error \(frame.text(#""code":""#) ?? "?"): \(frame.text(#""message":""#) ?? "")")
+        }
+        switch self.roles[client.number] {
+        case .whisperer(let stage): self.hear(frame, by: client, of: stage, on: fleet)
+        case .listener(let stage, let place): self.hear(frame, by: client, at: place, of: stage, on: fleet)
+        case nil: fleet.noteTrouble("a frame for nobody")
+        }
+    }
+
+    private func count(_ frame: FrameBytes, at place: Int, of stage: LiveStage, on fleet: isolated Fleet) {
+        guard let seq = frame.seq else { return fleet.noteTrouble("a packet without its number") }
+        switch stage.hear(seq, by: place) {
+        case .next(let time): self.deliver(dueAt: time)
+        case .later(let missing, let time):
+            self.tally.missing += missing
+            self.deliver(dueAt: time)
+        case .again: self.tally.repeated += 1
+        case .unknown: fleet.noteTrouble("a packet that nobody typed")
+        }
+    }
+
+    private func deliver(dueAt time: UInt64) {
+        self.tally.delivered += 1
+        self.heard.record(nanoseconds: NIODeadline.now().uptimeNanoseconds - time)
+    }
+
+    func forgetLatencies() {
+        self.heard.reset()
+        self.lateness.reset()
+    }
+
+    var outstanding: Int { self.stages.reduce(0) { $0 + $1.outstanding } }
+}
+
+extension FrameBytes {
+    enum LiveKind {
+        case packet, conversation, started, knocked, granted, listener, wanted
+        case guestChallenge, guestAck, waiting, admitted, joined, state, other
+    }
+
+    private static let liveKinds: [(start: [UInt8], kind: LiveKind)] = [
+        (Self.start(of: "live_packet"), .packet),
+        (Self.start(of: "live_conversation"), .conversation), (Self.start(of: "live_started"), .started),
+        (Self.start(of: "live_knocked"), .knocked), (Self.start(of: "live_granted"), .granted),
+        (Self.start(of: "live_listener"), .listener), (Self.start(of: "live_wanted"), .wanted),
+        (Self.start(of: "guest_challenge"), .guestChallenge), (Self.start(of: "guest_ack"), .guestAck),
+        (Self.start(of: "live_waiting"), .waiting), (Self.start(of: "live_admitted"), .admitted),
+        (Self.start(of: "live_joined"), .joined), (Self.start(of: "live_state"), .state),
+    ]
+
+    fileprivate var live: LiveKind {
+        for (start, kind) in Self.liveKinds where self.begins(with: start) { return kind }
+        return .other
+    }
+
+    /// Enough to know what it is.
+    fileprivate var beginning: String { String(decoding: self.bytes.prefix(40), as: UTF8.self) }
+
+    fileprivate var seq: Int? {
+        guard let start = self.bytes.end(of: #""seq":"#), start + LiveStage.seqDigits <= self.bytes.count else {
+            return nil
+        }
+        var seq = 0
+        for byte in self.bytes[start..<start + LiveStage.seqDigits] {
+            guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) else { return nil }
+            seq = seq * 10 + Int(byte - UInt8(ascii: "0"))
+        }
+        return seq
+    }
+}
