@@ -22,7 +22,7 @@ package struct HTTPSessions: Sendable {
     ///   - pool: of a role that auth has granted `auth.live_sessions` to.
     ///   - trustedProxies: whose `X-Forwarded-For` is believed.
     package init(
-        pool: PostgresPool, bus: any Bus, rates: RateTable, trustedProxies: Set<NetworkAddress>,
+        pool: PostgresPool, bus: any Bus, rates: RateTable, trustedProxies: TrustedProxies,
         clock: ServiceClock = .real, logger: Logger
     ) {
         self.sessions = LiveSessions(pool)

@@ -22,13 +22,13 @@ package final class UnknownTokens: Sendable {
 
     private let bus: any KeyBus
     private let allowance: Allowance
-    private let trustedProxies: Set<NetworkAddress>
+    private let trustedProxies: TrustedProxies
     private let state = Mutex(State())
     private let start: ContinuousClock.Instant
     private let steadyNow: @Sendable () -> ContinuousClock.Instant
 
     package init(
-        bus: any KeyBus, rates: RateTable, trustedProxies: Set<NetworkAddress>,
+        bus: any KeyBus, rates: RateTable, trustedProxies: TrustedProxies,
         steadyNow: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
     ) {
         self.start = steadyNow()
@@ -73,9 +73,7 @@ package final class UnknownTokens: Sendable {
 
     private func address(of request: Request, from peer: NetworkAddress?) -> String {
         guard let peer else { return "" }
-        return NetworkAddress.client(
-            peer: peer, forwardedFor: request.headers[.init("X-Forwarded-For")!], trusted: self.trustedProxies
-        ).bucket
+        return self.trustedProxies.client(peer: peer, forwardedFor: request.headers[.init("X-Forwarded-For")!]).bucket
     }
 
     // MARK: In this process

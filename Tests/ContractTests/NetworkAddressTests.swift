@@ -5,9 +5,7 @@ import Testing
     private func address(_ text: String) throws -> NetworkAddress { try #require(NetworkAddress(text)) }
 
     private func resolved(peer: String, _ forwarded: String?, trusted: [String]) throws -> NetworkAddress {
-        NetworkAddress.client(
-            peer: try self.address(peer), forwardedFor: forwarded,
-            trusted: Set(try trusted.map { try self.address($0) }))
+        try #require(TrustedProxies(trusted)).client(peer: try self.address(peer), forwardedFor: forwarded)
     }
 
     @Test func aStrangersHeaderIsNotBelieved() throws {

@@ -22,7 +22,7 @@ private let sender = WhisperID("WSP-JBPU-D452-TLT4")!
 
     /// Each connection says everything before its token is known. 12 messages a minute.
     @Test func reconnectingDoesNotBringNewUses() async throws {
-        try await GatewayBench.run(scale: 0.1, trustedProxies: ["127.0.0.1"]) { bench in
+        try await GatewayBench.run(scale: 0.1, trustedProxies: ["127.0.0.0/8"]) { bench in
             try await bench.cache(.of(identity: "\(sender)", token: token))
             let start = ContinuousClock.now
             let (connections, messages) = (6, 17)

@@ -13,7 +13,7 @@ package struct AttachmentsConfiguration: Sendable {
     package var claimLife = Duration.seconds(60)
     package var rates = RateTable()
     /// Whose `X-Forwarded-For` is believed.
-    package var trustedProxies: Set<NetworkAddress> = []
+    package var trustedProxies: TrustedProxies = []
     /// Of the store on disk.
     package var transfers = TransferLimits()
 

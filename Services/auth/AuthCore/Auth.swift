@@ -23,7 +23,7 @@ package struct Auth: Sendable {
     ///   - trustedProxies: whose `X-Forwarded-For` is believed.
     package init(
         pool: PostgresPool, bus: any Bus, instance: Int, operators: any OperatorRecords, rates: RateTable = RateTable(),
-        trustedProxies: Set<NetworkAddress> = [], configuration: AuthConfiguration = AuthConfiguration(),
+        trustedProxies: TrustedProxies = [], configuration: AuthConfiguration = AuthConfiguration(),
         clock: ServiceClock = .real, logger: Logger
     ) {
         let sessions = SessionTable(pool)

@@ -9,11 +9,11 @@ package struct CallsConfiguration: Sendable {
     /// Of HTTP.
     package var rates: RateTable
     /// Whose `X-Forwarded-For` is believed.
-    package var trustedProxies: Set<NetworkAddress>
+    package var trustedProxies: TrustedProxies
 
     package init(
         ringTime: Duration = Limits.callRingTime, turn: TurnConfiguration, rates: RateTable = RateTable(),
-        trustedProxies: Set<NetworkAddress> = []
+        trustedProxies: TrustedProxies = []
     ) {
         self.ringTime = ringTime
         self.turn = turn

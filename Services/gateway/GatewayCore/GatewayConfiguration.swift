@@ -11,12 +11,12 @@ package struct GatewayConfiguration: Sendable {
     /// `GatewayLimits.heldBytesMax`, by default.
     package var heldBytesMax: Int
     /// Addresses whose `X-Forwarded-For` is believed.
-    package var trustedProxies: Set<NetworkAddress>
+    package var trustedProxies: TrustedProxies
 
     package init(
         host: String, port: Int, rates: RateTable = RateTable(),
         openConnectionsMax: Int = GatewayLimits.openConnectionsMax,
-        heldBytesMax: Int = GatewayLimits.heldBytesMax, trustedProxies: Set<NetworkAddress> = []
+        heldBytesMax: Int = GatewayLimits.heldBytesMax, trustedProxies: TrustedProxies = []
     ) {
         self.host = host
         self.port = port

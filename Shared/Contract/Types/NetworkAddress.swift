@@ -44,7 +44,8 @@ package struct NetworkAddress: Hashable, Sendable {
         }
     }
 
-    private var isIPv4: Bool { self.high == 0 && self.low & ~UInt64(UInt32.max) == Self.mappedPrefix }
+    /// Mapped addresses too.
+    var isIPv4: Bool { self.high == 0 && self.low & ~UInt64(UInt32.max) == Self.mappedPrefix }
 
     package var network: Network {
         self.isIPv4
@@ -62,18 +63,28 @@ package struct NetworkAddress: Hashable, Sendable {
         /// Which kind it is, and the bits of the network.
         package var description: String { (self.isIPv6 ? "6-" : "4-") + String(self.bits, radix: 16) }
     }
+}
 
-    /// The client behind proxies: the last address of `X-Forwarded-For` that is not itself a trusted proxy.
-    /// The header of a peer that is not trusted is ignored.
-    /// - Returns: `peer`, if the header names no such address.
-    package static func client(
-        peer: NetworkAddress, forwardedFor: String?, trusted: Set<NetworkAddress>
-    ) -> NetworkAddress {
-        guard trusted.contains(peer), let forwardedFor else { return peer }
-        for part in forwardedFor.split(separator: ",").reversed() {
-            guard let address = NetworkAddress(part.filter { $0 != " " && $0 != "\t" }) else { return peer }
-            if !trusted.contains(address) { return address }
-        }
-        return peer
+/// What ranges compare.
+extension NetworkAddress {
+    static let bits = 128
+
+    /// Bits of an address of this kind.
+    var lengthMax: Int { self.isIPv4 ? 32 : Self.bits }
+
+    /// - Parameter count: of all 128 bits.
+    func begins(like other: NetworkAddress, bits count: Int) -> Bool {
+        let (high, low) = Self.mask(count)
+        return (self.high ^ other.high) & high == 0 && (self.low ^ other.low) & low == 0
+    }
+
+    func hasZeros(after count: Int) -> Bool {
+        let (high, low) = Self.mask(count)
+        return self.high & ~high == 0 && self.low & ~low == 0
+    }
+
+    private static func mask(_ count: Int) -> (high: UInt64, low: UInt64) {
+        // Swift's shifts by 64 and more give zero.
+        (~(UInt64.max >> UInt64(count)), ~(UInt64.max >> UInt64(max(0, count - 64))))
     }
 }

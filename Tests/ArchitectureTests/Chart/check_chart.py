@@ -452,6 +452,8 @@ REFUSED = {
     "publicHost": {"publicHost": ""},
     "haproxy.addresses": {"haproxy": {"addresses": []}},
     "more replicas than addresses": {"haproxy": {"replicas": 15}},
+    # By values.schema.json too: a name is no address.
+    "addresses": {"haproxy": {"addresses": ["lan"]}},
     "turnUrls": {"turnUrls": []},
     "redis.address.cidr": {"redis": {"address": {"host": "redis.example.org"}}},
     "postgres.address.cidr": {"postgres": {"address": {"host": "postgres.example.org"}}},

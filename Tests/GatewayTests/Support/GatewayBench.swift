@@ -20,7 +20,7 @@ struct GatewayBench {
     ) async throws {
         let configuration = GatewayConfiguration(
             host: "127.0.0.1", port: 0, rates: RateTable(scale: scale), heldBytesMax: heldBytesMax,
-            trustedProxies: Set(trustedProxies.compactMap { NetworkAddress($0) }))
+            trustedProxies: TrustedProxies(trustedProxies) ?? [])
         try await self.run(gateways: 1, configuration, logger: logger) { try await body($0[0]) }
     }
 

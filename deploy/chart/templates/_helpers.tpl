@@ -128,7 +128,7 @@ scaleDown:
 {{- $values := .Values -}}
 {{- if not $values.publicHost }}{{ fail "publicHost: the name that clients connect to is needed" }}{{ end -}}
 {{- if not $values.haproxy.addresses }}{{ fail "haproxy.addresses: the addresses that HAProxy's pods may have are needed. Without them all clients count as one (docs/operations.md, Kubernetes)" }}{{ end -}}
-{{- if gt (int $values.haproxy.replicas) (len $values.haproxy.addresses) }}{{ fail "haproxy.addresses: there are more replicas than addresses" }}{{ end -}}
+{{- if and (not (contains "/" (join "," $values.haproxy.addresses))) (gt (int $values.haproxy.replicas) (len $values.haproxy.addresses)) }}{{ fail "haproxy.addresses: there are more replicas than addresses" }}{{ end -}}
 {{- if not $values.turnUrls }}{{ fail "turnUrls: the relay for calls is outside of this chart, its addresses are needed" }}{{ end -}}
 {{- range $what := list "postgres" "redis" }}
 {{- $address := (get $values $what).address -}}

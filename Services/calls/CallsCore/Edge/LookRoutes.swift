@@ -11,12 +11,12 @@ import Telemetry
 package struct LookRoutes: Sendable {
     private let pool: PostgresPool
     private let limiter: RateLimiter
-    private let trustedProxies: Set<NetworkAddress>
+    private let trustedProxies: TrustedProxies
     private let logger: Logger
     private let errors = ErrorMetrics()
 
     package init(
-        pool: PostgresPool, bus: any Bus, rates: RateTable, trustedProxies: Set<NetworkAddress>, logger: Logger
+        pool: PostgresPool, bus: any Bus, rates: RateTable, trustedProxies: TrustedProxies, logger: Logger
     ) {
         self.pool = pool
         self.limiter = RateLimiter(bus: bus, rates: rates)
@@ -62,8 +62,8 @@ package struct LookRoutes: Sendable {
 
     private func admit(_ request: Request, _ peer: NetworkAddress?) async throws(HTTPRefusal) {
         guard let peer else { throw .internalError }
-        let address = NetworkAddress.client(
-            peer: peer, forwardedFor: request.headers[.init("X-Forwarded-For")!], trusted: self.trustedProxies)
+        let address = self.trustedProxies.client(
+            peer: peer, forwardedFor: request.headers[.init("X-Forwarded-For")!])
         if let wait = await self.limiter.admit(Rates.liveLooks, address.bucket) {
             throw .tooMany(retryAfterMilliseconds: wait)
         }

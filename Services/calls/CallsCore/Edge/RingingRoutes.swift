@@ -15,7 +15,7 @@ package struct RingingRoutes: Sendable {
     private let errors = ErrorMetrics()
 
     package init(
-        pool: PostgresPool, bus: any Bus, rates: RateTable, trustedProxies: Set<NetworkAddress>, logger: Logger
+        pool: PostgresPool, bus: any Bus, rates: RateTable, trustedProxies: TrustedProxies, logger: Logger
     ) {
         self.sessions = HTTPSessions(
             pool: pool, bus: bus, rates: rates, trustedProxies: trustedProxies, logger: logger)

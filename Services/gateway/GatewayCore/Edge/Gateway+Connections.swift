@@ -30,9 +30,7 @@ extension Gateway {
             // A socket without a peer address is gone already.
             guard let peer = connection.channel.remoteAddress.flatMap({ NetworkAddress($0) }) else { return }
             connection.address =
-                NetworkAddress.client(
-                    peer: peer, forwardedFor: request.headers["x-forwarded-for"], trusted: self.trustedProxies
-                ).network
+                self.trustedProxies.client(peer: peer, forwardedFor: request.headers["x-forwarded-for"]).network
             self.admit(Rates.connections, connection) {
                 $0.upgrade($1, key: key)
             } refused: {

@@ -34,7 +34,7 @@ package actor Gateway {
     var knownTokens = KnownTokens()
     /// Connections that have ended while frames of theirs waited for a rate.
     var endedConnections: [Connection] = []
-    let trustedProxies: Set<NetworkAddress>
+    let trustedProxies: TrustedProxies
 
     var connections: [ConnectionID: Connection] = [:]
     /// The live connection of each identity on this node.
