@@ -181,6 +181,39 @@ import Testing
         #expect(memory.lines.isEmpty && memory.completed == nil)
     }
 
+    /// Contract §19.3: what was sealed before a removal is not given after it, even if it comes late.
+    @Test func anOlderGenerationIsNotRemembered() {
+        var memory = StreamMemory()
+        memory.follow(.test())
+        _ = memory.add(.test(.snapshot, seq: 1, generation: 2), after: 0)
+        #expect(memory.add(.test(.line, seq: 2, line: 1, generation: 1), after: 1) == .old)
+        #expect(memory.lines.isEmpty && memory.position.seq == 1 && memory.snapshot != nil)
+    }
+
+    /// Answers of the home and packets come by different ways.
+    @Test func anOlderAnswerOfTheHomeChangesNothing() {
+        var (home, memory) = (StreamMemory(), StreamMemory())
+        for packet in [RememberedPacket.test(.snapshot, seq: 1), .test(.diff, seq: 2), .test(.diff, seq: 3)] {
+            home.follow(.test())
+            memory.follow(.test())
+            if packet.position.seq < 3 { _ = home.add(packet, after: packet.position.seq - 1) }
+            _ = memory.add(packet, after: packet.position.seq - 1)
+        }
+        memory.take(home.copy(of: .test(), for: .start))
+        #expect(memory.position.seq == 3 && memory.behind.map(\.position.seq) == [2, 3])
+    }
+
+    /// Contract §14.10: the newest 64 lines.
+    @Test func theNewestLinesAreRemembered() {
+        var memory = StreamMemory()
+        memory.follow(.test())
+        let count = LiveLimits.linesRememberedMax + 6
+        for number in 1...count {
+            _ = memory.add(.test(.line, seq: Int64(number), line: number), after: Int64(number - 1))
+        }
+        #expect(memory.lines.map(\.header.line) == Array(7...count))
+    }
+
     /// Contract §14.10: without `after` no line from before, wherever it stands.
     @Test func aLateJoinerGetsNoLineFromBefore() {
         var memory = StreamMemory()
@@ -193,6 +226,22 @@ import Testing
         _ = memory.add(.test(.snapshot, seq: 3, line: 1, at: 50), after: 2)
         let text = memory.gift(for: late, at: Timestamp(milliseconds: 60), canAsk: true)
         #expect(text.text.map(\.position.seq) == [3] && text.lines.isEmpty && !text.needsSnapshot)
+    }
+
+    /// Contract §14.11: a whisperer sends a line again until it is told that it is stored.
+    @Test func aLineThatComesAgainIsAsOldAsItWas() {
+        var memory = StreamMemory()
+        memory.follow(.test())
+        _ = memory.add(.test(.snapshot, seq: 1, at: 10), after: 0)
+        _ = memory.add(.test(.line, seq: 2, line: 1, at: 20), after: 1)
+        _ = memory.add(.test(.line, seq: 3, line: 1, at: 40), after: 2)
+        _ = memory.add(.test(.snapshot, seq: 4, line: 1, at: 50), after: 3)
+        func gift(since: Int64) -> StreamMemory.Gift {
+            let listener = ListenerPosition(line: 0, since: Timestamp(milliseconds: since))
+            return memory.gift(for: listener, at: Timestamp(milliseconds: 60), canAsk: true)
+        }
+        #expect(gift(since: 15).lines.map(\.position.seq) == [2])
+        #expect(gift(since: 30).lines.isEmpty && gift(since: 30).missingFrom == nil)
     }
 
     /// Contract §14.10, §19.7c.
