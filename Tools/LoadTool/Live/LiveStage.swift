@@ -13,6 +13,7 @@ final class LiveStage {
     /// What each listener should hear next, in the order of `listeners`.
     private var expected: [Int]
     private var joined = 0
+    private var called = 0
     private var packets: [[UInt8]] = []
     private var seqAt = 0
 
@@ -32,6 +33,13 @@ final class LiveStage {
     var hasEverybody: Bool { self.joined == self.listeners.count }
 
     func join() { self.joined += 1 }
+
+    /// Whoever comes next, if there is somebody.
+    func nextListener() -> Client? {
+        guard self.called < self.listeners.count else { return nil }
+        defer { self.called += 1 }
+        return self.listeners[self.called]
+    }
 
     /// Packets are made beforehand: their seals hold chance, and only the number changes.
     func prepare(payload: Int) {

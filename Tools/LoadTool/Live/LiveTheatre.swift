@@ -43,10 +43,17 @@ final class LiveTheatre: FrameListener {
         fleet.write(to: stage.whisperer, stage.maker.create(by: stage.whisperer))
     }
 
+    /// A conversation lets 50 wait (contract §14.7).
+    private static let waitingMax = 20
+
+    private func callNext(of stage: LiveStage, on fleet: isolated Fleet) {
+        if let guest = stage.nextListener() { fleet.write(to: guest, guest.guestBegin) }
+    }
+
     private func hear(_ frame: FrameBytes, by whisperer: Client, of stage: LiveStage, on fleet: isolated Fleet) {
         switch frame.live {
         case .conversation: fleet.write(to: whisperer, stage.maker.start(by: whisperer))
-        case .started: for guest in stage.listeners { fleet.write(to: guest, guest.guestBegin) }
+        case .started: for _ in 0..<Self.waitingMax { self.callNext(of: stage, on: fleet) }
         case .knocked:
             guard let listener = frame.text(#""listener":""#) else { return fleet.noteTrouble("a knock of nobody") }
             fleet.write(to: whisperer, stage.maker.grant(listener, by: whisperer))
@@ -70,6 +77,7 @@ final class LiveTheatre: FrameListener {
         case .admitted: fleet.write(to: guest, stage.maker.join(by: guest))
         case .joined:
             stage.join()
+            self.callNext(of: stage, on: fleet)
             if stage.hasEverybody { self.ready += 1 }
         case .waiting, .state: break
         default: fleet.noteTrouble("not for a listener: \(frame.beginning)")
