@@ -7,72 +7,75 @@ import TestKit
 func measureLive(_ fleet: isolated Fleet, _ stack: LocalStack, _ options: LoadOptions) async throws -> Report {
     let seconds = options.seconds ?? 20
     let count = options.count ?? liveConversations
-    let theatre = try await openTheatre(count, fleet, stack, options)
-    theatre.start(rate: count * options.packets, on: fleet)
+    let traffic = try await openConversations(count, fleet, stack, options)
+    traffic.start(rate: count * options.packets, on: fleet)
     say("· warming up, \(options.warmUp) s")
     try await Task.sleep(for: .seconds(options.warmUp))
-    theatre.forgetLatencies()
+    traffic.forgetLatencies()
     say("· measuring, \(seconds) s")
-    let (before, deliveredBefore) = (await CPUReading(stack), theatre.tally.delivered)
+    let (before, deliveredBefore) = (await CPUReading(stack), traffic.tally.delivered)
     try await Task.sleep(for: .seconds(seconds))
     let spent = await CPUReading(stack).since(before)
-    let delivered = max(1, theatre.tally.delivered - deliveredBefore)
-    theatre.stop()
-    try? await waitUntil("everything is heard", within: timeout) { theatre.outstanding == 0 }
+    let delivered = max(1, traffic.tally.delivered - deliveredBefore)
+    traffic.stop()
+    try? await waitUntil("everything is heard", within: timeout) { traffic.outstanding == 0 }
 
     let perDelivery = spent.servers / Double(delivered)
+    // The goals are those of L1 and of an eighth of its rate.
+    let isL1 = count == liveConversations && options.listeners == 5 && [1, 8].contains(options.packets)
+    func aim(_ value: Double) -> Double? { isL1 ? value : nil }
     return Report(
         .live,
         figures: [
-            Figure("CPU per delivered packet", perDelivery, "µs", aim: options.packets < 8 ? 28 : 18),
+            Figure("CPU per delivered packet", perDelivery, "µs", aim: aim(options.packets == 1 ? 28 : 18)),
             Figure("delivered packets per second", Double(delivered) / spent.seconds),
-            Figure("due until heard, p50", theatre.heard.milliseconds(50), "ms", aim: 2),
-            Figure("due until heard, p99", theatre.heard.milliseconds(99), "ms", aim: 20),
-            Figure("due until heard, p99.9", theatre.heard.milliseconds(99.9), "ms", aim: 60),
+            Figure("due until heard, p50", traffic.heard.milliseconds(50), "ms", aim: aim(2)),
+            Figure("due until heard, p99", traffic.heard.milliseconds(99), "ms", aim: aim(20)),
+            Figure("due until heard, p99.9", traffic.heard.milliseconds(99.9), "ms", aim: aim(60)),
             Figure("conversations", Double(count)),
             Figure("listeners of each", Double(options.listeners)),
-            Figure("snapshots asked of whisperers", Double(theatre.tally.wanted)),
+            Figure("snapshots asked of whisperers", Double(traffic.tally.wanted)),
         ],
         tables: [
-            .latencies([theatre.heard, theatre.lateness]), spent.per("delivered packet", count: delivered),
+            .latencies([traffic.heard, traffic.lateness]), spent.per("delivered packet", count: delivered),
         ],
         checks: [
-            Check("never heard", theatre.outstanding), Check("left out", theatre.tally.missing),
-            Check("heard twice", theatre.tally.repeated),
+            Check("never heard", traffic.outstanding), Check("left out", traffic.tally.missing),
+            Check("heard twice", traffic.tally.repeated),
         ] + fleet.troubles.sorted { $0.key < $1.key }.map { Check($0.key, $0.value) })
 }
 
 /// Identities that whisper and guests who have joined, spread over the gateways.
-private func openTheatre(
+private func openConversations(
     _ count: Int, _ fleet: isolated Fleet, _ stack: LocalStack, _ options: LoadOptions
-) async throws -> LiveTheatre {
+) async throws -> LiveTraffic {
     say("· registering \(count) whisperers")
     let whisperers = try await fleet.register(count)
     say("· connecting \(count * options.listeners) listeners")
     let guests = try await fleet.connectNew(count * options.listeners)
-    var stages: [LiveStage] = []
+    var conversations: [LiveConversation] = []
     for (place, whisperer) in whisperers.enumerated() {
-        let maker = LiveMaker(profile: try await stack.makeProfile(of: whisperer.token))
+        let frames = LiveFrames(profile: try await stack.makeProfile(of: whisperer.token))
         let own = place * options.listeners..<(place + 1) * options.listeners
-        let stage = LiveStage(maker, whisperer: whisperer, listeners: Array(guests[own]))
-        stage.prepare(payload: livePayload)
-        stages.append(stage)
+        let conversation = LiveConversation(frames, whisperer: whisperer, listeners: Array(guests[own]))
+        conversation.prepare(payload: livePayload)
+        conversations.append(conversation)
     }
-    let theatre = LiveTheatre(stages)
-    fleet.listener = theatre
+    let traffic = LiveTraffic(conversations)
+    fleet.listener = traffic
     say("· opening \(count) conversations")
-    for (place, stage) in stages.enumerated() {
-        theatre.open(stage, on: fleet)
+    for (place, conversation) in conversations.enumerated() {
+        traffic.open(conversation, on: fleet)
         // A few at a time: how fast strangers are let in is another measurement.
-        try await waitUntil("some have joined", within: timeout) { theatre.ready + openAtOnce > place }
+        try await waitUntil("some have joined", within: timeout) { traffic.ready + openAtOnce > place }
     }
     do {
-        try await waitUntil("all have joined", within: timeout) { theatre.ready == count }
+        try await waitUntil("all have joined", within: timeout) { traffic.ready == count }
     } catch {
         for (what, times) in fleet.troubles { say("  \(what): \(times)") }
         throw error
     }
-    return theatre
+    return traffic
 }
 
 let liveConversations = 1_000

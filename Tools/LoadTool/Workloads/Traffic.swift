@@ -45,9 +45,8 @@ final class Traffic: FrameListener {
     /// The number of the first conversation. What is said about lower ones is about earlier traffic of the same clients.
     private let firstNumber: Int
 
-    /// When the next message of a steady pace is due, in nanoseconds of `NIODeadline`, and whose turn it is.
-    private var due: UInt64 = 0
-    private var interval: UInt64 = 0
+    /// Of a steady pace, and whose turn it is.
+    private var schedule: SteadySchedule?
     private var turn = 0
     /// The conversations of each round.
     private var together = 0..<0
@@ -98,23 +97,21 @@ final class Traffic: FrameListener {
 
     /// Sends `rate` messages a second, evenly spread over time and senders, until `stop`.
     func start(rate: Int, on fleet: isolated Fleet) {
-        self.due = NIODeadline.now().uptimeNanoseconds
-        self.interval = 1_000_000_000 / UInt64(rate)
+        self.schedule = SteadySchedule(rate: rate)
         self.alarmRang(on: fleet)
     }
 
     /// Sends what is due.
     func alarmRang(on fleet: isolated Fleet) {
-        guard !self.isStopped else { return }
+        guard !self.isStopped, var schedule = self.schedule else { return }
         let now = NIODeadline.now().uptimeNanoseconds
-        while self.due <= now {
-            self.lateness.record(nanoseconds: now - self.due)
-            // From when it should have been sent: a stall of ours must not look like a fast server.
-            self.send(self.conversations[self.turn], at: self.due, on: fleet)
-            self.due += self.interval
+        while let due = schedule.next(by: now) {
+            self.lateness.record(nanoseconds: now - due)
+            self.send(self.conversations[self.turn], at: due, on: fleet)
             self.turn = (self.turn + 1) % self.conversations.count
         }
-        fleet.setAlarm(at: .uptimeNanoseconds(self.due))
+        self.schedule = schedule
+        fleet.setAlarm(at: .uptimeNanoseconds(schedule.due))
     }
 
     private(set) var isStopped = false

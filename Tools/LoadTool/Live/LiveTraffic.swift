@@ -2,7 +2,7 @@ import Contract
 import NIOCore
 
 /// Brings whisperers and listeners together, lets the former type at a steady rate, and counts what the latter hear.
-final class LiveTheatre: FrameListener {
+final class LiveTraffic: FrameListener {
     struct Tally {
         var delivered = 0
         var missing = 0
@@ -11,27 +11,26 @@ final class LiveTheatre: FrameListener {
     }
 
     private enum Role {
-        case whisperer(LiveStage)
-        case listener(LiveStage, place: Int)
+        case whisperer(LiveConversation)
+        case listener(LiveConversation, place: Int)
     }
 
-    let stages: [LiveStage]
+    let conversations: [LiveConversation]
     private var roles: [Int: Role] = [:]
     private(set) var tally = Tally()
     private(set) var heard = Latency("due until heard")
     private(set) var lateness = Latency("this tool's own lateness")
     private(set) var ready = 0
     private(set) var isStopped = false
-    private var due: UInt64 = 0
-    private var interval: UInt64 = 0
+    private var schedule: SteadySchedule?
     private var turn = 0
 
-    init(_ stages: [LiveStage]) {
-        self.stages = stages
-        for stage in stages {
-            self.roles[stage.whisperer.number] = .whisperer(stage)
-            for (place, listener) in stage.listeners.enumerated() {
-                self.roles[listener.number] = .listener(stage, place: place)
+    init(_ conversations: [LiveConversation]) {
+        self.conversations = conversations
+        for conversation in conversations {
+            self.roles[conversation.whisperer.number] = .whisperer(conversation)
+            for (place, listener) in conversation.listeners.enumerated() {
+                self.roles[listener.number] = .listener(conversation, place: place)
             }
         }
     }
@@ -39,24 +38,28 @@ final class LiveTheatre: FrameListener {
     // MARK: Coming together
 
     /// Begins one conversation. All that follows answers what the server says.
-    func open(_ stage: LiveStage, on fleet: isolated Fleet) {
-        fleet.write(to: stage.whisperer, stage.maker.create(by: stage.whisperer))
+    func open(_ conversation: LiveConversation, on fleet: isolated Fleet) {
+        fleet.write(to: conversation.whisperer, conversation.frames.create(by: conversation.whisperer))
     }
 
     /// A conversation lets 50 wait (contract §14.7).
     private static let waitingMax = 20
 
-    private func callNext(of stage: LiveStage, on fleet: isolated Fleet) {
-        if let guest = stage.nextListener() { fleet.write(to: guest, guest.guestBegin) }
+    private func callNext(of conversation: LiveConversation, on fleet: isolated Fleet) {
+        if let guest = conversation.nextListener() { fleet.write(to: guest, guest.guestBegin) }
     }
 
-    private func hear(_ frame: FrameBytes, by whisperer: Client, of stage: LiveStage, on fleet: isolated Fleet) {
+    private func hear(
+        _ frame: FrameBytes, by whisperer: Client, of conversation: LiveConversation, on fleet: isolated Fleet
+    ) {
         switch frame.live {
-        case .conversation: fleet.write(to: whisperer, stage.maker.start(by: whisperer))
-        case .started: for _ in 0..<Self.waitingMax { self.callNext(of: stage, on: fleet) }
+        case .conversation: fleet.write(to: whisperer, conversation.frames.start(by: whisperer))
+        case .started: for _ in 0..<Self.waitingMax { self.callNext(of: conversation, on: fleet) }
         case .knocked:
-            guard let listener = frame.text(#""listener":""#) else { return fleet.noteTrouble("a knock of nobody") }
-            fleet.write(to: whisperer, stage.maker.grant(listener, by: whisperer))
+            guard let listener = frame.text(#""listener":""#).flatMap({ PrincipalID($0) }) else {
+                return fleet.noteTrouble("a knock of nobody")
+            }
+            fleet.write(to: whisperer, conversation.frames.grant(listener, by: whisperer))
         case .wanted: self.tally.wanted += 1
         case .granted, .listener: break
         default: fleet.noteTrouble("not for a whisperer: \(frame.beginning)")
@@ -64,21 +67,22 @@ final class LiveTheatre: FrameListener {
     }
 
     private func hear(
-        _ frame: FrameBytes, by guest: Client, at place: Int, of stage: LiveStage, on fleet: isolated Fleet
+        _ frame: FrameBytes, by guest: Client, at place: Int, of conversation: LiveConversation,
+        on fleet: isolated Fleet
     ) {
         switch frame.live {
-        case .packet: self.count(frame, at: place, of: stage, on: fleet)
+        case .packet: self.count(frame, at: place, of: conversation, on: fleet)
         case .guestChallenge:
             guard let proof = guest.guestProof(frame) else { return fleet.noteTrouble("no challenge for guests") }
             fleet.write(to: guest, proof)
         case .guestAck:
             guest.token = frame.text(#""guestToken":""#) ?? ""
-            fleet.write(to: guest, stage.maker.knock(by: guest))
-        case .admitted: fleet.write(to: guest, stage.maker.join(by: guest))
+            fleet.write(to: guest, conversation.frames.knock(by: guest))
+        case .admitted: fleet.write(to: guest, conversation.frames.join(by: guest))
         case .joined:
-            stage.join()
-            self.callNext(of: stage, on: fleet)
-            if stage.hasEverybody { self.ready += 1 }
+            conversation.join()
+            self.callNext(of: conversation, on: fleet)
+            if conversation.hasEverybody { self.ready += 1 }
         case .waiting, .state: break
         default: fleet.noteTrouble("not for a listener: \(frame.beginning)")
         }
@@ -88,23 +92,22 @@ final class LiveTheatre: FrameListener {
 
     /// Types `rate` packets a second, evenly spread over time and conversations, until `stop`.
     func start(rate: Int, on fleet: isolated Fleet) {
-        self.due = NIODeadline.now().uptimeNanoseconds
-        self.interval = 1_000_000_000 / UInt64(rate)
+        self.schedule = SteadySchedule(rate: rate)
         self.alarmRang(on: fleet)
     }
 
     func stop() { self.isStopped = true }
 
     func alarmRang(on fleet: isolated Fleet) {
-        guard !self.isStopped else { return }
+        guard !self.isStopped, var schedule = self.schedule else { return }
         let now = NIODeadline.now().uptimeNanoseconds
-        while self.due <= now {
-            self.lateness.record(nanoseconds: now - self.due)
-            self.stages[self.turn].type(dueAt: self.due, on: fleet)
-            self.due += self.interval
-            self.turn = (self.turn + 1) % self.stages.count
+        while let due = schedule.next(by: now) {
+            self.lateness.record(nanoseconds: now - due)
+            self.conversations[self.turn].type(dueAt: due, on: fleet)
+            self.turn = (self.turn + 1) % self.conversations.count
         }
-        fleet.setAlarm(at: .uptimeNanoseconds(self.due))
+        self.schedule = schedule
+        fleet.setAlarm(at: .uptimeNanoseconds(schedule.due))
     }
 
     // MARK: Listening
@@ -115,15 +118,17 @@ final class LiveTheatre: FrameListener {
                 "error \(frame.text(#""code":""#) ?? "?"): \(frame.text(#""message":""#) ?? "")")
         }
         switch self.roles[client.number] {
-        case .whisperer(let stage): self.hear(frame, by: client, of: stage, on: fleet)
-        case .listener(let stage, let place): self.hear(frame, by: client, at: place, of: stage, on: fleet)
+        case .whisperer(let conversation): self.hear(frame, by: client, of: conversation, on: fleet)
+        case .listener(let conversation, let place):
+            self.hear(frame, by: client, at: place, of: conversation, on: fleet)
         case nil: fleet.noteTrouble("a frame for nobody")
         }
     }
 
-    private func count(_ frame: FrameBytes, at place: Int, of stage: LiveStage, on fleet: isolated Fleet) {
+    private func count(_ frame: FrameBytes, at place: Int, of conversation: LiveConversation, on fleet: isolated Fleet)
+    {
         guard let seq = frame.seq else { return fleet.noteTrouble("a packet without its number") }
-        switch stage.hear(seq, by: place) {
+        switch conversation.hear(seq, by: place) {
         case .next(let time): self.deliver(dueAt: time)
         case .later(let missing, let time):
             self.tally.missing += missing
@@ -143,7 +148,7 @@ final class LiveTheatre: FrameListener {
         self.lateness.reset()
     }
 
-    var outstanding: Int { self.stages.reduce(0) { $0 + $1.outstanding } }
+    var outstanding: Int { self.conversations.reduce(0) { $0 + $1.outstanding } }
 }
 
 extension FrameBytes {
@@ -171,11 +176,11 @@ extension FrameBytes {
     fileprivate var beginning: String { String(decoding: self.bytes.prefix(40), as: UTF8.self) }
 
     fileprivate var seq: Int? {
-        guard let start = self.bytes.end(of: #""seq":"#), start + LiveStage.seqDigits <= self.bytes.count else {
+        guard let start = self.bytes.end(of: #""seq":"#), start + LiveConversation.seqDigits <= self.bytes.count else {
             return nil
         }
         var seq = 0
-        for byte in self.bytes[start..<start + LiveStage.seqDigits] {
+        for byte in self.bytes[start..<start + LiveConversation.seqDigits] {
             guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) else { return nil }
             seq = seq * 10 + Int(byte - UInt8(ascii: "0"))
         }

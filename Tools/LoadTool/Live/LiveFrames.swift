@@ -2,7 +2,7 @@ import Contract
 
 /// The keys of one conversation, and the frames that make it and let listeners in (contract §14.5 to §14.8). Seals hold
 /// chance: the server opens none.
-struct LiveMaker {
+struct LiveFrames {
     let id: ConversationID
     private let profile: UUIDText
     private let keys = SigningKeys()
@@ -35,9 +35,8 @@ struct LiveMaker {
     }
 
     /// Lets one listener in.
-    func grant(_ listener: String, by whisperer: Client) -> String {
-        guard let principal = PrincipalID(listener) else { preconditionFailure("the server named no listener") }
-        let seal = self.seal(.grant(to: principal), from: whisperer.whisperID, by: self.keys)
+    func grant(_ listener: PrincipalID, by whisperer: Client) -> String {
+        let seal = self.seal(.grant(to: listener), from: whisperer.whisperID, by: self.keys)
         return self.frame(
             "live_grant", whisperer.session,
             #""from":"\#(whisperer.whisperID)","timestamp":\#(seal.timestamp.milliseconds),"generation":1,"#

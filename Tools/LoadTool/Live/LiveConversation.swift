@@ -2,8 +2,8 @@ import Contract
 import NIOCore
 
 /// One conversation of the measurement: a whisperer that types, and where its listeners are.
-final class LiveStage {
-    let maker: LiveMaker
+final class LiveConversation {
+    let frames: LiveFrames
     let whisperer: Client
     let listeners: [Client]
     /// Packets typed so far.
@@ -23,8 +23,8 @@ final class LiveStage {
     /// A snapshot stands behind so many diffs (contract §14.9).
     private static let snapshotEvery = 32
 
-    init(_ maker: LiveMaker, whisperer: Client, listeners: [Client]) {
-        self.maker = maker
+    init(_ frames: LiveFrames, whisperer: Client, listeners: [Client]) {
+        self.frames = frames
         self.whisperer = whisperer
         self.listeners = listeners
         self.expected = Array(repeating: 0, count: listeners.count)
@@ -51,7 +51,7 @@ final class LiveStage {
 
     private var head: String {
         #"{"type":"live_packet","payload":{"protocolVersion":1,"cryptoVersion":1,"sessionToken":"\#(self.whisperer.token)","#
-            + #""conversationId":"\#(self.maker.id)","epoch":1,"seq":"#
+            + #""conversationId":"\#(self.frames.id)","epoch":1,"seq":"#
     }
 
     private func packet(_ kind: String, ciphertext: String) -> String {
