@@ -6,7 +6,7 @@ package struct TrustedProxies: Equatable, Sendable {
     /// Each request is compared with all of them.
     package static let rangesMax = 64
 
-    package init(_ addresses: Set<NetworkAddress>, ranges: [AddressRange] = []) {
+    private init(_ addresses: Set<NetworkAddress>, ranges: [AddressRange] = []) {
         self.addresses = addresses
         self.ranges = ranges
     }

@@ -3,6 +3,7 @@ import Contract
 import Logging
 import NIOPosix
 import ServerCrypto
+import Testing
 
 @testable import GatewayCore
 
@@ -20,7 +21,7 @@ struct GatewayBench {
     ) async throws {
         let configuration = GatewayConfiguration(
             host: "127.0.0.1", port: 0, rates: RateTable(scale: scale), heldBytesMax: heldBytesMax,
-            trustedProxies: TrustedProxies(trustedProxies) ?? [])
+            trustedProxies: try #require(TrustedProxies(trustedProxies)))
         try await self.run(gateways: 1, configuration, logger: logger) { try await body($0[0]) }
     }
 
