@@ -100,6 +100,15 @@ private func judgement(of type: FieldType) -> Judgement {
         if base64(lower).hasSuffix("=\"") { invalid.append(base64(lower).replacing("=", with: "")) }
         return Judgement(
             valid: [base64(lower), base64(range.upperBound), escapedSlashes(lower)], invalid: invalid)
+    case .digits(let range):
+        func digits(_ count: Int) -> String { "\"\(String(repeating: "0", count: count))\"" }
+        return Judgement(
+            valid: [digits(range.lowerBound), digits(range.upperBound)],
+            invalid: [
+                digits(range.lowerBound - 1), digits(range.upperBound + 1), #""40291x""#, #""40291٧""#, "402917",
+                #""""#,
+                "{}",
+            ])
     case .choice(let words):
         return Judgement(
             valid: words.map { "\"\($0)\"" }
@@ -136,11 +145,16 @@ private struct FieldOfFrame: CustomTestStringConvertible, Sendable {
     }
 }
 
+/// Of two fields of which one must stand there, this is one: neither stands there with the other, or is missing without it.
+private func isAlternative(_ name: String, of frame: FrameDefinition) -> Bool {
+    frame.rules.contains { if case .oneOf(let a, let b) = $0 { name == a || name == b } else { false } }
+}
+
 @Suite struct PayloadRuleTests {
     @Test(arguments: FieldOfFrame.all)
     private func aFieldTakesWhatItsTypeSaysAndNothingElse(subject: FieldOfFrame) {
-        let draft = Draft(subject.frame)
         let name = subject.field.name
+        let draft = Self.draft(with: subject)
         let judgement = judgement(of: subject.field.type)
         for value in judgement.valid where !breaksAnotherRule(name, value, of: subject.frame) {
             #expect(blamed(draft.with(name, value).message) == nil, "\(value.prefix(80))")
@@ -154,8 +168,10 @@ private struct FieldOfFrame: CustomTestStringConvertible, Sendable {
 
     @Test(arguments: FieldOfFrame.all)
     private func presenceIsKept(subject: FieldOfFrame) {
-        let draft = Draft(subject.frame)
         let name = subject.field.name
+        // Its own test says so of alternatives.
+        guard !isAlternative(name, of: subject.frame) else { return }
+        let draft = Draft(subject.frame)
         let isRequired = if case .required = subject.field.presence { true } else { false }
         #expect(blamed(draft.without(name).message) == (isRequired ? name : nil))
         #expect(blamed(draft.with(name, "null").message) == (isRequired ? name : nil))
@@ -170,7 +186,7 @@ private struct FieldOfFrame: CustomTestStringConvertible, Sendable {
     @Test(arguments: FieldOfFrame.all)
     private func aFieldGivenTwiceIsRefused(subject: FieldOfFrame) {
         let name = subject.field.name
-        let draft = Draft(subject.frame)
+        let draft = Self.draft(with: subject)
         let candidates = judgement(of: subject.field.type).valid.filter {
             !breaksAnotherRule(name, $0, of: subject.frame)
         }
@@ -186,6 +202,27 @@ private struct FieldOfFrame: CustomTestStringConvertible, Sendable {
         }
         // An escaped name is the same name.
         #expect(blamed(draft.without(name).adding(escaped, value).message) == nil)
+    }
+
+    /// Without the field that must not stand beside this one.
+    private static func draft(with subject: FieldOfFrame) -> Draft {
+        var draft = Draft(subject.frame)
+        for case .oneOf(let a, let b) in subject.frame.rules {
+            if subject.field.name == a { draft = draft.without(b) }
+            if subject.field.name == b { draft = draft.without(a) }
+        }
+        return draft
+    }
+
+    @Test func oneOfTwoAlternativesStandsThere() throws {
+        let draft = Draft(RoomJoin.definition)
+        let room = #""0b6d8f0e-3c1a-4f5e-9a77-2d1c0b9a8f7e""#
+        #expect(blamed(draft.message) == nil && blamed(draft.without("code").with("roomId", room).message) == nil)
+        #expect(blamed(draft.without("code").message) == "code")
+        #expect(blamed(draft.with("code", "null").message) == "code")
+        #expect(blamed(draft.with("roomId", room).message) == "code")
+        #expect(!SlowValidator.isValid(draft.with("roomId", room).message))
+        #expect(!SlowValidator.isValid(draft.without("code").message))
     }
 
     @Test(arguments: FrameCatalogue.all.map(\.type))

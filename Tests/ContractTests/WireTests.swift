@@ -286,7 +286,7 @@ extension CallJob: ManyKinds {
 
 extension LiveJob: ManyKinds {
     fileprivate enum Kind: CaseIterable {
-        case frame, left, report
+        case frame, left, report, line, leftRoom, roomReport, purge
     }
 
     fileprivate var kind: Kind {
@@ -294,6 +294,10 @@ extension LiveJob: ManyKinds {
         case .frame: .frame
         case .left: .left
         case .report: .report
+        case .line: .line
+        case .leftRoom: .leftRoom
+        case .roomReport: .roomReport
+        case .purge: .purge
         }
     }
 
@@ -305,7 +309,18 @@ extension LiveJob: ManyKinds {
                     answer: random.answerAddress(), connection: random.connection(),
                     principal: random.chance(2) ? .guest(random.guest()) : .session(random.session()),
                     requestID: random.chance(2) ? nil : "r", type: random.anyText(0...12),
-                    payload: random.bytes(random.upTo(50)), receivedAt: random.timestamp()))
+                    payload: random.bytes(random.upTo(50)), receivedAt: random.timestamp(),
+                    origin: random.next()))
+        case .leftRoom:
+            .leftRoom(random.uuid(), LiveConnection(node: random.node(), connection: random.connection()))
+        case .roomReport:
+            .roomReport(
+                random.node(),
+                random.few { random in
+                    RoomReportEntry(
+                        room: random.uuid(), connection: random.connection(), participant: random.principal())
+                })
+        case .purge: .purge(random.uuid(), random.principal())
         case .left:
             .left(random.conversation(), LiveConnection(node: random.node(), connection: random.connection()))
         case .report:
@@ -317,13 +332,20 @@ extension LiveJob: ManyKinds {
                         principal: random.principal(), role: random.one(of: LiveReportEntry.Role.allCases),
                         epoch: random.int64(), generation: random.upTo(1_000))
                 })
+        case .line:
+            .line(
+                LiveLine(
+                    conversation: random.conversation(), content: random.uuid(),
+                    connection: LiveConnection(node: random.node(), connection: random.connection()),
+                    position: random.livePosition(), line: random.upTo(1_000), generation: random.upTo(1_000),
+                    seal: .init(nonce: random.bytes(12), ciphertext: random.bytes(random.upTo(40)))))
         }
     }
 }
 
 extension LiveEvent: ManyKinds {
     fileprivate enum Kind: CaseIterable {
-        case holds, holdsNoLonger, attends, attendsNoLonger, stream
+        case holds, holdsNoLonger, attends, attendsNoLonger, stream, entered, left
     }
 
     fileprivate var kind: Kind {
@@ -333,6 +355,8 @@ extension LiveEvent: ManyKinds {
         case .attends: .attends
         case .attendsNoLonger: .attendsNoLonger
         case .stream: .stream
+        case .entered: .entered
+        case .left: .left
         }
     }
 
@@ -354,6 +378,8 @@ extension LiveEvent: ManyKinds {
                     grant: random.chance(2) ? nil : random.bytes(1 + random.upTo(40))))
         case .attendsNoLonger: .attendsNoLonger(random.conversation())
         case .stream: .stream(random.liveStream())
+        case .entered: .entered(room: random.uuid())
+        case .left: .left(room: random.uuid())
         }
     }
 }
@@ -466,7 +492,7 @@ extension ServiceRequest: ManyKinds {
 
 extension Wake: ManyKinds {
     fileprivate enum Kind: CaseIterable {
-        case message, call, callOver, knock
+        case message, call, callOver, knock, room
     }
 
     fileprivate var kind: Kind {
@@ -475,6 +501,7 @@ extension Wake: ManyKinds {
         case .call: .call
         case .callOver: .callOver
         case .knock: .knock
+        case .room: .room
         }
     }
 
@@ -485,6 +512,7 @@ extension Wake: ManyKinds {
             case .call: .call(isVideo: random.chance(2), until: random.timestamp())
             case .callOver: .callOver
             case .knock: .knock(until: random.timestamp())
+            case .room: .room(until: random.timestamp())
             }
         return Wake(
             recipient: random.whisperID(), reason: reason, wakeID: random.uuid(), queuedAt: random.timestamp())

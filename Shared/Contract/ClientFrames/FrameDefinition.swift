@@ -13,6 +13,8 @@ package struct FrameDefinition: Sendable {
         case service(ServiceName)
         /// The calls process that owns the share of the conversation or profile named by this field (`LiveShare`).
         case share(of: String)
+        /// The calls process that owns the caller's own share.
+        case ownShare
     }
 
     /// Who may send the frame, by the token that it carries.
@@ -32,10 +34,18 @@ package struct FrameDefinition: Sendable {
     package let principal: Principal
     /// The service gets the token itself, because it derives something from it. Everywhere else it stays in the gateway.
     package let passesToken: Bool
+    /// A field that may be guessed, and how often its presence is let through. Both rates are counted in Redis.
+    package struct Guess: Sendable {
+        package let field: String
+        package let rate: Rate
+        package let addressRate: Rate
+    }
+
     /// How often it may come; `nil` if only the connection's own bucket counts it.
     package let rate: Rate?
     /// How often it may come from one address besides.
     package let addressRate: Rate?
+    package let guess: Guess?
     package let schema: ObjectSchema
     /// The places of the tokens, of the sender and of whom it concerns, in frames that have them.
     package let sessionField: Int?
@@ -44,6 +54,8 @@ package struct FrameDefinition: Sendable {
     package let toField: Int?
     /// The id whose share handles the frame (`Route.share`).
     package let shareField: Int?
+    /// The field of `guess`.
+    package let guessField: Int?
     /// Rules between fields, checked in this order after each field by itself.
     package let rules: [FrameRule]
     /// Errors that are this frame's own, and when. Those that every frame of its kind can get are not repeated here.
@@ -55,7 +67,7 @@ package struct FrameDefinition: Sendable {
 
     package init(
         _ type: String, about: String, route: Route, principal: Principal = .session, passesToken: Bool = false,
-        rate: Rate? = nil, addressRate: Rate? = nil, fields: [Field], rules: [FrameRule] = [],
+        rate: Rate? = nil, addressRate: Rate? = nil, guess: Guess? = nil, fields: [Field], rules: [FrameRule] = [],
         refusals: [(code: ErrorCode, when: String)] = [],
         samples: [String]
     ) {
@@ -66,6 +78,7 @@ package struct FrameDefinition: Sendable {
         self.passesToken = passesToken
         self.rate = rate
         self.addressRate = addressRate
+        self.guess = guess
         let schema = ObjectSchema(fields)
         self.schema = schema
         self.sessionField = schema.index(of: CommonFields.sessionToken)
@@ -73,6 +86,7 @@ package struct FrameDefinition: Sendable {
         self.fromField = schema.index(of: CommonFields.from.field)
         self.toField = schema.index(of: CommonFields.to.field)
         self.shareField = if case .share(let name) = route { schema.place(name) } else { nil }
+        self.guessField = guess.map { schema.place($0.field) }
         let tokens = [FrameRule.notBoth(CommonFields.sessionToken.name, CommonFields.guestToken.name)]
         self.rules = principal == .either ? tokens + rules : rules
         self.refusals = refusals
@@ -84,6 +98,9 @@ package struct FrameDefinition: Sendable {
     package var isAccepted: Bool {
         self.type == SendMessage.definition.type || self.type == GroupSendMessage.definition.type
     }
+
+    /// It is about a room, or about all rooms of its sender.
+    package var isOfRooms: Bool { self.type.hasPrefix("room_") }
 
     /// The position of a field in the schema. The name must be one of this frame's own.
     package func field(_ name: String) -> Int { self.schema.place(name) }
@@ -142,6 +159,18 @@ package enum FrameCatalogue {
         SendLivePacket.definition,
         LiveResync.definition,
         SendLiveAttention.definition,
+        RoomCreate.definition,
+        RenewRoomCode.definition,
+        RoomJoin.definition,
+        SendRoomSignal.definition,
+        RoomUpdate.definition,
+        RoomRemove.definition,
+        RoomPoke.definition,
+        RoomLeave.definition,
+        RoomClose.definition,
+        RoomList.definition,
+        RoomPurge.definition,
+        RoomTurn.definition,
     ]
 
     private static let byType = Dictionary(uniqueKeysWithValues: Self.all.map { ($0.type, $0) })

@@ -10,8 +10,14 @@ package enum FrameRule: Sendable {
     case groupCursor(String)
     /// At most one of the two is there.
     case notBoth(String, String)
+    /// Exactly one of the two is there.
+    case oneOf(String, String)
+    /// The number, if it is there, is one of these.
+    case among(String, [Int64])
     /// The first is not there while the second, a required field, is this word.
     case absent(String, while: String, is: String)
+    /// The first, an integer, is not 0 while the second is this word. Both are required fields.
+    case notZero(String, while: String, is: String)
 
     typealias Check = @Sendable (Payload) -> PayloadViolation?
 
@@ -43,11 +49,27 @@ package enum FrameRule: Sendable {
             let (a, b) = (place(first), place(second))
             let violation = PayloadViolation(second, "must not stand beside \(first)")
             return { $0.has(a) && $0.has(b) ? violation : nil }
+        case .oneOf(let first, let second):
+            let (a, b) = (place(first), place(second))
+            let violation = PayloadViolation(first, "must stand there, or \(second), and not both")
+            return { $0.has(a) == $0.has(b) ? violation : nil }
+        case .among(let name, let numbers):
+            let field = place(name)
+            let violation = PayloadViolation(
+                name, "must be one of \(numbers.map { "\($0)" }.joined(separator: ", "))")
+            return { $0.has(field) && !numbers.contains($0.integer(field)) ? violation : nil }
         case .absent(let name, let kind, let word):
             let (field, kindField) = (place(name), place(kind))
             let violation = PayloadViolation(name, "must not stand there when \(kind) is \(word)")
             return { payload in
                 guard payload.has(field) else { return nil }
+                return payload.withText(kindField) { $0.elementsEqual(word.utf8) } ? violation : nil
+            }
+        case .notZero(let name, let kind, let word):
+            let (field, kindField) = (place(name), place(kind))
+            let violation = PayloadViolation(name, "must not be 0 when \(kind) is \(word)")
+            return { payload in
+                guard payload.integer(field) == 0 else { return nil }
                 return payload.withText(kindField) { $0.elementsEqual(word.utf8) } ? violation : nil
             }
         }

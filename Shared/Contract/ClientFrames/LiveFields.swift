@@ -45,9 +45,9 @@ enum LiveFields {
         #""from":"\#(from)","timestamp":1730000000000,\#(Self.sampleSealed),"sig":"\#(Self.sampleSignature)""#
     }
     /// A sample payload of a P frame of a guest.
-    static func guestSample(_ members: String) -> String {
-        #"{"protocolVersion":1,"cryptoVersion":1,"guestToken":"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA","#
-            + members + "}"
+    static func guestSample(_ members: String = "") -> String {
+        #"{"protocolVersion":1,"cryptoVersion":1,"guestToken":"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA""#
+            + (members.isEmpty ? "" : ",") + members + "}"
     }
 
     static let notFound: (code: ErrorCode, when: String) = (
@@ -101,9 +101,8 @@ package struct LiveSigned: Hashable, Sendable {
 
     /// What the signature covers (contract §14.5).
     package func message(_ statement: LiveSignature, of conversation: ConversationID) -> CanonicalMessage {
-        func text(_ bytes: [UInt8]) -> String { String(decoding: Base64.encode(bytes), as: UTF8.self) }
-        return statement.message(
-            of: conversation, from: self.from, timestamp: self.timestamp, nonce: text(self.nonce),
-            ciphertext: text(self.ciphertext))
+        statement.message(
+            of: conversation, from: self.from, timestamp: self.timestamp, nonce: Base64.text(self.nonce),
+            ciphertext: Base64.text(self.ciphertext))
     }
 }

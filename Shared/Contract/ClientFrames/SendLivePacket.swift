@@ -3,6 +3,8 @@ package struct SendLivePacket: Sendable {
     package let header: LivePacketHeader
     /// The payload of `live_packet` for listeners: the same fields in the same spelling.
     package let relayed: [UInt8]
+    /// Of lines to all alone: nothing else is ever stored.
+    package let seal: LiveLine.Seal?
 
     private static let conversationID = TypedField.conversationID("conversationId")
     private static let epoch = TypedField.integer(
@@ -45,6 +47,7 @@ package struct SendLivePacket: Sendable {
         rules: [
             .absent(Self.to.field.name, while: Self.kind.field.name, is: LivePacketKind.snapshot.rawValue),
             .absent(Self.to.field.name, while: Self.kind.field.name, is: LivePacketKind.diff.rawValue),
+            .notZero(Self.line.field.name, while: Self.kind.field.name, is: LivePacketKind.line.rawValue),
         ],
         refusals: [
             (
@@ -66,5 +69,8 @@ package struct SendLivePacket: Sendable {
             kind: try payload[Self.kind], line: Int(try payload[Self.line]),
             generation: Int(try payload[Self.generation]), to: try payload[Self.to])
         self.relayed = try payload.json(without: Self.tokenNames)
+        self.seal =
+            self.header.kind == .line && self.header.to == nil
+            ? .init(nonce: try payload[Self.nonce], ciphertext: try payload[Self.ciphertext]) : nil
     }
 }

@@ -159,9 +159,13 @@ package enum AdminOperations {
                     Field(
                         "guests", Self.count, about: "Seen within \(Limits.guestTTL.components.seconds / 86_400) days."),
                     Field("profiles", Self.count, about: "What devices of one person share."),
+                    Field("conversations", Self.count, about: "Live conversations."),
+                    Field("streams", Self.count, about: "Streams that have not ended."),
+                    Field("listeners", Self.count, about: "Who is admitted to a live conversation."),
+                    Field("transcriptLines", Self.count, about: "Lines that are kept."),
                 ]),
                 sample:
-                    #"{"users":2,"devices":2,"sessions":2,"online":1,"pendingMessages":3,"groups":1,"attachments":{"count":1,"bytes":123456},"reportsOpen":0,"bansActive":0,"guests":4,"profiles":1}"#
+                    #"{"users":2,"devices":2,"sessions":2,"online":1,"pendingMessages":3,"groups":1,"attachments":{"count":1,"bytes":123456},"reportsOpen":0,"bansActive":0,"guests":4,"profiles":1,"conversations":2,"streams":1,"listeners":3,"transcriptLines":31}"#
             )),
         HTTPOperation(
             "listReports", .get, "/admin/reports", about: "Reports, newest first.", origin: .operators, access: .viewer,

@@ -16,6 +16,8 @@ package struct HTTPOperation: Sendable {
         case anybody
         /// A session token.
         case session
+        /// A session token or a guest token.
+        case principal
         /// An admin token of either role.
         case viewer
         /// An admin token of the role `operator`.
@@ -48,6 +50,8 @@ package struct HTTPOperation: Sendable {
         case json(ObjectSchema, sample: String)
         /// Another media type.
         case text(mediaType: String)
+        /// A page for people. Its failures are pages, too.
+        case page
     }
 
     package struct Failure: Sendable {
@@ -95,7 +99,7 @@ package struct HTTPOperation: Sendable {
         self.rate =
             switch access {
             case .viewer, .operator: rate ?? Rates.admin
-            case .anybody, .session: rate
+            case .anybody, .session, .principal: rate
             }
         self.parameters = parameters
         self.request = request
@@ -124,6 +128,9 @@ package protocol HTTPBody: Sendable {
 package enum HTTPCatalogue {
     package static let all: [HTTPOperation] =
         [KeyOperations.keys] + BackupOperations.all + ProfileOperations.all + AttachmentOperations.all
-        + [CallOperations.ringing, LiveOperations.look] + HealthOperations.all + AdminOperations.all
+        + [CallOperations.ringing, LiveOperations.look] + TranscriptOperations.all + [RoomOperations.list]
+        + PageOperations.all
+        + HealthOperations.all
+        + AdminOperations.all
         + AttachmentOperations.operators
 }

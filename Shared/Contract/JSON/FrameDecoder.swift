@@ -257,6 +257,10 @@ package enum FrameDecoder {
                 if byte & 0xC0 != 0x80 { scalars += 1 }
             }
             return range.contains(scalars) ? nil : "must be \(range.lowerBound) to \(range.upperBound) characters"
+        case .digits(let range):
+            return range.contains(text.count)
+                && text.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) })
+                ? nil : "must be \(range.lowerBound) to \(range.upperBound) digits"
         case .choice(let words):
             return words.contains { text.elementsEqual($0.utf8) }
                 ? nil : "must be one of \(words.joined(separator: ", "))"

@@ -93,6 +93,16 @@ package struct Payload: Sendable {
         return texts
     }
 
+    /// A list of integers, in the order given; empty if the field is absent.
+    package func integers(_ field: Int) throws(Corrupted) -> [Int64] {
+        var integers: [Int64] = []
+        try self.forEachElement(field) { cursor throws(JSONCursor.Malformed) in
+            guard let integer = try cursor.integer() else { throw JSONCursor.Malformed() }
+            integers.append(integer)
+        }
+        return integers
+    }
+
     /// A list of objects, each a payload of the element's schema; empty if the field is absent.
     package func objects(_ field: Int) throws(Corrupted) -> [Payload] {
         guard case .array(of: .object(let schema), _) = self.schema.fields[field].type else { return [] }

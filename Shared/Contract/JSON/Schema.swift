@@ -21,6 +21,8 @@ package indirect enum FieldType: Sendable {
     case bool
     /// Unicode scalars without NUL.
     case text(ClosedRange<Int>)
+    /// So many decimal digits, as text.
+    case digits(ClosedRange<Int>)
     case choice([String])
     case object(ObjectSchema)
     case array(of: FieldType, count: ClosedRange<Int>)

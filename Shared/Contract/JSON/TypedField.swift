@@ -167,6 +167,11 @@ extension TypedField where Value == String {
         self.string(name, .text(characters), about: about)
     }
 
+    /// So many decimal digits.
+    package static func digits(_ name: String, _ count: ClosedRange<Int>, about: String = "") -> TypedField {
+        self.string(name, .digits(count), about: about)
+    }
+
     /// One of these words, kept as text: a client may meet others, which newer servers write.
     package static func word(_ name: String, of words: [String], about: String = "") -> TypedField {
         self.string(name, .choice(words), about: about)
@@ -249,6 +254,19 @@ extension TypedField where Value == [String] {
             try payload.texts(place)
         } append: { value, output in
             JSONWriter.append(array: value, to: &output) { JSONWriter.append(string: $0, to: &$1) }
+        }
+    }
+}
+
+extension TypedField where Value == [Int64] {
+    package static func integers(
+        _ name: String, _ range: ClosedRange<Int64>, count: ClosedRange<Int>, about: String = ""
+    ) -> TypedField {
+        TypedField(name, .array(of: .integer(range), count: count), about: about) {
+            payload, place throws(Payload.Corrupted) in
+            try payload.integers(place)
+        } append: { value, output in
+            JSONWriter.append(array: value, to: &output) { $1.append(contentsOf: String($0).utf8) }
         }
     }
 }

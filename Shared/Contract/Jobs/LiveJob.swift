@@ -1,4 +1,4 @@
-/// Gateway → the calls process that owns a share of the live conversations (`Keyspace.live`).
+/// Gateway → the calls process that owns a share of the live conversations and rooms (`Keyspace.live`).
 package enum LiveJob: Job {
     /// A client's frame.
     case frame(LiveRequest)
@@ -6,6 +6,14 @@ package enum LiveJob: Job {
     case left(ConversationID, LiveConnection)
     /// What the connections of a gateway hold and attend, of this share's conversations. Comes every 5 s.
     case report(NodeID, [LiveReportEntry])
+    /// A line of a stream whose lines are kept.
+    case line(LiveLine)
+    /// A connection that was a participant's has ended.
+    case leftRoom(UUIDText, LiveConnection)
+    /// The participants' connections of a gateway, of this share's rooms. Comes every 5 s.
+    case roomReport(NodeID, [RoomReportEntry])
+    /// From another calls process: somebody leaves all rooms, and this one too. It is told in the tables as well.
+    case purge(UUIDText, PrincipalID)
 
     package func encode(into writer: inout WireWriter) {
         switch self {
@@ -20,6 +28,21 @@ package enum LiveJob: Job {
             writer.write(UInt8(3))
             writer.write(node)
             writer.write(list: entries)
+        case .line(let line):
+            writer.write(UInt8(4))
+            writer.write(line)
+        case .leftRoom(let room, let connection):
+            writer.write(UInt8(16))
+            writer.write(room)
+            writer.write(connection)
+        case .roomReport(let node, let entries):
+            writer.write(UInt8(17))
+            writer.write(node)
+            writer.write(list: entries)
+        case .purge(let room, let participant):
+            writer.write(UInt8(18))
+            writer.write(room)
+            writer.write(participant)
         }
     }
 
@@ -28,12 +51,16 @@ package enum LiveJob: Job {
         case 1: self = .frame(try reader.read())
         case 2: self = .left(try reader.read(), try reader.read())
         case 3: self = .report(try reader.read(), try reader.readList())
+        case 4: self = .line(try reader.read())
+        case 16: self = .leftRoom(try reader.read(), try reader.read())
+        case 17: self = .roomReport(try reader.read(), try reader.readList())
+        case 18: self = .purge(try reader.read(), try reader.read())
         case let other: throw .unknown(other)
         }
     }
 }
 
-/// A frame about live conversations, and who sent it.
+/// A frame about live conversations or rooms, and who sent it.
 package struct LiveRequest: Sendable {
     package var answer: AnswerAddress
     package var connection: ConnectionID
@@ -44,10 +71,12 @@ package struct LiveRequest: Sendable {
     /// As JSON, without the token.
     package var payload: [UInt8]
     package var receivedAt: Timestamp
+    /// Names the client's address among others, where a frame may be a guess. A digest; 0 elsewhere.
+    package var origin: UInt64
 
     package init(
         answer: AnswerAddress, connection: ConnectionID, principal: Principal, requestID: String?, type: String,
-        payload: [UInt8], receivedAt: Timestamp
+        payload: [UInt8], receivedAt: Timestamp, origin: UInt64 = 0
     ) {
         self.answer = answer
         self.connection = connection
@@ -56,6 +85,7 @@ package struct LiveRequest: Sendable {
         self.type = type
         self.payload = payload
         self.receivedAt = receivedAt
+        self.origin = origin
     }
 }
 
@@ -68,6 +98,7 @@ extension LiveRequest: WireCodable {
         writer.write(self.type)
         writer.write(bytes: self.payload)
         writer.write(self.receivedAt)
+        writer.write(self.origin)
     }
 
     package init(from reader: inout WireReader) throws(WireError) {
@@ -79,6 +110,7 @@ extension LiveRequest: WireCodable {
         self.type = try reader.readString()
         self.payload = try reader.readBytes()
         self.receivedAt = try reader.read()
+        self.origin = try reader.read()
     }
 }
 
@@ -152,5 +184,32 @@ extension LiveReportEntry: WireCodable {
         self.role = role
         self.epoch = try reader.read()
         self.generation = Int(try reader.read(Int64.self))
+    }
+}
+
+/// A participant's connection, as its gateway reports it.
+package struct RoomReportEntry: Hashable, Sendable {
+    package var room: UUIDText
+    package var connection: ConnectionID
+    package var participant: PrincipalID
+
+    package init(room: UUIDText, connection: ConnectionID, participant: PrincipalID) {
+        self.room = room
+        self.connection = connection
+        self.participant = participant
+    }
+}
+
+extension RoomReportEntry: WireCodable {
+    package func encode(into writer: inout WireWriter) {
+        writer.write(self.room)
+        writer.write(self.connection)
+        writer.write(self.participant)
+    }
+
+    package init(from reader: inout WireReader) throws(WireError) {
+        self.room = try reader.read()
+        self.connection = try reader.read()
+        self.participant = try reader.read()
     }
 }

@@ -10,12 +10,14 @@ package struct Wake: Job {
         /// Somebody knocks at a live conversation, and no device of its profile is connected. Worth nothing after `until`. On
         /// `Keyspace.callWakes`.
         case knock(until: Timestamp)
+        /// Others wait in a room, whose participant is away. Worth nothing after `until`. On `Keyspace.callWakes`.
+        case room(until: Timestamp)
     }
 
     package var recipient: WhisperID
     package var reason: Reason
     /// What push provider and app see instead of a name. Random; the wake-ups of one call share theirs, and so do the knocks at
-    /// one conversation.
+    /// one conversation and the wake-ups of one room.
     package var wakeID: UUIDText
     package var queuedAt: Timestamp
 
@@ -38,6 +40,9 @@ package struct Wake: Job {
         case .knock(let until):
             writer.write(UInt8(4))
             writer.write(until)
+        case .room(let until):
+            writer.write(UInt8(5))
+            writer.write(until)
         }
         writer.write(self.wakeID)
         writer.write(self.queuedAt)
@@ -50,6 +55,7 @@ package struct Wake: Job {
         case 2: self.reason = .call(isVideo: try reader.readBool(), until: try reader.read())
         case 3: self.reason = .callOver
         case 4: self.reason = .knock(until: try reader.read())
+        case 5: self.reason = .room(until: try reader.read())
         case let other: throw .unknown(other)
         }
         self.wakeID = try reader.read()

@@ -18,6 +18,9 @@ package enum LiveKeyNames {
     package static let share = "whisper/live/share"
     package static let shareProof = "whisper/live/share/proof"
 
+    /// Of a room's secret (contract §15.2).
+    package static let roomProof = "whisper/room/proof"
+
     /// Of the secret that both sides of a BOX compute. Both public keys follow, as they are.
     package static let box = "whisper/seal\n"
 }

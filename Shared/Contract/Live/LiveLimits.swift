@@ -38,8 +38,12 @@ package enum LiveLimits {
     /// How long a knock waits, and how long after its connection went.
     package static let knockTTL = Duration.seconds(600)
     package static let knockOfAbsentTTL = Duration.seconds(60)
+    /// A holder is told again of those who wait for it.
+    package static let knockToldEvery = Duration.seconds(15)
     /// How long a holder or a listener without a connection still counts.
     package static let absenceMax = Duration.seconds(15)
+    /// A whisperer whose packets are refused asks who holds the stream, and not more often than this.
+    package static let holderAskedEvery = Duration.seconds(5)
     /// A paused stream ends after this.
     package static let pauseMax = Duration.seconds(48 * 3_600)
     /// A conversation without a stream is deleted after this.
@@ -56,6 +60,9 @@ package enum LiveLimits {
     /// Numbers of packets and lines.
     package static let sequence = Int64(1)...9_007_199_254_740_991
     package static let lines = 0...2_147_483_647
+    package static let lineNumbers = Int64(1)...2_147_483_647
+    /// Lines told as stored in one frame.
+    package static let linesToldMax = 1_024
 
     /// How long the whisperer gathers what is typed before it sends a packet.
     package static let gatherTime = Duration.milliseconds(40)
@@ -81,6 +88,13 @@ package enum LiveLimits {
     package static let missingLinesShownAfter = Duration.seconds(10)
     /// The newest lines of a stream that a gateway remembers, and that a whisperer sends to one listener at once.
     package static let linesRememberedMax = 64
+
+    /// Shares of one transcript that have not expired.
+    package static let sharesMax = 20
+    package static let shareSeconds = Int64(60)...31_536_000
+    /// Transcripts and lines in one page.
+    package static let transcriptPage = Int64(1)...100
+    package static let linePage = Int64(1)...500
 
     private static func sealed(upTo most: Int) -> ClosedRange<Int> { Self.tagBytes + 1...most }
     private static func boxed(upTo most: Int) -> ClosedRange<Int> { Self.boxOverheadBytes + 1...most }

@@ -20,6 +20,9 @@ package enum LiveSeals {
         self.lines([type.rawValue, id])
     }
 
+    /// Of the BOX of a signal between two participants of a room (contract §15.2).
+    package static func signal(in room: UUIDText) -> [UInt8] { self.lines([RoomSignature.type, "\(room)"]) }
+
     /// Of the line keys that the reader of a shared transcript gets (contract §19.22).
     package static func share(_ conversation: ConversationID, content: UUIDText) -> [UInt8] {
         self.lines(["live_share", "\(conversation)", "\(content)"])

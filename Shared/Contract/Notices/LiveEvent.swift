@@ -11,6 +11,10 @@ package enum LiveEvent: Hashable, Sendable {
     case attendsNoLonger(ConversationID)
     /// The stream that this connection attends has changed.
     case stream(LiveStream)
+    /// This connection is a participant's. Its gateway reports it, and tells when it ends.
+    case entered(room: UUIDText)
+    /// It is one no longer: left, removed, replaced, or the room has ended.
+    case left(room: UUIDText)
 }
 
 extension LiveEvent: WireCodable {
@@ -32,6 +36,12 @@ extension LiveEvent: WireCodable {
         case .stream(let stream):
             writer.write(UInt8(5))
             writer.write(stream)
+        case .entered(let room):
+            writer.write(UInt8(6))
+            writer.write(room)
+        case .left(let room):
+            writer.write(UInt8(7))
+            writer.write(room)
         }
     }
 
@@ -42,6 +52,8 @@ extension LiveEvent: WireCodable {
         case 3: self = .attends(try reader.read())
         case 4: self = .attendsNoLonger(try reader.read())
         case 5: self = .stream(try reader.read())
+        case 6: self = .entered(room: try reader.read())
+        case 7: self = .left(room: try reader.read())
         case let other: throw .unknown(other)
         }
     }

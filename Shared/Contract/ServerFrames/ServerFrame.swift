@@ -102,6 +102,15 @@ package enum ServerFrameCatalogue {
         LivePacket.self,
         LiveWanted.self,
         LiveAttention.self,
+        LiveLineStored.self,
+        RoomJoined.self,
+        RoomCodeFrame.self,
+        RoomSignal.self,
+        RoomEvent.self,
+        RoomPoked.self,
+        RoomLeft.self,
+        Rooms.self,
+        RoomPurged.self,
     ]
 
     package static let all: [ServerFrameDefinition] = Self.frames.map { $0.definition }

@@ -1,5 +1,5 @@
 /// "These relays know you." Answers a `get_turn_credentials` (contract §7).
-package struct TurnCredentialsFrame: ServerFrame {
+package struct TurnCredentialsFrame: ServerFrame, ObjectValue, Hashable {
     package let urls: [String]
     package let username: String
     package let credential: [UInt8]
@@ -13,11 +13,14 @@ package struct TurnCredentialsFrame: ServerFrame {
     private static let ttl = TypedField.integer("ttl", 1...Int64.max, about: "In seconds.")
 
     package static let definition = ServerFrameDefinition(
-        "turn_credentials", about: "Relays, and credentials for them.", answers: ["get_turn_credentials"],
-        fields: [Self.urls.field, Self.username.field, Self.credential.field, Self.ttl.field],
-        samples: [
-            #"{"urls":["turn:turn.example:3478?transport=udp"],"username":"1730043200:d41d8cd98f00b204","credential":"AAECAwQFBgcICQoLDA0ODxAREhM=","ttl":43200}"#
-        ])
+        "turn_credentials", about: "Relays, and credentials for them.",
+        answers: ["get_turn_credentials", RoomTurn.definition.type],
+        fields: Self.fields, samples: [Self.sample])
+    static let schema = ObjectSchema(Self.fields)
+
+    private static let fields = [Self.urls.field, Self.username.field, Self.credential.field, Self.ttl.field]
+    static let sample =
+        #"{"urls":["turn:turn.example:3478?transport=udp"],"username":"1730043200:d41d8cd98f00b204","credential":"AAECAwQFBgcICQoLDA0ODxAREhM=","ttl":43200}"#
 
     package init(urls: [String], username: String, credential: [UInt8], ttl: Int64) {
         self.urls = urls

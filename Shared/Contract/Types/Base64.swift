@@ -53,6 +53,8 @@ package enum Base64 {
         return text.withUTF8 { Self.decode($0) }
     }
 
+    package static func text(_ bytes: [UInt8]) -> String { String(decoding: self.encode(bytes), as: UTF8.self) }
+
     package static func encode<C: Collection<UInt8>>(_ bytes: C) -> [UInt8] {
         var output: [UInt8] = []
         output.reserveCapacity((bytes.count + 2) / 3 * 4)

@@ -1,4 +1,4 @@
-/// A share of all live conversations. Everything that concerns one conversation goes through one share, in order. One calls
+/// A share of all live conversations and rooms. Everything that concerns one of them goes through one share, in order. One calls
 /// process at a time owns a share. Streams of rings have shares of their own: no ring waits for a knock.
 package struct LiveShare: Hashable, Comparable, Sendable {
     package let index: Int
@@ -20,6 +20,16 @@ package struct LiveShare: Hashable, Comparable, Sendable {
     }
 
     package init(of conversation: ConversationID) { self.init(of: conversation.uuid) }
+
+    /// Of frames that name neither conversation nor room.
+    package init(of principal: PrincipalID) {
+        let id =
+            switch principal {
+            case .identity(let identity): UUIDText(high: 0, low: identity.bits)
+            case .guest(let guest): UUIDText(high: guest.high, low: guest.low)
+            }
+        self.init(of: id)
+    }
 
     package static func < (a: LiveShare, b: LiveShare) -> Bool { a.index < b.index }
 }

@@ -60,10 +60,22 @@ package enum Rates {
     package static let liveJoins = Rate("live_join", 30, burst: 30, per: .principal)
     /// Looks at a conversation over HTTP.
     package static let liveLooks = Rate("live_look", 60, burst: 60, per: .address)
+    /// Transcripts and their shares, by members of the profile.
+    package static let transcripts = Rate("transcripts", 120, burst: 120)
+    /// Shared transcripts, read by anybody who has a link.
+    package static let liveShares = Rate("live_share", 60, burst: 60, per: .address)
     /// Keystrokes of whisperers. Beyond it a packet is refused, and the next one must be a snapshot (contract §14.14).
     package static let livePackets = Rate("live_packet", 1_800, burst: 120)
     package static let liveResync = Rate("live_resync", 60, burst: 60, per: .principal)
     package static let liveAttention = Rate("live_attention", 6, burst: 6, per: .principal)
+    /// Frames of rooms but signals.
+    package static let roomControl = Rate("room_control", 60, burst: 60, per: .principal)
+    package static let roomSignals = Rate("room_signal", 600, burst: 300, per: .principal)
+    package static let roomPokes = Rate("room_poke", 4, burst: 4, per: .principal)
+    /// Joins by code, right or wrong (contract §15.3, §19.25). For each participant, and for each address.
+    package static let roomGuesses = Rate("room_guess", 5, burst: 5, per: .principal, failsClosed: true)
+    package static let roomGuessesOfAddress = Rate(
+        "room_guess_address", 2, burst: 10, per: .address, failsClosed: true)
     /// Tokens that are nobody's, in frames and over HTTP (contract §13a).
     package static let unknownTokens = Rate("unknown_token", 60, burst: 60, per: .address)
     /// Counted per role instead of per address: operators come through the same balancer. Wrong tokens are one role.
@@ -75,6 +87,8 @@ package enum Rates {
         Self.updateTokens, Self.groups, Self.calls, Self.iceCandidates, Self.turnCredentials, Self.keys, Self.backup,
         Self.presign, Self.reports, Self.admin, Self.ringing, Self.sessionRefresh, Self.typing, Self.unknownTokens,
         Self.profiles, Self.liveControl, Self.liveKnocks, Self.liveKnocksOfAddress, Self.liveJoins, Self.liveLooks,
-        Self.livePackets, Self.liveResync, Self.liveAttention,
+        Self.transcripts, Self.liveShares,
+        Self.livePackets, Self.liveResync, Self.liveAttention, Self.roomControl, Self.roomSignals, Self.roomPokes,
+        Self.roomGuesses, Self.roomGuessesOfAddress,
     ]
 }

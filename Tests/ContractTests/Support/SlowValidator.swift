@@ -58,6 +58,9 @@ enum SlowValidator {
             return Array(data.base64EncodedString().utf8) == Array(text.utf8)
         case (.text(let range), .string(let text)):
             return range.contains(text.unicodeScalars.count) && !text.unicodeScalars.contains("\0")
+        case (.digits(let range), .string(let text)):
+            return range.contains(text.unicodeScalars.count)
+                && text.unicodeScalars.allSatisfy { "0123456789".unicodeScalars.contains($0) }
         case (.choice(let words), .string(let text)): return words.contains { Array($0.utf8) == Array(text.utf8) }
         case (.object(let schema), .object(let members)): return self.isValid(members, schema)
         case (.array(let element, let count), .array(let elements)):
@@ -78,6 +81,8 @@ enum SlowValidator {
         func text(_ name: String) -> String {
             if case .string(let text)? = members.first(where: { $0.name == name })?.value { text } else { "" }
         }
+        func isText(_ member: SlowJSON.Member) -> Bool { if case .string = member.value { true } else { false } }
+        var hasOneToken: Bool { members.count { ["sessionToken", "guestToken"].contains($0.name) && isText($0) } < 2 }
         switch type {
         case "send_message", "group_send_message":
             let bytes = Data(base64Encoded: text("ciphertext"))?.count ?? 0
@@ -87,12 +92,23 @@ enum SlowValidator {
             let isToAll = !members.contains { member in
                 if case .string = member.value { member.name == "to" } else { false }
             }
-            return isToAll || !["snapshot", "diff"].contains(text("kind"))
-        case "live_knock", "live_join", "live_leave", "live_resync", "live_attention":
-            let tokens = members.filter { member in
-                if case .string = member.value { ["sessionToken", "guestToken"].contains(member.name) } else { false }
+            let isNumbered = !members.contains { member in
+                if case .number(let literal) = member.value {
+                    member.name == "line" && Int64(literal) == 0
+                } else {
+                    false
+                }
             }
-            return tokens.count < 2
+            return (isToAll || !["snapshot", "diff"].contains(text("kind"))) && (isNumbered || text("kind") != "line")
+        case "room_create", "room_code":
+            let digits = members.compactMap { member -> String? in
+                if member.name == "codeDigits", case .number(let text) = member.value { text } else { nil }
+            }
+            return hasOneToken && digits.allSatisfy { ["0", "-0", "6", "8", "10"].contains($0) }
+        case "room_join":
+            return hasOneToken && members.count { ["code", "roomId"].contains($0.name) && isText($0) } == 1
+        case let type where type.hasPrefix("room_"): return hasOneToken
+        case "live_knock", "live_join", "live_leave", "live_resync", "live_attention": return hasOneToken
         case "fetch_pending":
             let cursor = text("cursor")
             guard !cursor.isEmpty else { return true }

@@ -1,0 +1,87 @@
+/// "A room, please." Answered by `room_joined` (contract §15.1).
+package struct RoomCreate: Sendable {
+    package let room: UUIDText
+    package let signPublicKey: Bytes32
+    package let encPublicKey: Bytes32
+    package let participantsMax: Int
+    package let code: RoomCodeWish
+    package let linkVerifier: Bytes32?
+
+    private static let participantsMax = RoomFields.participantsMax.about(
+        "Default: \(RoomLimits.participantsDefault)."
+    ).optional
+    private static let linkVerifier = LiveFields.linkVerifier.optional
+
+    package static let definition = FrameDefinition(
+        "room_create",
+        about: """
+            Creates a room with the caller as host and first participant. Sent again by its creator, it has the same answer and changes \
+            nothing.
+            """,
+        route: .share(of: "roomId"), principal: .either, rate: Rates.roomControl,
+        fields: LiveFields.either + [
+            RoomFields.room.field, LiveFields.signPublicKey.field, LiveFields.encPublicKey.field,
+            Self.participantsMax.field,
+        ] + RoomCodeWish.fields(ttl: RoomLimits.codeTTL) + [Self.linkVerifier.field],
+        rules: [RoomCodeWish.rule],
+        refusals: [
+            (.authFailed, "The keys are not the caller's."),
+            (
+                .forbidden,
+                """
+                The room is somebody else's, or the caller hosts \(RoomLimits.hostedByIdentityMax) rooms, as a guest \
+                \(RoomLimits.hostedByGuestMax).
+                """
+            ),
+        ],
+        samples: [
+            LiveFields.guestSample(RoomFields.sampleRoom + "," + LiveFields.sampleKeys),
+            CommonFields.sample(
+                RoomFields.sampleRoom + "," + LiveFields.sampleKeys
+                    + #","participantsMax":4,"codeDigits":8,"codeTtlSeconds":3600,"pin":"4711","linkVerifier":"\#(LiveFields.sampleSecret)""#
+            ),
+        ])
+
+    package init(_ payload: Payload) throws(Payload.Corrupted) {
+        self.room = try payload[RoomFields.room]
+        guard let sign = Bytes32(try payload[LiveFields.signPublicKey]),
+            let enc = Bytes32(try payload[LiveFields.encPublicKey])
+        else { throw Payload.Corrupted() }
+        (self.signPublicKey, self.encPublicKey) = (sign, enc)
+        self.participantsMax = Int(try payload[Self.participantsMax] ?? RoomLimits.participantsDefault)
+        self.code = try RoomCodeWish(payload, ttl: RoomLimits.codeTTL)
+        self.linkVerifier = try payload[Self.linkVerifier].flatMap { Bytes32($0) }
+    }
+}
+
+/// The code that a host wants.
+package struct RoomCodeWish: Sendable {
+    /// 0: none.
+    package var digits: Int
+    /// 0: none.
+    package var ttl: Duration
+    package var pin: String?
+
+    package var wantsCode: Bool { self.digits > 0 && self.ttl > .zero }
+
+    private static let digits = RoomFields.codeDigits.optional
+    private static let pin = RoomFields.pin.about("Asked for besides the code.").optional
+    private static func seconds(_ range: ClosedRange<Int64>) -> TypedField<Int64?> {
+        TypedField.integer(
+            "codeTtlSeconds", range, about: "How long the code opens the room. Default: \(RoomLimits.codeTTLDefault)."
+        ).optional
+    }
+
+    static let rule = FrameRule.among(RoomFields.codeDigits.field.name, RoomLimits.codeDigits)
+
+    /// - Parameter range: of the time that the code lives, in seconds.
+    static func fields(ttl range: ClosedRange<Int64>) -> [Field] {
+        [Self.digits.field, Self.seconds(range).field, Self.pin.field]
+    }
+
+    init(_ payload: Payload, ttl range: ClosedRange<Int64>) throws(Payload.Corrupted) {
+        self.digits = Int(try payload[Self.digits] ?? RoomLimits.codeDigitsDefault)
+        self.ttl = .seconds(try payload[Self.seconds(range)] ?? RoomLimits.codeTTLDefault)
+        self.pin = try payload[Self.pin]
+    }
+}

@@ -1,0 +1,14 @@
+/// "I go." Answered by `room_left` (contract §15.1).
+package struct RoomLeave: Sendable {
+    package let room: UUIDText
+
+    package static let definition = FrameDefinition(
+        "room_leave",
+        about: "Gives the seat up. The host hands the room over; the last one closes it. Idempotent, for any id.",
+        route: .share(of: "roomId"), principal: .either, rate: Rates.roomControl,
+        fields: LiveFields.either + [RoomFields.room.field],
+        refusals: [],
+        samples: [LiveFields.guestSample(RoomFields.sampleRoom)])
+
+    package init(_ payload: Payload) throws(Payload.Corrupted) { self.room = try payload[RoomFields.room] }
+}

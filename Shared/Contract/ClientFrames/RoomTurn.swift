@@ -1,0 +1,13 @@
+/// "How do I reach a relay?" Answered by `turn_credentials` (contract §15.1).
+package struct RoomTurn: Sendable {
+    package let room: UUIDText
+
+    package static let definition = FrameDefinition(
+        "room_turn", about: "Asks for relays, as `room_joined` brings them.",
+        route: .share(of: "roomId"), principal: .either, rate: Rates.roomControl,
+        fields: LiveFields.either + [RoomFields.room.field],
+        refusals: [RoomFields.notFound],
+        samples: [LiveFields.guestSample(RoomFields.sampleRoom)])
+
+    package init(_ payload: Payload) throws(Payload.Corrupted) { self.room = try payload[RoomFields.room] }
+}
