@@ -21,8 +21,10 @@ package struct HTTPRefusal: HTTPResponseError {
     }
 
     package static let notRegistered = HTTPRefusal(.notRegistered, "a session token is needed")
+    package static let noPrincipal = HTTPRefusal(.notRegistered, "a session token or a guest token is needed")
     package static let unknownIdentity = HTTPRefusal(.notFound, "there is no such identity")
     package static let banned = HTTPRefusal(.userBanned, "this identity is banned")
+    package static let bannedGuest = HTTPRefusal(.userBanned, "this guest is banned")
     package static let noAdminToken = HTTPRefusal(.notRegistered, "an admin token is needed")
     package static let roleTooLow = HTTPRefusal(.forbidden, "viewers may only look")
     package static let internalError = HTTPRefusal(.internalError, "something went wrong on our side; safe to retry")
@@ -35,7 +37,9 @@ package struct HTTPRefusal: HTTPResponseError {
         HTTPRefusal(.invalidPayload, "\(violation)")
     }
 
-    package func response(from request: Request, context: some RequestContext) -> Response {
+    package func response(from request: Request, context: some RequestContext) -> Response { self.answer }
+
+    package var answer: Response {
         var json = JSONWriter()
         json.add("error", self.code.rawValue)
         json.add("message", self.message)

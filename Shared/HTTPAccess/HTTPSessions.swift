@@ -46,19 +46,64 @@ package struct HTTPSessions: Sendable {
         let tokenHash = SHA256.hash(token)
         let found = try await self.unknownTokens.session(of: tokenHash, request, from: peer) {
             () async throws(HTTPRefusal) in
-            do throws(StoreError) {
-                return try await self.sessions.session(tokenHash, at: self.clock.store)
-            } catch {
-                self.logger.warning("session not read", [.error: "\(error)"])
-                throw .internalError
+            try await self.read { () async throws(StoreError) in
+                try await self.sessions.session(tokenHash, at: self.clock.store)
             }
         }
-        if found.hasPredecessor { self.endPredecessor(of: found.session) }
-        guard !found.session.isBanned else { throw .banned }
-        if let rate, let wait = await self.limiter.admit(rate, "\(found.session.caller.identity)") {
-            throw .tooMany(retryAfterMilliseconds: wait)
-        }
+        try await self.check(found.session, hasPredecessor: found.hasPredecessor, within: rate)
         return found.session
+    }
+
+    /// The live session or guest that the request shows (P of contract §14.2).
+    /// - Parameter rate: counted for the identity or guest; nil for none.
+    /// - Throws: as `session(of:from:within:)`.
+    package func principal(
+        of request: Request, from peer: NetworkAddress?, within rate: Rate?
+    ) async throws(HTTPRefusal) -> Principal {
+        guard let token = BearerToken.bytes(in: request.headers), Limits.sessionTokenCharacters.contains(token.count)
+        else { throw .noPrincipal }
+        let tokenHash = SHA256.hash(token)
+        let found = try await self.unknownTokens.session(of: tokenHash, request, from: peer) {
+            () async throws(HTTPRefusal) -> (principal: Principal, hasPredecessor: Bool)? in
+            try await self.read { () async throws(StoreError) in
+                if let found = try await self.sessions.session(tokenHash, at: self.clock.store) {
+                    return (.session(found.session), found.hasPredecessor)
+                }
+                return try await self.sessions.guest(tokenHash, at: self.clock.store).map { (.guest($0), false) }
+            }
+        }
+        switch found.principal {
+        case .session(let session):
+            try await self.check(session, hasPredecessor: found.hasPredecessor, within: rate)
+        case .guest(let guest):
+            guard !guest.isBanned else { throw .bannedGuest }
+            try await self.count(guest.id.description, within: rate)
+        }
+        return found.principal
+    }
+
+    private func read<Found>(
+        _ body: () async throws(StoreError) -> Found
+    ) async throws(HTTPRefusal) -> Found {
+        do throws(StoreError) {
+            return try await body()
+        } catch {
+            self.logger.warning("session not read", [.error: "\(error)"])
+            throw .internalError
+        }
+    }
+
+    private func check(
+        _ session: Session, hasPredecessor: Bool, within rate: Rate?
+    ) async throws(HTTPRefusal) {
+        if hasPredecessor { self.endPredecessor(of: session) }
+        guard !session.isBanned else { throw .banned }
+        try await self.count("\(session.caller.identity)", within: rate)
+    }
+
+    private func count(_ subject: String, within rate: Rate?) async throws(HTTPRefusal) {
+        guard let rate, let wait = await self.limiter.admit(rate, subject) else { return }
+        throw .tooMany(retryAfterMilliseconds: wait)
     }
 
     /// A refreshed token dies with the first use of the new one (contract §4). Auth owns sessions, so it is told; a Job that gets

@@ -1,7 +1,8 @@
 package import Contract
 package import Store
 
-/// Reads `auth.live_sessions`, the view that auth grants to services with HTTP of their own.
+/// Reads `auth.live_sessions`, the view that auth grants to services with HTTP of their own, and `auth.live_guests`, which
+/// it grants to calls alone.
 package struct LiveSessions: Sendable {
     private let pool: PostgresPool
 
@@ -25,5 +26,19 @@ package struct LiveSessions: Sendable {
             device: UUIDText(high: device.high, low: device.low), platform: platform, tokenHash: tokenHash,
             expiresAt: try row.next(), signPublicKey: try row.next(), isBanned: try row.next())
         return (session, try row.next())
+    }
+
+    /// The guest of a token's SHA-256. Takes a role that may read `auth.live_guests`.
+    package func guest(_ tokenHash: Bytes32, at now: StoreTime) async throws(StoreError) -> Guest? {
+        let rows = try await self.pool.query(
+            """
+            SELECT guest_id, epoch, ends_at, sign_key, is_banned
+            FROM auth.live_guests WHERE token_hash = \(tokenHash) AND ends_at > \(now)
+            """)
+        guard var row = rows.first else { return nil }
+        let (id, epoch): (GuestID, Int64) = (try row.next(), try row.next())
+        return Guest(
+            id: id, epoch: Epoch(value: epoch), tokenHash: tokenHash, expiresAt: try row.next(),
+            signPublicKey: try row.next(), isBanned: try row.next())
     }
 }

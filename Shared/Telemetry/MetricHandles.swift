@@ -330,6 +330,22 @@ package enum KnockResult: String, CaseIterable, Sendable {
 
 package struct LiveMetrics: Sendable {
     package let knocks = CounterFamily<KnockResult>(.liveKnocks, by: .result)
+    package let linesStored = Counter(.liveLinesStored)
+
+    package init() {}
+}
+
+/// What a join of a room was answered.
+package enum RoomJoinResult: String, CaseIterable, Sendable {
+    case joined, notFound, refused
+}
+
+package struct RoomMetrics: Sendable {
+    package let active = Meter(.roomsActive)
+    package let participants = Meter(.roomParticipantsActive)
+    package let joins = CounterFamily<RoomJoinResult>(.roomJoins, by: .result)
+    package let signals = CounterFamily<RoomSignalKind>(.roomSignals, by: .kind)
+    package let misses = Counter(.roomCodeMisses)
 
     package init() {}
 }

@@ -103,6 +103,18 @@ package enum MetricName: String, CaseIterable, Sendable {
     case callSharesLeased = "whisper_call_shares_leased"
     /// Counter: knocks answered, by result.
     case liveKnocks = "whisper_live_knocks_total"
+    /// Counter: lines stored in transcripts. A line that came again does not count.
+    case liveLinesStored = "whisper_live_lines_stored_total"
+    /// Gauge: rooms in which somebody is connected, of the shares this process owns.
+    case roomsActive = "whisper_rooms_active"
+    /// Gauge: participants of these rooms who are connected.
+    case roomParticipantsActive = "whisper_room_participants_active"
+    /// Counter: joins answered, by result.
+    case roomJoins = "whisper_room_joins_total"
+    /// Counter: signals taken, by kind.
+    case roomSignals = "whisper_room_signals_total"
+    /// Counter: joins with a wrong code or pin.
+    case roomCodeMisses = "whisper_room_code_misses_total"
 
     // The bus and the store, as each process sees them.
     /// Gauge: entries waiting in the streams that a service reads, as each of its processes sees them.
