@@ -69,15 +69,20 @@ package struct CallPusher: Sendable {
                 let push = Push(kind: .call(isVideo: isVideo), wakeID: wake.wakeID, expires: await self.own(until))
                 try await self.ring(push, until, wake, entry)
             case .callOver: try await self.over(wake, entry)
-            case .knock(let until):
-                let push = Push(kind: .knock, wakeID: wake.wakeID, expires: await self.own(until))
-                guard push.expires > .now else { return self.drop(wake, entry) }
-                try await self.tryFor(push, wake, entry, while: push.expires)
+            case .knock(let until): try await self.wake(.knock, until, wake, entry)
+            case .room(let until): try await self.wake(.room, until, wake, entry)
             }
         } catch {
             // It comes again after `callClaimIdle`, if it still rings.
             self.logger.warning("call not pushed", [.wakeId: "\(wake.wakeID)", .error: "\(error)"])
         }
+    }
+
+    /// Quietly: nothing rings.
+    private func wake(_ kind: Push.Kind, _ until: Timestamp, _ wake: Wake, _ entry: EntryID) async throws(BusError) {
+        let push = Push(kind: kind, wakeID: wake.wakeID, expires: await self.own(until))
+        guard push.expires > .now else { return self.drop(wake, entry) }
+        try await self.tryFor(push, wake, entry, while: push.expires)
     }
 
     /// The calls service counts by the database's clock. The same time by this process's own, which may be another.

@@ -66,7 +66,7 @@ struct PushSender: Sendable {
         case .call, .callOver:
             if let token = device.voipToken, device.platform == .ios { return Way(token: token, kind: .voip) }
         // What comes to the token for calls has to ring.
-        case .mail, .knock: break
+        case .mail, .knock, .room: break
         }
         return device.pushToken.map { Way(token: $0, kind: .push) }
     }

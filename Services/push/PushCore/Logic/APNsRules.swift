@@ -28,6 +28,7 @@ package struct APNsRules: Sendable {
     package static let mailText = "WHISPER_NEW_MESSAGE"
     package static let callText = "WHISPER_INCOMING_CALL"
     package static let knockText = "WHISPER_KNOCK"
+    package static let roomText = "WHISPER_ROOM"
 
     /// - Parameters:
     ///   - isVoIP: the token is one of PushKit, which only takes calls.
@@ -64,7 +65,7 @@ package struct APNsRules: Sendable {
         case _ where isVoIP: "voip"
         case .mail: self.mailType.rawValue
         // Without PushKit a call is a line on the screen, and its end takes the line's place.
-        case .call, .callOver, .knock: "alert"
+        case .call, .callOver, .knock, .room: "alert"
         }
     }
 
@@ -73,6 +74,7 @@ package struct APNsRules: Sendable {
         case .mail: self.mailText
         case .call, .callOver: self.callText
         case .knock: self.knockText
+        case .room: self.roomText
         }
     }
 

@@ -11,6 +11,8 @@ package struct Push: Equatable, Sendable {
         case callOver
         /// Somebody knocks at a live conversation (contract §14.7).
         case knock
+        /// Others wait in a room (contract §15.1).
+        case room
 
         /// What the app reads, and operators.
         package var name: String {
@@ -19,6 +21,7 @@ package struct Push: Equatable, Sendable {
             case .call: "call"
             case .callOver: "callOver"
             case .knock: "knock"
+            case .room: "room"
             }
         }
     }

@@ -87,7 +87,7 @@ extension HTTP2Client {
     ) async -> PushAnswer {
         let givesWay =
             switch push.kind {
-            case .mail, .knock: true
+            case .mail, .knock, .room: true
             case .call, .callOver: false
             }
         do throws(HTTP2Error) {

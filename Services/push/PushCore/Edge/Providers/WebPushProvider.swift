@@ -64,14 +64,14 @@ package actor WebPushProvider: PushProvider {
 
     private func begin(_ kind: Push.Kind, at origin: String) -> OriginShares.Share? {
         switch kind {
-        case .mail, .knock: return self.mail.begin(origin, at: .now)
+        case .mail, .knock, .room: return self.mail.begin(origin, at: .now)
         case .call, .callOver: return self.calls.begin(origin, at: .now)
         }
     }
 
     private func end(_ share: OriginShares.Share, of kind: Push.Kind) {
         switch kind {
-        case .mail, .knock: self.mail.end(share)
+        case .mail, .knock, .room: self.mail.end(share)
         case .call, .callOver: self.calls.end(share)
         }
     }
