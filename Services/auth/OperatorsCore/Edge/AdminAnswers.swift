@@ -24,6 +24,10 @@ package enum AdminAnswers {
         json.add("bansActive", statistics.bansActive)
         json.add("guests", statistics.guests)
         json.add("profiles", statistics.profiles)
+        json.add("conversations", statistics.conversations)
+        json.add("streams", statistics.streams)
+        json.add("listeners", statistics.listeners)
+        json.add("transcriptLines", statistics.transcriptLines)
         return json.finished()
     }
 

@@ -13,6 +13,10 @@ package struct ClusterViews: Sendable {
         package var bansActive: Int64 = 0
         package var guests: Int64 = 0
         package var profiles: Int64 = 0
+        package var conversations: Int64 = 0
+        package var streams: Int64 = 0
+        package var listeners: Int64 = 0
+        package var transcriptLines: Int64 = 0
         package var databaseBytes: Int64 = 0
         package var pendingMessages: Int64 = 0
         package var groups: Int64 = 0
@@ -83,6 +87,14 @@ package struct ClusterViews: Sendable {
             var row = try await self.pool.query("SELECT count::int8, bytes::int8 FROM attachments.statistics")[0]
             statistics.attachments = try row.next()
             statistics.attachmentBytes = try row.next()
+        }
+        if try await self.pool.canRead("calls", "statistics") {
+            var row = try await self.pool.query(
+                "SELECT conversations, streams, listeners, transcript_lines FROM calls.statistics")[0]
+            statistics.conversations = try row.next()
+            statistics.streams = try row.next()
+            statistics.listeners = try row.next()
+            statistics.transcriptLines = try row.next()
         }
         return statistics
     }

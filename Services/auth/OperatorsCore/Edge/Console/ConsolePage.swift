@@ -165,15 +165,11 @@ extension Response {
     ///
     /// A page may load its own style and icon, and post to its own origin. No site may frame it, no cache may keep it.
     static func console(_ bytes: [UInt8], type: String, status: HTTPResponse.Status = .ok) -> Response {
-        var headers: HTTPFields = [
-            .contentType: type, .cacheControl: "no-store", .xContentTypeOptions: "nosniff",
-            .crossOriginResourcePolicy: "same-origin",
-            .contentSecurityPolicy:
-                "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
-        ]
-        headers[.init("Cross-Origin-Opener-Policy")!] = "same-origin"
-        headers[.init("Referrer-Policy")!] = "no-referrer"
-        headers[.init("X-Frame-Options")!] = "DENY"
+        let headers = HTTPFields.binding(
+            type: type, cacheControl: "no-store",
+            policy:
+                "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+        )
         return Response(status: status, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
     }
 }
