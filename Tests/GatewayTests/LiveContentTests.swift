@@ -123,6 +123,22 @@ import Testing
         }
     }
 
+    /// Every question has an answer, also one that waits for a home that is silent.
+    @Test func whoLeavesBeforeItHasJoinedIsAnswered() async throws {
+        try await LiveBench.run { bench in
+            let listener = try await bench.client("L", at: 1)
+            var stream = bench.stream(at: 0)
+            stream.home = NodeID(value: 99)
+            try await listener.tell(
+                .attends(
+                    LiveAttendance(
+                        stream: stream, since: .now, after: nil, requestID: "j", isAnswer: true, grant: nil)))
+            try await listener.tell(.attendsNoLonger(.test))
+            let answer = try await listener.next()
+            #expect(answer.code == "FORBIDDEN" && answer.requestID == "j")
+        }
+    }
+
     /// Contract §14.8, §19.7d: another device takes over. The state comes before its packets.
     @Test func anotherDeviceTakesOver() async throws {
         try await LiveBench.run { bench in
@@ -143,6 +159,18 @@ import Testing
             for listener in [here, there] { #expect(try await listener.next().short == "diff 2") }
             try await first.whisper(.diff, 2)
             #expect(try await first.next().code == "FORBIDDEN")
+        }
+    }
+
+    /// For a while calls may take a holder for gone that is not (contract §14.12).
+    @Test func aHolderGoesOnWhenCallsMissesIt() async throws {
+        try await LiveBench.run { bench in
+            let whisperer = try await bench.whisperer()
+            try await whisperer.whisper(.snapshot, 1)
+            let (listener, _) = try await bench.listener("L", at: 0, bench.stream(at: nil))
+            #expect(try await listener.next().short == "snapshot 1")
+            try await whisperer.whisper(.diff, 2)
+            #expect(try await listener.next().short == "diff 2")
         }
     }
 

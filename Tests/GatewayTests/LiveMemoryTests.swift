@@ -312,11 +312,11 @@ extension ConversationID {
 extension LiveStream {
     static func test(
         epoch: Int64 = 1, content: UInt64 = 1, generation: Int = 1, state: LiveStreamState = .live,
-        home: NodeID? = nil, ending: LiveEnding? = nil, changedAt: Int64? = nil
+        home: NodeID? = nil, isTranscribed: Bool = false, ending: LiveEnding? = nil, changedAt: Int64? = nil
     ) -> LiveStream {
         LiveStream(
             conversation: .test, content: state == .idle ? nil : UUIDText(high: 0, low: content), epoch: epoch,
-            generation: generation, state: state, home: home, isTranscribed: false, ending: ending,
+            generation: generation, state: state, home: home, isTranscribed: isTranscribed, ending: ending,
             changedAt: Timestamp(milliseconds: changedAt ?? epoch))
     }
 }

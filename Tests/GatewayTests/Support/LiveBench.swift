@@ -54,11 +54,12 @@ struct LiveBench {
 
     func stream(
         epoch: Int64 = 1, at gateway: Int? = 0, content: UInt64 = 1, generation: Int = 1,
-        state: LiveStreamState = .live, ending: LiveEnding? = nil, changedAt: Int64? = nil
+        state: LiveStreamState = .live, isTranscribed: Bool = false, ending: LiveEnding? = nil, changedAt: Int64? = nil
     ) -> LiveStream {
         .test(
             epoch: epoch, content: content, generation: generation, state: state,
-            home: gateway.map { self.gateways[$0].gateway.node }, ending: ending, changedAt: changedAt)
+            home: gateway.map { self.gateways[$0].gateway.node }, isTranscribed: isTranscribed, ending: ending,
+            changedAt: changedAt)
     }
 
     /// A client that holds the stream.

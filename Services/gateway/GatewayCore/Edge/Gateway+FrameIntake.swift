@@ -123,7 +123,7 @@ extension Gateway {
                     $1, Refusal(.rateLimited, "too many of these from this address", retryAfterMilliseconds: $2),
                     requestID: frame.requestID)
             }
-        case .mailbox, .ownMailbox, .share:
+        case .mailbox, .ownMailbox, .share, .ownShare:
             // Our own bug: a mailbox is somebody's, and so is what concerns a conversation.
             assertionFailure("\(frame.definition.type) needs no session")
             self.logger.error("frame without a session", [.frame: "\(frame.definition.type)"])
@@ -153,10 +153,19 @@ extension Gateway {
         _ rate: Rate, _ connection: Connection, then: @escaping @Sendable (isolated Gateway, Connection) -> Void,
         refused: @escaping @Sendable (isolated Gateway, Connection, Int64) -> Void
     ) {
-        let (id, address) = (connection.id, connection.address)
+        self.admit(rate, "\(connection.address)", connection, then: then, refused: refused)
+    }
+
+    /// The same for any subject.
+    func admit(
+        _ rate: Rate, _ subject: String, _ connection: Connection,
+        then: @escaping @Sendable (isolated Gateway, Connection) -> Void,
+        refused: @escaping @Sendable (isolated Gateway, Connection, Int64) -> Void
+    ) {
+        let id = connection.id
         // Bare: it lasts no longer than one answer of the bus, which has a limit of its own.
         Task {
-            let wait = await self.limiter.admit(rate, "\(address)")
+            let wait = await self.limiter.admit(rate, subject)
             guard let connection = self.connections[id], connection.isPresent else { return }
             if let wait { refused(self, connection, wait) } else { then(self, connection) }
         }
@@ -168,7 +177,7 @@ extension Gateway {
         guard case .admitted = self.admits(frame, of: .guest(guest.id), on: connection) else { return }
         switch frame.definition.route {
         case .gateway: self.answer(frame, on: connection)
-        case .share: self.live(frame, of: .guest(guest), on: connection)
+        case .share, .ownShare: self.live(frame, of: .guest(guest), on: connection)
         case .service, .mailbox, .ownMailbox:
             // Our own bug: these take no frames of guests.
             assertionFailure("\(frame.definition.type) of a guest has no handler")
@@ -186,7 +195,7 @@ extension Gateway {
         case .gateway: self.answer(frame, on: connection)
         case .service(.calls): self.call(frame, of: session, on: connection)
         case .service(let service): self.ask(service, frame, session: session, on: connection)
-        case .share: self.live(frame, of: .session(session), on: connection)
+        case .share, .ownShare: self.live(frame, of: .session(session), on: connection)
         case .mailbox, .ownMailbox: self.mail(frame, of: session, overRateFor: wait, on: connection)
         }
     }

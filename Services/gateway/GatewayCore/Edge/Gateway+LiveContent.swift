@@ -33,12 +33,26 @@ extension Gateway {
             feed.heardAt = self.now
             self.remember(feed) { _ = $0.memory.add(rendered, after: previous) }
             if packet.header.kind == .snapshot { feed.wanted.snapshotCame() }
+            if let seal = packet.seal { self.keep(packet.header, seal, of: feed, from: connection.id) }
             self.fanOut(rendered, previous: previous, of: feed, except: connection.id)
             let nodes = self.live.nodes(attending: feed.conversation)
             guard !nodes.isEmpty else { return }
             let event = FeedEvent.packet(FeedPacket(rendered), previous: previous)
             for node in nodes where node != self.node { self.tell(node, event) }
         }
+    }
+
+    /// Has a line stored, if the stream's lines are kept. Lost on the way, its whisperer hears nothing of it and sends it again.
+    private func keep(
+        _ header: LivePacketHeader, _ seal: LiveLine.Seal, of feed: StreamFeed, from connection: ConnectionID
+    ) {
+        guard feed.stream.isTranscribed, let content = feed.stream.content else { return }
+        let line = LiveLine(
+            conversation: header.conversation, content: content,
+            connection: LiveConnection(node: self.node, connection: connection), position: header.position,
+            line: header.line, generation: header.generation, seal: seal)
+        self.bus.append(
+            LiveJob.line(line), to: Keyspace.live(LiveShare(of: header.conversation)), failed: { _ in })
     }
 
     private func render(_ packet: SendLivePacket) -> RememberedPacket {

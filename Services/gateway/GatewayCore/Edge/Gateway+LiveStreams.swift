@@ -19,6 +19,13 @@ extension Gateway {
         case .stream(let stream):
             guard let feed = self.live[stream.conversation] else { return }
             self.follow(stream, feed)
+        case .entered(let room):
+            let part = self.participation(of: connection)
+            if !part.rooms.contains(room) { part.rooms.append(room) }
+            self.roomsEntered.insert(.init(room: room, connection: id))
+        case .left(let room):
+            connection.live?.rooms.removeAll { $0 == room }
+            self.roomsEntered.remove(.init(room: room, connection: id))
         }
     }
 
@@ -63,7 +70,10 @@ extension Gateway {
     private func attendsNoLonger(_ conversation: ConversationID, on connection: Connection) {
         connection.live?.attended.removeAll { $0 == conversation }
         guard let feed = self.live[conversation] else { return }
+        let joining = feed.listener(on: connection.id)?.joining?.attendance
         self.leave(feed, connection.id)
+        // Every question has an answer. This one waited for the home's memory.
+        if let joining, joining.isAnswer { self.refuse(connection, .notJoined, requestID: joining.requestID) }
     }
 
     private func leave(_ feed: StreamFeed, _ connection: ConnectionID) {
@@ -110,7 +120,8 @@ extension Gateway {
             self.tellState(of: feed, to: listener)
         }
         if feed.stream.home != known.home {
-            if feed.stream.home != self.node { feed.giveUpHolding() }
+            // Without a home, calls misses the holder. If it is here, the next report says so.
+            if let home = feed.stream.home, home != self.node { feed.giveUpHolding() }
             if !feed.listeners.isEmpty { self.askHome(of: feed, behind: min(end, feed.known), again: true) }
         }
     }
@@ -230,6 +241,21 @@ extension Gateway {
                 LiveJob.report(self.node, entries[share] ?? []), to: Keyspace.live(share), failed: { _ in })
         }
         self.reportedShares = Set(entries.keys)
+        self.tellAllRooms()
+    }
+
+    private func tellAllRooms() {
+        var entries: [LiveShare: [RoomReportEntry]] = [:]
+        for entered in self.roomsEntered {
+            guard let participant = self.connections[entered.connection]?.principal else { continue }
+            entries[LiveShare(of: entered.room), default: []].append(
+                RoomReportEntry(room: entered.room, connection: entered.connection, participant: participant))
+        }
+        for share in self.reportedRoomShares.union(entries.keys) {
+            self.bus.append(
+                LiveJob.roomReport(self.node, entries[share] ?? []), to: Keyspace.live(share), failed: { _ in })
+        }
+        self.reportedRoomShares = Set(entries.keys)
     }
 
     private func entry(

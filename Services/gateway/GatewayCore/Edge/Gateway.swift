@@ -68,6 +68,9 @@ package actor Gateway {
     var packetsRead: [NIODeadline] = []
     /// Shares that were told at the last report of something that is held or attended here.
     var reportedShares: Set<LiveShare> = []
+    /// Participants' connections, and the shares that were told of some at the last report.
+    var roomsEntered: Set<RoomEntered> = []
+    var reportedRoomShares: Set<LiveShare> = []
 
     /// Departures that the bus has not taken.
     var untold: [Departure] = []
@@ -332,6 +335,7 @@ package actor Gateway {
     /// The connection is no longer the live one of its identity or guest.
     func unbind(_ connection: Connection) {
         self.leaveConversations(of: connection)
+        self.leaveRooms(of: connection)
         self.leaveStreams(of: connection)
         let token = connection.machine.newestToken
         if let guest = connection.machine.guest { self.unbind(connection, from: guest) }

@@ -6,7 +6,15 @@ final class LiveParticipation {
     var held: [ConversationID] = []
     /// Conversations that it has joined.
     var attended: [ConversationID] = []
+    /// Rooms in which it is a participant's.
+    var rooms: [UUIDText] = []
     var unread = UnreadContent()
+}
+
+/// A participant's connection in a room.
+struct RoomEntered: Hashable {
+    var room: UUIDText
+    var connection: ConnectionID
 }
 
 extension Connection {
