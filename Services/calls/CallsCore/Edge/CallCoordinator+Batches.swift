@@ -182,7 +182,8 @@ extension CallCoordinator {
         }
         let turn = self.configuration.turn
         let credentials = TurnCredentials(
-            secret: turn.secret, pseudonym: period.pseudonym(of: identity, key: key), expiresAt: period.expiresAt)
+            secret: turn.secret, pseudonym: period.pseudonym(of: .identity(identity), key: key),
+            expiresAt: period.expiresAt)
         return .reply(credentials.frame(urls: turn.urls, ttl: period.remaining(at: self.now)))
     }
 

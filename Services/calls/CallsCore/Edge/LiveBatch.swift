@@ -1,17 +1,19 @@
 import Bus
 import Contract
 
-/// Jobs about live conversations that are handled together, in order, in one transaction.
+/// Jobs about live conversations and rooms that are handled together, in order: each kind in one transaction.
 struct LiveBatch {
     enum Step {
         case frame(LiveFrame, AnswerAddress)
         case left(ConversationID, LiveConnection)
-        case report(NodeID, [LiveReportEntry])
+        case report(NodeID, [LiveReportEntry], LiveShare)
+        case line(LiveLine)
         /// Needs nothing but its answer.
         case refused(Refusal, AnswerAddress)
     }
 
     var steps: [Step] = []
+    var rooms = RoomBatch()
     /// The last entry taken of each share: everything up to it is done when the batch is.
     var positions: [(share: LiveShare, through: EntryID)] = []
     /// Holds one Job only, because something is wrong with one of them.
@@ -22,43 +24,63 @@ struct LiveBatch {
         self.steps.lazy.compactMap { step in
             switch step {
             case .frame(_, let address), .refused(_, let address): address
-            case .left, .report: nil
+            case .left, .report, .line: nil
             }
-        }.first
+        }.first ?? self.rooms.firstAsked
     }
 
     /// - Parameter age: since it was appended to its stream.
-    mutating func add(_ job: LiveJob, age: Duration) {
+    mutating func add(_ job: LiveJob, share: LiveShare, age: Duration) {
         switch job {
         case .frame(let request):
             // Its client has been told that nothing was done.
             guard age <= ClusterLimits.frameAgeMax else { return }
-            self.steps.append(Self.step(request))
+            self.add(request)
         case .left(let conversation, let connection): self.steps.append(.left(conversation, connection))
-        case .report(let node, let entries): self.steps.append(.report(node, entries))
+        case .report(let node, let entries): self.steps.append(.report(node, entries, share))
+        // However old: nobody was told that it is lost.
+        case .line(let line): self.steps.append(.line(line))
+        case .leftRoom(let room, let connection): self.rooms.steps.append(.left(room, connection))
+        case .roomReport(let node, let entries): self.rooms.steps.append(.report(node, entries, share))
+        case .purge(let room, let participant): self.rooms.steps.append(.purge(room, participant))
         }
     }
 
-    private static func step(_ request: LiveRequest) -> Step {
-        guard let definition = FrameCatalogue.definition(of: request.type), case .share = definition.route else {
-            return .refused(Refusal(.internalError, "not a frame of this service"), request.answer)
-        }
+    private mutating func add(_ request: LiveRequest) {
+        let connection = LiveConnection(node: request.answer.node, connection: request.connection)
         do {
-            let payload = try FrameDecoder.payload(bare: request.payload, schema: definition.schema)
-            guard let body = try LiveFrame.Body(request.type, payload) else {
-                return .refused(Refusal(.internalError, "not a frame of this service"), request.answer)
+            guard let definition = FrameCatalogue.definition(of: request.type) else {
+                throw Refusal(.internalError, "not a frame of this service")
             }
-            return .frame(
-                LiveFrame(
-                    body, from: request.principal,
-                    on: LiveConnection(node: request.answer.node, connection: request.connection),
-                    requestID: request.requestID, receivedAt: request.receivedAt), request.answer)
+            let payload = try FrameDecoder.payload(bare: request.payload, schema: definition.schema)
+            if let body = try RoomFrame.Body(request.type, payload) {
+                let frame = RoomFrame(
+                    body, from: request.principal, on: connection, receivedAt: request.receivedAt,
+                    origin: request.origin)
+                return self.rooms.steps.append(.frame(frame, request))
+            }
+            guard let body = try LiveFrame.Body(request.type, payload) else {
+                throw Refusal(.internalError, "not a frame of this service")
+            }
+            let frame = LiveFrame(
+                body, from: request.principal, on: connection, requestID: request.requestID,
+                receivedAt: request.receivedAt)
+            self.steps.append(.frame(frame, request.answer))
+        } catch let refusal as Refusal {
+            self.steps.append(.refused(refusal, request.answer))
         } catch let violation as PayloadViolation {
-            return .refused(Refusal(.invalidPayload, "\(violation)"), request.answer)
+            self.steps.append(.refused(Refusal(.invalidPayload, "\(violation)"), request.answer))
         } catch {
             assertionFailure("payload of \(request.type) is corrupted")
-            return .refused(Refusal(.internalError, "the frame could not be read; safe to retry"), request.answer)
+            let refusal = Refusal(.internalError, "the frame could not be read; safe to retry")
+            self.steps.append(.refused(refusal, request.answer))
         }
+    }
+
+    /// Nobody waits for an answer: more lines may join these.
+    var isOfLinesAlone: Bool {
+        !self.steps.isEmpty && self.rooms.steps.isEmpty
+            && self.steps.allSatisfy { if case .line = $0 { true } else { false } }
     }
 
     private var frames: [LiveFrame] {
@@ -69,7 +91,8 @@ struct LiveBatch {
     var conversations: Set<ConversationID> {
         var ids = Set(self.frames.compactMap(\.body.conversation))
         for case .left(let id, _) in self.steps { ids.insert(id) }
-        for case .report(_, let entries) in self.steps { ids.formUnion(entries.map(\.conversation)) }
+        for case .line(let line) in self.steps { ids.insert(line.conversation) }
+        for case .report(_, let entries, _) in self.steps { ids.formUnion(entries.map(\.conversation)) }
         return ids
     }
 

@@ -6,13 +6,15 @@ import Telemetry
 
 /// One batch: what is read, decided and written in one transaction, and who hears of it afterwards.
 extension LiveCoordinator {
-    func handle(_ batch: LiveBatch) async throws {
-        for case .report(let node, _) in batch.steps { self.reportedAt[node] = .now }
+    func handle(_ batch: inout LiveBatch) async throws {
+        for case .report(let node, _, _) in batch.steps { self.reportedAt[node] = .now }
         try await self.load(batch)
         let silent = self.silentNodes
         self.silentNodes = []
+        batch.rooms.silent = silent
         let outcome = try await self.transacted(batch, silent: silent)
         self.book.commit()
+        self.metrics.linesStored.increment(by: outcome.linesStored)
         (self.expired, self.removedHolders) = ([], [])
         await self.tell(outcome)
     }
@@ -34,6 +36,9 @@ extension LiveCoordinator {
 
         /// In the order in which they were decided.
         var sayings: [Saying] = []
+        /// Lines to be stored. Their whisperers are told once they are.
+        var lines: [LiveLine] = []
+        var linesStored = 0
     }
 
     private func transacted(_ batch: LiveBatch, silent: Set<NodeID>) async throws(StoreError) -> Outcome {
@@ -55,10 +60,7 @@ extension LiveCoordinator {
         guard !batch.principals.isEmpty || !profiles.isEmpty else {
             // Nobody says anything new: nothing needs to be read, and mostly nothing to be written.
             let outcome = self.apply(batch, LiveFacts(), silent: silent)
-            var writes = Pipeline()
-            writes.add(LiveTable.write(self.book.changes))
-            if !writes.isEmpty { _ = try await self.store.pipeline(writes) }
-            return outcome
+            return try await self.write(outcome) { writes throws(StoreError) in try await self.store.pipeline(writes) }
         }
         let (identities, guests) = Self.split(batch.principals)
         let growing = batch.growing
@@ -72,6 +74,7 @@ extension LiveCoordinator {
             let lists = batch.profiles.isEmpty ? nil : reading.add(LiveTable.lists(of: Array(batch.profiles)))
             let ended = starts.isEmpty ? nil : reading.add(LiveTable.ended(starts.map(\.content)))
             let held = starts.isEmpty ? nil : reading.add(LiveTable.held(by: Array(Set(starts.map(\.connection)))))
+            let last = starts.isEmpty ? nil : reading.add(TranscriptTable.lastLines(of: starts.map(\.content)))
             let found = try await transaction.pipeline(reading)
             var facts = LiveFacts(members: try found[members])
             for (identity, account) in try found[accounts] { facts.accounts[.identity(identity)] = account }
@@ -79,15 +82,27 @@ extension LiveCoordinator {
             if let lists { facts.lists = try found[lists] }
             if let ended { facts.ended = try found[ended] }
             if let held { facts.held = try found[held] }
+            if let last { facts.lastLines = try found[last] }
             let outcome = self.apply(batch, facts, silent: silent)
-            var writes = Pipeline()
-            writes.add(LiveTable.write(self.book.changes))
-            if !writes.isEmpty { _ = try await transaction.pipeline(writes) }
-            return outcome
+            return try await self.write(outcome) { writes throws(StoreError) in try await transaction.pipeline(writes) }
         }
     }
 
-    private static func split(_ principals: Set<PrincipalID>) -> ([WhisperID], [GuestID]) {
+    /// Writes what the batch has changed, and its lines behind it: a stream stands before its lines.
+    private func write(
+        _ outcome: Outcome, by run: (Pipeline) async throws(StoreError) -> Pipeline.Answers
+    ) async throws(StoreError) -> Outcome {
+        var outcome = outcome
+        var writes = Pipeline()
+        writes.add(LiveTable.write(self.book.changes))
+        let stored = outcome.lines.isEmpty ? nil : writes.add(TranscriptTable.store(outcome.lines))
+        guard !writes.isEmpty else { return outcome }
+        let answers = try await run(writes)
+        if let stored { outcome.linesStored = try answers[stored] }
+        return outcome
+    }
+
+    static func split(_ principals: Set<PrincipalID>) -> ([WhisperID], [GuestID]) {
         var (identities, guests): ([WhisperID], [GuestID]) = ([], [])
         for principal in principals {
             switch principal {
@@ -122,19 +137,22 @@ extension LiveCoordinator {
                 rules.tellings.removeAll { $0.isEvent(for: frame.connection) }
                 if case .knock = frame.body { self.metrics.knocks[KnockResult(answer)].increment() }
             case .left(let id, let connection): rules.left(id, connection)
-            case .report(let node, let entries): for entry in entries { rules.reported(entry, by: node) }
+            case .report(let node, let entries, let share): rules.reported(entries, by: node, of: share)
+            case .line(let line): rules.said(line)
             case .refused(let refusal, let address): outcome.sayings.append(.answer(address, .refused(refusal)))
             }
             flush(&rules)
         }
         flush(&rules)
+        outcome.lines = rules.lines
+        outcome.sayings += LiveRules.stored(rules.lines).map { .telling($0) }
         self.book = rules.book
         return outcome
     }
 
     // MARK: After the commit
 
-    private func tell(_ outcome: Outcome) async {
+    func tell(_ outcome: Outcome) async {
         guard !outcome.sayings.isEmpty else { return }
         var notices = NoticeBatch(bus: self.bus) { [weak self] node, error in
             // Bare: it lasts one hop, and happens only when a gateway or the bus has died.
@@ -166,6 +184,10 @@ extension LiveCoordinator {
                     notices.add(.frame(place.connection, type: type, payload: payload), for: place.node)
                 }
                 if present.isEmpty { self.wake(otherwise, becauseOf: conversation) }
+            case .telling(.wake(let identity, let room)): self.wake(identity, forRoom: room)
+            case .telling(.purge(let room, let participant)):
+                self.bus.append(
+                    LiveJob.purge(room, participant), to: Keyspace.live(LiveShare(of: room)), failed: { _ in })
             }
         }
         notices.send()
@@ -191,7 +213,7 @@ extension LiveCoordinator {
             switch telling {
             case .frame(.principal(let principal), _, _): wanted.insert(principal)
             case .knock(_, _, let devices, _, _): wanted.formUnion(devices.map { .identity($0) })
-            case .frame(.connection, _, _), .event: break
+            case .frame(.connection, _, _), .event, .wake, .purge: break
             }
         }
         let principals = Array(wanted)
@@ -209,19 +231,31 @@ extension LiveCoordinator {
 }
 
 extension Wake {
+    /// All wake-ups of one room have one id on a device.
+    init(room: UUIDText, for device: WhisperID, at now: Timestamp) {
+        self.init(
+            recipient: device, reason: .room(until: now + CallLimits.roomWorth),
+            wakeID: Self.opaque("whisper-room\n\(room)\n\(device)\n"), queuedAt: now)
+    }
+
+    /// Names what it is made of to nobody who does not know it.
+    private static func opaque(_ text: String) -> UUIDText {
+        let digest = SHA256.hash(Array(text.utf8)).bytes
+        func number(_ bytes: ArraySlice<UInt8>) -> UInt64 { bytes.reduce(0) { $0 << 8 | UInt64($1) } }
+        return UUIDText(high: number(digest[0..<8]), low: number(digest[8..<16]))
+    }
+
     /// All knocks at one conversation have one id on a device, so that the newest takes the place of those before. It names
     /// the conversation to nobody who does not know it.
     init(knockAt conversation: ConversationID, for device: WhisperID, at now: Timestamp) {
-        let digest = SHA256.hash(Array("whisper-knock\n\(conversation)\n\(device)\n".utf8)).bytes
-        func number(_ bytes: ArraySlice<UInt8>) -> UInt64 { bytes.reduce(0) { $0 << 8 | UInt64($1) } }
         self.init(
             recipient: device, reason: .knock(until: now + CallLimits.knockWorth),
-            wakeID: UUIDText(high: number(digest[0..<8]), low: number(digest[8..<16])), queuedAt: now)
+            wakeID: Self.opaque("whisper-knock\n\(conversation)\n\(device)\n"), queuedAt: now)
     }
 }
 
 extension LiveTelling {
-    fileprivate func isEvent(for connection: LiveConnection) -> Bool {
+    func isEvent(for connection: LiveConnection) -> Bool {
         if case .event(connection, _) = self { true } else { false }
     }
 }

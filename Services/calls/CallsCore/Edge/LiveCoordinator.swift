@@ -5,7 +5,7 @@ package import Logging
 package import Store
 import Telemetry
 
-/// One calls process: owns shares of all live conversations, and does for them what Jobs say, batch after batch.
+/// One calls process: owns shares of all live conversations and rooms, and does for them what Jobs say, batch after batch.
 ///
 /// It works as `CallCoordinator` does, beside it and on a connection of its own: no ring waits for a knock.
 package actor LiveCoordinator: PartitionOwner {
@@ -13,6 +13,8 @@ package actor LiveCoordinator: PartitionOwner {
     let store: PostgresConnection
     let logger: Logger
     let bounds: LiveRules.LiveBounds
+    /// Relays of rooms.
+    let turn: TurnConfiguration
     let metrics = LiveMetrics()
     let errors = ErrorMetrics()
     private let worker: PartitionWorker<LiveShare>
@@ -26,8 +28,16 @@ package actor LiveCoordinator: PartitionOwner {
     var expired: [ConversationID] = []
     /// Holders that may not whisper any more. The next batch pauses their streams.
     var removedHolders: [(ConversationID, WhisperID)] = []
-    var knockWakes = KnockWakes()
+    var knockWakes = WakePauses<ConversationID>(of: CallLimits.knockWakePause)
+    var rooms = RoomBook()
+    var signals = KeptSignals()
+    /// Rooms that are over, and seats of those who leave all rooms. The next batch ends them.
+    var expiredRooms: [UUIDText] = []
+    var leaving: [(room: UUIDText, participant: PrincipalID)] = []
     private var sweptAt: ContinuousClock.Instant?
+    /// Of the latest periods in which somebody asked for relays.
+    var relayKeys = RelayKeys()
+    let roomMetrics = RoomMetrics()
     /// By the database's clock.
     private var time = ToldTime(.now)
     /// Of Jobs, by the clock of Redis.
@@ -35,10 +45,12 @@ package actor LiveCoordinator: PartitionOwner {
 
     /// - Parameter store: a connection for this process alone; its locks say what the process owns.
     package init(
-        bus: any Bus, store: PostgresConnection, bounds: LiveRules.LiveBounds = LiveRules.LiveBounds(), logger: Logger
+        bus: any Bus, store: PostgresConnection, turn: TurnConfiguration,
+        bounds: LiveRules.LiveBounds = LiveRules.LiveBounds(), logger: Logger
     ) {
         self.bus = bus
         self.store = store
+        self.turn = turn
         self.bounds = bounds
         self.logger = logger
         self.worker = PartitionWorker(
@@ -68,6 +80,8 @@ package actor LiveCoordinator: PartitionOwner {
     package func left(because error: (any Error)?) async {
         if let error { self.logger.warning("live conversations interrupted", [.error: "\(error)"]) }
         self.book = LiveBook()
+        (self.rooms, self.signals) = (RoomBook(), KeptSignals())
+        (self.expiredRooms, self.leaving) = ([], [])
         (self.expired, self.removedHolders) = ([], [])
         await self.store.close()
     }
@@ -75,9 +89,10 @@ package actor LiveCoordinator: PartitionOwner {
     package func serve() async throws {
         while !Task.isCancelled, !self.worker.isDraining {
             try await self.look()
-            let batch = try await self.intake()
+            var batch = try await self.gathered()
             do {
-                try await self.handle(batch)
+                try await self.handle(&batch)
+                try await self.handle(batch.rooms)
             } catch StoreError.refused(let state, let message) where batch.isSingle {
                 // One Job that the database will never take must not stop everything behind it. Whoever asked hears
                 // nothing and gets INTERNAL_ERROR.
@@ -90,27 +105,42 @@ package actor LiveCoordinator: PartitionOwner {
 
     // MARK: Intake
 
-    private func intake() async throws(BusError) -> LiveBatch {
+    /// One read, and more while only lines come: they share a commit.
+    private func gathered() async throws(BusError) -> LiveBatch {
         var batch = LiveBatch()
+        try await self.intake(&batch, within: CallLimits.readBlockMax)
+        let end = ContinuousClock.now + CallLimits.linesGatheredFor
+        while batch.isOfLinesAlone, !batch.isSingle, batch.steps.count < CallLimits.linesGatheredMax {
+            let left = end - .now
+            guard left >= .milliseconds(1), !self.worker.isDraining else { break }
+            try await self.intake(&batch, within: left)
+        }
+        return batch
+    }
+
+    private func intake(_ batch: inout LiveBatch, within pause: Duration) async throws(BusError) {
         // With something to do already nobody waits for more.
-        let isBusy = !self.silentNodes.isEmpty || !self.expired.isEmpty || !self.removedHolders.isEmpty
+        let isBusy =
+            !self.silentNodes.isEmpty || !self.expired.isEmpty || !self.removedHolders.isEmpty
+            || !self.expiredRooms.isEmpty || !self.leaving.isEmpty
         batch.isSingle = self.worker.isIsolatingPoison
         let read =
             try await batch.isSingle
             ? self.worker.readOne()
             : self.worker.read(
-                limit: CallLimits.jobsPerShareMax, blockFor: isBusy ? .milliseconds(1) : CallLimits.readBlockMax)
+                limit: CallLimits.jobsPerShareMax, blockFor: isBusy ? .milliseconds(1) : pause)
         for part in self.worker.advance(past: read) {
             batch.positions.append((part.share, part.through))
             for entry in part.entries {
                 do throws(WireError) {
-                    batch.add(try LiveJob(decoding: entry.bytes), age: self.ages?.age(of: entry.id) ?? .zero)
+                    batch.add(
+                        try LiveJob(decoding: entry.bytes), share: part.share,
+                        age: self.ages?.age(of: entry.id) ?? .zero)
                 } catch {
                     self.logger.error("job not understood", [.error: "\(error)", .stream: "\(part.share.stream)"])
                 }
             }
         }
-        return batch
     }
 
     // MARK: Between batches
@@ -146,7 +176,7 @@ package actor LiveCoordinator: PartitionOwner {
     /// with it; so is one that dies before its first report.
     private func lookForSilentNodes() {
         let now = ContinuousClock.now
-        let present = Set(self.book.all.flatMap(\.nodes))
+        let present = Set(self.book.all.flatMap(\.nodes)).union(self.rooms.all.flatMap(\.nodes))
         self.reportedAt = self.reportedAt.filter { present.contains($0.key) }
         for node in present {
             let heardAt = self.reportedAt[node, default: now]
@@ -164,10 +194,27 @@ package actor LiveCoordinator: PartitionOwner {
         guard !shares.isEmpty else { return }
         self.expired = try await self.store.query(
             LiveTable.expired(in: shares, limit: CallLimits.conversationsExpiredAtOnce))
+        try await self.sweepTranscripts(in: shares)
         var pipeline = Pipeline()
         pipeline.add(LiveTable.sweep(in: shares))
         _ = try await self.store.pipeline(pipeline)
         self.book.keep { !$0.isQuiet }
+        try await self.sweepRooms(in: shares)
+    }
+
+    /// A long transcript goes in parts, so that no statement takes long. What is left is the next sweep's.
+    private func sweepTranscripts(in shares: [LiveShare]) async throws(StoreError) {
+        for _ in 0..<CallLimits.lineSweepsMax {
+            let gone = try await self.store.query(
+                TranscriptTable.sweepLines(in: shares, limit: CallLimits.linesSweptAtOnce, at: .now))
+            guard gone == CallLimits.linesSweptAtOnce else {
+                var pipeline = Pipeline()
+                pipeline.add(TranscriptTable.sweep(in: shares, limit: CallLimits.transcriptsSweptAtOnce, at: .now))
+                pipeline.add(TranscriptShareTable.sweep(at: .now))
+                _ = try await self.store.pipeline(pipeline)
+                return
+            }
+        }
     }
 
     package func took(_ shares: [LiveShare]) async throws {
@@ -176,16 +223,20 @@ package actor LiveCoordinator: PartitionOwner {
             let part = Array(ids[start..<min(start + CallLimits.conversationsLoadedAtOnce, ids.count)])
             for conversation in try await LiveTable.load(part, on: self.store) { self.book.load(conversation) }
         }
+        try await self.loadRooms(in: shares)
         self.logger.notice("live shares taken", [.count: .number(self.worker.owned.count)])
     }
 
     package func gaveUp(_ shares: [LiveShare]) {
-        self.book.keep { self.worker.owned[LiveShare(of: $0.id)] != nil }
+        self.book.keep { self.owns($0.id.uuid) }
+        self.rooms.keep { self.owns($0.id) }
         self.logger.notice("live shares given up", [.count: .number(shares.count)])
     }
 
     /// Gateways report again what they hold: nothing is to be written.
     package func busWasEmptied() { self.ages = nil }
+
+    func owns(_ id: UUIDText) -> Bool { self.worker.owned[LiveShare(of: id)] != nil }
 
     /// A node did not hear a Notice; nil if the bus was away.
     func unheard(by node: NodeID?) {

@@ -10,8 +10,7 @@ import Telemetry
 /// `POST /live/{conversationId}/look`: whose conversation a link names, before anybody connects (contract §14.6).
 package struct LookRoutes: Sendable {
     private let pool: PostgresPool
-    private let limiter: RateLimiter
-    private let trustedProxies: TrustedProxies
+    private let gate: AddressGate
     private let logger: Logger
     private let errors = ErrorMetrics()
 
@@ -19,8 +18,7 @@ package struct LookRoutes: Sendable {
         pool: PostgresPool, bus: any Bus, rates: RateTable, trustedProxies: TrustedProxies, logger: Logger
     ) {
         self.pool = pool
-        self.limiter = RateLimiter(bus: bus, rates: rates)
-        self.trustedProxies = trustedProxies
+        self.gate = AddressGate(bus: bus, rates: rates, trustedProxies: trustedProxies)
         self.logger = logger
     }
 
@@ -38,7 +36,7 @@ package struct LookRoutes: Sendable {
     private func look(
         _ id: String?, _ request: Request, _ peer: NetworkAddress?
     ) async throws(HTTPRefusal) -> Response {
-        try await self.admit(request, peer)
+        try await self.gate.admit(request, from: peer, within: Rates.liveLooks)
         guard let id = id.flatMap({ ConversationID($0) }) else { throw .noSuchConversation }
         let body: LiveOperations.Look = try await JSONBody.read(of: request, bytesMax: CallLimits.lookBytesMax)
         let found: LiveTable.Look?
@@ -59,18 +57,4 @@ package struct LookRoutes: Sendable {
                 nonce: found.nonce, ciphertext: found.ciphertext, state: found.state,
                 isTranscribed: found.isTranscribed))
     }
-
-    private func admit(_ request: Request, _ peer: NetworkAddress?) async throws(HTTPRefusal) {
-        guard let peer else { throw .internalError }
-        let address = self.trustedProxies.client(
-            peer: peer, forwardedFor: request.headers[.init("X-Forwarded-For")!])
-        if let wait = await self.limiter.admit(Rates.liveLooks, address.bucket) {
-            throw .tooMany(retryAfterMilliseconds: wait)
-        }
-    }
-}
-
-extension HTTPRefusal {
-    /// The same for an unknown id and a wrong proof.
-    fileprivate static let noSuchConversation = HTTPRefusal(.notFound, "there is no such conversation")
 }

@@ -1,0 +1,26 @@
+import Bus
+import Contract
+import HTTPAccess
+import Hummingbird
+import Telemetry
+
+/// How often one address may ask what anybody may ask.
+struct AddressGate: Sendable {
+    private let limiter: RateLimiter
+    private let trustedProxies: TrustedProxies
+
+    init(bus: any Bus, rates: RateTable, trustedProxies: TrustedProxies) {
+        self.limiter = RateLimiter(bus: bus, rates: rates)
+        self.trustedProxies = trustedProxies
+    }
+
+    /// - Throws: 429 with `Retry-After`.
+    func admit(_ request: Request, from peer: NetworkAddress?, within rate: Rate) async throws(HTTPRefusal) {
+        guard let peer else { throw .internalError }
+        let address = self.trustedProxies.client(
+            peer: peer, forwardedFor: request.headers[.init("X-Forwarded-For")!])
+        if let wait = await self.limiter.admit(rate, address.bucket) {
+            throw .tooMany(retryAfterMilliseconds: wait)
+        }
+    }
+}

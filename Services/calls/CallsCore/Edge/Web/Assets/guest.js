@@ -1,0 +1,84 @@
+// Who listens: two pairs of keys that never leave the browser, and the id that is made from them.
+import { fromBase64, toBase64 } from "./bytes.js";
+import { guestID, sign } from "./crypto.js";
+
+const database = "whisper";
+const store = "keys";
+
+const challengePrefix = "whisper-guest-v1";
+const challengeBytes = 32;
+
+/** Of a step with the database, in milliseconds. A page that is left while it makes one may hold it up. */
+const storedWithin = 3_000;
+
+/** @typedef {{sign: CryptoKeyPair, enc: CryptoKeyPair}} Pairs */
+
+export class Guest {
+  /** @param {Pairs} pairs */
+  constructor(pairs, id, signPublicKey, encPublicKey) {
+    this.pairs = pairs;
+    this.id = id;
+    /** base64, as frames have them */
+    this.publicKeys = { signPublicKey: toBase64(signPublicKey), encPublicKey: toBase64(encPublicKey) };
+    this.encPublicKey = encPublicKey;
+  }
+
+  /**
+   * The guest of this browser, the same at each visit; for the page's life if the browser stores nothing.
+   * @param {"guest" | "room"} [entry] under which its keys are stored. A guest has one connection at a time, so who listens in
+   *   one tab and talks in another is two guests, whom the server cannot tell to be one person.
+   */
+  static async ofThisBrowser(entry = "guest") {
+    const pairs = await storedPairs(entry, await freshPairs());
+    const raw = async (key) => new Uint8Array(await crypto.subtle.exportKey("raw", key));
+    const signPublicKey = await raw(pairs.sign.publicKey);
+    const encPublicKey = await raw(pairs.enc.publicKey);
+    return new Guest(pairs, await guestID(signPublicKey, encPublicKey), signPublicKey, encPublicKey);
+  }
+
+  /** Signs 32 bytes or a digest. @returns {Promise<string>} base64 */
+  sign(bytes) {
+    return sign(this.pairs.sign.privateKey, bytes);
+  }
+
+  /**
+   * Other signatures are made with the same key over 32 bytes, too: only a challenge is signed as one.
+   * @returns {Promise<string | null>} null if it is none
+   */
+  async answer(challenge) {
+    const bytes = fromBase64(challenge, challengeBytes);
+    if (!bytes || !new TextDecoder().decode(bytes).startsWith(challengePrefix)) return null;
+    return this.sign(bytes);
+  }
+}
+
+/** @returns {Promise<Pairs>} */
+const freshPairs = async () => ({
+  sign: await crypto.subtle.generateKey("Ed25519", false, ["sign", "verify"]),
+  enc: await crypto.subtle.generateKey("X25519", false, ["deriveBits"]),
+});
+
+/** What is stored, or `fresh`, which is then stored. Tabs that open together get the same. @param {Pairs} fresh */
+async function storedPairs(entry, fresh) {
+  try {
+    const opening = indexedDB.open(database, 1);
+    opening.onupgradeneeded = () => opening.result.createObjectStore(store);
+    const opened = await result(opening);
+    const objects = opened.transaction(store, "readwrite").objectStore(store);
+    const stored = await result(objects.get(entry));
+    if (!stored) await result(objects.put(fresh, entry));
+    opened.close();
+    return stored ?? fresh;
+  } catch {
+    return fresh;
+  }
+}
+
+/** @param {IDBRequest} request */
+const result = (request) =>
+  new Promise((resolve, reject) => {
+    request.onsuccess = () => resolve(request.result);
+    request.onerror = () => reject(request.error);
+    request.onblocked = () => reject(new Error("another page holds the database"));
+    setTimeout(reject, storedWithin);
+  });

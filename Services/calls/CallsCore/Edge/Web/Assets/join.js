@@ -1,0 +1,177 @@
+// The page of rooms: come in by a code or a link, or start a room, and talk with those who are there.
+import { toBase64URL } from "./bytes.js";
+import { roomSecret } from "./crypto.js";
+import { Guest } from "./guest.js";
+import { messageMax, Room } from "./room.js";
+import { bindAppearance, loadSettings } from "./settings.js";
+import { turnTo } from "./stage.js";
+
+/** On the page. The oldest go first. */
+const messagesMax = 1_000;
+const urgent = ["ended", "replaced", "full", "notfound"];
+
+const find = (selector) => document.querySelector(selector);
+const make = (name, text, data = {}) => {
+  const element = document.createElement(name);
+  element.textContent = text;
+  Object.assign(element.dataset, data);
+  return element;
+};
+const person = (seat) => `Person ${seat}`;
+
+/** By state, or by state and reason. */
+const words = {
+  entry: "",
+  "entry limited": "Too many codes were tried. Wait a minute.",
+  waiting: "Nobody else is here yet.",
+  connecting: "Connecting…",
+  "connecting room": "Connecting to the others…",
+  connected: "Connected.",
+  "connected unseen": "Connected. The server is away: nobody new can come until it is back.",
+  full: "This room takes nobody else.",
+  notfound: "No room opens. The code or link may be wrong, used up or too old: ask for a new one.",
+  ended: "This room has ended.",
+  "ended removed": "You were removed from this room.",
+  "ended banned": "This browser may not enter rooms any more.",
+  replaced: "You are in this room in another tab or window now.",
+  offline: "The connection is gone. Trying again…",
+};
+
+export async function run() {
+  bindAppearance(loadSettings());
+  addEventListener("hashchange", () => location.reload());
+  const [, , id] = location.pathname.split("/");
+  let secret = id ? roomSecret(location.hash) : null;
+  let own = 0;
+
+  const show = (state, reason) => {
+    // Nothing of a room stays when one has left it.
+    if (state === "entry") find("#messages").replaceChildren();
+    if (["entry", "full", "notfound", "ended"].includes(state)) {
+      stop();
+      find("#videos").replaceChildren();
+    }
+    turnTo(state, words[`${state} ${reason}`] ?? words[state], urgent.includes(state), "h1");
+    find("#send").disabled = state !== "connected";
+  };
+  const add = (seat, text) => {
+    const list = find("#messages");
+    const message = make("p", "", { seat });
+    message.append(make("strong", seat === own ? "You" : person(seat)), make("span", text));
+    list.append(message);
+    if (list.childElementCount > messagesMax) list.firstElementChild.remove();
+    list.scrollTop = list.scrollHeight;
+  };
+  const room = new Room(await Guest.ofThisBrowser("room"), {
+    changed: show,
+    message: add,
+    media: (seat, stream) => showMedia(seat, stream, false),
+    seen: (seen) => {
+      own = seen.seat;
+      // Loading the page again brings one back to one's seat. What leads there stands in the address alone.
+      const fragment = secret ? `#${toBase64URL(secret)}` : "";
+      const place = `/join/${seen.id}`;
+      if (!history.state?.isIn) history.replaceState({ isIn: true }, "", place + location.search + fragment);
+      showRoom(seen, fragment && location.origin + place + fragment);
+    },
+  }, new URLSearchParams(location.search).has("relay"));
+
+  // MARK: Coming and going
+
+  const hasLink = id !== undefined && secret !== null;
+  find("#by-code").hidden = hasLink;
+  find("#invited").hidden = !hasLink;
+  find("#code").required = !hasLink;
+  find("#enter").onsubmit = (event) => {
+    event.preventDefault();
+    const [code, pin] = ["#code", "#pin"].map((field) => find(field).value.replaceAll(" ", ""));
+    find("#pin").value = "";
+    if (hasLink) room.enter(id, secret);
+    else room.enterCode(code, pin);
+  };
+  find("#create").onclick = () => {
+    secret = roomSecret();
+    room.create(crypto.randomUUID(), secret, Math.min(8, Math.max(2, Math.trunc(find("#seats").value))));
+  };
+  find("#use-here").onclick = () => room.useHere();
+  find("#leave").onclick = async () => {
+    await room.leave();
+    history.replaceState(null, "", `/join${location.search}`);
+    location.reload();
+  };
+  find("#renew").onclick = () => room.renewCode().catch(() => {});
+  find("#copy").onclick = async ({ target }) => {
+    await navigator.clipboard.writeText(find("#link").textContent);
+    target.dataset.sent = "";
+  };
+  find("#say").onsubmit = (event) => {
+    event.preventDefault();
+    const text = find("#message").value;
+    if (text.trim() === "" || !room.say(text)) return;
+    add(own, text);
+    find("#message").value = "";
+  };
+  find("#message").maxLength = messageMax;
+
+  // MARK: Voice and video
+
+  let stream = null;
+  const stop = () => {
+    for (const track of stream?.getTracks() ?? []) track.stop();
+    stream = null;
+    showMedia(own, null, true);
+    for (const button of ["#voice", "#media"]) find(button).ariaPressed = "false";
+  };
+  const turn = (video) => async ({ target }) => {
+    const wasOn = target.ariaPressed === "true";
+    stop();
+    find("#denied").hidden = true;
+    if (!wasOn) {
+      try {
+        stream = await navigator.mediaDevices.getUserMedia({ audio: true, video });
+        target.ariaPressed = "true";
+        if (video) showMedia(own, stream, true);
+      } catch {
+        find("#denied").hidden = false;
+      }
+    }
+    room.share(stream);
+  };
+  find("#voice").onclick = turn(false);
+  find("#media").onclick = turn(true);
+
+  if (id !== undefined && history.state?.isIn) room.enter(id, secret);
+  else show(id === undefined || hasLink ? "entry" : "notfound");
+}
+
+/** @param {boolean} isOwn one does not hear oneself */
+function showMedia(seat, stream, isOwn) {
+  const present = find(`#videos [data-seat="${seat}"]`);
+  if (!stream) return present?.remove();
+  const video = present ?? make("video", "", { seat });
+  Object.assign(video, { srcObject: stream, autoplay: true, playsInline: true, muted: isOwn, controls: !isOwn });
+  video.ariaLabel = isOwn ? "You" : person(seat);
+  if (!present) find("#videos").append(video);
+}
+
+/** @param {string} link empty if this browser has none */
+function showRoom({ seat, isHost, isFull, people, code }, link) {
+  find("#invitation").hidden = isFull || !(isHost || link);
+  find("#has-link").hidden = !link;
+  find("#link").textContent = link;
+  find("#has-code").hidden = !isHost;
+  find("#shown-code").textContent = code?.code ?? "none";
+  find("#until").textContent = code ? `until ${new Date(code.until).toLocaleTimeString([], { timeStyle: "short" })}` : "";
+  find("#own").textContent = person(seat);
+  find("#alone").hidden = people.length > 0;
+  find("#safety").hidden = people.length === 0;
+  const list = find("#people");
+  const rows = people.map(({ seat, state, number, isVouched }) => {
+    const row = make("li", "", { seat, state });
+    row.append(make("span", `${person(seat)}: ${state}. `), make("code", number.replace(/.{4}(?=.)/g, "$& ")));
+    row.append(make("small", isVouched ? "came by the link" : "compare this number"));
+    return row;
+  });
+  // People who hear the page are told of changes alone.
+  if (list.textContent !== rows.map((row) => row.textContent).join("")) list.replaceChildren(...rows);
+}

@@ -1,0 +1,392 @@
+// A seat in a room: connections to all others, and what the server says about who is there. `Mesh` decides, this does it.
+import { fromBase64, hex, toBase64 } from "./bytes.js";
+import { Connection } from "./connection.js";
+import {
+  box, guestID, isSigned, roomProof, roomSalt, safetyNumber, sha256, signedDigest, unbox, verifyingKey,
+} from "./crypto.js";
+import { Mesh } from "./mesh.js";
+
+const label = "chat";
+const now = () => performance.now();
+/** A message, in UTF-16 units. Longer ones are cut off by who gets them. */
+export const messageMax = 4_000;
+/** Bytes that wait for one peer. Until there are fewer, nothing is sent. */
+const bufferedMax = 1_048_576;
+const leftWithin = 1_000;
+/** Of their life, after which credentials for relays are renewed. */
+const relaysShare = 0.75;
+const freshCode = { codeDigits: 6, codeTtlSeconds: 600 };
+
+/**
+ * @typedef {{id: string, seat: number, state: string, number: string, isVouched: boolean}} Person
+ *   `number` is the safety number; `isVouched`: who came by the link, which the server does not know
+ * @typedef {{code: string, until: number} | null} Code
+ * @typedef {object} Audience
+ * @property {(state: string, reason?: string) => void} changed `state` is one of `main[data-state]`
+ * @property {(room: {id: string, seat: number, isHost: boolean, isFull: boolean, people: Person[], code: Code}) => void} seen
+ * @property {(seat: number, text: string) => void} message
+ * @property {(seat: number, stream: MediaStream | null) => void} media
+ */
+
+export class Room {
+  #guest;
+  #audience;
+  #policy;
+  /** @type {Connection} */
+  #connection;
+  /** @type {Mesh} */
+  #mesh;
+  /** @type {[string, object]} what brings us in for the first time */
+  #wish;
+  #id;
+  /** @type {Uint8Array | null} the link's */
+  #secret = null;
+  #isIn = false;
+  #isOnline = false;
+  #shown;
+  #code = null;
+  #turn;
+  #turnTimer;
+  /** @type {Map<string, {verify: CryptoKey, enc: Uint8Array, number: string, salt?: Uint8Array}>} */
+  #keys = new Map();
+  /** @type {Map<string, {pc: RTCPeerConnection, session: string, seat: number, channel?: RTCDataChannel, steps: Promise<void>}>} */
+  #links = new Map();
+  #outgoing = Promise.resolve();
+  /** @type {MediaStream | null} */
+  #stream = null;
+  #wakeTimer;
+
+  /** @param {Audience} audience @param {boolean} isRelayed others do not learn this browser's address */
+  constructor(guest, audience, isRelayed) {
+    this.#guest = guest;
+    this.#audience = audience;
+    this.#policy = isRelayed ? "relay" : "all";
+    this.#connection = new Connection(guest, {
+      entered: () => this.#enter(),
+      received: (frame) => this.#received(frame),
+      dropped: () => this.#dropped(),
+      lost: () => this.#show(),
+      stopped: (state, reason) => this.#end(reason ? "ended" : state, reason),
+      refused: (error) => this.#isRefused(error),
+    });
+  }
+
+  // MARK: What people do
+
+  /** @param {string} id of the new room @param {Uint8Array} secret of its link */
+  async create(id, secret, participantsMax) {
+    const linkVerifier = toBase64(await sha256(await roomProof(secret)));
+    this.#begin("room_create", { roomId: id, participantsMax, linkVerifier, ...freshCode }, secret);
+  }
+
+  /** @param {string} [pin] */
+  enterCode(code, pin) {
+    this.#begin("room_join", pin ? { code, pin } : { code }, null);
+  }
+
+  /** By the link, or back to one's seat. @param {Uint8Array | null} secret */
+  async enter(id, secret) {
+    this.#begin("room_join", secret ? { roomId: id, linkProof: toBase64(await roomProof(secret)) } : { roomId: id }, secret);
+  }
+
+  useHere() {
+    this.#forget();
+    this.#audience.changed("connecting");
+    this.#connection.useHere();
+  }
+
+  async renewCode() {
+    const { payload } = await this.#connection.ask("room_code", { roomId: this.#id, ...freshCode });
+    this.#takeCode(payload);
+    this.#show();
+  }
+
+  /** @param {string} text @returns {boolean} whether it went to everybody who is connected */
+  say(text) {
+    const open = [...this.#links.values()].map(({ channel }) => channel).filter((channel) => channel?.readyState === "open");
+    if (open.length === 0 || open.some(({ bufferedAmount }) => bufferedAmount > bufferedMax)) return false;
+    for (const channel of open) channel.send(text);
+    return true;
+  }
+
+  /** What others see and hear from now on. @param {MediaStream | null} stream */
+  share(stream) {
+    this.#stream = stream;
+    for (const { pc } of this.#links.values()) {
+      for (const sender of pc.getSenders()) if (sender.track) pc.removeTrack(sender);
+      this.#addTracks(pc);
+    }
+  }
+
+  /** The others first: they are not to wait for somebody who has gone. */
+  async leave() {
+    for (const [id, { session }] of this.#links) this.#signal(id, "bye", { session });
+    this.#closeAll();
+    const left = this.#outgoing.then(() => this.#connection.ask("room_leave", { roomId: this.#id })).catch(() => {});
+    await Promise.race([left, new Promise((resolve) => setTimeout(resolve, leftWithin))]);
+    this.#end("entry");
+  }
+
+  // MARK: Coming in
+
+  #begin(type, fields, secret) {
+    this.#wish = [type, fields];
+    this.#secret = secret;
+    this.#forget();
+    this.#isIn = false;
+    this.#code = null;
+    this.#keys.clear();
+    this.#audience.changed("connecting");
+    this.#connection.begin();
+  }
+
+  #forget() {
+    this.#mesh = new Mesh(this.#guest.id, () => hex(crypto.getRandomValues(new Uint8Array(8))));
+  }
+
+  async #enter() {
+    const [type, fields] = this.#isIn ? ["room_join", { roomId: this.#id }] : this.#wish;
+    const enter = () => this.#connection.ask(type, { ...fields, ...this.#guest.publicKeys });
+    await enter().catch(async (error) => {
+      if (type !== "room_create" || error.code !== "FORBIDDEN") throw error;
+      // A guest hosts three rooms at most, and whoever starts another is in none of them.
+      await this.#connection.ask("room_purge", {});
+      await enter();
+    });
+  }
+
+  /** @param {import("./wire.js").Refusal} error */
+  #isRefused({ code }) {
+    switch (code) {
+      case "NOT_FOUND":
+      case "INVALID_PAYLOAD":
+        this.#end(this.#isIn ? "ended" : "notfound");
+        return true;
+      case "FORBIDDEN":
+        this.#end("full");
+        return true;
+      case "RATE_LIMITED":
+        if (this.#isIn || !this.#wish[1].code) return false;
+        this.#end("entry", "limited");
+        return true;
+      default:
+        return false;
+    }
+  }
+
+  #dropped() {
+    this.#isOnline = false;
+    this.#mesh?.offline();
+    clearTimeout(this.#wakeTimer);
+    clearTimeout(this.#turnTimer);
+  }
+
+  #end(state, reason) {
+    this.#connection.stop();
+    this.#closeAll();
+    this.#audience.changed(state, reason);
+  }
+
+  // MARK: What the server says
+
+  async #received({ type, requestId, payload }) {
+    switch (type) {
+      case "room_joined":
+        this.#id = payload.roomId;
+        this.#isIn = this.#isOnline = true;
+        this.#connection.settled();
+        this.#takeCode(payload);
+        this.#takeRelays(payload.turn);
+        return this.#see(payload, null);
+      case "room_event":
+        if (payload.roomId !== this.#id) return;
+        if (payload.event === "closed") return this.#end("ended", "closed");
+        if (payload.event === "removed" && payload.participant === this.#guest.id) return this.#end("ended", "removed");
+        return this.#see(payload.room, payload);
+      case "room_signal":
+        return this.#signalled(payload);
+      case "error":
+        // Of a signal: the server does not know this connection any more.
+        if (requestId === undefined && payload.code === "FORBIDDEN") this.#connection.again();
+    }
+  }
+
+  #takeCode({ code, codeExpiresAt }) {
+    this.#code = code ? { code, until: codeExpiresAt - this.#connection.now + Date.now() } : null;
+  }
+
+  #takeRelays({ urls, username, credential, ttl }) {
+    this.#turn = { urls, username, credential };
+    clearTimeout(this.#turnTimer);
+    this.#turnTimer = setTimeout(() => this.#renewRelays().catch(() => {}), relaysShare * 1000 * ttl);
+  }
+
+  async #renewRelays() {
+    this.#takeRelays((await this.#connection.ask("room_turn", { roomId: this.#id })).payload);
+  }
+
+  async #see(room, change) {
+    const own = room.participants.find(({ participant }) => participant === this.#guest.id);
+    for (const participant of room.participants) {
+      if (participant !== own && !this.#keys.has(participant.participant)) await this.#know(participant, own);
+    }
+    // Whose keys are not its own does not exist.
+    const participants = room.participants.filter(({ participant: id }) => id === own?.participant || this.#keys.has(id));
+    const isFull = room.participants.length >= room.participantsMax;
+    if (isFull) this.#code = null;
+    this.#shown = { isHost: room.host === this.#guest.id, isFull };
+    this.#act(this.#mesh.seen({ ...room, participants }, change, now()));
+  }
+
+  /** The link's secret vouches for whoever has it; with all others the safety number has to be compared. */
+  async #know({ participant: id, via, signPublicKey, encPublicKey }, own) {
+    const [sign, enc] = [fromBase64(signPublicKey, 32), fromBase64(encPublicKey, 32)];
+    if (!sign || !enc || (id.startsWith("gst-") && (await guestID(sign, enc)) !== id)) return;
+    const ownSign = fromBase64(this.#guest.publicKeys.signPublicKey);
+    const hasSecret = (way) => way === "creator" || way === "link";
+    this.#keys.set(id, {
+      verify: await verifyingKey(sign), enc, number: await safetyNumber(this.#id, ownSign, sign),
+      salt: this.#secret && hasSecret(own?.via) && hasSecret(via) ? roomSalt(this.#secret) : undefined,
+    });
+  }
+
+  async #signalled(frame) {
+    const keys = this.#keys.get(frame.from);
+    if (frame.roomId !== this.#id || frame.to !== this.#guest.id || !keys) return;
+    const digest = await signedDigest("room_signal", this.#id, frame.to, frame);
+    if (!(await isSigned(keys.verify, frame.sig, digest))) return;
+    const { pairs, encPublicKey } = this.#guest;
+    const signal = await unbox(frame, "room_signal", this.#id, pairs.enc.privateKey, encPublicKey, keys.salt);
+    if (signal?.kind === frame.kind) this.#act(this.#mesh.signalled(frame.from, signal, now()));
+  }
+
+  /** In the order of the calls. */
+  #signal(to, kind, fields) {
+    const keys = this.#keys.get(to);
+    const roomId = this.#id;
+    this.#outgoing = this.#outgoing.then(async () => {
+      const sealed = await box({ kind, ...fields }, keys.enc, "room_signal", roomId, keys.salt);
+      const frame = { roomId, kind, to, from: this.#guest.id, timestamp: this.#connection.now, ...sealed };
+      const sig = await this.#guest.sign(await signedDigest("room_signal", roomId, to, frame));
+      this.#connection.send("room_signal", { ...frame, sig });
+    }).catch((error) => console.warn("a signal was not sent", error));
+  }
+
+  // MARK: Peers
+
+  /** @param {import("./mesh.js").Action[]} actions */
+  #act(actions) {
+    for (const action of actions) {
+      const { peer } = action;
+      if (action.do === "start") this.#open(action);
+      else if (action.do === "close") this.#close(peer);
+      else if (action.do === "ask") this.#signal(peer, "restart", {});
+      else this.#step(peer, action);
+    }
+    clearTimeout(this.#wakeTimer);
+    const wake = this.#mesh.nextWake;
+    const fire = () => this.#act(this.#mesh.timerFired(now()));
+    if (wake < Infinity) this.#wakeTimer = setTimeout(fire, wake - now());
+    this.#show();
+  }
+
+  /** One after the other: each of them changes what the next may do. */
+  #step(peer, action) {
+    const link = this.#links.get(peer);
+    if (!link) return;
+    link.steps = link.steps.then(() => this.#perform(peer, link, action)).catch((error) => {
+      if (link !== this.#links.get(peer)) return;
+      console.warn("a step failed", error);
+      this.#mesh.broke(peer, link.session, now());
+      this.#act([]);
+    });
+  }
+
+  async #perform(peer, { pc, session }, action) {
+    const describe = async (kind) => {
+      await pc.setLocalDescription();
+      this.#signal(peer, kind, { session, sdp: pc.localDescription.sdp });
+    };
+    switch (action.do) {
+      case "offer":
+        return describe(action.kind);
+      case "describe":
+        await pc.setRemoteDescription(action.description);
+        return action.description.type === "offer" && describe("answer");
+      case "candidate":
+        // One of an offer that did not stand fits nothing.
+        return pc.addIceCandidate(action.candidate).catch(() => {});
+      case "restartIce":
+        return pc.restartIce();
+    }
+  }
+
+  #open({ peer, session, offers }) {
+    this.#close(peer);
+    const pc = new RTCPeerConnection({ iceServers: [this.#turn], iceTransportPolicy: this.#policy });
+    const { seat } = this.#mesh.peers.get(peer);
+    const link = { pc, session, seat, steps: Promise.resolve() };
+    this.#links.set(peer, link);
+    const mesh = this.#mesh;
+    /** Does something if the session still is the one. */
+    const on = (work) => (event) => link === this.#links.get(peer) && this.#act(work(event) ?? []);
+    pc.onnegotiationneeded = on(() => mesh.negotiationNeeded(peer, session, now()));
+    pc.onconnectionstatechange = on(() => mesh.connection(peer, session, pc.connectionState, now()));
+    pc.onicecandidate = on(({ candidate }) => {
+      if (!candidate?.candidate) return;
+      const { candidate: line, sdpMLineIndex, sdpMid } = candidate;
+      this.#signal(peer, "candidate", { session, candidate: { candidate: line, sdpMLineIndex, sdpMid } });
+    });
+    pc.ontrack = on(({ streams: [stream] }) => {
+      if (!stream) return;
+      this.#audience.media(seat, stream);
+      stream.onremovetrack = on(() => {
+        if (stream.getTracks().length === 0) this.#audience.media(seat, null);
+      });
+    });
+    const use = (channel) => {
+      if (channel.label !== label) return;
+      link.channel = channel;
+      channel.onopen = on(() => mesh.opened(peer, session));
+      channel.onclose = on(() => mesh.broke(peer, session, now()));
+      channel.onmessage = on(({ data }) => {
+        if (typeof data === "string") this.#audience.message(seat, data.slice(0, messageMax));
+      });
+    };
+    if (offers) use(pc.createDataChannel(label));
+    else pc.ondatachannel = on(({ channel }) => use(channel));
+    this.#addTracks(pc);
+  }
+
+  #addTracks(pc) {
+    for (const track of this.#stream?.getTracks() ?? []) pc.addTrack(track, this.#stream);
+  }
+
+  #close(peer) {
+    const link = this.#links.get(peer);
+    if (!link) return;
+    this.#links.delete(peer);
+    link.pc.close();
+    this.#audience.media(link.seat, null);
+  }
+
+  #closeAll() {
+    for (const peer of [...this.#links.keys()]) this.#close(peer);
+  }
+
+  // MARK: What is shown
+
+  #show() {
+    if (!this.#isIn) return this.#audience.changed(this.#isOnline ? "connecting" : "offline");
+    const people = [...this.#mesh.peers.values()].map(({ id, seat, state }) => {
+      const { number, salt } = this.#keys.get(id);
+      return { id, seat, state, number, isVouched: salt !== undefined };
+    });
+    const { seat } = this.#mesh;
+    this.#audience.seen({ id: this.#id, seat, people, code: this.#code, ...this.#shown });
+    const isAnybody = (state) => people.some((person) => person.state === state);
+    if (isAnybody("connected")) this.#audience.changed("connected", this.#isOnline ? undefined : "unseen");
+    else if (!this.#isOnline) this.#audience.changed("offline");
+    else this.#audience.changed(isAnybody("connecting") ? "connecting" : "waiting", "room");
+  }
+}

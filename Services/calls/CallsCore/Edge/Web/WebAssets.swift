@@ -1,0 +1,71 @@
+import Contract
+import ServerCrypto
+
+/// A file of the pages in a browser, as it stands in the binary.
+package struct WebAsset: Sendable {
+    package let type: String
+    package let bytes: [UInt8]
+
+    fileprivate static func script(_ bytes: [UInt8]) -> WebAsset {
+        WebAsset(type: "text/javascript; charset=utf-8", bytes: PlainSource.bare(bytes))
+    }
+
+    fileprivate static func page(_ bytes: [UInt8]) -> WebAsset {
+        WebAsset(type: "text/html; charset=utf-8", bytes: bytes)
+    }
+}
+
+/// The pages in a browser and what they load: plain files, nothing of which is built or made at run time (contract §16.1).
+package enum WebAssets {
+    /// Loads the scripts of a page. The only file that is served under the hash of another release.
+    package static let start = "start.js"
+
+    /// What pages load, by file name.
+    package static let files: [String: WebAsset] = [
+        "ask.js": .script(PackageResources.ask_js), "bytes.js": .script(PackageResources.bytes_js),
+        "content.js": .script(PackageResources.content_js), "connection.js": .script(PackageResources.connection_js),
+        "crypto.js": .script(PackageResources.crypto_js), "guest.js": .script(PackageResources.guest_js),
+        "join.js": .script(PackageResources.join_js),
+        "ledger.js": .script(PackageResources.ledger_js), "listen.js": .script(PackageResources.listen_js),
+        "listening.js": .script(PackageResources.listening_js), "machine.js": .script(PackageResources.machine_js),
+        "mesh.js": .script(PackageResources.mesh_js), "room.js": .script(PackageResources.room_js),
+        "settings.js": .script(PackageResources.settings_js), "sounds.js": .script(PackageResources.sounds_js),
+        "speech.js": .script(PackageResources.speech_js), Self.start: .script(PackageResources.start_js),
+        "stage.js": .script(PackageResources.stage_js), "text.js": .script(PackageResources.text_js),
+        "transcript.js": .script(PackageResources.transcript_js), "view.js": .script(PackageResources.view_js),
+        "wire.js": .script(PackageResources.wire_js),
+        "page.css": WebAsset(type: "text/css; charset=utf-8", bytes: PlainSource.bareStyle(PackageResources.page_css)),
+        "icon.svg": WebAsset(type: "image/svg+xml", bytes: PackageResources.icon_svg),
+    ]
+
+    private static let templates = [
+        "join": PackageResources.join_html, "listen": PackageResources.listen_html,
+        "missing": PackageResources.missing_html, "transcript": PackageResources.transcript_html,
+    ]
+
+    /// Of all pages and files. Releases that differ in any of them have another one.
+    package static let hash: String = {
+        let parts = Self.files.mapValues(\.bytes).merging(Self.templates) { file, _ in file }
+        // Names and lengths keep what belongs to one file apart from the next.
+        let bytes = parts.sorted { $0.key < $1.key }.flatMap { name, bytes in
+            Array("\(name)\n\(bytes.count)\n".utf8) + bytes
+        }
+        return Hexadecimal.text(Array(SHA256.hash(bytes).bytes.prefix(PageOperations.hashBytes)))
+    }()
+
+    /// The listener's page.
+    package static let listen = Self.page("listen")
+    /// A shared transcript.
+    package static let transcript = Self.page("transcript")
+    /// The page of rooms.
+    package static let join = Self.page("join")
+    /// In place of a page whose address is malformed.
+    package static let missing = Self.page("missing")
+
+    /// A page that names its files under the release's hash.
+    private static func page(_ name: String) -> WebAsset {
+        let text = String(decoding: Self.templates[name]!, as: UTF8.self)
+        return .page(
+            Array(text.split(separator: "{hash}", omittingEmptySubsequences: false).joined(separator: Self.hash).utf8))
+    }
+}
