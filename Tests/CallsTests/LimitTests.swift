@@ -33,6 +33,16 @@ import Testing
         #expect(CallLimits.endedTTL < Limits.callAnsweredTTL)
     }
 
+    /// Contract §14.11.
+    @Test func linesAreGatheredForAMoment() {
+        #expect(CallLimits.linesGatheredFor <= .milliseconds(250))
+        #expect(
+            CallLimits.linesGatheredMax + CallLimits.jobsPerShareMax * LiveShare.count <= LiveLimits.linesToldMax)
+        #expect(CallLimits.linesGatheredFor * 4 < LiveLimits.lineStoredWithin)
+        #expect(CallLimits.shareBodyBytesMax > LiveLimits.shareCiphertext.upperBound * 4 / 3 + 1_024)
+        #expect(LiveLimits.sharesMax == 20 && LiveLimits.shareCiphertext.upperBound == 16_384)
+    }
+
     @Test func aKeyOfPseudonymsOutlivesItsPeriod() {
         #expect(CallLimits.relayPeriodMax < CallLimits.relayKeyLife)
         #expect(CallLimits.relayPeriodMax < Limits.turnCredentialsTTL)

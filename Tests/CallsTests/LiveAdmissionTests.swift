@@ -76,6 +76,29 @@ import Testing
         #expect(bench.tellings.isEmpty, "nobody is asked about whoever is admitted")
     }
 
+    /// What told the holder may be lost (contract §14.12).
+    @Test func theHolderIsToldAgainOfThoseWhoWait() throws {
+        var bench = try LiveBench.created()
+        let listener = LiveBench.Listener(9)
+        _ = try bench.send("live_knock", bench.knock(listener), as: listener)
+        func told() -> Int { bench.frames("live_knocked", to: .connection(bench.phone.connection)).count }
+        bench.now = bench.now + LiveLimits.knockToldEvery
+        bench.rules { $0.tick() }
+        #expect(told() == 0, "nobody holds")
+        _ = try bench.send("live_start", bench.named.with(["contentId": newUUID()]), as: bench.phone)
+        bench.rules { $0.tick() }
+        #expect(told() == 1)
+        bench.rules { $0.tick() }
+        #expect(told() == 0, "not again and again")
+        bench.now = bench.now + LiveLimits.knockToldEvery
+        bench.rules { $0.tick() }
+        #expect(told() == 1)
+        _ = try bench.send("live_grant", bench.grant([.guest(listener.id)]), as: bench.phone)
+        bench.now = bench.now + LiveLimits.knockToldEvery
+        bench.rules { $0.tick() }
+        #expect(told() == 0, "it is decided")
+    }
+
     @Test func theKeysOfAKnockAreItsSenders() throws {
         var bench = try LiveBench.created()
         let (listener, other) = (LiveBench.Listener(9), LiveBench.Listener(10))

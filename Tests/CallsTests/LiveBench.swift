@@ -64,7 +64,12 @@ struct LiveBench {
     var now = Self.start
     var members: Set<WhisperID>
     var ended: Set<LiveFacts.Content> = []
+    /// The greatest lines that are stored.
+    var lastLines: [LiveFacts.Content: Int] = [:]
+    var bounds = LiveRules.LiveBounds()
     var tellings: [LiveTelling] = []
+    /// Of the last event: what is to be stored.
+    var lines: [LiveLine] = []
     /// Of whom auth knows nothing.
     var unknown: Set<PrincipalID> = []
 
@@ -85,10 +90,11 @@ struct LiveBench {
         for principal in principals where !self.unknown.contains(principal) {
             accounts[principal] = AccountStatus(epoch: Epoch(value: 1), isBanned: false)
         }
-        let facts = LiveFacts(accounts: accounts, members: [Self.profile: self.members], ended: self.ended)
-        var rules = LiveRules(book: self.book, facts: facts, at: self.now)
+        let facts = LiveFacts(
+            accounts: accounts, members: [Self.profile: self.members], ended: self.ended, lastLines: self.lastLines)
+        var rules = LiveRules(book: self.book, facts: facts, limits: self.bounds, at: self.now)
         body(&rules)
-        self.tellings = rules.tellings
+        (self.tellings, self.lines) = (rules.tellings, rules.lines)
         self.book = rules.book
         self.book.commit()
     }
@@ -112,7 +118,7 @@ struct LiveBench {
         self.send(try Self.body(type, fields), as: listener.principal, on: listener.connection)
     }
 
-    private static func body(_ type: String, _ fields: Fields) throws -> LiveFrame.Body {
+    static func body(_ type: String, _ fields: Fields) throws -> LiveFrame.Body {
         let definition = try #require(FrameCatalogue.definition(of: type))
         let json = Array(Person.versions.with(fields).json.text.utf8)
         let payload = try FrameDecoder.payload(bare: json, schema: definition.schema)
@@ -192,9 +198,9 @@ struct LiveBench {
     }
 
     /// Created by the phone.
-    static func created() throws -> LiveBench {
+    static func created(_ change: (inout Fields) -> Void = { _ in }) throws -> LiveBench {
         var bench = LiveBench()
-        try #require(try bench.send("live_create", bench.create(), as: bench.phone).type == "live_conversation")
+        try #require(try bench.send("live_create", bench.create(change), as: bench.phone).type == "live_conversation")
         return bench
     }
 

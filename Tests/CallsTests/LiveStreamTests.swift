@@ -201,14 +201,15 @@ import Testing
             entry(.holder, .identity(bench.tablet.id), 77), entry(.listener, .guest(LiveBench.Listener(1).id), 78)
         )
         let (home, other) = (bench.phone.connection.node, listener.connection.node)
+        let share = LiveShare(of: bench.id)
         bench.rules {
-            $0.reported(true1, by: home)
-            $0.reported(true2, by: other)
+            $0.reported([true1], by: home, of: share)
+            $0.reported([true2], by: other, of: share)
         }
         #expect(bench.tellings.isEmpty)
         bench.rules {
-            $0.reported(false1, by: home)
-            $0.reported(false2, by: other)
+            $0.reported([true1, false1], by: home, of: share)
+            $0.reported([true2, false2], by: other, of: share)
         }
         #expect(
             bench.events(for: LiveConnection(node: home, connection: ConnectionID(value: 77)))
@@ -218,7 +219,102 @@ import Testing
                 == [.attendsNoLonger(bench.id)])
         var late = true2
         late.epoch = 0
-        bench.rules { $0.reported(late, by: other) }
+        bench.rules { $0.reported([late], by: other, of: share) }
         #expect(bench.events(for: listener.connection).count == 1, "a gateway that is behind hears the present state")
+    }
+
+    /// Its gateway did not hear a Notice, and was taken for gone. Nobody else has taken the stream: it goes on (contract §14.12).
+    @Test(arguments: [false, true]) func aHolderThatWasTakenForGoneHoldsOn(isPaused: Bool) throws {
+        var (bench, listener) = try LiveBench.joined()
+        _ = try bench.send("live_start", bench.named.with(["contentId": Self.content]), as: bench.phone)
+        let (home, share) = (bench.phone.connection.node, LiveShare(of: bench.id))
+        bench.rules { $0.unheard(by: home) }
+        #expect(bench.conversation.stream?.connection == nil)
+        if isPaused {
+            bench.now = bench.now + LiveLimits.absenceMax + .seconds(1)
+            bench.rules { $0.tick() }
+            #expect(bench.conversation.stream?.isPaused == true)
+        }
+        let entry = LiveReportEntry(
+            conversation: bench.id, connection: bench.phone.connection.connection,
+            principal: .identity(bench.phone.id), role: .holder, epoch: 1, generation: 1)
+        bench.rules { $0.reported([entry], by: home, of: share) }
+        #expect(bench.conversation.stream?.connection == bench.phone.connection)
+        guard case .holds(let stream)? = bench.events(for: bench.phone.connection).last else {
+            Issue.record("\(bench.events(for: bench.phone.connection))")
+            return
+        }
+        #expect(stream.state == .live && stream.epoch == 1 && stream.home == home)
+        // Whoever joined meanwhile was told of no home.
+        #expect(bench.events(for: listener.connection) == [.stream(stream)])
+    }
+
+    /// What took it out may be lost: its gateway and its listener hear it again.
+    @Test func whoIsOutAndDoesNotKnowHearsIt() throws {
+        var (bench, listener) = try LiveBench.joined()
+        _ = try bench.send("live_start", bench.named.with(["contentId": Self.content]), as: bench.phone)
+        let (node, share) = (listener.connection.node, LiveShare(of: bench.id))
+        let entry = LiveReportEntry(
+            conversation: bench.id, connection: listener.connection.connection, principal: .guest(listener.id),
+            role: .listener, epoch: 1, generation: 1)
+        _ = try bench.send("live_refuse", bench.refuse(.guest(listener.id)), as: bench.phone)
+        bench.rules { $0.reported([entry], by: node, of: share) }
+        #expect(bench.events(for: listener.connection) == [.attendsNoLonger(bench.id)])
+        let refused = bench.frames("live_refused", to: .connection(listener.connection))
+        #expect(refused.map { $0["reason"]?.string } == ["removed"])
+        // It has knocked again, and waits: the report is older than that.
+        _ = try bench.send("live_knock", bench.knock(listener), as: listener)
+        bench.rules { $0.reported([entry], by: node, of: share) }
+        #expect(bench.events(for: listener.connection) == [.attendsNoLonger(bench.id)])
+        #expect(bench.frames("live_refused", to: .connection(listener.connection)).isEmpty)
+        _ = try bench.send("live_delete", bench.named, as: bench.phone)
+        bench.rules { $0.reported([entry], by: node, of: share) }
+        let deleted = bench.frames("live_refused", to: .connection(listener.connection))
+        #expect(deleted.map { $0["reason"]?.string } == ["deleted"])
+    }
+
+    /// Its attendance was forgotten while the keys changed: it stays, and gets the next key.
+    @Test func aListenerWithAnOlderKeyStays() throws {
+        var (bench, listener) = try LiveBench.joined()
+        _ = try bench.send("live_start", bench.named.with(["contentId": Self.content]), as: bench.phone)
+        let guest = LiveBench.Listener(1)
+        _ = try bench.send("live_knock", bench.knock(guest), as: guest)
+        _ = try bench.send("live_grant", bench.grant([.guest(guest.id)], generation: 2), as: bench.phone)
+        let node = listener.connection.node
+        bench.rules { $0.unheard(by: node) }
+        bench.now = bench.now + LiveLimits.absenceMax
+        bench.rules { $0.tick() }
+        #expect(bench.conversation.attendances[.guest(listener.id)] == nil)
+        let entry = LiveReportEntry(
+            conversation: bench.id, connection: listener.connection.connection, principal: .guest(listener.id),
+            role: .listener, epoch: 1, generation: 2)
+        let share = LiveShare(of: bench.id)
+        bench.rules { $0.reported([entry], by: node, of: share) }
+        #expect(bench.events(for: listener.connection).isEmpty)
+        #expect(bench.conversation.attendances[.guest(listener.id)]?.goneAt == nil)
+        #expect(bench.conversation.attendances[.guest(listener.id)] != nil)
+    }
+
+    /// That it left was lost.
+    @Test func whoIsNotReportedHasGone() throws {
+        var (bench, listener) = try LiveBench.joined()
+        _ = try bench.send("live_start", bench.named.with(["contentId": Self.content]), as: bench.phone)
+        let (home, share) = (bench.phone.connection.node, LiveShare(of: bench.id))
+        bench.rules { $0.reported([], by: home, of: share) }
+        #expect(bench.conversation.stream?.connection != nil, "it has just begun, and the report is older")
+        bench.now = bench.now + CallLimits.reportsMissedFor
+        // Knocks at the listener's gateway. Who waits is named in no report.
+        let guest = LiveBench.Listener(1)
+        _ = try bench.send("live_knock", bench.knock(guest), as: guest)
+        let elsewhere = try #require(LiveShare.all.first { $0 != share })
+        bench.rules { $0.reported([], by: home, of: elsewhere) }
+        #expect(bench.conversation.stream?.connection != nil)
+        bench.rules {
+            $0.reported([], by: home, of: share)
+            $0.reported([], by: listener.connection.node, of: share)
+        }
+        #expect(bench.conversation.stream?.connection == nil)
+        #expect(bench.conversation.attendances[.guest(listener.id)]?.goneAt != nil)
+        #expect(bench.conversation.waiting[.guest(guest.id)]?.goneAt == nil)
     }
 }

@@ -62,7 +62,7 @@ import Testing
     /// What the tables keep of a conversation: not who attends where.
     private static func kept(_ conversation: LiveMachine) -> LiveMachine {
         var kept = conversation
-        (kept.attendances, kept.waiting) = ([:], [:])
+        (kept.attendances, kept.waiting, kept.knocksToldAt) = ([:], [:], [:])
         for id in kept.listeners.keys {
             // An absent nonce is stored as an empty one.
             if kept.listeners[id]?.refusalNonce == nil { kept.listeners[id]?.refusalNonce = [] }
@@ -70,7 +70,7 @@ import Testing
         return kept
     }
 
-    private static func run(_ body: (PostgresConnection) async throws -> Void) async throws {
+    static func run(_ body: (PostgresConnection) async throws -> Void) async throws {
         let server = try await PostgresServer.temporary()
         do {
             try await callsMigrator.run(

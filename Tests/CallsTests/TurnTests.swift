@@ -33,7 +33,7 @@ import Testing
 
     private func username(_ identity: WhisperID, at now: Timestamp, key: UInt8 = 1) -> String {
         let period = RelayPeriod(at: now, life: self.life)
-        let pseudonym = period.pseudonym(of: identity, key: Array(repeating: key, count: 32))
+        let pseudonym = period.pseudonym(of: .identity(identity), key: Array(repeating: key, count: 32))
         return TurnCredentials(secret: Secret("north"), pseudonym: pseudonym, expiresAt: period.expiresAt).username
     }
 

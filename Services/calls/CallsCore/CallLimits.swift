@@ -48,11 +48,27 @@ package enum CallLimits {
     package static let knockWakePause = Duration.seconds(300)
     /// A wake-up because of a knock is worth nothing after this (contract §14.14).
     package static let knockWorth = Duration.seconds(600)
-    /// Conversations whose last such wake-up is remembered. Beyond it the oldest is forgotten.
-    package static let knockWakesRememberedMax = 10_000
+    /// A wake-up because of a room is worth nothing after this (contract §14.14).
+    package static let roomWorth = Duration.seconds(600)
+    /// Wake-ups of either kind whose time is remembered. Beyond it the oldest is forgotten.
+    package static let wakesRememberedMax = 10_000
     /// Conversations that one such look ends.
     package static let conversationsExpiredAtOnce = 100
-    /// Conversations that a new owner reads in one statement.
+    /// Lines wait for others so long before they are stored, and no more of them (contract §14.11: 250 ms).
+    package static let linesGatheredFor = Duration.milliseconds(200)
+    package static let linesGatheredMax = 512
+    /// Expired lines that one statement deletes, such statements of one look, and transcripts that go behind them.
+    package static let linesSweptAtOnce = 2_000
+    package static let lineSweepsMax = 10
+    package static let transcriptsSweptAtOnce = 500
+    /// Lines of one answer, in bytes of JSON. What stands around them is less than the rest of `Limits.pageBytesMax`.
+    package static let linesBytesMax = Limits.pageBytesMax - 256
+    /// The longest body of a share, in bytes, and of a request to read one.
+    package static let shareBodyBytesMax = 32_768
+    package static let shareReadBytesMax = 1_024
+    /// Codes drawn besides those that a batch may need, because some are somebody's.
+    package static let spareCodes = 16
+    /// Conversations or rooms that a new owner reads in one statement.
     package static let conversationsLoadedAtOnce = 100
     /// A gateway that has reported and does so no more is taken for gone after this. Gateways report every 5 s.
     package static let reportsMissedFor = Duration.seconds(15)

@@ -8,4 +8,6 @@ package let callsMigrator = Migrator(
         Migration(version: 2, name: "rings", sql: PackageResources._02_rings_sql),
         Migration(version: 3, name: "relay keys", sql: PackageResources._03_relay_keys_sql),
         Migration(version: 4, name: "live", sql: PackageResources._04_live_sql),
+        Migration(version: 5, name: "transcripts", sql: PackageResources._05_transcripts_sql),
+        Migration(version: 6, name: "rooms", sql: PackageResources._06_rooms_sql),
     ])

@@ -18,6 +18,9 @@ struct CallsSettings: ServiceSettings {
         "How long a whisperer without a connection is waited for, and a listener counts as joined.")
     let liveEnd = Setting(
         "live.end.seconds", .seconds(in: 1...604_800), default: "172800", "When a paused stream ends.")
+    let transcriptDays = Setting(
+        "transcript.days.max", .integer(in: 1...365), default: "365",
+        "How long lines of live conversations may be kept, in days after the end of their stream.")
     let turnURLs = Setting(
         "turn.urls",
         SettingParser("1 to \(TurnConfiguration.urlsMax) of turn:… or turns:…, with commas between") {
@@ -35,6 +38,7 @@ extension Settings<CallsSettings> {
         bounds.listenersMax = try self.listenersMax
         bounds.absenceMax = try self.livePause
         bounds.pauseMax = try self.liveEnd
+        bounds.transcriptDaysMax = try self.transcriptDays
         return bounds
     }
 

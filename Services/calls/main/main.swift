@@ -26,8 +26,17 @@ await runService("calls", CallsSettings()) { context in
         store: PostgresConnection(
             PostgresConfiguration(
                 url: store.url, applicationName: "whisper-calls-live-\(context.instance)"), logger: context.logger),
-        bounds: try context.settings.liveBounds(), logger: context.logger)
+        turn: configuration.turn, bounds: try context.settings.liveBounds(), logger: context.logger)
     let looks = LookRoutes(
+        pool: pool, bus: bus, rates: configuration.rates, trustedProxies: configuration.trustedProxies,
+        logger: context.logger)
+    let transcripts = TranscriptRoutes(
+        pool: pool, bus: bus, rates: configuration.rates, trustedProxies: configuration.trustedProxies,
+        logger: context.logger)
+    let shares = ShareRoutes(
+        pool: pool, bus: bus, rates: configuration.rates, trustedProxies: configuration.trustedProxies,
+        logger: context.logger)
+    let rooms = RoomRoutes(
         pool: pool, bus: bus, rates: configuration.rates, trustedProxies: configuration.trustedProxies,
         logger: context.logger)
     let routes = RingingRoutes(
@@ -41,6 +50,10 @@ await runService("calls", CallsSettings()) { context in
             HTTPListener.part(on: try context.settings.http.address(), logger: context.logger) {
                 routes.add(to: $0)
                 looks.add(to: $0)
+                transcripts.add(to: $0)
+                shares.add(to: $0)
+                rooms.add(to: $0)
+                WebRoutes().add(to: $0)
             },
         ],
         readiness: [

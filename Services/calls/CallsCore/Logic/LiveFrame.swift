@@ -94,6 +94,10 @@ package enum LiveTelling: Sendable {
     case event(LiveConnection, LiveEvent)
     /// Somebody waits. If none of these devices is connected, the one named is woken.
     case knock(type: String, payload: [UInt8], devices: [WhisperID], otherwise: WhisperID, ConversationID)
+    /// Others wait in the room for somebody who is away.
+    case wake(WhisperID, room: UUIDText)
+    /// Somebody leaves all rooms, and this one, which another process may own.
+    case purge(UUIDText, PrincipalID)
 
     package static func frame<Frame: ServerFrame>(_ reader: Reader, _ frame: Frame) -> LiveTelling {
         .frame(reader, type: Frame.type, payload: frame.json)
@@ -111,6 +115,8 @@ package struct LiveFacts: Sendable {
     package var ended: Set<Content>
     /// How many streams a connection holds.
     package var held: [LiveConnection: Int]
+    /// The greatest line that is stored of streams that somebody starts, before the batch.
+    package var lastLines: [Content: Int]
 
     package struct Content: Hashable, Sendable {
         package var conversation: ConversationID
@@ -124,13 +130,15 @@ package struct LiveFacts: Sendable {
 
     package init(
         accounts: [PrincipalID: AccountStatus] = [:], members: [UUIDText: Set<WhisperID>] = [:],
-        lists: [UUIDText: [LiveConversation]] = [:], ended: Set<Content> = [], held: [LiveConnection: Int] = [:]
+        lists: [UUIDText: [LiveConversation]] = [:], ended: Set<Content> = [], held: [LiveConnection: Int] = [:],
+        lastLines: [Content: Int] = [:]
     ) {
         self.accounts = accounts
         self.members = members
         self.lists = lists
         self.ended = ended
         self.held = held
+        self.lastLines = lastLines
     }
 }
 

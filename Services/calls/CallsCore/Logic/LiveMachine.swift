@@ -27,6 +27,8 @@ package struct LiveMachine: Equatable, Sendable {
     package var attendances: [PrincipalID: Attendance] = [:]
     /// Where those are who wait for a decision or for a key.
     package var waiting: [PrincipalID: Waiting] = [:]
+    /// When the holder was told last of those who wait for it. Empty after a restart: then it is told again.
+    package var knocksToldAt: [PrincipalID: Timestamp] = [:]
 
     /// What `look` shows: a seal that only the link opens.
     package struct Info: Equatable, Sendable {
@@ -49,18 +51,19 @@ package struct LiveMachine: Equatable, Sendable {
         package let content: UUIDText
         package var holder: WhisperID
         package var phase: Phase
-        package let isTranscribed: Bool
+        /// How long its lines are kept after its end. 0: not at all. What the conversation says later counts for other streams.
+        package let transcriptDays: Int
         package let startedAt: Timestamp
         package var changedAt: Timestamp
 
         package init(
-            content: UUIDText, holder: WhisperID, phase: Phase, isTranscribed: Bool, startedAt: Timestamp,
+            content: UUIDText, holder: WhisperID, phase: Phase, transcriptDays: Int, startedAt: Timestamp,
             changedAt: Timestamp
         ) {
             self.content = content
             self.holder = holder
             self.phase = phase
-            self.isTranscribed = isTranscribed
+            self.transcriptDays = transcriptDays
             self.startedAt = startedAt
             self.changedAt = changedAt
         }
@@ -71,6 +74,7 @@ package struct LiveMachine: Equatable, Sendable {
         }
 
         package var isPaused: Bool { self.phase == .paused }
+        package var isTranscribed: Bool { self.transcriptDays > 0 }
     }
 
     package struct Listener: Equatable, Sendable {
@@ -154,6 +158,17 @@ package struct LiveMachine: Equatable, Sendable {
     package var nodes: [NodeID] {
         [self.stream?.connection?.node].compactMap { $0 }
             + self.attendances.values.filter { $0.goneAt == nil }.map(\.connection.node)
+    }
+
+    /// Those who wait for the holder: for a decision, or for the present key.
+    var undecided: [(listener: PrincipalID, row: Listener)] {
+        self.listeners.filter { id, row in
+            switch row.status {
+            case .waiting: true
+            case .admitted: row.generation != self.generation && self.waiting[id] != nil
+            case .refused, .blocked: false
+            }
+        }.map { ($0.key, $0.value) }
     }
 
     /// Nothing happens here, and no time runs.

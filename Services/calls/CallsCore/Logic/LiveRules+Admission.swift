@@ -5,7 +5,7 @@ import ServerCrypto
 extension LiveRules {
     mutating func knock(_ knock: LiveKnock, _ frame: LiveFrame) throws(Refusal) -> Answer {
         let listener = frame.principal.id
-        guard Self.areKeys(knock.signPublicKey, knock.encPublicKey, of: frame.principal) else {
+        guard frame.principal.hasKeys(knock.signPublicKey, knock.encPublicKey) else {
             throw Refusal(.authFailed, "the keys are not the caller's")
         }
         try Self.check(knock.knock, .knock, of: knock.conversation, by: knock.signPublicKey)
@@ -57,25 +57,10 @@ extension LiveRules {
         row.seenAt = self.time
         conversation.listeners[listener] = row
         conversation.waiting[listener] = .init(connection: frame.connection)
+        conversation.knocksToldAt[listener] = self.time
         self.put(conversation)
         self.tellKnock(of: listener, row, in: conversation)
         return self.standing(of: row, in: conversation)
-    }
-
-    /// A guest's id is made from its keys; an identity's too, and its registered signing key is known.
-    private static func areKeys(_ sign: Bytes32, _ enc: Bytes32, of principal: Principal) -> Bool {
-        guard sign == principal.signPublicKey else { return false }
-        switch principal {
-        case .guest(let guest):
-            return GuestID.derived(signPublicKey: sign.bytes, encPublicKey: enc.bytes) { SHA256.hash($0).bytes }
-                == guest.id
-        case .session(let session):
-            return (UInt8.min...UInt8.max).contains { counter in
-                WhisperID.derived(signPublicKey: sign.bytes, encPublicKey: enc.bytes, counter: counter) {
-                    SHA256.hash($0).bytes
-                } == session.caller.identity
-            }
-        }
     }
 
     /// What a knock is answered: what is so now.

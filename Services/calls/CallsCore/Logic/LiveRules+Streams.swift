@@ -17,7 +17,8 @@ extension LiveRules {
         conversation.epoch += 1
         conversation.stream = LiveMachine.Stream(
             content: start.content, holder: caller, phase: .live(frame.connection, goneAt: nil),
-            isTranscribed: isResumed ? before?.isTranscribed ?? false : conversation.transcriptDays > 0,
+            transcriptDays: isResumed
+                ? before?.transcriptDays ?? 0 : min(conversation.transcriptDays, self.limits.transcriptDaysMax),
             startedAt: isResumed ? before?.startedAt ?? self.time : self.time, changedAt: self.time)
         conversation.lastHolder = caller
         conversation.usedAt = self.time
@@ -35,7 +36,9 @@ extension LiveRules {
         return .reply(
             LiveStarted(
                 conversation: conversation.id, content: start.content, epoch: conversation.epoch,
-                generation: conversation.generation, isResumed: isResumed, line: 0, listeners: conversation.roster))
+                generation: conversation.generation, isResumed: isResumed,
+                line: self.lastLine(of: .init(conversation: conversation.id, content: start.content)),
+                listeners: conversation.roster))
     }
 
     /// Whoever listens when a stream begins has joined it then.
@@ -160,6 +163,7 @@ extension LiveRules {
         row.expiresAt = self.time + LiveLimits.knockTTL
         conversation.listeners[listener] = row
         conversation.waiting[listener] = .init(connection: frame.connection)
+        conversation.knocksToldAt[listener] = self.time
         self.put(conversation)
         self.tellKnock(of: listener, row, in: conversation)
         return .reply(

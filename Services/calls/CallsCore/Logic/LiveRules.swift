@@ -6,6 +6,8 @@ import ServerCrypto
 package struct LiveRules: Sendable {
     package var book: LiveBook
     package var tellings: [LiveTelling] = []
+    /// Lines that are to be stored, in the order in which they came.
+    package var lines: [LiveLine] = []
     let facts: LiveFacts
     let limits: LiveBounds
     let time: Timestamp
@@ -15,6 +17,8 @@ package struct LiveRules: Sendable {
         package var listenersMax = LiveLimits.listenersMax
         package var absenceMax = LiveLimits.absenceMax
         package var pauseMax = LiveLimits.pauseMax
+        /// Longer is refused to who asks for it.
+        package var transcriptDaysMax = Int(LiveLimits.transcriptDays.upperBound)
 
         package init() {}
     }
@@ -29,7 +33,7 @@ package struct LiveRules: Sendable {
     // MARK: Frames
 
     package mutating func received(_ frame: LiveFrame) -> Answer {
-        if let verdict = self.judge(frame.principal) { return verdict }
+        if let verdict = frame.principal.verdict(self.facts.accounts[frame.principal.id]) { return verdict }
         do throws(Refusal) {
             switch frame.body {
             case .create(let create): return try self.create(create, by: try Self.identity(frame), frame)
@@ -47,21 +51,6 @@ package struct LiveRules: Sendable {
             }
         } catch {
             return .refused(error)
-        }
-    }
-
-    /// Why a caller is not heard at all; nil if it is.
-    private func judge(_ principal: Principal) -> Answer? {
-        let account = self.facts.accounts[principal.id]
-        switch principal {
-        case .session(let session):
-            guard let account, account.epoch == session.caller.epoch else { return .stale }
-            return account.isBanned ? .refused(Refusal(.userBanned, "the identity is banned")) : nil
-        case .guest(let guest):
-            guard let account, account.epoch == guest.epoch else {
-                return .refused(Refusal(.notRegistered, "the guest token is unknown or has expired"))
-            }
-            return account.isBanned ? .refused(Refusal(.userBanned, "the guest is banned")) : nil
         }
     }
 
@@ -120,6 +109,7 @@ package struct LiveRules: Sendable {
         try Self.check(create.info.timestamp, of: frame)
         guard self.isMember(caller, of: create.profile) else { throw .noSuchProfile }
         guard known == nil else { throw Refusal(.forbidden, "the conversation belongs to another profile") }
+        try self.check(transcriptDays: create.transcriptDays)
         guard self.list(of: create.profile).count < LiveLimits.conversationsPerProfileMax else {
             throw Refusal(.forbidden, "the profile has too many conversations")
         }
@@ -148,7 +138,10 @@ package struct LiveRules: Sendable {
             conversation.info = .init(nonce: info.nonce, ciphertext: info.ciphertext)
         }
         if let verifier = update.linkVerifier { conversation.linkVerifier = verifier }
-        if let days = update.transcriptDays { conversation.transcriptDays = days }
+        if let days = update.transcriptDays {
+            try self.check(transcriptDays: days)
+            conversation.transcriptDays = days
+        }
         if conversation != before {
             conversation.updatedAt = self.time
             self.put(conversation)
@@ -176,6 +169,7 @@ package struct LiveRules: Sendable {
         for attendance in conversation.attendances.values {
             self.tellings.append(.event(attendance.connection, .attendsNoLonger(conversation.id)))
         }
+        self.lines.removeAll { $0.conversation == conversation.id }
         self.book.put(nil, at: conversation.id)
     }
 
@@ -297,7 +291,25 @@ package struct LiveRules: Sendable {
                 conversation.waiting[listener] = nil
             }
         }
+        self.tellKnocksAgain(of: &conversation)
         if conversation != before { self.put(conversation) }
+    }
+
+    /// What told the holder of a knock, or its answer, may be lost.
+    private mutating func tellKnocksAgain(of conversation: inout LiveMachine) {
+        guard let holder = conversation.stream?.connection else { return }
+        let undecided = conversation.undecided
+        let before = conversation.knocksToldAt
+        conversation.knocksToldAt = [:]
+        for (listener, row) in undecided {
+            if let toldAt = before[listener], toldAt + LiveLimits.knockToldEvery > self.time {
+                conversation.knocksToldAt[listener] = toldAt
+                continue
+            }
+            conversation.knocksToldAt[listener] = self.time
+            self.tellings.append(
+                .frame(.connection(holder), Self.knocked(listener, row, in: conversation)))
+        }
     }
 
     /// Ends what has no profile any more, or was not used for too long.
@@ -318,7 +330,7 @@ package struct LiveRules: Sendable {
         for conversation in Array(self.book.all) { self.lose(conversation) { $0.node == node } }
     }
 
-    private mutating func lose(_ before: LiveMachine, where isLost: (LiveConnection) -> Bool) {
+    private mutating func lose(_ before: LiveMachine, waiting: Bool = true, where isLost: (LiveConnection) -> Bool) {
         var conversation = before
         if var stream = conversation.stream, let holder = stream.connection, isLost(holder) {
             stream.phase = .live(holder, goneAt: self.time)
@@ -328,22 +340,40 @@ package struct LiveRules: Sendable {
         where attendance.goneAt == nil && isLost(attendance.connection) {
             conversation.attendances[listener]?.goneAt = self.time
         }
-        for (listener, waiting) in conversation.waiting where waiting.goneAt == nil && isLost(waiting.connection) {
+        for (listener, place) in conversation.waiting where waiting && place.goneAt == nil && isLost(place.connection) {
             conversation.waiting[listener]?.goneAt = self.time
         }
         if conversation != before { self.put(conversation) }
     }
 
-    /// A gateway says what its connections hold and attend. What is not so is contradicted, what is so is said again.
-    package mutating func reported(_ entry: LiveReportEntry, by node: NodeID) {
+    /// A gateway says all that its connections hold and attend in conversations of this share. What is not so is contradicted,
+    /// what is so is said again, and whoever is not named has gone: that it left may be lost.
+    package mutating func reported(_ entries: [LiveReportEntry], by node: NodeID, of share: LiveShare) {
+        let named = Dictionary(grouping: entries, by: \.conversation).mapValues { Set($0.map(\.connection)) }
+        for conversation in Array(self.book.all) where LiveShare(of: conversation.id) == share {
+            let present = named[conversation.id] ?? []
+            // A report may be older than a stream that has just begun.
+            let begunAt = conversation.stream?.changedAt ?? self.time
+            let isNew = begunAt + CallLimits.reportsMissedFor > self.time
+            let holder = isNew ? conversation.stream?.connection : nil
+            // Whoever waits does not attend yet, and is not named.
+            self.lose(conversation, waiting: false) {
+                $0.node == node && !present.contains($0.connection) && $0 != holder
+            }
+        }
+        for entry in entries { self.reported(entry, by: node) }
+    }
+
+    private mutating func reported(_ entry: LiveReportEntry, by node: NodeID) {
         let connection = LiveConnection(node: node, connection: entry.connection)
         guard var conversation = self.book[entry.conversation] else {
-            return self.contradict(entry, on: connection)
+            return self.contradict(entry, on: connection, because: .deleted)
         }
         let stream = conversation.stream(at: self.time)
         let isBehind = entry.epoch != stream.epoch || entry.generation != stream.generation
         switch entry.role {
         case .holder:
+            if self.holdsAgain(entry, on: connection, &conversation) { return }
             guard conversation.stream?.connection == connection else { return self.contradict(entry, on: connection) }
             if isBehind { self.tellings.append(.event(connection, .holds(stream))) }
         case .listener:
@@ -352,10 +382,12 @@ package struct LiveRules: Sendable {
                 if case .identity(let identity) = entry.principal {
                     self.isMember(identity, of: conversation.profile)
                 } else { false }
-            guard
-                isDevice || row?.status == .admitted && row?.generation == conversation.generation
-                    || conversation.attendances[entry.principal]?.connection == connection
-            else { return self.contradict(entry, on: connection) }
+            // Whoever has an older key stays, and gets the next one. Without a row its listener may not know that it is out.
+            guard isDevice || row?.status == .admitted else {
+                // Whoever waits left before it knocked again.
+                let isOut = row?.status != .waiting
+                return self.contradict(entry, on: connection, because: isOut ? row?.refusal ?? .removed : nil)
+            }
             if conversation.attendances[entry.principal] != .init(connection: connection, isListed: !isDevice) {
                 conversation.attendances[entry.principal] = .init(connection: connection, isListed: !isDevice)
                 self.put(conversation)
@@ -364,12 +396,40 @@ package struct LiveRules: Sendable {
         }
     }
 
-    private mutating func contradict(_ entry: LiveReportEntry, on connection: LiveConnection) {
-        let event: LiveEvent =
-            switch entry.role {
-            case .holder: .holdsNoLonger(entry.conversation, epoch: entry.epoch)
-            case .listener: .attendsNoLonger(entry.conversation)
-            }
-        self.tellings.append(.event(connection, event))
+    /// A holder that was taken for gone is there: its gateway did not hear for a moment. An epoch is given to one connection, so
+    /// whoever names the present one is that holder.
+    private mutating func holdsAgain(
+        _ entry: LiveReportEntry, on connection: LiveConnection, _ conversation: inout LiveMachine
+    ) -> Bool {
+        guard var held = conversation.stream, held.connection == nil, entry.epoch == conversation.epoch,
+            entry.principal == .identity(held.holder), self.isMember(held.holder, of: conversation.profile)
+        else { return false }
+        let wasPaused = held.isPaused
+        held.phase = .live(connection, goneAt: nil)
+        if wasPaused { held.changedAt = self.time }
+        conversation.stream = held
+        self.put(conversation)
+        // Whoever joined meanwhile was told of no home.
+        self.tellStream(of: conversation)
+        self.tellings.append(.event(connection, .holds(conversation.stream(at: self.time))))
+        return true
+    }
+
+    /// - Parameter reason: why a listener is out, which it may not have heard; `nil` if it need not hear it.
+    private mutating func contradict(
+        _ entry: LiveReportEntry, on connection: LiveConnection, because reason: LiveRefused.Reason? = nil
+    ) {
+        switch entry.role {
+        case .holder:
+            self.tellings.append(.event(connection, .holdsNoLonger(entry.conversation, epoch: entry.epoch)))
+        case .listener:
+            self.tellings.append(.event(connection, .attendsNoLonger(entry.conversation)))
+            guard let reason else { return }
+            self.tellings.append(
+                .frame(
+                    .connection(connection),
+                    LiveRefused(
+                        conversation: entry.conversation, reason: reason, timestamp: self.time, refusal: nil)))
+        }
     }
 }

@@ -23,8 +23,8 @@ package struct RelayPeriod: Equatable, Sendable {
 
     /// Names nobody. Whoever does not have the key cannot tell whose it is, nor link it with another period's.
     /// - Parameter key: of this period. Relays do not have it.
-    package func pseudonym(of identity: WhisperID, key: [UInt8]) -> [UInt8] {
-        let code = hmacSHA256(key: key, Array("whisper-relay\n\(identity)\n\(self.startsAt.milliseconds)".utf8))
+    package func pseudonym(of principal: PrincipalID, key: [UInt8]) -> [UInt8] {
+        let code = hmacSHA256(key: key, Array("whisper-relay\n\(principal)\n\(self.startsAt.milliseconds)".utf8))
         return Array(code.bytes.prefix(TurnCredentials.pseudonymBytes))
     }
 }

@@ -52,7 +52,7 @@ package enum LiveTable {
         }
     }
 
-    private static func id(_ row: inout Row) throws(StoreError) -> ConversationID {
+    static func id(_ row: inout Row) throws(StoreError) -> ConversationID {
         let id: PostgresUUID = try row.next()
         return ConversationID(high: id.high, low: id.low)
     }
@@ -87,7 +87,7 @@ package enum LiveTable {
     private static func streams(of ids: [PostgresUUID]) -> Statement<[ConversationID: LiveMachine.Stream]> {
         Statement(
             """
-            SELECT conversation_id, content_id, state, holder, node, connection, is_transcribed, started_at, changed_at
+            SELECT conversation_id, content_id, state, holder, node, connection, transcript_days, started_at, changed_at
             FROM calls.streams WHERE conversation_id = ANY (\(ids)::uuid[]) AND state <> 'ended'
             """,
             decode: { rows throws(StoreError) in
@@ -98,7 +98,7 @@ package enum LiveTable {
                     let state: String = try row.next()
                     let holder: WhisperID = try row.next()
                     let (node, connection): (Int64?, Int64?) = (try row.next(), try row.next())
-                    let isTranscribed: Bool = try row.next()
+                    let days: Int16 = try row.next()
                     let (startedAt, changedAt): (Timestamp, Timestamp) = (try row.next(), try row.next())
                     var at: LiveConnection?
                     if let node, let connection {
@@ -109,7 +109,7 @@ package enum LiveTable {
                     streams[id] = LiveMachine.Stream(
                         content: content, holder: holder,
                         phase: state == "paused" ? .paused : .live(at, goneAt: at == nil ? changedAt : nil),
-                        isTranscribed: isTranscribed, startedAt: startedAt, changedAt: changedAt)
+                        transcriptDays: Int(days), startedAt: startedAt, changedAt: changedAt)
                 }
                 return streams
             })
@@ -323,7 +323,9 @@ package enum LiveTable {
         if before == nil || before?.content != after?.content {
             statements.append(
                 """
-                UPDATE calls.streams SET state = 'ended', node = NULL, connection = NULL, changed_at = \(conversation.usedAt)
+                UPDATE calls.streams SET state = 'ended', node = NULL, connection = NULL, changed_at = \(conversation.usedAt),
+                    expires_at = CASE WHEN transcript_days > 0
+                        THEN \(conversation.usedAt)::timestamptz + transcript_days * interval '24 hours' END
                 WHERE conversation_id = \(id) AND state <> 'ended'
                 """)
         }
@@ -332,10 +334,10 @@ package enum LiveTable {
             statements.append(
                 """
                 INSERT INTO calls.streams (conversation_id, content_id, state, holder, node, connection, is_transcribed,
-                    started_at, changed_at)
+                    transcript_days, started_at, changed_at)
                 VALUES (\(id), \(PostgresUUID(after.content)), \(after.isPaused ? "paused" : "live"), \(after.holder),
-                    \(at?.storedNode), \(at?.storedConnection), \(after.isTranscribed), \(after.startedAt),
-                    \(after.changedAt))
+                    \(at?.storedNode), \(at?.storedConnection), \(after.isTranscribed),
+                    \(Int16(after.transcriptDays)), \(after.startedAt), \(after.changedAt))
                 ON CONFLICT (conversation_id, content_id) DO UPDATE SET
                     state = excluded.state, holder = excluded.holder, node = excluded.node,
                     connection = excluded.connection, changed_at = excluded.changed_at
@@ -395,14 +397,14 @@ package enum LiveTable {
             """
     }
 
-    /// What is kept long enough: streams that have ended, listeners that nobody has seen.
+    /// What is kept long enough: streams that have ended and have no lines, listeners that nobody has seen.
     static func sweep(in shares: [LiveShare]) -> [SQL] {
         let shares = shares.map { Int16($0.index) }
         return [
             """
             DELETE FROM calls.streams s USING calls.conversations c
             WHERE s.conversation_id = c.conversation_id AND c.share = ANY (\(shares)::int2[]) AND s.state = 'ended'
-                AND s.changed_at < now() - \(LiveLimits.pauseMax.components.seconds) * interval '1 second'
+                AND s.expires_at IS NULL AND s.changed_at < now() - \(LiveLimits.pauseMax.components.seconds) * interval '1 second'
             """,
             """
             DELETE FROM calls.listeners l USING calls.conversations c
@@ -421,37 +423,5 @@ extension LiveMachine {
             && self.transcriptDays == other.transcriptDays && self.updatedAt == other.updatedAt
             && self.usedAt == other.usedAt && self.generation == other.generation && self.epoch == other.epoch
             && self.lastHolder == other.lastHolder
-    }
-}
-
-extension LiveConnection {
-    fileprivate var storedNode: Int64 { Int64(bitPattern: self.node.value) }
-    fileprivate var storedConnection: Int64 { Int64(bitPattern: self.connection.value) }
-}
-
-extension PrincipalID {
-    fileprivate var isGuest: Bool {
-        if case .guest = self { true } else { false }
-    }
-
-    fileprivate var identity: WhisperID? {
-        if case .identity(let identity) = self { identity } else { nil }
-    }
-
-    /// A guest's id, or in its low half that of an identity.
-    fileprivate var storedUUID: PostgresUUID {
-        switch self {
-        case .guest(let guest): PostgresUUID(high: guest.high, low: guest.low)
-        case .identity(let identity): PostgresUUID(high: 0, low: identity.bits)
-        }
-    }
-
-    fileprivate init?(_ stored: PostgresUUID, isGuest: Bool) {
-        if isGuest {
-            self = .guest(GuestID(high: stored.high, low: stored.low))
-        } else {
-            guard stored.high == 0, let identity = WhisperID(bits: stored.low) else { return nil }
-            self = .identity(identity)
-        }
     }
 }

@@ -2,13 +2,13 @@
 import Contract
 import Testing
 
-/// How often the devices of a conversation are woken because somebody knocks (contract §14.7).
-@Suite struct KnockWakesTests {
+/// How often somebody is woken because of the same: knocks at a conversation, for one (contract §14.7).
+@Suite struct WakePausesTests {
     private let one = ConversationID(high: 1, low: 1)
     private let other = ConversationID(high: 1, low: 2)
 
     @Test func aConversationIsWokenOnceInFiveMinutes() {
-        var wakes = KnockWakes()
+        var wakes = WakePauses<ConversationID>(of: CallLimits.knockWakePause)
         let start = ContinuousClock.now
         let again = start + CallLimits.knockWakePause
         let answers = [
@@ -23,7 +23,7 @@ import Testing
     }
 
     @Test func aWakeUpThatGotLostIsNoneOfThem() {
-        var wakes = KnockWakes()
+        var wakes = WakePauses<ConversationID>(of: CallLimits.knockWakePause)
         let start = ContinuousClock.now
         let first = wakes.admits(self.one, at: start)
         wakes.failed(self.one)
@@ -32,9 +32,9 @@ import Testing
     }
 
     @Test func theOldestAreForgottenBeyondTheBound() {
-        var wakes = KnockWakes()
+        var wakes = WakePauses<ConversationID>(of: CallLimits.knockWakePause)
         let start = ContinuousClock.now
-        let most = CallLimits.knockWakesRememberedMax
+        let most = CallLimits.wakesRememberedMax
         let answers = (0...most).map { number in
             wakes.admits(ConversationID(high: 2, low: UInt64(number)), at: start + .milliseconds(number))
         }

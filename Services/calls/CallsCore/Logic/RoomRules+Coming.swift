@@ -1,0 +1,233 @@
+package import Contract
+import ServerCrypto
+
+/// Who comes in, comes back and goes (contract §15.1, §15.4).
+extension RoomRules {
+    mutating func create(_ create: RoomCreate, _ frame: RoomFrame) throws(Refusal) -> Answer {
+        let caller = frame.principal.id
+        guard frame.principal.hasKeys(create.signPublicKey, create.encPublicKey) else { throw .foreignKeys }
+        if let known = self.book[create.room] {
+            guard known.creator == caller, known.participants[caller] != nil else {
+                throw Refusal(.forbidden, "the room is somebody else's")
+            }
+            return try self.back(known, frame)
+        }
+        let hostedMax: Int =
+            if case .identity = caller { RoomLimits.hostedByIdentityMax } else { RoomLimits.hostedByGuestMax }
+        guard self.count(self.facts.hosted, of: caller, where: { $0.host == caller }) < hostedMax else {
+            throw Refusal(.forbidden, "the caller hosts too many rooms")
+        }
+        try self.checkSeats(of: caller)
+        let relays = try self.relays(for: caller)
+        var room = RoomMachine(
+            id: create.room, creator: caller, createdAt: self.time, participantsMax: create.participantsMax,
+            linkVerifier: create.linkVerifier)
+        room.code = try self.draw(create.code)
+        self.sit(
+            caller, .creator, code: nil, keys: (create.signPublicKey, create.encPublicKey), on: frame.connection,
+            in: &room)
+        self.put(room)
+        return .reply(self.joined(caller, room, relays))
+    }
+
+    mutating func join(_ join: RoomJoin, _ frame: RoomFrame) throws(Refusal) -> Answer {
+        guard frame.principal.hasKeys(join.signPublicKey, join.encPublicKey) else { throw .foreignKeys }
+        switch join.key {
+        case .room(let id, let proof): return try self.join(id, proof, join, frame)
+        case .code(let code, let pin): return try self.join(by: code, pin, join, frame)
+        }
+    }
+
+    private mutating func join(
+        _ id: UUIDText, _ proof: Bytes32?, _ join: RoomJoin, _ frame: RoomFrame
+    ) throws(Refusal) -> Answer {
+        let caller = frame.principal.id
+        let found = self.book[id]
+        if let found, found.participants[caller] != nil { return try self.back(found, frame) }
+        guard let proof else { throw .noSuchRoom }
+        // A proof is hashed whether there is a room or not: both take the same time.
+        let isRight = constantTimeEqual(SHA256.hash(proof.bytes), found?.linkVerifier ?? proof)
+        guard isRight, let room = found, room.linkVerifier != nil, room.barred[caller] == nil else {
+            throw .noSuchRoom
+        }
+        guard !room.isLocked else { throw Refusal(.forbidden, "the room is locked") }
+        guard !room.isFull else { throw Refusal(.forbidden, "the room is full") }
+        return try self.enter(room, .link, code: nil, join, frame)
+    }
+
+    private mutating func join(
+        by code: JoinCode?, _ pin: String?, _ join: RoomJoin, _ frame: RoomFrame
+    ) throws(Refusal) -> Answer {
+        let caller = frame.principal.id
+        if case .guest = caller, code?.digits ?? 6 == 6, self.facts.guesses.isUnderAttack {
+            throw Refusal(
+                .rateLimited, "too many wrong codes were tried lately; a link opens the room",
+                retryAfterMilliseconds: max(1_000, self.facts.guesses.milliseconds))
+        }
+        let found = code.flatMap { self.facts.codes[$0] }.flatMap { self.book[$0] }
+        if let found, let participant = found.participants[caller], participant.joinedCode == code?.text {
+            return try self.back(found, frame)
+        }
+        // A pin is hashed whether there is one or not: all misses take the same time.
+        let known = found?.code?.pin
+        let isRightPin = Self.hash(pin ?? "", known?.salt ?? self.facts.salt) == known?.hash
+        guard let code, var room = found, let present = room.code, present.code == code,
+            present.expiresAt > self.time, room.participants[caller] == nil, !room.isLocked, !room.isFull,
+            room.barred[caller].map({ $0 != code.text }) ?? true
+        else {
+            self.misses.append(frame.origin)
+            throw .noSuchRoom
+        }
+        guard known == nil || isRightPin else {
+            self.misses.append(frame.origin)
+            room.code?.wrongPins += 1
+            if room.code?.wrongPins ?? 0 >= RoomLimits.wrongPinsMax { room.code = nil }
+            self.put(room)
+            throw .noSuchRoom
+        }
+        return try self.enter(room, .code, code: code, join, frame)
+    }
+
+    private mutating func enter(
+        _ before: RoomMachine, _ way: RoomParticipant.Way, code: JoinCode?, _ join: RoomJoin, _ frame: RoomFrame
+    ) throws(Refusal) -> Answer {
+        let caller = frame.principal.id
+        try self.checkSeats(of: caller)
+        let relays = try self.relays(for: caller)
+        var room = before
+        room.barred[caller] = nil
+        self.sit(
+            caller, way, code: code, keys: (join.signPublicKey, join.encPublicKey), on: frame.connection, in: &room)
+        room.wasAccepted = true
+        if room.isFull { room.code = nil }
+        _ = self.changed(&room, .joined, caller, by: caller, exceptOn: frame.connection)
+        _ = self.wakeAbsent(&room)
+        self.put(room)
+        return .reply(self.joined(caller, room, relays))
+    }
+
+    private func checkSeats(of caller: PrincipalID) throws(Refusal) {
+        guard
+            self.count(self.facts.seats, of: caller, where: { $0.participants[caller] != nil })
+                < RoomLimits.roomsListedMax
+        else { throw Refusal(.forbidden, "the caller has a seat in too many rooms") }
+    }
+
+    private mutating func sit(
+        _ caller: PrincipalID, _ way: RoomParticipant.Way, code: JoinCode?, keys: (sign: Bytes32, enc: Bytes32),
+        on connection: LiveConnection, in room: inout RoomMachine
+    ) {
+        room.participants[caller] = .init(
+            seat: room.nextSeat, via: way, joinedCode: code?.text, signPublicKey: keys.sign, encPublicKey: keys.enc,
+            joinedAt: self.time, place: connection)
+        room.nextSeat += 1
+        room.connectedAt = self.time
+        self.tellings.append(.event(connection, .entered(room: room.id)))
+    }
+
+    /// Somebody who has a seat is there again, perhaps on another connection. What was kept for it follows.
+    private mutating func back(_ before: RoomMachine, _ frame: RoomFrame) throws(Refusal) -> Answer {
+        let caller = frame.principal.id
+        let relays = try self.relays(for: caller)
+        var room = before
+        guard var participant = room.participants[caller] else { throw .noSuchRoom }
+        let former = participant.reachable
+        participant.place = frame.connection
+        (participant.goneAt, participant.awaySince) = (nil, nil)
+        room.participants[caller] = participant
+        room.connectedAt = self.time
+        self.tellings.append(.event(frame.connection, .entered(room: room.id)))
+        if former != frame.connection {
+            if let former { self.tellings.append(.event(former, .left(room: room.id))) }
+            _ = self.changed(&room, .back, caller, by: caller, exceptOn: frame.connection)
+        }
+        self.put(room)
+        self.follow(caller, in: room.id, on: frame.connection)
+        return .reply(self.joined(caller, room, relays))
+    }
+
+    private func joined(_ caller: PrincipalID, _ room: RoomMachine, _ relays: TurnCredentialsFrame) -> RoomJoined {
+        let code = room.host == caller ? room.code.flatMap { $0.expiresAt > self.time ? $0 : nil } : nil
+        return RoomJoined(
+            room: room.state(), seat: room.participants[caller]?.seat ?? 0, code: code?.code.text,
+            codeExpiresAt: code?.expiresAt, turn: relays)
+    }
+
+    // MARK: Time
+
+    /// What time does to all rooms in which somebody is.
+    package mutating func tick() {
+        for room in Array(self.book.all) where room.isDue(at: self.time) { self.tick(room) }
+        self.signals.age(at: self.time) { self.book[$0] != nil }
+    }
+
+    private mutating func tick(_ stored: RoomMachine) {
+        var room = stored
+        for (id, participant) in room.seated {
+            guard let goneAt = participant.goneAt, goneAt + RoomLimits.absenceMax <= self.time else { continue }
+            room.participants[id]?.place = nil
+            room.participants[id]?.goneAt = nil
+            room.participants[id]?.awaySince = self.time
+            _ = self.changed(&room, .away, id)
+        }
+        if let since = room.participants[room.host]?.awaySince, since + RoomLimits.hostAbsenceMax <= self.time,
+            room.hasConnected
+        {
+            self.handOver(&room)
+        }
+        if let code = room.code, code.expiresAt <= self.time { room.code = nil }
+        if !room.hasConnected, room.expiresAt <= self.time { return self.end(room, by: nil) }
+        if room != stored { self.put(room) }
+    }
+
+    // MARK: Connections
+
+    /// A participant's connection has ended.
+    package mutating func left(_ id: UUIDText, _ connection: LiveConnection) {
+        guard let room = self.book[id] else { return }
+        self.lose(room) { $0 == connection }
+    }
+
+    /// A node is gone, and all its connections with it.
+    package mutating func unheard(by node: NodeID) {
+        for room in Array(self.book.all) { self.lose(room) { $0.node == node } }
+    }
+
+    private mutating func lose(_ before: RoomMachine, where isLost: (LiveConnection) -> Bool) {
+        var room = before
+        for (id, participant) in room.participants {
+            guard let place = participant.reachable, isLost(place) else { continue }
+            room.participants[id]?.goneAt = self.time
+            room.connectedAt = self.time
+        }
+        if room != before { self.put(room) }
+    }
+
+    /// A gateway says whose connections it has. What is not so is contradicted; who is not named has gone.
+    package mutating func reported(_ entries: [RoomReportEntry], by node: NodeID, of share: LiveShare) {
+        let named = Set(entries.map { LiveConnection(node: node, connection: $0.connection) })
+        for room in Array(self.book.all) where LiveShare(of: room.id) == share {
+            self.lose(room) { $0.node == node && !named.contains($0) }
+        }
+        for entry in entries {
+            let place = LiveConnection(node: node, connection: entry.connection)
+            guard var room = self.book[entry.room], let participant = room.participants[entry.participant],
+                participant.place == nil || participant.goneAt != nil || participant.place == place
+            else {
+                self.tellings.append(.event(place, .left(room: entry.room)))
+                continue
+            }
+            guard participant.reachable != place else { continue }
+            room.participants[entry.participant]?.place = place
+            room.participants[entry.participant]?.goneAt = nil
+            room.participants[entry.participant]?.awaySince = nil
+            if participant.place == nil { _ = self.changed(&room, .back, entry.participant, exceptOn: place) }
+            self.put(room)
+            self.follow(entry.participant, in: room.id, on: place)
+        }
+    }
+}
+
+extension Refusal {
+    static let foreignKeys = Refusal(.authFailed, "the keys are not the caller's")
+}

@@ -1,0 +1,79 @@
+package import Contract
+package import Store
+
+/// The only code that reads or writes `calls.transcript_shares`.
+package enum TranscriptShareTable {
+    /// Keeps others from sharing the transcript until the transaction's end: its shares are counted.
+    static func lock(_ content: LiveFacts.Content) -> SQL {
+        """
+        SELECT FROM calls.transcripts
+        WHERE conversation_id = \(PostgresUUID(content.conversation.uuid))
+            AND content_id = \(PostgresUUID(content.content))
+        FOR NO KEY UPDATE
+        """
+    }
+
+    /// - Returns: when it expires; `nil` if the transcript has too many shares already.
+    static func insert(
+        _ id: UUIDText, of content: LiveFacts.Content, _ share: TranscriptOperations.Share, at now: StoreTime
+    ) -> Statement<Timestamp?> {
+        Statement(
+            """
+            INSERT INTO calls.transcript_shares
+                (share_id, conversation_id, content_id, verifier, nonce, ciphertext, expires_at)
+            SELECT \(PostgresUUID(id)), s.conversation_id, s.content_id, \(share.shareVerifier), \(share.nonce),
+                \(share.ciphertext), least(\(now + share.expiresIn), s.expires_at)
+            FROM calls.streams s
+            WHERE s.conversation_id = \(PostgresUUID(content.conversation.uuid))
+                AND s.content_id = \(PostgresUUID(content.content))
+                AND (
+                    SELECT count(*) FROM calls.transcript_shares t
+                    WHERE t.conversation_id = s.conversation_id AND t.content_id = s.content_id
+                        AND t.expires_at > \(now)) < \(Int64(LiveLimits.sharesMax))
+            RETURNING expires_at
+            """,
+            first: { row throws(StoreError) in try row.next() })
+    }
+
+    package static func delete(_ id: UUIDText, of conversation: ConversationID) -> SQL {
+        """
+        DELETE FROM calls.transcript_shares
+        WHERE share_id = \(PostgresUUID(id)) AND conversation_id = \(PostgresUUID(conversation.uuid))
+        """
+    }
+
+    /// A share that has not expired, nor has its transcript.
+    package struct Found: Sendable {
+        package var verifier: Bytes32
+        package var shared: TranscriptOperations.Shared
+
+        package var content: LiveFacts.Content {
+            .init(conversation: self.shared.conversation, content: self.shared.content)
+        }
+    }
+
+    package static func find(_ id: UUIDText, at now: StoreTime) -> Statement<Found?> {
+        Statement(
+            """
+            SELECT t.verifier, t.conversation_id, t.content_id, c.sign_key, c.enc_key, s.started_at, t.nonce,
+                t.ciphertext
+            FROM calls.transcript_shares t
+            JOIN calls.streams s ON s.conversation_id = t.conversation_id AND s.content_id = t.content_id
+            JOIN calls.conversations c ON c.conversation_id = t.conversation_id
+            WHERE t.share_id = \(PostgresUUID(id)) AND t.expires_at > \(now)
+                AND (s.expires_at IS NULL OR s.expires_at > \(now))
+            """,
+            first: { row throws(StoreError) in
+                Found(
+                    verifier: try row.next(),
+                    shared: .init(
+                        conversation: try LiveTable.id(&row), content: UUIDText(try row.next(PostgresUUID.self)),
+                        signPublicKey: try row.next(), encPublicKey: try row.next(), startedAt: try row.next(),
+                        nonce: try row.next(), ciphertext: try row.next()))
+            })
+    }
+
+    static func sweep(at now: StoreTime) -> SQL {
+        "DELETE FROM calls.transcript_shares WHERE expires_at <= \(now)"
+    }
+}
