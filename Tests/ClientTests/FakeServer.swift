@@ -159,6 +159,14 @@ final class FakeServer: ServerLink {
         return answer
     }
 
+    func post(_ path: String, _ body: [UInt8], bearer: String?) async throws(LinkError) -> HTTPAnswer {
+        HTTPAnswer(status: 404, body: [])
+    }
+
+    func delete(_ path: String, bearer: String) async throws(LinkError) -> HTTPAnswer {
+        HTTPAnswer(status: 404, body: [])
+    }
+
     final class Link: OpenLink {
         let events: AsyncStream<LinkEvent>
         private let continuation: AsyncStream<LinkEvent>.Continuation

@@ -14,6 +14,8 @@ package enum ClientEvent: Sendable, Equatable {
     /// they stay in the backup and are asked for again.
     case restored(added: Int, missing: Int)
     case backup(BackupNews)
+    case live(ConversationID, LiveNews)
+    case room(UUIDText, RoomNews)
     /// Something that must be shown loudly: what came is not to be trusted.
     case alarm(Alarm)
 }

@@ -21,12 +21,17 @@ extension WhisperClient {
         self.lookups = continuation
         let (wishes, backups) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         self.backups = backups
+        let (tasks, liveTasks) = AsyncStream.makeStream(
+            of: LiveTask.self, bufferingPolicy: .bufferingOldest(ClientLimits.liveTasksWaitingMax))
+        self.liveTasks = liveTasks
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await self.keepTime() }
             group.addTask { for await stranger in lookups { await self.lookUp(stranger) } }
             group.addTask { for await _ in wishes { await self.backUp() } }
+            group.addTask { await self.performLiveTasks(tasks) }
             for await event in link.events { self.take(event) }
             group.cancelAll()
+            self.failQuestions()
         }
         // Reached without `.closed` when the task was cancelled.
         if Task.isCancelled { self.session.leave() }
@@ -46,6 +51,7 @@ extension WhisperClient {
         self.connection = nil
         self.receiptsUnderWay = ([], 0)
         self.receipts.disconnected()
+        self.liveDisconnected()
         for verdict in self.outbox.disconnected() { self.apply(verdict) }
     }
 
@@ -91,7 +97,11 @@ extension WhisperClient {
             self.perform(self.session.paged(nextCursor: page.nextCursor, at: .now, using: &self.random))
         case let refusal as ErrorFrame:
             self.refused(refusal, (message.requestID ?? refusal.requestID).flatMap { RequestTag($0) })
-        default: break
+        default:
+            guard case .question(let number)? = message.requestID.flatMap({ RequestTag($0) }) else {
+                return self.take(live: message.frame, answering: nil)
+            }
+            self.take(live: message.frame, answering: number)
         }
     }
 
@@ -139,7 +149,7 @@ extension WhisperClient {
             self.apply(self.outbox.refused(id, code, retryAfter: retryAfter, at: .now, using: &self.random))
             if code == .invalidTimestamp { self.perform(self.session.pingNow(at: .now, using: &self.random)) }
         case .receipt(let id): self.receiptRefused(id, code, retryAfter: retryAfter)
-        default: break
+        default: self.liveRefused(tag, code, retryAfter: retryAfter)
         }
         self.perform(self.session.refused(request, code, retryAfter: retryAfter, at: .now, using: &self.random))
     }
@@ -161,6 +171,7 @@ extension WhisperClient {
                 self.outbox.online()
                 self.publish(.connection(.online))
                 self.backups?.yield()
+                self.liveBound()
                 self.logger.debug("session bound")
                 // A resumed session brings no time with it.
                 self.perform(self.session.pingNow(at: .now, using: &self.random))

@@ -54,6 +54,7 @@ extension WhisperClient {
             }
         }
         self.pumpReceipts()
+        self.pumpLive()
         self.rearm()
     }
 

@@ -55,6 +55,21 @@ package actor WhisperClient {
     /// What raised an alarm already.
     var alarmed: Set<String> = []
 
+    // Live conversations (`Live/Engine`).
+    nonisolated let live: LiveStore
+    var whispering: [ConversationID: Whispering] = [:]
+    var listening: [ConversationID: Listening] = [:]
+    var liveTasks: AsyncStream<LiveTask>.Continuation?
+    /// Who waits for the answer to which question.
+    var questions: [UInt64: CheckedContinuation<Result<(any ServerFrame)?, LiveError>, Never>] = [:]
+    var questionCount: UInt64 = 0
+
+    // Rooms (`Rooms/Engine`).
+    nonisolated let roomStore: RoomStore
+    var visits: [UUIDText: RoomVisit] = [:]
+    /// Rooms that are being entered, by the question.
+    var entries: [UInt64: RoomEntry] = [:]
+
     private var subscribers: [Int: AsyncStream<ClientEvent>.Continuation] = [:]
     private var subscriberCount = 0
     private var status: ConnectionStatus?
@@ -69,6 +84,8 @@ package actor WhisperClient {
         self.profile = profile
         self.keys = profile.keys
         self.store = profile.store
+        self.live = LiveStore(profile.store, keys: profile.keys)
+        self.roomStore = RoomStore(profile.store, keys: profile.keys)
         self.server = server
         self.platform = platform
         self.logger = logger
@@ -165,12 +182,13 @@ package actor WhisperClient {
 
     private var nextWake: ContinuousClock.Instant? {
         let receipts = self.session.isBound ? self.receipts.nextWake : nil
-        return [self.session.nextWake, self.outbox.nextWake, receipts].compactMap { $0 }.min()
+        return [self.session.nextWake, self.outbox.nextWake, receipts, self.liveWake].compactMap { $0 }.min()
     }
 
     private func tick() {
         self.perform(self.session.timerFired(at: .now, using: &self.random))
         for verdict in self.outbox.timerFired(at: .now, using: &self.random) { self.apply(verdict) }
+        self.liveTick()
         self.pump()
     }
 

@@ -5,6 +5,8 @@ package struct IdentityKeys: Sendable {
     package let pair: KeyPair
     /// Key of the encrypted contacts backup (spec §14.1).
     package let contactsKey: SecretBytes
+    /// Seals what the store must not disclose to whoever has its file alone. For this device: nobody else opens it.
+    let storeKey: SecretBytes
     let sharedKeys = SharedKeys()
 
     package init(_ mnemonic: Mnemonic) {
@@ -13,6 +15,7 @@ package struct IdentityKeys: Sendable {
             signSeed: KeyDerivation.key(of: seed, info: "whisper/sign"),
             boxKey: KeyDerivation.key(of: seed, info: "whisper/enc"))
         self.contactsKey = KeyDerivation.key(of: seed, info: "whisper/contacts")
+        self.storeKey = KeyDerivation.key(of: seed, info: "whisper/store")
     }
 
     package var publicKeys: PublicKeys { self.pair.publicKeys }

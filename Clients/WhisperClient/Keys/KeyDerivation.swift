@@ -13,9 +13,13 @@ package enum KeyDerivation {
     }
 
     /// HKDF with SHA-256, one block: 32 bytes (RFC 5869).
-    package static func hkdfSHA256(_ secret: [UInt8], salt: String, info: [UInt8]) -> [UInt8] {
-        let extracted = Sodium.hmacSHA256(key: Array(salt.utf8), secret)
+    package static func hkdfSHA256(_ secret: [UInt8], salt: [UInt8], info: [UInt8]) -> [UInt8] {
+        let extracted = Sodium.hmacSHA256(key: salt, secret)
         return Sodium.hmacSHA256(key: extracted, info + [1])
+    }
+
+    package static func hkdfSHA256(_ secret: [UInt8], salt: String, info: [UInt8]) -> [UInt8] {
+        self.hkdfSHA256(secret, salt: Array(salt.utf8), info: info)
     }
 
     package static func hkdfSHA256(_ secret: [UInt8], salt: String, info: String) -> [UInt8] {
@@ -23,8 +27,9 @@ package enum KeyDerivation {
     }
 
     /// HKDF as all keys of the protocol are derived: with the salt `whisper`.
-    package static func key(of secret: SecretBytes, info: [UInt8]) -> SecretBytes {
-        SecretBytes(self.hkdfSHA256(secret.bytes, salt: "whisper", info: info))
+    /// - Parameter more: a secret that stands behind the salt (contract §15.2).
+    package static func key(of secret: SecretBytes, salt more: SecretBytes? = nil, info: [UInt8]) -> SecretBytes {
+        SecretBytes(self.hkdfSHA256(secret.bytes, salt: Array("whisper".utf8) + (more?.bytes ?? []), info: info))
     }
 
     package static func key(of secret: SecretBytes, info: String) -> SecretBytes {

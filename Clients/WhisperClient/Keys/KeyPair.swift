@@ -41,11 +41,16 @@ package struct KeyPair: Sendable {
     }
 
     /// Opens a BOX (contract §14.5).
-    /// - Parameter data: what its seal vouches for (`LiveSeals.box`).
-    package func open(_ box: SealedBox, vouchingFor data: [UInt8]) throws(KeyError) -> [UInt8] {
-        guard let plain = box.open(privateKey: self.boxKey, publicKey: self.publicKeys.box, vouchingFor: data) else {
-            throw .notForUs
-        }
+    /// - Parameters:
+    ///   - salt: a secret that both have besides.
+    ///   - data: what its seal vouches for (`LiveSeals.box`).
+    package func open(
+        _ box: SealedBox, salt: SecretBytes? = nil, vouchingFor data: [UInt8]
+    ) throws(KeyError) -> [UInt8] {
+        guard
+            let plain = box.open(
+                privateKey: self.boxKey, publicKey: self.publicKeys.box, salt: salt, vouchingFor: data)
+        else { throw .notForUs }
         return plain
     }
 }

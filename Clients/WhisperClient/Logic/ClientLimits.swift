@@ -32,6 +32,8 @@ package enum ClientLimits {
     package static let sharedKeysMax = 1_024
     /// Events a subscriber may leave waiting; beyond it the oldest go, because the store has the truth.
     package static let eventsWaitingMax = 1_024
+    /// What is to be asked about live conversations, and has not begun. A whisperer has no more callers and grants at once.
+    package static let liveTasksWaitingMax = 1_024
 
     /// The oldest signed time of mail that may be shown as new: the server keeps mail for its TTL, and takes messages
     /// whose time is off by the tolerance (contract §3, §5).

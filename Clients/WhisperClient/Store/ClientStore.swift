@@ -100,6 +100,8 @@ package struct ClientStore: Sendable {
             // Nobody who is here leaves the backup for it.
             try database.execute(sql: "ALTER TABLE contacts ADD COLUMN is_stranger INTEGER NOT NULL DEFAULT 0")
         }
+        migrator.registerMigration("7") { try LiveStore.migrate($0) }
+        migrator.registerMigration("8") { try RoomStore.migrate($0) }
         return migrator
     }
 }

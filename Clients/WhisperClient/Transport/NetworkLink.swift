@@ -58,18 +58,31 @@ package struct NetworkLink: ServerLink {
     package func put(
         _ path: String, _ body: [UInt8], ifMatch: String?, bearer: String
     ) async throws(LinkError) -> HTTPAnswer {
-        var head = self.head(.PUT, path, bearer)
-        head.headers.add(name: "content-type", value: "application/json")
-        head.headers.add(name: "content-length", value: "\(body.count)")
+        var head = self.head(.PUT, path, bearer, body)
         if let ifMatch { head.headers.add(name: "if-match", value: ifMatch) }
         return try await self.exchange(head, body)
     }
 
-    private func head(_ method: HTTPMethod, _ path: String, _ bearer: String) -> HTTPRequestHead {
+    package func post(
+        _ path: String, _ body: [UInt8], bearer: String?
+    ) async throws(LinkError) -> HTTPAnswer {
+        try await self.exchange(self.head(.POST, path, bearer, body), body)
+    }
+
+    package func delete(_ path: String, bearer: String) async throws(LinkError) -> HTTPAnswer {
+        try await self.exchange(self.head(.DELETE, path, bearer), [])
+    }
+
+    private func head(
+        _ method: HTTPMethod, _ path: String, _ bearer: String?, _ body: [UInt8]? = nil
+    ) -> HTTPRequestHead {
         var head = HTTPRequestHead(version: .http1_1, method: method, uri: path)
-        head.headers = [
-            "host": self.address.authority, "authorization": "Bearer \(bearer)", "connection": "close",
-        ]
+        head.headers = ["host": self.address.authority, "connection": "close"]
+        if let bearer { head.headers.add(name: "authorization", value: "Bearer \(bearer)") }
+        if let body {
+            head.headers.add(name: "content-type", value: "application/json")
+            head.headers.add(name: "content-length", value: "\(body.count)")
+        }
         return head
     }
 

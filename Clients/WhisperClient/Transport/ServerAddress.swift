@@ -35,6 +35,9 @@ package struct ServerAddress: Hashable, Sendable {
         let host = self.host.contains(":") ? "[\(self.host)]" : self.host
         return self.port == (self.isSecure ? 443 : 80) ? host : "\(host):\(self.port)"
     }
+
+    /// Of its pages, for links: `https://host`.
+    package var origin: String { "\(self.isSecure ? "https" : "http")://\(self.authority)" }
 }
 
 extension ServerAddress: CustomStringConvertible {

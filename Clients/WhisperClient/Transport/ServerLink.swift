@@ -9,6 +9,10 @@ package protocol ServerLink: Sendable {
     /// The same with a body of JSON.
     /// - Parameter ifMatch: write only over what has this `ETag`.
     func put(_ path: String, _ body: [UInt8], ifMatch: String?, bearer: String) async throws(LinkError) -> HTTPAnswer
+    /// One HTTP request with a body of JSON.
+    /// - Parameter bearer: `nil` for what anybody may ask.
+    func post(_ path: String, _ body: [UInt8], bearer: String?) async throws(LinkError) -> HTTPAnswer
+    func delete(_ path: String, bearer: String) async throws(LinkError) -> HTTPAnswer
 }
 
 /// One open WebSocket.

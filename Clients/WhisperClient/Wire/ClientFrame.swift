@@ -6,8 +6,8 @@ package protocol ClientPayload: Encodable, Sendable {
     static var type: String { get }
 }
 
-/// Payload fields of every privileged frame (spec §3.1, §3.3).
-private enum Version {
+/// Payload fields of every privileged frame, and of bodies over HTTP (spec §3.1, §3.3).
+enum Version {
     static let protocolVersion = 1
     static let cryptoVersion = 1
 }

@@ -1,7 +1,7 @@
 package import Contract
 
-/// What a `requestId` of ours stands for. The id says it itself, so no table of open requests is kept, and an answer
-/// that comes twice or late means what it says.
+/// What a `requestId` of ours stands for. The id says it itself, and an answer that comes twice or late means what it
+/// says. Only who waits for the answer to a `question` is kept in a table.
 package enum RequestTag: Hashable, Sendable {
     case register
     case refresh
@@ -9,6 +9,14 @@ package enum RequestTag: Hashable, Sendable {
     case ping
     case message(UUIDText)
     case receipt(UUIDText)
+    /// About a live conversation. Numbers are not used twice by one client.
+    case question(UInt64)
+    /// A packet of a live conversation. No answer: only errors.
+    case packet(ConversationID, LivePosition)
+    /// `live_resync` of a live conversation. No answer: only errors.
+    case resync(ConversationID)
+    /// A signal in a room. No answer: only errors.
+    case room(UUIDText)
 
     package var text: String {
         switch self {
@@ -18,6 +26,10 @@ package enum RequestTag: Hashable, Sendable {
         case .ping: "ping"
         case .message(let id): "m:\(id)"
         case .receipt(let id): "r:\(id)"
+        case .question(let number): "q:\(number)"
+        case .packet(let conversation, let position): "p:\(conversation):\(position.epoch):\(position.seq)"
+        case .resync(let conversation): "s:\(conversation)"
+        case .room(let id): "g:\(id)"
         }
     }
 
@@ -28,14 +40,25 @@ package enum RequestTag: Hashable, Sendable {
         case "fetch": self = .fetch
         case "ping": self = .ping
         default:
-            guard let id = UUIDText(String(text.dropFirst(2))) else { return nil }
-            if text.hasPrefix("m:") {
-                self = .message(id)
-            } else if text.hasPrefix("r:") {
-                self = .receipt(id)
-            } else {
-                return nil
+            let parts = text.split(separator: ":", omittingEmptySubsequences: false).map { String($0) }
+            switch (parts.first, parts.count) {
+            case ("m", 2): self.init(UUIDText(parts[1]).map { .message($0) })
+            case ("r", 2): self.init(UUIDText(parts[1]).map { .receipt($0) })
+            case ("q", 2): self.init(UInt64(parts[1]).map { .question($0) })
+            case ("s", 2): self.init(ConversationID(parts[1]).map { .resync($0) })
+            case ("g", 2): self.init(UUIDText(parts[1]).map { .room($0) })
+            case ("p", 4):
+                guard let conversation = ConversationID(parts[1]), let epoch = Int64(parts[2]),
+                    let seq = Int64(parts[3])
+                else { return nil }
+                self = .packet(conversation, LivePosition(epoch: epoch, seq: seq))
+            default: return nil
             }
         }
+    }
+
+    private init?(_ tag: RequestTag?) {
+        guard let tag else { return nil }
+        self = tag
     }
 }

@@ -412,6 +412,7 @@ struct LiveWorld {
                 let answer = self.gateway.catchUp(ear, from: position, line: line, at: self.now)
                 for packet in answer.packets { self.send(packet, to: ear) }
                 for told in answer.told { self.handle(told) }
+            case .join: Issue.record("no key is missing here")
             }
         }
     }

@@ -6,7 +6,7 @@ package struct ConversationKeys: Sendable {
     package let id: ConversationID
     /// Signs what the conversation says, and opens what listeners box for it.
     package let pair: KeyPair
-    private let secret: SecretBytes
+    let secret: SecretBytes
 
     /// - Parameter secret: 32 random bytes, from the profile's sealed document.
     package init(secret: SecretBytes) {

@@ -14,33 +14,39 @@ package struct SealedBox: Hashable, Sendable {
     ///   - reader: whose X25519 key it is for.
     ///   - ephemeral: 32 fresh random bytes, the private key of this box.
     ///   - nonce: 12 fresh random bytes.
+    ///   - salt: a secret that both have besides.
     ///   - data: what the seal vouches for (`LiveSeals.box`).
     /// - Throws: `.weakKey` if the reader's key is of low order.
     package init(
-        _ plain: [UInt8], to reader: Bytes32, ephemeral: SecretBytes, nonce: [UInt8], vouchingFor data: [UInt8]
+        _ plain: [UInt8], to reader: Bytes32, ephemeral: SecretBytes, nonce: [UInt8], salt: SecretBytes? = nil,
+        vouchingFor data: [UInt8]
     ) throws(KeyError) {
         let sender = Sodium.boxPublicKey(of: ephemeral.bytes)
-        guard let key = Self.key(privateKey: ephemeral, other: reader.bytes, sender: sender, reader: reader.bytes)
-        else {
+        let pair = (sender: sender, reader: reader.bytes)
+        guard let key = Self.key(privateKey: ephemeral, other: reader.bytes, of: pair, salt: salt) else {
             throw .weakKey
         }
         let inner = SealedBytes(plain, key: key, nonce: nonce, vouchingFor: data)
         self.init(SealedBytes(nonce: nonce, ciphertext: sender + inner.ciphertext))
     }
 
-    func open(privateKey: SecretBytes, publicKey: Bytes32, vouchingFor data: [UInt8]) -> [UInt8]? {
+    func open(
+        privateKey: SecretBytes, publicKey: Bytes32, salt: SecretBytes?, vouchingFor data: [UInt8]
+    ) -> [UInt8]? {
         let sender = Array(self.sealed.ciphertext.prefix(Limits.publicKeyBytes))
-        guard let key = Self.key(privateKey: privateKey, other: sender, sender: sender, reader: publicKey.bytes) else {
-            return nil
-        }
+        let pair = (sender: sender, reader: publicKey.bytes)
+        guard let key = Self.key(privateKey: privateKey, other: sender, of: pair, salt: salt) else { return nil }
         let inner = Array(self.sealed.ciphertext.dropFirst(Limits.publicKeyBytes))
         return SealedBytes(nonce: self.sealed.nonce, ciphertext: inner).open(key: key, vouchingFor: data)
     }
 
     /// - Returns: `nil` if the other key is of low order, or no key at all.
-    private static func key(privateKey: SecretBytes, other: [UInt8], sender: [UInt8], reader: [UInt8]) -> SecretBytes? {
+    private static func key(
+        privateKey: SecretBytes, other: [UInt8], of pair: (sender: [UInt8], reader: [UInt8]), salt: SecretBytes?
+    ) -> SecretBytes? {
         Sodium.sharedSecret(privateKey: privateKey.bytes, publicKey: other).map { shared in
-            KeyDerivation.key(of: SecretBytes(shared), info: Array(LiveKeyNames.box.utf8) + sender + reader)
+            KeyDerivation.key(
+                of: SecretBytes(shared), salt: salt, info: Array(LiveKeyNames.box.utf8) + pair.sender + pair.reader)
         }
     }
 }

@@ -52,10 +52,14 @@ package struct ListenerMachine {
         case cue(LiveCue)
         /// `live_resync` with these values.
         case resync(LivePosition, line: Int)
+        /// `live_join` again: its answer has the key that is missing.
+        case join
     }
 
     /// Repeated questions become rarer: what nobody has now, nobody has a second later.
     private static let asking = Backoff(first: LiveLimits.resyncInterval, longest: .seconds(5))
+    /// A key that does not come by itself within this is asked for. What brought it may be lost.
+    package static let keyAwaitedFor = Duration.seconds(5)
 
     /// Whose packets these are: those to others are not for this machine.
     package let listener: PrincipalID
@@ -74,6 +78,7 @@ package struct ListenerMachine {
     private var lines = LineLedger(completedBefore: 0)
     /// A packet of this generation came, and its key did not yet.
     private var awaitedGeneration: Int?
+    private var keyAskedAt: Instant?
 
     private var isJoined = false
     private var isLive = false
@@ -148,7 +153,7 @@ package struct ListenerMachine {
         self.text = LiveText()
         (self.position, self.newest, self.newestCue) = (.start, .start, .start)
         self.lines = LineLedger(completedBefore: count)
-        self.awaitedGeneration = nil
+        (self.awaitedGeneration, self.keyAskedAt) = (nil, nil)
         return [.began(content)]
     }
 
@@ -164,6 +169,7 @@ package struct ListenerMachine {
             return header.to == self.listener ? self.takeAddressed(header, content, at: now) : []
         case .keyMissing:
             guard header.to == nil, header.position > self.position else { return [] }
+            if self.awaitedGeneration == nil { self.keyAskedAt = now + Self.keyAwaitedFor }
             self.awaitedGeneration = max(self.awaitedGeneration ?? 0, header.generation)
             self.newest = max(self.newest, header.position)
             return []
@@ -177,7 +183,7 @@ package struct ListenerMachine {
     /// The key of a generation is here.
     package mutating func keyArrived(generation: Int, at now: Instant) -> [Action] {
         guard let awaited = self.awaitedGeneration, awaited <= generation else { return [] }
-        self.awaitedGeneration = nil
+        (self.awaitedGeneration, self.keyAskedAt) = (nil, nil)
         return self.ask(at: now)
     }
 
@@ -244,12 +250,18 @@ package struct ListenerMachine {
     /// When `timerFired` has something to do next.
     package var nextWake: Instant? {
         guard self.isJoined else { return nil }
-        return [self.lines.nextDeadline, self.nextQuestion].compactMap { $0 }.min()
+        return [self.lines.nextDeadline, self.nextQuestion, self.keyAskedAt].compactMap { $0 }.min()
     }
 
     package mutating func timerFired(at now: Instant) -> [Action] {
         guard self.isJoined else { return [] }
-        return self.lines.giveUp(at: now).map { .missing($0) } + self.ask(at: now)
+        return self.lines.giveUp(at: now).map { .missing($0) } + self.ask(at: now) + self.askForKey(at: now)
+    }
+
+    private mutating func askForKey(at now: Instant) -> [Action] {
+        guard let keyAskedAt, keyAskedAt <= now else { return [] }
+        self.keyAskedAt = now + Self.keyAwaitedFor
+        return [.join]
     }
 
     private var isWaiting: Bool { self.position < self.newest }

@@ -189,6 +189,12 @@ package struct WhispererMachine {
         self.holding = holding
     }
 
+    /// Of the keys that content is sealed with; `nil` while another device has the stream.
+    package var generation: Int? { self.holding?.generation }
+
+    /// All that was typed has gone out.
+    package var isSettled: Bool { self.queue.isEmpty && self.changedAt == nil && self.shown == self.text }
+
     /// The generation's key has sealed so many packets that the next generation should be granted (contract §14.5).
     package var wantsNextGeneration: Bool { (self.holding?.packets ?? 0) >= LiveLimits.packetsPerGenerationMax }
 

@@ -1,0 +1,133 @@
+package import Contract
+
+/// What a user does with conversations of its own that nobody need whisper in now (contract §14.6, §14.11).
+extension WhisperClient {
+    /// All of them.
+    /// - Returns: each with what the server says of it; `nil` of one that nobody has whispered in yet.
+    package func ownConversations() async throws(LiveError) -> [(OwnConversation, LiveConversation?)] {
+        let (own, profile) = try self.kept { (try $0.conversations(), try $0.profile().id) }
+        guard !own.isEmpty else { return [] }
+        guard let token else { throw .offline }
+        var known: [LiveConversation] = []
+        do throws(LiveError) {
+            let answer = try await self.ask(LiveFrame.List(profile, token: token.token))
+            known = (answer as? LiveConversations)?.conversations ?? []
+        } catch {
+            // The profile itself is made with its first stream.
+            guard case .refused(.notFound, _) = error else { throw error }
+        }
+        return own.map { one in (one, known.first { $0.conversation == one.id }) }
+    }
+
+    /// Keeps the conversation as it is now, and tells the server. To be repeated if the server did not answer: it is told all of
+    /// it each time.
+    package func update(_ conversation: OwnConversation) async throws(LiveError) {
+        let profile = try self.kept { store in
+            try store.update(conversation)
+            return try store.profile().id
+        }
+        guard let token, let device = self.id else { throw .offline }
+        let id = conversation.id
+        let info = SignedSeal(
+            conversation.info.sealed(for: id, link: conversation.link, nonce: Sodium.random(LiveLimits.nonceBytes)),
+            as: .update(profile: profile), of: id, from: .identity(device), timestamp: self.serverNow,
+            signer: conversation.keys.pair)
+        do throws(LiveError) {
+            try await self.ask(
+                LiveFrame.Update(
+                    id, link: conversation.link, transcriptDays: conversation.transcriptDays, info: info,
+                    token: token.token))
+        } catch {
+            // The server is told with the first stream.
+            guard case .refused(.notFound, _) = error else { throw error }
+        }
+    }
+
+    /// Ends the stream, removes listeners, transcripts and shares, and forgets the keys.
+    package func delete(_ id: ConversationID) async throws(LiveError) {
+        guard let token else { throw .offline }
+        do throws(LiveError) {
+            try await self.ask(LiveFrame.Delete(id, token: token.token))
+        } catch {
+            guard case .refused(.notFound, _) = error else { throw error }
+        }
+        try self.kept { try $0.remove(id) }
+    }
+
+    // MARK: Transcripts
+
+    /// Transcripts that the server keeps, the newest first.
+    package func transcripts(of id: ConversationID) async throws(LiveError) -> [Transcript] {
+        var (found, cursor): ([Transcript], String?) = ([], nil)
+        // A hostile server may not keep us busy for ever.
+        for _ in 0..<Self.transcriptPagesMax {
+            let body = try await self.fetch(TranscriptPage.path(id, cursor: cursor))
+            guard let page = TranscriptPage(body) else { throw .server(status: 0) }
+            found += page.transcripts
+            guard let next = page.next else { return found }
+            cursor = next
+        }
+        return found
+    }
+
+    /// Gives the lines of a stream to whoever gets the link.
+    /// - Parameter expiresIn: 60 seconds to 365 days.
+    /// - Throws: `.tooLong` if the lines have more keys than one share holds.
+    package func share(
+        _ content: UUIDText, of conversation: OwnConversation, expiresIn: Duration
+    ) async throws(LiveError) -> TranscriptShare {
+        var (generations, after): (Set<Int>, Int) = ([], 0)
+        while true {
+            let body = try await self.fetch(LinePage.path(conversation.id, content, after: after))
+            guard let page = LinePage(body) else { throw .server(status: 0) }
+            generations.formUnion(page.generations)
+            guard let next = page.next, next > after else { break }
+            after = next
+        }
+        let secret = SecretBytes(Sodium.random(LiveLimits.shareSecretBytes))
+        let body = TranscriptShare.body(
+            ShareKeys(secret: secret), of: conversation, content: content, generations: generations,
+            expiresIn: expiresIn)
+        guard let body else { throw .tooLong }
+        guard let token else { throw .offline }
+        let path = TranscriptShare.path(conversation.id, content)
+        let answer: HTTPAnswer
+        do { answer = try await self.server.post(path, body, bearer: token.token) } catch { throw .unreachable(error) }
+        guard let share = TranscriptShare(try Self.body(of: answer), secret: secret) else { throw .server(status: 0) }
+        return share
+    }
+
+    /// The link of a share opens nothing more.
+    package func unshare(_ share: UUIDText, of id: ConversationID) async throws(LiveError) {
+        try await self.remove("/live/\(id)/shares/\(share)")
+    }
+
+    /// Deletes the lines of a stream, and all shares of them.
+    package func deleteTranscript(_ content: UUIDText, of id: ConversationID) async throws(LiveError) {
+        try await self.remove("/live/\(id)/transcripts/\(content)")
+    }
+
+    private static let transcriptPagesMax = 100
+
+    private func fetch(_ path: String) async throws(LiveError) -> [UInt8] {
+        guard let token else { throw .offline }
+        let answer: HTTPAnswer
+        do { answer = try await self.server.get(path, bearer: token.token) } catch { throw .unreachable(error) }
+        return try Self.body(of: answer)
+    }
+
+    private func remove(_ path: String) async throws(LiveError) {
+        guard let token else { throw .offline }
+        let answer: HTTPAnswer
+        do { answer = try await self.server.delete(path, bearer: token.token) } catch { throw .unreachable(error) }
+        _ = try Self.body(of: answer)
+    }
+
+    private static func body(of answer: HTTPAnswer) throws(LiveError) -> [UInt8] {
+        switch answer.status {
+        case 200: return answer.body
+        case 404: throw .notFound
+        default: throw .server(status: answer.status)
+        }
+    }
+}

@@ -1,0 +1,37 @@
+import Contract
+
+/// Frames about live conversations that the server answers. What an answer says is taken in the order in which frames come
+/// (`take(live:)`); who asked learns only that it has come.
+extension WhisperClient {
+    /// Writes a frame and waits for its answer.
+    /// - Parameter entry: of a room, whose first answer begins the visit.
+    /// - Returns: the answer; `nil` if it is of a type that this release does not know.
+    @discardableResult
+    func ask(
+        _ payload: some ClientPayload, entering entry: RoomEntry? = nil
+    ) async throws(LiveError) -> (any ServerFrame)? {
+        guard self.session.isBound, self.connection != nil, !Task.isCancelled else { throw .offline }
+        self.questionCount += 1
+        let number = self.questionCount
+        self.write(payload, .question(number))
+        let overdue = Task {
+            try? await Task.sleep(for: ClientLimits.answerTimeout)
+            if !Task.isCancelled { self.answered(number, .failure(.noAnswer)) }
+        }
+        self.entries[number] = entry
+        defer {
+            overdue.cancel()
+            self.entries[number] = nil
+        }
+        let answer = await withCheckedContinuation { self.questions[number] = $0 }
+        return try answer.get()
+    }
+
+    func answered(_ number: UInt64, _ answer: Result<(any ServerFrame)?, LiveError>) {
+        self.questions.removeValue(forKey: number)?.resume(returning: answer)
+    }
+
+    func failQuestions() {
+        for number in self.questions.keys { self.answered(number, .failure(.noAnswer)) }
+    }
+}

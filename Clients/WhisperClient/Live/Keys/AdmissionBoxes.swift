@@ -1,0 +1,129 @@
+package import Contract
+import FoundationEssentials
+
+/// What a listener says when it knocks; nobody but the whisperer reads it (contract §14.7).
+package struct KnockNote: Codable, Sendable, Equatable {
+    package var name: String
+    /// HMAC with the link's key, in base64: who knocks has the link, and is who it says.
+    var tag: String
+    package var passcode: String?
+    package var note: String?
+
+    package init(
+        name: String, passcode: String?, note: String?, by listener: PrincipalID, on conversation: ConversationID,
+        at time: Timestamp, link: LinkKeys
+    ) {
+        self.name = name
+        self.passcode = passcode
+        self.note = note
+        self.tag = Data(link.tag(ofKnockBy: listener, on: conversation, at: time)).base64EncodedString()
+    }
+
+    /// - Returns: `nil` if names or note are not as the contract wants them.
+    init?(_ bytes: [UInt8]) {
+        guard let note = try? JSONDecoder().decode(Self.self, from: Data(bytes)), isName(note.name),
+            note.note.map({ LiveLimits.noteScalars.contains($0.unicodeScalars.count) }) ?? true
+        else { return nil }
+        self = note
+    }
+
+    func hasTag(by listener: PrincipalID, on conversation: ConversationID, at time: Timestamp, link: LinkKeys) -> Bool {
+        guard let tag = Base64.decode(self.tag) else { return false }
+        return link.isTag(tag, ofKnockBy: listener, on: conversation, at: time)
+    }
+
+    /// Boxed for the conversation and signed by the listener.
+    package func sealed(
+        for conversation: ConversationID, keys: PublicKeys, from listener: PrincipalID, at time: Timestamp,
+        signer: KeyPair
+    ) throws(KeyError) -> SignedSeal {
+        // Our own plain values: encoding them cannot fail.
+        let bytes = try! Array(JSONEncoder().encode(self))
+        return try SignedSeal(
+            boxing: bytes, to: keys, as: .knock, of: conversation, from: listener, at: time, signer: signer)
+    }
+}
+
+/// The content key of one generation, for one listener (contract §14.7).
+struct GrantNote: Codable {
+    var generation: Int
+    /// 32 bytes in base64.
+    var key: String
+
+    init(_ key: ContentKey) {
+        self.generation = key.generation
+        self.key = Data(key.key.bytes).base64EncodedString()
+    }
+
+    /// - Returns: `nil` if it is none, or of another generation than it claims outside.
+    static func contentKey(_ bytes: [UInt8], generation: Int) -> ContentKey? {
+        guard let note = try? JSONDecoder().decode(Self.self, from: Data(bytes)), note.generation == generation,
+            let key = Base64.decode(note.key), key.count == LiveLimits.secretBytes
+        else { return nil }
+        return ContentKey(generation: generation, key: SecretBytes(key))
+    }
+}
+
+/// What a whisperer tells whom it sends away (contract §14.7).
+struct RefusalNote: Codable {
+    var note: String?
+
+    init(note: String?) { self.note = note }
+
+    init?(_ bytes: [UInt8]) {
+        guard let note = try? JSONDecoder().decode(Self.self, from: Data(bytes)) else { return nil }
+        self = note
+    }
+}
+
+extension ConversationKeys {
+    func grant(
+        generation: Int, to listener: PrincipalID, keys: PublicKeys, from device: WhisperID, at time: Timestamp
+    ) throws(KeyError) -> SignedSeal {
+        // Our own plain values: encoding them cannot fail.
+        let bytes = try! Array(JSONEncoder().encode(GrantNote(self.contentKey(generation: generation))))
+        return try SignedSeal(
+            boxing: bytes, to: keys, as: .grant(to: listener), of: self.id, from: .identity(device), at: time,
+            signer: self.pair)
+    }
+
+    func refusal(
+        note: String?, to listener: PrincipalID, keys: PublicKeys, from device: WhisperID, at time: Timestamp
+    ) throws(KeyError) -> SignedSeal {
+        // Our own plain values: encoding them cannot fail.
+        let bytes = try! Array(JSONEncoder().encode(RefusalNote(note: note)))
+        return try SignedSeal(
+            boxing: bytes, to: keys, as: .refuse(to: listener), of: self.id, from: .identity(device), at: time,
+            signer: self.pair)
+    }
+}
+
+extension SignedSeal {
+    /// As it came.
+    init(_ signed: LiveSigned) {
+        self.init(
+            from: signed.from, timestamp: signed.timestamp,
+            sealed: SealedBytes(nonce: signed.nonce, ciphertext: signed.ciphertext), signature: signed.signature.bytes)
+    }
+
+    /// - Throws: `.weakKey` if the reader's key is of low order.
+    fileprivate init(
+        boxing bytes: [UInt8], to reader: PublicKeys, as kind: LiveSignature, of conversation: ConversationID,
+        from: PrincipalID, at time: Timestamp, signer: KeyPair
+    ) throws(KeyError) {
+        let box = try SealedBox(
+            bytes, to: reader.box, ephemeral: SecretBytes(Sodium.random(LiveLimits.secretBytes)),
+            nonce: Sodium.random(LiveLimits.nonceBytes),
+            vouchingFor: LiveSeals.box(type: kind.type, id: "\(conversation)"))
+        self.init(box.sealed, as: kind, of: conversation, from: from, timestamp: time, signer: signer)
+    }
+
+    /// - Returns: `nil` if it was not signed with these keys, or is not for the reader.
+    func opened(
+        as kind: LiveSignature, of conversation: ConversationID, signedBy keys: PublicKeys, reader: KeyPair
+    ) -> [UInt8]? {
+        guard self.isSigned(as: kind, of: conversation, by: keys) else { return nil }
+        let data = LiveSeals.box(type: kind.type, id: "\(conversation)")
+        return try? reader.open(SealedBox(self.sealed), vouchingFor: data)
+    }
+}

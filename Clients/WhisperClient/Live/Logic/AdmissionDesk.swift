@@ -1,0 +1,183 @@
+package import Contract
+
+/// Decides who may listen to one conversation of ours (contract §14.7). Holds no socket and no clock.
+///
+/// What the server says of somebody decides nothing: what counts is who was allowed here, and what stands in the knock.
+package struct AdmissionDesk {
+    /// Somebody at the door, as the server shows them.
+    package struct Knock: Sendable {
+        package var listener: PrincipalID
+        package var keys: PublicKeys
+        /// Absent for somebody whom the server calls known.
+        package var sealed: LiveSealedKnock?
+
+        package init(listener: PrincipalID, keys: PublicKeys, sealed: LiveSealedKnock?) {
+            self.listener = listener
+            self.keys = keys
+            self.sealed = sealed
+        }
+    }
+
+    /// Somebody about whom our user is asked.
+    package struct Caller: Hashable, Sendable {
+        package var listener: PrincipalID
+        package var keys: PublicKeys
+        /// As they call themselves. Nobody has checked it.
+        package var name: String
+        package var note: String?
+    }
+
+    package enum Decision: Hashable, Sendable {
+        case grant
+        case ask(Caller)
+        case refuse(RefusalReason)
+        case ignore(Suspicion)
+    }
+
+    /// Why a knock gets no answer: it is not the listener's own, or not of now.
+    package enum Suspicion: Hashable, Sendable {
+        case foreignKeys
+        case badSignature
+        /// It is from before the listener was removed.
+        case old
+        /// Our user is asked about it already.
+        case repeated
+    }
+
+    /// After so many wrong passcodes in a stream somebody may be guessing: from then on our user is asked about everybody.
+    package static let wrongPasscodesMax = 10
+    /// Callers that wait for our user. The server has no more that wait.
+    package static let callersMax = LiveLimits.waitingMax
+
+    private let keys: ConversationKeys
+    private let link: LinkKeys
+    private let admission: Admission
+    private let passcode: String?
+    private var known: [PrincipalID: KnownListener]
+    /// In the order in which they came.
+    package private(set) var callers: [Caller] = []
+    private var wrongPasscodes = 0
+
+    package init(_ conversation: OwnConversation, known: [KnownListener]) {
+        self.keys = conversation.keys
+        self.link = conversation.link
+        self.admission = conversation.admission
+        self.passcode = conversation.passcode
+        self.known = Dictionary(known.map { ($0.id, $0) }, uniquingKeysWith: { $1 })
+    }
+
+    package subscript(listener: PrincipalID) -> KnownListener? { self.known[listener] }
+
+    package var allowed: [KnownListener] { self.known.values.filter { $0.verdict == .allowed } }
+
+    /// Those who were sent away and may have the key of this generation.
+    package func sentAway(knowing generation: Int) -> [KnownListener] {
+        self.known.values.filter { $0.verdict != .allowed && $0.generation >= generation }
+    }
+
+    /// Another stream begins: wrong passcodes are counted anew.
+    package mutating func streamBegan() { self.wrongPasscodes = 0 }
+
+    // MARK: Knocks
+
+    package mutating func knocked(_ knock: Knock) -> Decision {
+        let id = knock.listener
+        guard knock.keys.belong(to: id) else { return .ignore(.foreignKeys) }
+        let before = self.known[id].flatMap { $0.keys == knock.keys ? $0 : nil }
+        if before?.verdict == .blocked { return .refuse(.blocked) }
+        guard let sealed = knock.sealed else {
+            // Whoever was let in here gets the new key; of anybody else nothing is known but the id.
+            if before?.verdict == .allowed { return .grant }
+            return self.ask(Caller(listener: id, keys: knock.keys, name: "\(id)", note: nil))
+        }
+        let seal = SignedSeal(
+            LiveSigned(
+                from: id, timestamp: sealed.timestamp, nonce: sealed.nonce, ciphertext: sealed.ciphertext,
+                signature: sealed.signature))
+        guard seal.isSigned(as: .knock, of: self.keys.id, by: knock.keys) else { return .ignore(.badSignature) }
+        if before?.verdict == .allowed { return .grant }
+        if let before, sealed.timestamp <= before.decidedAt { return .ignore(.old) }
+        guard
+            let bytes = seal.opened(as: .knock, of: self.keys.id, signedBy: knock.keys, reader: self.keys.pair),
+            let note = KnockNote(bytes),
+            note.hasTag(by: id, on: self.keys.id, at: sealed.timestamp, link: self.link)
+        else { return .refuse(.declined) }
+        return self.decide(Caller(listener: id, keys: knock.keys, name: note.name, note: note.note), note.passcode)
+    }
+
+    private mutating func decide(_ caller: Caller, _ passcode: String?) -> Decision {
+        switch self.admission {
+        case .knock: return self.ask(caller)
+        case _ where self.wrongPasscodes >= Self.wrongPasscodesMax: return self.ask(caller)
+        case .link: return self.grant(caller)
+        case .passcode:
+            guard let passcode, let wanted = self.passcode else { return self.ask(caller) }
+            if Sodium.areEqual(Sodium.sha256(Array(passcode.utf8)), Sodium.sha256(Array(wanted.utf8))) {
+                return self.grant(caller)
+            }
+            self.wrongPasscodes += 1
+            return .refuse(.passcode)
+        }
+    }
+
+    private mutating func ask(_ caller: Caller) -> Decision {
+        if let index = self.callers.firstIndex(where: { $0.listener == caller.listener }) {
+            guard self.callers[index] != caller else { return .ignore(.repeated) }
+            self.callers[index] = caller
+            return .ask(caller)
+        }
+        guard self.callers.count < Self.callersMax else { return .refuse(.declined) }
+        self.callers.append(caller)
+        return .ask(caller)
+    }
+
+    private mutating func grant(_ caller: Caller) -> Decision {
+        self.forget(caller.listener)
+        self.known[caller.listener] = KnownListener(
+            id: caller.listener, keys: caller.keys, name: caller.name, verdict: .allowed,
+            decidedAt: Timestamp(milliseconds: 0), generation: 0)
+        return .grant
+    }
+
+    // MARK: What our user decides
+
+    /// Lets a caller in, or somebody who was blocked.
+    /// - Returns: `nil` if nobody of that id is at the door.
+    package mutating func accept(_ listener: PrincipalID, at now: Timestamp) -> KnownListener? {
+        if let caller = self.callers.first(where: { $0.listener == listener }) {
+            _ = self.grant(caller)
+        } else if self.known[listener]?.verdict == .blocked {
+            self.known[listener]?.verdict = .allowed
+        } else {
+            return nil
+        }
+        self.known[listener]?.decidedAt = now
+        return self.known[listener]
+    }
+
+    /// Sends a caller away. It may knock again.
+    package mutating func decline(_ listener: PrincipalID) -> Caller? {
+        let caller = self.callers.first { $0.listener == listener }
+        self.forget(listener)
+        return caller
+    }
+
+    /// Sends a listener away, or a caller for ever.
+    /// - Parameter generation: the newest one, whose key the listener may have.
+    /// - Returns: `nil` if nobody of that id was let in or knocks.
+    package mutating func remove(
+        _ listener: PrincipalID, isBlocked: Bool, generation: Int, at now: Timestamp
+    ) -> KnownListener? {
+        if let caller = self.callers.first(where: { $0.listener == listener }), isBlocked { _ = self.grant(caller) }
+        guard var known = self.known[listener] else { return nil }
+        known.verdict = isBlocked ? .blocked : .removed
+        known.decidedAt = now
+        known.generation = generation
+        self.known[listener] = known
+        self.forget(listener)
+        return known
+    }
+
+    /// The caller has gone, or its knock has ended.
+    package mutating func forget(_ listener: PrincipalID) { self.callers.removeAll { $0.listener == listener } }
+}

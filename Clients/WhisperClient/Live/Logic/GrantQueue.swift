@@ -1,0 +1,97 @@
+package import Contract
+
+/// Decides which grants go out, and when the next generation of keys begins (contract §14.7). Knows ids and numbers only.
+///
+/// After somebody was removed, everybody else gets the key of the next generation; content is sealed with it when all
+/// these grants are answered. With nobody left, the next listener who is let in gets the next generation.
+package struct GrantQueue {
+    /// One `live_grant`.
+    package struct Batch: Equatable, Sendable {
+        package var generation: Int
+        package var listeners: [PrincipalID]
+    }
+
+    /// As the server knows it.
+    package private(set) var generation = 1
+    /// Those who are admitted, whether they listen now or not.
+    package private(set) var members: Set<PrincipalID> = []
+    private var waiting: [PrincipalID] = []
+    private var underWay: Batch?
+    private var owesRotation = false
+    /// The generation whose grants are going out to everybody.
+    private var rotatingTo: Int?
+
+    package init() {}
+
+    /// `live_started` or `live_roster` came: what was under way may have been done or not.
+    /// - Parameters:
+    ///   - members: each with the generation of its newest grant.
+    ///   - owesRotation: somebody who was sent away may have the newest key.
+    package mutating func learned(generation: Int, members: [PrincipalID: Int], owesRotation: Bool) {
+        self.generation = generation
+        self.members = Set(members.keys)
+        self.underWay = nil
+        self.rotatingTo = nil
+        self.owesRotation = owesRotation
+        self.waiting.removeAll { self.members.contains($0) }
+        self.waiting += members.filter { $0.value < generation }.map(\.key).sorted { "\($0)" < "\($1)" }
+    }
+
+    package mutating func admit(_ listener: PrincipalID) {
+        guard !self.waiting.contains(listener), self.underWay?.listeners.contains(listener) != true else { return }
+        self.waiting.append(listener)
+    }
+
+    /// Somebody is sent away, by this device or another. Told twice it changes nothing.
+    package mutating func removed(_ listener: PrincipalID) {
+        self.waiting.removeAll { $0 == listener }
+        self.underWay?.listeners.removeAll { $0 == listener }
+        if self.members.remove(listener) != nil { self.owesRotation = true }
+    }
+
+    /// The grants that go out now. One batch is under way at a time.
+    package mutating func next() -> Batch? {
+        guard self.underWay == nil else { return nil }
+        if self.owesRotation, self.rotatingTo == nil, !self.members.isEmpty || !self.waiting.isEmpty {
+            self.owesRotation = false
+            self.rotatingTo = self.generation + 1
+            let others = self.members.subtracting(self.waiting)
+            self.waiting = others.sorted { "\($0)" < "\($1)" } + self.waiting
+        }
+        guard !self.waiting.isEmpty else { return nil }
+        let batch = Batch(
+            generation: self.rotatingTo ?? self.generation,
+            listeners: Array(self.waiting.prefix(LiveLimits.grantsMax)))
+        self.waiting.removeFirst(batch.listeners.count)
+        self.underWay = batch
+        return batch
+    }
+
+    /// `live_granted` came.
+    /// - Returns: the generation that content is sealed with from now on.
+    package mutating func answered(granted: [PrincipalID]) -> Int? {
+        guard let batch = self.underWay else { return nil }
+        self.underWay = nil
+        self.generation = batch.generation
+        self.members.subtract(batch.listeners)
+        self.members.formUnion(batch.listeners.filter { granted.contains($0) })
+        guard self.waiting.isEmpty else { return nil }
+        self.rotatingTo = nil
+        return self.generation
+    }
+
+    /// The batch was not taken. It goes out again.
+    package mutating func failed() {
+        self.waiting = (self.underWay?.listeners ?? []) + self.waiting
+        self.underWay = nil
+    }
+
+    /// There is nobody in the batch whom a key can be given to.
+    package mutating func dropped() {
+        self.members.subtract(self.underWay?.listeners ?? [])
+        self.underWay = nil
+    }
+
+    /// The next key is wanted though nobody was removed: the present one has sealed much.
+    package mutating func rotate() { if self.rotatingTo == nil { self.owesRotation = true } }
+}

@@ -1,0 +1,267 @@
+package import Contract
+import FoundationEssentials
+import GRDB
+
+/// A conversation of our own (contract §14.6). Losing `content` and `lastLine` costs no more than a new stream.
+package struct OwnConversation: Sendable {
+    package var keys: ConversationKeys
+    /// As it is called here.
+    package var name: String
+    package var title: String
+    package var whisperer: String
+    package var admission: Admission
+    package var passcode: String?
+    package var transcriptDays: Int
+    package var linkSecret: SecretBytes
+    /// The stream that goes on, and its newest line. They are kept together, and lost together (contract §14.8).
+    package var content: UUIDText?
+    package var lastLine: Int
+
+    package var id: ConversationID { self.keys.id }
+    package var link: LinkKeys { LinkKeys(secret: self.linkSecret) }
+    /// Another link. The one before opens nothing more as soon as the server knows.
+    package mutating func drawLink() { self.linkSecret = SecretBytes(Sodium.random(LiveLimits.linkSecretBytes)) }
+
+    package var info: ConversationInfo {
+        ConversationInfo(conversation: self.title, whisperer: self.whisperer, admission: self.admission)
+    }
+}
+
+/// What was decided about a listener of a conversation of ours.
+package struct KnownListener: Hashable, Sendable {
+    package enum Verdict: String, Sendable {
+        case allowed
+        /// Was removed, and may knock again.
+        case removed
+        case blocked
+    }
+
+    package var id: PrincipalID
+    package var keys: PublicKeys
+    package var name: String
+    package var verdict: Verdict
+    /// When that was. A knock from before it does not count again.
+    package var decidedAt: Timestamp
+    /// The newest generation when it was removed: it may have the key of that one.
+    package var generation: Int
+
+    package init(
+        id: PrincipalID, keys: PublicKeys, name: String, verdict: Verdict, decidedAt: Timestamp, generation: Int
+    ) {
+        self.id = id
+        self.keys = keys
+        self.name = name
+        self.verdict = verdict
+        self.decidedAt = decidedAt
+        self.generation = generation
+    }
+}
+
+/// A conversation of somebody else that was listened to.
+package struct HeardConversation: Sendable {
+    package var link: ListenLink
+    package var title: String
+    package var whisperer: String
+    /// Of the newest key that came. Grants of older ones are ignored.
+    package var generation: Int
+    package var listenedAt: Timestamp
+}
+
+/// The only code that reads or writes what the store knows of live conversations. Secrets are sealed: the file alone
+/// does not disclose them.
+package struct LiveStore: Sendable {
+    private let store: ClientStore
+    private let seal: StoreSeal
+
+    package init(_ store: ClientStore, keys: IdentityKeys) {
+        self.store = store
+        self.seal = StoreSeal(key: keys.storeKey)
+    }
+
+    static func migrate(_ database: Database) throws {
+        try database.execute(
+            sql: """
+                CREATE TABLE live_conversations (
+                    id TEXT PRIMARY KEY, name TEXT COLLATE NOCASE UNIQUE NOT NULL, title TEXT NOT NULL,
+                    whisperer TEXT NOT NULL, admission TEXT NOT NULL, transcript_days INTEGER NOT NULL,
+                    secrets BLOB NOT NULL, content_id TEXT, last_line INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID;
+                CREATE TABLE live_listeners (
+                    conversation TEXT NOT NULL, listener TEXT NOT NULL, sign_key BLOB NOT NULL, box_key BLOB NOT NULL,
+                    name TEXT NOT NULL, verdict TEXT NOT NULL, decided_at INTEGER NOT NULL, generation INTEGER NOT NULL,
+                    PRIMARY KEY (conversation, listener)) WITHOUT ROWID;
+                CREATE TABLE live_listening (
+                    id TEXT PRIMARY KEY, link BLOB NOT NULL, title TEXT NOT NULL, whisperer TEXT NOT NULL,
+                    generation INTEGER NOT NULL, listened_at INTEGER NOT NULL) WITHOUT ROWID;
+                """)
+    }
+
+    // MARK: The profile
+
+    /// The profile of this identity and its secret, both drawn the first time they are asked for.
+    func profile() throws(ClientStoreError) -> (id: UUIDText, secret: SecretBytes) {
+        let place = "live profile"
+        if let kept = try self.store.liveProfile().flatMap({ Base64.decode($0) }) {
+            guard let text = self.seal.open(kept, place: place), text.count > UUIDText.textLength,
+                let id = UUIDText(ascii: text.prefix(UUIDText.textLength))
+            else { throw .failed("the profile of live conversations is of another identity") }
+            return (id, SecretBytes(Array(text.dropFirst(UUIDText.textLength))))
+        }
+        let (id, secret) = (UUIDText.random(), SecretBytes(Sodium.random(LiveLimits.secretBytes)))
+        let sealed = self.seal.seal(Array("\(id)".utf8) + secret.bytes, place: place)
+        try self.store.set(liveProfile: String(decoding: Base64.encode(sealed), as: UTF8.self))
+        return (id, secret)
+    }
+
+    // MARK: Conversations of our own
+
+    package func conversations() throws(ClientStoreError) -> [OwnConversation] {
+        try self.store.read { database in
+            try Row.fetchAll(database, sql: "SELECT * FROM live_conversations ORDER BY name").compactMap(
+                self.conversation)
+        }
+    }
+
+    package func conversation(named name: String) throws(ClientStoreError) -> OwnConversation? {
+        try self.store.read { database in
+            try Row.fetchOne(database, sql: "SELECT * FROM live_conversations WHERE name = ?", arguments: [name])
+                .flatMap(self.conversation)
+        }
+    }
+
+    func conversation(_ id: ConversationID) throws(ClientStoreError) -> OwnConversation? {
+        try self.store.read { database in
+            try Row.fetchOne(database, sql: "SELECT * FROM live_conversations WHERE id = ?", arguments: ["\(id)"])
+                .flatMap(self.conversation)
+        }
+    }
+
+    private func secrets(of conversation: OwnConversation) -> Data {
+        let secrets =
+            conversation.keys.secret.bytes + conversation.linkSecret.bytes + Array((conversation.passcode ?? "").utf8)
+        return Data(self.seal.seal(secrets, place: Self.place(conversation.id)))
+    }
+
+    package func add(_ conversation: OwnConversation) throws(ClientStoreError) {
+        try self.store.write { database in
+            try database.execute(
+                sql: "INSERT INTO live_conversations VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                arguments: [
+                    "\(conversation.id)", conversation.name, conversation.title, conversation.whisperer,
+                    conversation.admission.rawValue, conversation.transcriptDays, self.secrets(of: conversation),
+                    conversation.content.map { "\($0)" }, conversation.lastLine,
+                ])
+        }
+    }
+
+    /// Writes what its user may change. Its stream stays as it is.
+    func update(_ conversation: OwnConversation) throws(ClientStoreError) {
+        try self.store.write { database in
+            try database.execute(
+                sql: """
+                    UPDATE live_conversations SET title = ?, whisperer = ?, admission = ?, transcript_days = ?, secrets = ?
+                    WHERE id = ?
+                    """,
+                arguments: [
+                    conversation.title, conversation.whisperer, conversation.admission.rawValue,
+                    conversation.transcriptDays, self.secrets(of: conversation), "\(conversation.id)",
+                ])
+        }
+    }
+
+    /// Forgets a conversation of ours, with its keys and its listeners.
+    func remove(_ id: ConversationID) throws(ClientStoreError) {
+        try self.store.write { database in
+            try database.execute(sql: "DELETE FROM live_conversations WHERE id = ?", arguments: ["\(id)"])
+            try database.execute(sql: "DELETE FROM live_listeners WHERE conversation = ?", arguments: ["\(id)"])
+        }
+    }
+
+    /// Keeps the stream that goes on, with its newest line. To be called before that line goes out: its number must not be
+    /// given twice.
+    func set(content: UUIDText?, lastLine: Int, of id: ConversationID) throws(ClientStoreError) {
+        try self.store.write { database in
+            try database.execute(
+                sql: "UPDATE live_conversations SET content_id = ?, last_line = ? WHERE id = ?",
+                arguments: [content.map { "\($0)" }, lastLine, "\(id)"])
+        }
+    }
+
+    private func conversation(_ row: Row) -> OwnConversation? {
+        guard let id = ConversationID(row["id"] as String), let admission = Admission(rawValue: row["admission"]),
+            let secrets = self.seal.open(Array(row["secrets"] as Data), place: Self.place(id)),
+            secrets.count >= LiveLimits.secretBytes + LiveLimits.linkSecretBytes
+        else { return nil }
+        let passcode = secrets.dropFirst(LiveLimits.secretBytes + LiveLimits.linkSecretBytes)
+        return OwnConversation(
+            keys: ConversationKeys(secret: SecretBytes(Array(secrets.prefix(LiveLimits.secretBytes)))),
+            name: row["name"], title: row["title"], whisperer: row["whisperer"], admission: admission,
+            passcode: passcode.isEmpty ? nil : String(decoding: passcode, as: UTF8.self),
+            transcriptDays: row["transcript_days"],
+            linkSecret: SecretBytes(
+                Array(secrets.dropFirst(LiveLimits.secretBytes).prefix(LiveLimits.linkSecretBytes))),
+            content: (row["content_id"] as String?).flatMap { UUIDText($0) }, lastLine: row["last_line"])
+    }
+
+    private static func place(_ id: ConversationID) -> String { "live conversation \(id)" }
+
+    // MARK: Their listeners
+
+    func listeners(of id: ConversationID) throws(ClientStoreError) -> [KnownListener] {
+        try self.store.read { database in
+            try Row.fetchAll(
+                database, sql: "SELECT * FROM live_listeners WHERE conversation = ?", arguments: ["\(id)"]
+            ).compactMap { row in
+                guard let listener = PrincipalID(row["listener"] as String),
+                    let sign = Bytes32(row["sign_key"] as Data), let box = Bytes32(row["box_key"] as Data),
+                    let verdict = KnownListener.Verdict(rawValue: row["verdict"])
+                else { return nil }
+                return KnownListener(
+                    id: listener, keys: PublicKeys(sign: sign, box: box), name: row["name"], verdict: verdict,
+                    decidedAt: Timestamp(milliseconds: row["decided_at"]), generation: row["generation"])
+            }
+        }
+    }
+
+    func set(_ listener: KnownListener, of id: ConversationID) throws(ClientStoreError) {
+        try self.store.write { database in
+            try database.execute(
+                sql: "INSERT OR REPLACE INTO live_listeners VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                arguments: [
+                    "\(id)", "\(listener.id)", Data(listener.keys.sign.bytes), Data(listener.keys.box.bytes),
+                    listener.name, listener.verdict.rawValue, listener.decidedAt.milliseconds, listener.generation,
+                ])
+        }
+    }
+
+    // MARK: Conversations of others
+
+    /// The last listened to first.
+    package func heard() throws(ClientStoreError) -> [HeardConversation] {
+        try self.store.read { database in
+            try Row.fetchAll(database, sql: "SELECT * FROM live_listening ORDER BY listened_at DESC").compactMap {
+                row in
+                guard let id = ConversationID(row["id"] as String),
+                    let bytes = self.seal.open(Array(row["link"] as Data), place: Self.linkPlace(id)),
+                    let link = ListenLink(String(decoding: bytes, as: UTF8.self))
+                else { return nil }
+                return HeardConversation(
+                    link: link, title: row["title"], whisperer: row["whisperer"], generation: row["generation"],
+                    listenedAt: Timestamp(milliseconds: row["listened_at"]))
+            }
+        }
+    }
+
+    func set(_ heard: HeardConversation) throws(ClientStoreError) {
+        let id = heard.link.conversation
+        let link = self.seal.seal(Array(heard.link.text.utf8), place: Self.linkPlace(id))
+        try self.store.write { database in
+            try database.execute(
+                sql: "INSERT OR REPLACE INTO live_listening VALUES (?, ?, ?, ?, ?, ?)",
+                arguments: [
+                    "\(id)", Data(link), heard.title, heard.whisperer, heard.generation, heard.listenedAt.milliseconds,
+                ])
+        }
+    }
+
+    private static func linkPlace(_ id: ConversationID) -> String { "live link \(id)" }
+}

@@ -1,0 +1,88 @@
+package import Contract
+
+/// A room, as long as its user is in it.
+struct RoomVisit {
+    let secret: RoomSecret?
+    var machine: MeshMachine
+    private(set) var code: String?
+    private(set) var codeExpiresAt: Timestamp?
+    var turn: TurnCredentialsFrame
+    /// In what ways the server has said that somebody came in.
+    private var vias: [PrincipalID: Set<RoomParticipant.Way>] = [:]
+    private var keys: [PrincipalID: PairKeys] = [:]
+    /// Whoever the server gave keys to that are not theirs. Nothing is sent to them.
+    private(set) var forged: Set<PrincipalID> = []
+    /// Signals of ours get later with each one, so that their order shows.
+    private var signalledAt = Timestamp(milliseconds: 0)
+
+    init(_ joined: RoomJoined, own: PrincipalID, secret: RoomSecret?, isReturning: Bool) {
+        self.secret = secret
+        self.machine = MeshMachine(room: joined.room.room, own: own, isReturning: isReturning)
+        (self.code, self.codeExpiresAt, self.turn) = (joined.code, joined.codeExpiresAt, joined.turn)
+    }
+
+    mutating func show(code: String?, until end: Timestamp?) { (self.code, self.codeExpiresAt) = (code, end) }
+
+    func keys(of peer: PrincipalID) -> PairKeys? { self.keys[peer] }
+
+    /// Learns the keys of everybody there.
+    mutating func learn(_ room: RoomState) {
+        guard let own = room.participants.first(where: { $0.participant == self.machine.own }) else { return }
+        for other in room.participants where other.participant != own.participant {
+            let id = other.participant
+            let isNew = self.vias[id, default: []].insert(other.via).inserted
+            guard isNew || self.keys[id] == nil else { continue }
+            let keys = PublicKeys(sign: other.signPublicKey, box: other.encPublicKey)
+            guard keys.belong(to: id) else {
+                self.forged.insert(id)
+                continue
+            }
+            self.keys[id] = PairKeys(own: own.via, secret: self.secret, other: keys, vias: self.vias[id] ?? [])
+        }
+    }
+
+    mutating func nextSignalTime(_ now: Timestamp) -> Timestamp {
+        self.signalledAt = max(now, Timestamp(milliseconds: self.signalledAt.milliseconds + 1))
+        return self.signalledAt
+    }
+}
+
+/// A room as it is shown to its user.
+package struct RoomView: Sendable, Equatable {
+    package var room: RoomState
+    package var own: PrincipalID
+    /// For the host alone.
+    package var code: String?
+    package var codeExpiresAt: Timestamp?
+    /// Of the room's link.
+    package var secret: [UInt8]?
+    package var turn: TurnCredentialsFrame
+    /// Participants whom content can be exchanged with now.
+    package var linked: Set<PrincipalID>
+
+    package var others: [RoomParticipant] { self.room.participants.filter { $0.participant != self.own } }
+
+    /// To be compared by voice (contract §15.2).
+    package func safetyNumber(with peer: RoomParticipant) -> String? {
+        self.room.participants.first { $0.participant == self.own }.map {
+            SafetyNumber.text(room: self.room.room, $0.signPublicKey, peer.signPublicKey)
+        }
+    }
+
+    package func link(origin: String) -> RoomLink? {
+        self.secret.map { RoomLink(origin: origin, room: self.room.room, secret: SecretBytes($0)) }
+    }
+}
+
+/// What an application is told of a room.
+package enum RoomNews: Sendable, Equatable {
+    /// It is so now.
+    case shown(RoomView)
+    /// Somebody did something, or something happened to somebody.
+    case told(RoomEvent.Event, PrincipalID?)
+    /// For the WebRTC stack: about connection `number` to a participant.
+    case link(PrincipalID, number: Int, LinkOrder)
+    /// The server gave keys for this participant that are not theirs. They are not used.
+    case forged(PrincipalID)
+    case over(MeshMachine.End)
+}

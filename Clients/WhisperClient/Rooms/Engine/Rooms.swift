@@ -1,0 +1,260 @@
+package import Contract
+
+/// What a user does who meets others in rooms (contract §15).
+extension WhisperClient {
+    /// A new room, with us as host. Sent again it is the same room.
+    @discardableResult
+    package func createRoom(_ wish: RoomWish) async throws(LiveError) -> UUIDText {
+        if let secret = wish.secret { try self.keptRoom { try $0.set(secret, of: wish.room) } }
+        return try await self.enter(RoomEntry(secret: wish.secret, isReturning: false)) { keys, token in
+            RoomFrame.Create(wish, keys: keys, token: token)
+        }
+    }
+
+    /// Comes in, and stays until left. Connections that break are mended.
+    /// - Throws: `.notFound` for every code that opens nothing and every room that is not there for us.
+    @discardableResult
+    package func joinRoom(by key: RoomKey) async throws(LiveError) -> UUIDText {
+        var entry = RoomEntry(secret: nil, isReturning: false)
+        switch key {
+        case .code: break
+        case .link(let room, let secret):
+            try self.keptRoom { try $0.set(secret, of: room) }
+            entry.secret = secret
+        case .seat(let room):
+            entry.secret = try self.keptRoom { try $0.secret(of: room) }
+            entry.isReturning = true
+        }
+        return try await self.enter(entry) { keys, token in RoomFrame.Join(key, keys: keys, token: token) }
+    }
+
+    /// What the user is shown of a room that was entered.
+    package func room(_ id: UUIDText) -> RoomView? {
+        guard let visit = self.visits[id], let room = visit.machine.shown else { return nil }
+        let linked = room.participants.map(\.participant).filter { visit.machine.isLinked(to: $0) }
+        return RoomView(
+            room: room, own: visit.machine.own, code: visit.code, codeExpiresAt: visit.codeExpiresAt,
+            secret: visit.secret?.secret.bytes, turn: visit.turn, linked: Set(linked))
+    }
+
+    /// All rooms in which we have a seat, entered or not.
+    package func rooms() async throws(LiveError) -> [RoomState] {
+        guard let token else { throw .offline }
+        return (try await self.ask(RoomFrame.List(token: token.token)) as? Rooms)?.rooms ?? []
+    }
+
+    /// Gives the seat up. Whoever talks with us is told first.
+    package func leaveRoom(_ id: UUIDText) async throws(LiveError) {
+        if let actions = self.visits[id]?.machine.leave() { self.perform(actions, in: id) }
+        guard let token else { throw .offline }
+        try await self.ask(RoomFrame.Leave(id, token: token.token))
+        try self.keptRoom { try $0.forget(id) }
+    }
+
+    /// Ends a room that we host, for everybody.
+    package func closeRoom(_ id: UUIDText) async throws(LiveError) {
+        guard let token else { throw .offline }
+        try await self.ask(RoomFrame.Close(id, token: token.token))
+        if let actions = self.visits[id]?.machine.leave() { self.perform(actions, in: id) }
+        try self.keptRoom { try $0.forget(id) }
+    }
+
+    /// Another code for a room that we host; with 0 seconds none.
+    @discardableResult
+    package func renewCode(_ wish: RoomWish.Code, of id: UUIDText) async throws(LiveError) -> RoomCodeFrame? {
+        guard let token else { throw .offline }
+        let frame = try await self.ask(RoomFrame.Code(wish, of: id, token: token.token)) as? RoomCodeFrame
+        if let frame {
+            self.visits[id]?.show(code: frame.code, until: frame.codeExpiresAt)
+        }
+        return frame
+    }
+
+    /// Wakes those who are away.
+    /// - Returns: how many are woken.
+    package func pokeRoom(_ id: UUIDText) async throws(LiveError) -> Int {
+        guard let token else { throw .offline }
+        return (try await self.ask(RoomFrame.Poke(id, token: token.token)) as? RoomPoked)?.woken ?? 0
+    }
+
+    /// Sends somebody out of a room that we host.
+    package func remove(_ participant: PrincipalID, from id: UUIDText) async throws(LiveError) {
+        guard let token else { throw .offline }
+        try await self.ask(RoomFrame.Remove(participant, from: id, token: token.token))
+    }
+
+    /// The WebRTC stack says something of connection `number` to a participant.
+    package func report(_ report: LinkReport, of peer: PrincipalID, number: Int, in id: UUIDText) {
+        guard let actions = self.visits[id]?.machine.heard(report, of: peer, number: number, at: .now) else { return }
+        self.perform(actions, in: id)
+        self.pump()
+    }
+
+    // MARK: Entering
+
+    private static let again = Backoff(first: .milliseconds(500), longest: .seconds(15))
+
+    /// Asks until the server has answered, `ClientLimits.attemptsMax` times at most.
+    private func enter(
+        _ entry: RoomEntry, _ frame: (PublicKeys, String) -> some ClientPayload
+    ) async throws(LiveError) -> UUIDText {
+        var failures = 0
+        while true {
+            do throws(LiveError) {
+                guard let token else { throw .offline }
+                let answer = try await self.ask(frame(self.keys.publicKeys, token.token), entering: entry)
+                guard let joined = answer as? RoomJoined else { throw .noAnswer }
+                return joined.room.room
+            } catch {
+                var wanted = Duration.zero
+                switch error {
+                case .offline, .noAnswer: break
+                case .refused(.notFound, _): throw .notFound
+                case .refused(.internalError, let after), .refused(.rateLimited, let after),
+                    .refused(.notRegistered, let after):
+                    wanted = after ?? .zero
+                default: throw error
+                }
+                failures += 1
+                guard failures < ClientLimits.attemptsMax else { throw error }
+                let pause = max(wanted, Self.again.delay(after: failures, using: &self.random))
+                do { try await Task.sleep(for: pause) } catch { throw .offline }
+            }
+        }
+    }
+
+    /// On each new connection, and when in doubt.
+    func rejoin(_ id: UUIDText) async {
+        guard self.visits[id] != nil, let token else { return }
+        do throws(LiveError) {
+            try await self.ask(RoomFrame.Join(.seat(id), keys: self.keys.publicKeys, token: token.token))
+        } catch {
+            var refusal: (code: ErrorCode?, after: Duration?) = (nil, nil)
+            switch error {
+            case .offline: return
+            case .refused(let code, let after): refusal = (code, after)
+            default: break
+            }
+            let actions = self.visits[id]?.machine.joinFailed(refusal.code, retryAfter: refusal.after, at: .now)
+            self.perform(actions ?? [], in: id)
+        }
+    }
+
+    // MARK: What the server says
+
+    /// - Parameter entry: of whoever asked to come in.
+    func take(_ joined: RoomJoined, _ entry: RoomEntry?) {
+        let id = joined.room.room
+        if let entry, let own = self.id, self.visits[id]?.machine.isOver ?? true {
+            let seat = joined.room.participants.first { $0.participant == .identity(own) }
+            // By code one comes back too: whoever sits there for long has been there before.
+            let isReturning =
+                entry.isReturning || seat.map { $0.joinedAt + RoomLimits.absenceMax < self.serverNow } ?? false
+            var visit = RoomVisit(
+                joined, own: .identity(own), secret: entry.secret, isReturning: isReturning)
+            _ = visit.machine.connected()
+            self.visits[id] = visit
+        }
+        guard self.visits[id] != nil else { return }
+        self.visits[id]?.show(code: joined.code, until: joined.codeExpiresAt)
+        self.visits[id]?.turn = joined.turn
+        self.learn(joined.room)
+        let actions = self.visits[id]?.machine.joined(joined.room, at: .now) ?? []
+        self.perform(actions.filter { $0 != .changed }, in: id, showing: true)
+    }
+
+    func take(_ event: RoomEvent) {
+        let id = event.room.room
+        guard let before = self.visits[id]?.machine.shown?.revision, event.room.revision > before else { return }
+        self.learn(event.room)
+        self.publish(.room(id, .told(event.event, event.participant)))
+        if event.room.host != self.visits[id]?.machine.own {
+            self.visits[id]?.show(code: nil, until: nil)
+        }
+        let actions = self.visits[id]?.machine.changed(event.event, event.participant, event.room, at: .now)
+        self.perform(actions ?? [], in: id)
+    }
+
+    private func learn(_ room: RoomState) {
+        let before = self.visits[room.room]?.forged ?? []
+        self.visits[room.room]?.learn(room)
+        for peer in self.visits[room.room]?.forged.subtracting(before) ?? [] {
+            self.publish(.room(room.room, .forged(peer)))
+        }
+    }
+
+    func take(_ signal: RoomSignal) {
+        let (id, sender) = (signal.room, signal.signal.from)
+        guard let visit = self.visits[id], signal.to == visit.machine.own else { return }
+        guard let keys = visit.keys(of: sender) else {
+            // Of somebody of whom nobody has told yet: the machine asks who is there.
+            let actions = self.visits[id]?.machine.received(
+                SignalContent(signal.kind), from: sender, signal.signal.timestamp, at: .now)
+            return self.perform(actions ?? [], in: id)
+        }
+        guard
+            let content = keys.open(
+                signal.signal, signal.kind, in: id, to: visit.machine.own, reader: self.keys.pair)
+        else { return self.logger.debug("a signal did not open") }
+        let actions = self.visits[id]?.machine.received(content, from: sender, signal.signal.timestamp, at: .now)
+        self.perform(actions ?? [], in: id)
+    }
+
+    func perform(_ actions: [MeshMachine.Action], in id: UUIDText, showing: Bool = false) {
+        if showing, let view = self.room(id) { self.publish(.room(id, .shown(view))) }
+        for action in actions {
+            switch action {
+            case .join: self.liveTasks?.yield(.rejoin(id))
+            case .signal(let kind, let peer, let content): self.signal(kind, content, to: peer, in: id)
+            case .link(let peer, let number, let order): self.publish(.room(id, .link(peer, number: number, order)))
+            case .changed: if let view = self.room(id) { self.publish(.room(id, .shown(view))) }
+            case .over(let end):
+                self.publish(.room(id, .over(end)))
+                self.visits[id] = nil
+                // A closed room has no way back; whoever has left or was removed begins anew.
+                guard end != .broken else { continue }
+                do { try self.roomStore.forget(id) } catch { self.storeFailed(error) }
+            }
+        }
+    }
+
+    private func signal(_ kind: RoomSignalKind, _ content: SignalContent, to peer: PrincipalID, in id: UUIDText) {
+        guard let token, let keys = self.visits[id]?.keys(of: peer), let own = self.visits[id]?.machine.own,
+            let time = self.visits[id]?.nextSignalTime(self.serverNow),
+            let signal = try? keys.seal(content, in: id, from: own, to: peer, at: time, signer: self.keys.pair)
+        else { return }
+        self.write(RoomFrame.Signal(kind, signal, to: peer, in: id, token: token.token), .room(id))
+    }
+
+    // MARK: The connection
+
+    func roomsBound() {
+        for id in self.visits.keys {
+            self.visits[id]?.machine.disconnected()
+            if let actions = self.visits[id]?.machine.connected() { self.perform(actions, in: id) }
+        }
+    }
+
+    func roomsTick() {
+        for id in self.visits.keys {
+            if let actions = self.visits[id]?.machine.timerFired(at: .now) { self.perform(actions, in: id) }
+        }
+    }
+
+    private func keptRoom<T>(_ body: (RoomStore) throws -> T) throws(LiveError) -> T {
+        do { return try body(self.roomStore) } catch {
+            throw .store(error as? ClientStoreError ?? .failed("\(error)"))
+        }
+    }
+}
+
+/// What is to be known of a room when its first answer comes.
+struct RoomEntry {
+    var secret: RoomSecret?
+    /// We have a seat there already.
+    var isReturning: Bool
+}
+
+extension MeshMachine {
+    var isOver: Bool { if case .over = self.state { true } else { false } }
+}

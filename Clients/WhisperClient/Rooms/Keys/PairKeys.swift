@@ -1,0 +1,109 @@
+package import Contract
+
+/// What the secret of a room's link gives (contract §15.2). The server never has the secret: it knows the verifier, and the
+/// proof of whoever showed it.
+package struct RoomSecret: Sendable {
+    package let secret: SecretBytes
+    /// Shows that one has the link. 32 bytes.
+    package let proof: [UInt8]
+
+    /// - Parameter secret: 16 random bytes.
+    package init(_ secret: SecretBytes) {
+        precondition(secret.bytes.count == RoomLimits.linkSecretBytes)
+        self.secret = secret
+        self.proof = KeyDerivation.key(of: secret, info: LiveKeyNames.roomProof).bytes
+    }
+
+    package static func random() -> RoomSecret { RoomSecret(SecretBytes(Sodium.random(RoomLimits.linkSecretBytes))) }
+
+    /// What the server keeps, to check the proof.
+    package var verifier: [UInt8] { Sodium.sha256(self.proof) }
+}
+
+/// With which keys two participants talk. Both must find the same without a word (contract §15.2, §19.23).
+package struct PairKeys: Sendable {
+    /// The other one's.
+    package let publicKeys: PublicKeys
+    /// Both have the link's secret.
+    package let isSalted: Bool
+    private let secret: SecretBytes?
+
+    /// - Parameters:
+    ///   - own: how we came in.
+    ///   - secret: of the room's link, if we have it.
+    ///   - vias: how the other one came in, in all that the server has said so far. Only that a participant has the secret counts:
+    ///     a server that takes it back later would have us leave the salt out.
+    package init(own: RoomParticipant.Way, secret: RoomSecret?, other keys: PublicKeys, vias: Set<RoomParticipant.Way>)
+    {
+        let otherHasSecret = vias.contains(.creator) || vias.contains(.link)
+        self.publicKeys = keys
+        self.isSalted = secret != nil && own != .code && otherHasSecret
+        self.secret = self.isSalted ? secret?.secret : nil
+    }
+
+    /// A signal in a BOX for the other one, signed by us (contract §14.5).
+    /// - Throws: `.weakKey` if the other's key is of low order.
+    package func seal(
+        _ content: SignalContent, in room: UUIDText, from own: PrincipalID, to peer: PrincipalID, at time: Timestamp,
+        signer: KeyPair
+    ) throws(KeyError) -> LiveSigned {
+        let box = try SealedBox(
+            content.bytes, to: self.publicKeys.box, ephemeral: SecretBytes(Sodium.random(LiveLimits.secretBytes)),
+            nonce: Sodium.random(LiveLimits.nonceBytes), salt: self.secret, vouchingFor: LiveSeals.signal(in: room))
+        var signal = LiveSigned(
+            from: own, timestamp: time, nonce: box.sealed.nonce, ciphertext: box.sealed.ciphertext,
+            signature: Bytes64(Array(repeating: 0, count: Limits.signatureBytes))!)
+        signal.signature = Bytes64(signer.sign(RoomSignature.message(signal, to: peer, in: room)))!
+        return signal
+    }
+
+    /// - Returns: `nil` if the other one did not sign it, or it is not for us, or it is of another kind than it claims outside.
+    package func open(
+        _ signal: LiveSigned, _ kind: RoomSignalKind, in room: UUIDText, to own: PrincipalID, reader: KeyPair
+    ) -> SignalContent? {
+        let message = RoomSignature.message(signal, to: own, in: room)
+        guard
+            Sodium.verify(
+                signal.signature.bytes, of: Sodium.sha256(message.bytes), publicKey: self.publicKeys.sign.bytes),
+            let bytes = try? reader.open(
+                SealedBox(SealedBytes(nonce: signal.nonce, ciphertext: signal.ciphertext)), salt: self.secret,
+                vouchingFor: LiveSeals.signal(in: room))
+        else { return nil }
+        return SignalContent(bytes, kind: kind)
+    }
+}
+
+/// The link that opens a room: `{origin}/join/{roomId}#{secret}` (contract §15.2). Its secret stands in the fragment, which
+/// no browser sends.
+package struct RoomLink: Sendable {
+    /// Scheme, host and port: `https://whisper.example`.
+    package let origin: String
+    package let room: UUIDText
+    package let secret: SecretBytes
+
+    private static let folder = "/join/"
+
+    /// - Parameter secret: 16 random bytes.
+    package init(origin: String, room: UUIDText, secret: SecretBytes) {
+        precondition(secret.bytes.count == RoomLimits.linkSecretBytes)
+        self.origin = origin
+        self.room = room
+        self.secret = secret
+    }
+
+    /// - Returns: `nil` if the text is no such link.
+    package init?(_ text: String) {
+        let halves = text.split(separator: "#", omittingEmptySubsequences: false)
+        guard halves.count == 2, let secret = Base64URL.decode(halves[1]), secret.count == RoomLimits.linkSecretBytes,
+            let scheme = ["https://", "http://"].first(where: { halves[0].hasPrefix($0) })
+        else { return nil }
+        let rest = halves[0].dropFirst(scheme.count)
+        guard let slash = rest.firstIndex(of: "/"), slash != rest.startIndex, rest[slash...].hasPrefix(Self.folder),
+            let room = UUIDText(String(rest[slash...].dropFirst(Self.folder.count))), room.upperCase == 0
+        else { return nil }
+        self.init(origin: scheme + rest[..<slash], room: room, secret: SecretBytes(secret))
+    }
+
+    /// The whole link, with its secret: for the user's eyes and clipboard, never for a log.
+    package var text: String { self.origin + Self.folder + "\(self.room)#" + Base64URL.encode(self.secret.bytes) }
+}

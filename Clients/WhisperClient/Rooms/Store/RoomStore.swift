@@ -1,0 +1,45 @@
+import Contract
+import FoundationEssentials
+import GRDB
+
+/// The only code that reads or writes what the store knows of rooms: the secrets of their links, so that whoever comes back
+/// finds the keys of before. They are sealed: the file alone does not disclose them.
+struct RoomStore: Sendable {
+    private let store: ClientStore
+    private let seal: StoreSeal
+
+    init(_ store: ClientStore, keys: IdentityKeys) {
+        self.store = store
+        self.seal = StoreSeal(key: keys.storeKey)
+    }
+
+    static func migrate(_ database: Database) throws {
+        try database.execute(
+            sql: "CREATE TABLE rooms (id TEXT PRIMARY KEY, secret BLOB NOT NULL) WITHOUT ROWID")
+    }
+
+    /// - Returns: `nil` if the room has no link, or its secret is not known here.
+    func secret(of room: UUIDText) throws(ClientStoreError) -> RoomSecret? {
+        try self.store.read { database in
+            try Row.fetchOne(database, sql: "SELECT secret FROM rooms WHERE id = ?", arguments: ["\(room)"]).flatMap {
+                self.seal.open(Array($0["secret"] as Data), place: Self.place(room))
+            }
+        }.flatMap { $0.count == RoomLimits.linkSecretBytes ? RoomSecret(SecretBytes($0)) : nil }
+    }
+
+    func set(_ secret: RoomSecret, of room: UUIDText) throws(ClientStoreError) {
+        let sealed = self.seal.seal(secret.secret.bytes, place: Self.place(room))
+        try self.store.write { database in
+            try database.execute(
+                sql: "INSERT OR REPLACE INTO rooms VALUES (?, ?)", arguments: ["\(room)", Data(sealed)])
+        }
+    }
+
+    func forget(_ room: UUIDText) throws(ClientStoreError) {
+        try self.store.write { database in
+            try database.execute(sql: "DELETE FROM rooms WHERE id = ?", arguments: ["\(room)"])
+        }
+    }
+
+    private static func place(_ room: UUIDText) -> String { "room \(room)" }
+}

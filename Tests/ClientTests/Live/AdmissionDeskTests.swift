@@ -1,0 +1,242 @@
+import Contract
+import Testing
+
+@testable import WhisperClient
+
+/// Contract §14.7: who is let in, who is asked about, and who gets no answer.
+@Suite struct AdmissionDeskTests {
+    let conversation: OwnConversation
+    let guest = GuestKeys(secret: SecretBytes([UInt8](0..<64)))
+    let other = GuestKeys(secret: SecretBytes([UInt8](64..<128)))
+    var listener: PrincipalID { .guest(self.guest.id) }
+
+    init() { self.conversation = Self.conversation(.knock) }
+
+    static func conversation(_ admission: Admission, passcode: String? = nil) -> OwnConversation {
+        OwnConversation(
+            keys: ConversationKeys(secret: SecretBytes([UInt8](0..<32))), name: "talk", title: "Talk",
+            whisperer: "Anna", admission: admission, passcode: passcode, transcriptDays: 0,
+            linkSecret: SecretBytes([UInt8](0..<16)), content: nil, lastLine: 0)
+    }
+
+    static func time(_ seconds: Int64) -> Timestamp { Timestamp(milliseconds: 1_730_000_000_000 + seconds * 1_000) }
+
+    /// A knock as the server shows it.
+    func knock(
+        by guest: GuestKeys? = nil, name: String = "Bert", passcode: String? = nil, link: [UInt8] = [UInt8](0..<16),
+        at time: Timestamp = Self.time(0)
+    ) throws -> AdmissionDesk.Knock {
+        let guest = guest ?? self.guest
+        let (id, keys) = (PrincipalID.guest(guest.id), self.conversation.keys)
+        let note = KnockNote(
+            name: name, passcode: passcode, note: nil, by: id, on: keys.id, at: time,
+            link: LinkKeys(secret: SecretBytes(link)))
+        let seal = try note.sealed(for: keys.id, keys: keys.publicKeys, from: id, at: time, signer: guest.pair)
+        let signed = LiveSigned(
+            from: id, timestamp: time, nonce: seal.sealed.nonce, ciphertext: seal.sealed.ciphertext,
+            signature: Bytes64(seal.signature)!)
+        return AdmissionDesk.Knock(listener: id, keys: guest.pair.publicKeys, sealed: LiveSealedKnock(signed))
+    }
+
+    func desk(_ admission: Admission = .knock, passcode: String? = nil, known: [KnownListener] = []) -> AdmissionDesk {
+        AdmissionDesk(Self.conversation(admission, passcode: passcode), known: known)
+    }
+
+    func known(_ verdict: KnownListener.Verdict, _ keys: PublicKeys? = nil) -> KnownListener {
+        KnownListener(
+            id: self.listener, keys: keys ?? self.guest.pair.publicKeys, name: "Bert", verdict: verdict,
+            decidedAt: Self.time(0), generation: 1)
+    }
+
+    private func isAsk(_ decision: AdmissionDesk.Decision) -> Bool {
+        if case .ask = decision { true } else { false }
+    }
+
+    @Test func theUserIsAskedOnceAndDecides() throws {
+        var desk = self.desk()
+        let knock = try self.knock()
+        guard case .ask(let caller) = desk.knocked(knock) else {
+            Issue.record("not asked")
+            return
+        }
+        #expect(caller.name == "Bert" && caller.listener == self.listener && desk.callers == [caller])
+        #expect(desk.knocked(knock) == .ignore(.repeated))
+        #expect(desk.accept(self.listener, at: Self.time(1))?.verdict == .allowed && desk.callers.isEmpty)
+        // From now on nobody is asked, with a knock or without.
+        #expect(desk.knocked(knock) == .grant)
+        #expect(desk.knocked(.init(listener: self.listener, keys: knock.keys, sealed: nil)) == .grant)
+        #expect(desk.accept(.guest(self.other.id), at: Self.time(2)) == nil)
+    }
+
+    @Test func declinedOnesMayKnockAgain() throws {
+        var desk = self.desk()
+        _ = desk.knocked(try self.knock())
+        #expect(desk.decline(self.listener)?.name == "Bert" && desk.callers.isEmpty && desk[self.listener] == nil)
+        #expect(self.isAsk(desk.knocked(try self.knock(at: Self.time(9)))))
+    }
+
+    @Test func whatIsForgedGetsNoAnswer() throws {
+        var desk = self.desk(.link)
+        var foreign = try self.knock()
+        foreign.keys = self.other.pair.publicKeys
+        #expect(desk.knocked(foreign) == .ignore(.foreignKeys))
+        // Somebody else's signature under this id.
+        let theirs = try self.knock(by: self.other)
+        let mixed = AdmissionDesk.Knock(
+            listener: self.listener, keys: self.guest.pair.publicKeys, sealed: theirs.sealed)
+        #expect(desk.knocked(mixed) == .ignore(.badSignature))
+        #expect(desk.allowed.isEmpty && desk.callers.isEmpty)
+    }
+
+    /// The server can make boxes, but it never had the link's secret.
+    @Test func aWrongTagIsRefused() throws {
+        for admission in Admission.allCases {
+            var desk = self.desk(admission, passcode: "sesame")
+            let knock = try self.knock(passcode: "sesame", link: [UInt8](1..<17))
+            #expect(desk.knocked(knock) == .refuse(.declined))
+            #expect(desk.allowed.isEmpty)
+        }
+    }
+
+    @Test func namesAreAsTheContractWantsThem() throws {
+        for name in ["", String(repeating: "n", count: 65), "a\u{1B}[2J"] {
+            var desk = self.desk(.link)
+            #expect(desk.knocked(try self.knock(name: name)) == .refuse(.declined))
+        }
+    }
+
+    @Test func theLinkAloneLetsInIfItMay() throws {
+        var desk = self.desk(.link)
+        #expect(desk.knocked(try self.knock()) == .grant)
+        #expect(desk.allowed.map(\.name) == ["Bert"])
+    }
+
+    @Test func thePasscodeLetsInUntilSomebodyGuesses() throws {
+        var desk = self.desk(.passcode, passcode: "sesame")
+        #expect(self.isAsk(desk.knocked(try self.knock())))
+        for second in 1...AdmissionDesk.wrongPasscodesMax {
+            let knock = try self.knock(passcode: "guess \(second)", at: Self.time(Int64(second)))
+            #expect(desk.knocked(knock) == .refuse(.passcode))
+        }
+        // Now the right one is not enough either.
+        #expect(self.isAsk(desk.knocked(try self.knock(by: self.other, passcode: "sesame"))))
+        desk.streamBegan()
+        #expect(desk.knocked(try self.knock(by: self.other, passcode: "sesame")) == .grant)
+    }
+
+    @Test func blockedOnesAreRefusedWhateverTheyKnow() throws {
+        var desk = self.desk(.link, known: [self.known(.blocked)])
+        #expect(desk.knocked(try self.knock(at: Self.time(5))) == .refuse(.blocked))
+        #expect(desk.accept(self.listener, at: Self.time(6))?.verdict == .allowed)
+        #expect(desk.knocked(try self.knock(at: Self.time(7))) == .grant)
+    }
+
+    /// A knock from before the removal, shown again by the server, lets nobody in.
+    @Test func removedOnesKnockAnew() throws {
+        var desk = self.desk(.link)
+        _ = desk.knocked(try self.knock(at: Self.time(0)))
+        #expect(
+            desk.remove(self.listener, isBlocked: false, generation: 3, at: Self.time(5))?.verdict == .removed)
+        #expect(desk.sentAway(knowing: 3).count == 1 && desk.sentAway(knowing: 4).isEmpty)
+        #expect(desk.knocked(try self.knock(at: Self.time(0))) == .ignore(.old))
+        #expect(desk.knocked(try self.knock(at: Self.time(6))) == .grant)
+    }
+
+    /// "Known" is the server's word. Without a knock nothing is known here but an id.
+    @Test func whomTheServerCallsKnownIsAskedAbout() throws {
+        var desk = self.desk(.link)
+        let known = AdmissionDesk.Knock(listener: self.listener, keys: self.guest.pair.publicKeys, sealed: nil)
+        #expect(self.isAsk(desk.knocked(known)))
+        #expect(desk.callers.first?.name == "\(self.listener)")
+    }
+
+    @Test func callersHaveABound() throws {
+        var desk = self.desk()
+        for number in 0..<AdmissionDesk.callersMax {
+            let keys = GuestKeys(secret: SecretBytes([UInt8](repeating: UInt8(number), count: 64)))
+            #expect(self.isAsk(desk.knocked(try self.knock(by: keys))))
+        }
+        #expect(desk.knocked(try self.knock()) == .refuse(.declined))
+    }
+}
+
+/// Contract §14.7: grants, and new keys for all others after somebody was removed.
+@Suite struct GrantQueueTests {
+    let people = (0..<4).map { number in
+        PrincipalID.guest(GuestKeys(secret: SecretBytes([UInt8](repeating: UInt8(number), count: 64))).id)
+    }
+
+    private func queue(_ members: [PrincipalID], generation: Int = 1) -> GrantQueue {
+        var queue = GrantQueue()
+        queue.learned(
+            generation: generation,
+            members: Dictionary(uniqueKeysWithValues: members.map { ($0, generation) }), owesRotation: false)
+        return queue
+    }
+
+    @Test func oneBatchIsUnderWayAtATime() {
+        var queue = self.queue([])
+        #expect(queue.next() == nil)
+        queue.admit(self.people[0])
+        #expect(queue.next() == .init(generation: 1, listeners: [self.people[0]]))
+        queue.admit(self.people[1])
+        #expect(queue.next() == nil)
+        #expect(queue.answered(granted: [self.people[0]]) == nil)
+        #expect(queue.next() == .init(generation: 1, listeners: [self.people[1]]))
+        // The server knows no such caller any more.
+        #expect(queue.answered(granted: []) == 1)
+        #expect(queue.members == [self.people[0]])
+    }
+
+    @Test func aRemovalGivesAllOthersTheNextKey() {
+        var queue = self.queue(Array(self.people.prefix(3)))
+        queue.removed(self.people[0])
+        let batch = queue.next()
+        #expect(batch?.generation == 2 && Set(batch?.listeners ?? []) == Set(self.people[1...2]))
+        // It fails, and somebody else goes meanwhile: the second rotation comes behind the first.
+        queue.removed(self.people[1])
+        queue.failed()
+        #expect(queue.next() == .init(generation: 2, listeners: [self.people[2]]))
+        #expect(queue.answered(granted: [self.people[2]]) == 2)
+        #expect(queue.next() == .init(generation: 3, listeners: [self.people[2]]))
+        #expect(queue.answered(granted: [self.people[2]]) == 3)
+        #expect(queue.next() == nil)
+    }
+
+    /// More listeners than one frame holds: content waits for the last answer.
+    @Test func newKeysAreUsedWhenEverybodyHasThem() {
+        let many = (0..<300).map { number in PrincipalID.guest(GuestID(high: 1, low: UInt64(number))) }
+        var queue = self.queue(many)
+        queue.removed(many[0])
+        let first = queue.next()
+        #expect(first?.listeners.count == LiveLimits.grantsMax)
+        #expect(queue.answered(granted: first?.listeners ?? []) == nil)
+        let second = queue.next()
+        #expect(second?.generation == 2 && second?.listeners.count == 299 - LiveLimits.grantsMax)
+        #expect(queue.answered(granted: second?.listeners ?? []) == 2)
+    }
+
+    @Test func withNobodyLeftTheNextOneGetsNewKeys() {
+        var queue = self.queue([self.people[0]])
+        queue.removed(self.people[0])
+        #expect(queue.next() == nil)
+        queue.admit(self.people[1])
+        #expect(queue.next() == .init(generation: 2, listeners: [self.people[1]]))
+    }
+
+    /// A refusal of somebody who never had a key changes none.
+    @Test func sendingCallersAwayChangesNoKeys() {
+        var queue = self.queue([self.people[0]])
+        queue.removed(self.people[1])
+        #expect(queue.next() == nil)
+    }
+
+    /// The process ended between a removal and the new keys, or between two of their frames.
+    @Test func whatWasLeftUndoneIsDoneAfterARestart() {
+        var queue = GrantQueue()
+        queue.learned(generation: 2, members: [self.people[0]: 2, self.people[1]: 1], owesRotation: false)
+        #expect(queue.next() == .init(generation: 2, listeners: [self.people[1]]))
+        queue.learned(generation: 2, members: [self.people[0]: 2, self.people[1]: 2], owesRotation: true)
+        #expect(queue.next()?.generation == 3)
+    }
+}
