@@ -186,3 +186,20 @@ func describe(_ error: ContactError, _ id: WhisperID) -> String {
     case .store: "The local store cannot be written (is the disk full?)."
     }
 }
+
+/// Connects, asks one thing, and goes.
+/// - Parameter words: what is said of a failure.
+func asking<T: Sendable>(
+    _ options: ProfileOptions, _ words: (LiveError) -> String = { describe($0) },
+    _ body: (WhisperClient) async throws -> T
+) async throws -> T {
+    let client = try options.client(try options.open())
+    do {
+        return try await running(client) {
+            try await waitUntilOnline(client, within: .seconds(20))
+            return try await body(client)
+        }
+    } catch let error as LiveError {
+        throw Problem(words(error))
+    }
+}

@@ -1,5 +1,4 @@
 import Contract
-import Foundation
 import WhisperClient
 
 /// A chat for pipes: each line of input is a message, each event a line of output.
@@ -10,7 +9,7 @@ struct LineChat {
     let linger: Duration
 
     var lines = Self.standardInput
-    var say: @Sendable (String) -> Void = Self.print
+    var say: @Sendable (String) -> Void = printLine
 
     /// Unread messages shown at the start. The next chat, or the inbox, has the rest.
     private static let missedMax = 1_000
@@ -79,12 +78,7 @@ struct LineChat {
         case .connection(.away(let why, _)): return "○ away: \(why)"
         case .alarm(let alarm): return describe(alarm) { "\($0)" }
         case .backup(let news): return describe(news)
-        case .connection, .caughtUp, .newContact, .restored: return nil
+        case .connection, .caughtUp, .newContact, .restored, .live, .room: return nil
         }
-    }
-
-    @Sendable private static func print(_ line: String) {
-        Swift.print(line)
-        fflush(nil)
     }
 }

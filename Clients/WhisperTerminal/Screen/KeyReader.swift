@@ -8,6 +8,8 @@ enum Key: Equatable {
     /// Ctrl-C and Ctrl-D.
     case interrupt, endOfInput
     case redraw
+    /// Ctrl-Y, Ctrl-X and Ctrl-O.
+    case accept, decline, order
 }
 
 /// Turns the bytes of a terminal in raw mode into keys. Sequences and characters may arrive in pieces.
@@ -48,6 +50,9 @@ struct KeyReader {
         case 0x15: return (.killToStart, 1)
         case 0x17: return (.killWord, 1)
         case 0x0C: return (.redraw, 1)
+        case 0x19: return (.accept, 1)
+        case 0x18: return (.decline, 1)
+        case 0x0F: return (.order, 1)
         case 0x09: return (.text(" "), 1)
         case 0x1B: return self.escape()
         case 0..<0x20: return (nil, 1)

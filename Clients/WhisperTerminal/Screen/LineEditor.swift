@@ -47,7 +47,7 @@ struct LineEditor {
             self.cursor = start
         case .up: self.look(-1)
         case .down: self.look(1)
-        case .backspace, .delete, .endOfInput, .redraw: break
+        case .backspace, .delete, .endOfInput, .redraw, .accept, .decline, .order: break
         }
         return .edited
     }
@@ -77,6 +77,9 @@ struct LineEditor {
         self.position = next
         self.replace(with: next == self.history.count ? self.unfinished : self.history[next])
     }
+
+    /// The line is this now.
+    mutating func set(_ text: String) { self.replace(with: Array(text)) }
 
     private mutating func replace(with text: [Character]) {
         self.text = text

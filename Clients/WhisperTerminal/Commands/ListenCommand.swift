@@ -1,0 +1,87 @@
+import ArgumentParser
+import Contract
+import Foundation
+import TerminalText
+import WhisperClient
+
+struct ListenCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "listen", abstract: "Read what somebody types, key by key.",
+        discussion: """
+            Shows whose conversation the link names, asks for your name, and knocks. Without a terminal it needs --name, and shows \
+            completed lines only. Ctrl-C leaves.
+            """)
+
+    @OptionGroup var options: ProfileOptions
+    @Option(help: "What the whisperer sees you called. Asked for on a terminal.") var name: String?
+    @Option(help: "The passcode, if the whisperer wants one.") var passcode: String?
+    @Option(help: "A word for the whisperer, up to 200 characters.") var note: String?
+    @Flag(help: "Leave when the stream ends.") var once = false
+    @Argument(help: "The link, or the title of a conversation that you have listened to.") var link: String
+
+    func validate() throws {
+        for text in [self.name, self.passcode].compactMap({ $0 }) where !isName(text) {
+            throw ValidationError("Names and passcodes have 1 to 64 characters, and none that controls.")
+        }
+        if let note = self.note, !LiveLimits.noteScalars.contains(note.unicodeScalars.count) {
+            throw ValidationError("A note has at most \(LiveLimits.noteScalars.upperBound) characters.")
+        }
+    }
+
+    func run() async throws {
+        let profile = try self.options.open()
+        let client = try self.options.client(profile)
+        let link = try await self.find(client)
+        let end: LiveListening.End
+        do {
+            let look = try await client.look(at: link)
+            let (name, passcode) = try self.consent(to: look)
+            end = try await running(client) {
+                try await waitUntilOnline(client, within: .seconds(20))
+                let events = await client.events()
+                try await client.listen(to: link, look, name: name, passcode: passcode, note: self.note)
+                return await LiveListening(
+                    client: client, conversation: link.conversation, whisperer: look.info.whisperer,
+                    leavesAtEnd: self.once
+                ).run(events)
+            }
+        } catch let error as LiveError {
+            throw Problem(describe(error))
+        }
+        switch end {
+        case .left, .stopped(.closed): return
+        case .over(let why): throw Problem(why)
+        case .stopped(let reason): throw Problem(describe(reason))
+        }
+    }
+
+    private func find(_ client: WhisperClient) async throws -> ListenLink {
+        if let link = ListenLink(self.link) { return link }
+        let known = try await client.heard().first { $0.title.lowercased() == self.link.lowercased() }
+        guard let known else {
+            throw Problem("That is no link to listen with. One looks like https://chat.example/listen/…#…")
+        }
+        return known.link
+    }
+
+    /// Nobody is told anything before the user has given a name.
+    private func consent(to look: ConversationLook) throws -> (name: String, passcode: String?) {
+        let isPerson = isatty(STDIN_FILENO) == 1 && isatty(STDOUT_FILENO) == 1
+        printLine(
+            "\(harmlessLine(look.info.conversation)), whispered by \(harmlessLine(look.info.whisperer)). "
+                + (look.isTranscribed ? "Lines are kept." : "Lines are not kept."))
+        var name = self.name
+        if name == nil, isPerson { name = Self.ask("Your name, as the whisperer will see it (empty: leave): ") }
+        guard let name, isName(name) else { throw Problem("Without a name nobody is asked. --name gives one.") }
+        var passcode = self.passcode
+        if passcode == nil, look.info.admission == .passcode, isPerson { passcode = Self.ask("Passcode: ") }
+        return (name, passcode)
+    }
+
+    private static func ask(_ question: String) -> String? {
+        print(question, terminator: "")
+        fflush(nil)
+        guard let answer = readLine()?.trimmed, !answer.isEmpty else { return nil }
+        return answer
+    }
+}

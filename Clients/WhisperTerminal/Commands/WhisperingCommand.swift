@@ -1,0 +1,91 @@
+import ArgumentParser
+import Contract
+import TerminalText
+import WhisperClient
+
+extension Admission: ExpressibleByArgument {}
+
+struct WhisperingCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "whisper", abstract: "Let people read what you type, key by key.",
+        discussion: """
+            Shows a link; whoever opens it asks to listen. A conversation of this name is made the first time and taken up later.
+            On a terminal, Ctrl-Y lets in who asks, Ctrl-X declines, and Ctrl-O takes orders, which nobody else sees.
+            Without a terminal each line of input is said; lines that begin with / are orders: \(WhisperOrder.help). // stands \
+            for a / that is text. The end of the input ends the stream.
+            """,
+        aliases: ["live"])
+
+    @OptionGroup var options: ProfileOptions
+    @Option(help: "What listeners see it called. Default: NAME.") var title: String?
+    @Option(name: .customLong("as"), help: "What listeners see you called. Default: your Whisper ID.")
+    var whisperer: String?
+    @Option(help: "Who is let in without asking you: nobody (knock), with the passcode, or with the link.")
+    var admission: Admission?
+    @Option(help: "Lets in whoever knows it.") var passcode: String?
+    @Option(help: "Days for which the server keeps the completed lines, which only listeners can read. 0: not at all.")
+    var keep = 0
+    @Argument(help: "The conversation, as you call it.") var name: String
+
+    func validate() throws {
+        for text in [self.name, self.title, self.whisperer, self.passcode].compactMap({ $0 }) where !isName(text) {
+            throw ValidationError("Names, titles and passcodes have 1 to 64 characters, and none that controls.")
+        }
+        guard LiveLimits.transcriptDays.contains(Int64(self.keep)) else {
+            throw ValidationError("Lines are kept for \(LiveLimits.transcriptDays.upperBound) days at most.")
+        }
+        if self.admission == .passcode, self.passcode == nil {
+            throw ValidationError("Which --passcode?")
+        }
+        if let admission = self.admission, admission != .passcode, self.passcode != nil {
+            throw ValidationError("A passcode lets people in with --admission passcode only.")
+        }
+    }
+
+    func run() async throws {
+        let profile = try self.options.open()
+        let server = try profile.store.server() ?? .local
+        let client = try self.options.client(profile)
+        let conversation = try await self.conversation(client)
+        let link = ListenLink(
+            origin: server.origin, conversation: conversation.id, secret: conversation.linkSecret
+        ).text
+        let reason: StopReason?
+        do {
+            reason = try await running(client) {
+                if let terminal = RawTerminal() {
+                    defer { terminal.restore() }
+                    return try await KeyWhisper(client: client, conversation: conversation, link: link).run()
+                }
+                return try await LineWhisper(client: client, conversation: conversation, link: link).run()
+            }
+        } catch let error as LiveError {
+            throw Problem(describe(error))
+        }
+        if let reason, reason != .closed { throw Problem(describe(reason)) }
+    }
+
+    private func conversation(_ client: WhisperClient) async throws -> OwnConversation {
+        if let known = try await client.conversation(named: self.name) {
+            let asked: [(String, Bool)] = [
+                ("title", self.title.map { $0 == known.title } ?? true),
+                ("whisperer's name", self.whisperer.map { $0 == known.whisperer } ?? true),
+                ("admission", self.admission.map { $0 == known.admission } ?? true),
+                ("passcode", self.passcode.map { $0 == known.passcode } ?? true),
+            ]
+            if let other = asked.first(where: { !$0.1 }) {
+                throw Problem("\"\(self.name)\" was made with another \(other.0). Choose another NAME.")
+            }
+            return known
+        }
+        guard let id = await client.id else { throw Problem("This identity was never online. Try `whisper id`.") }
+        do throws(LiveError) {
+            return try await client.newConversation(
+                name: self.name, title: self.title ?? self.name, whisperer: self.whisperer ?? "\(id)",
+                admission: self.admission ?? (self.passcode == nil ? .knock : .passcode), passcode: self.passcode,
+                transcriptDays: self.keep)
+        } catch {
+            throw Problem(describe(error))
+        }
+    }
+}

@@ -1,0 +1,170 @@
+import Contract
+import TerminalText
+import WhisperClient
+
+/// Whispering on a real terminal: listeners see each key. Ctrl-O opens a row for orders, which nobody sees.
+actor KeyWhisper {
+    private let client: WhisperClient
+    private let conversation: OwnConversation
+    /// For listeners; shown as soon as it opens something.
+    private let link: String
+    private let control: WhisperControl
+
+    private let style = Style.output
+    private var screen: ChatScreen
+    private var editor = LineEditor()
+    /// What is typed there is an order, not text.
+    private var order: LineEditor?
+    private var keys = KeyReader()
+    private var isLive = false
+    private var hasStarted = false
+    private var joined = 0
+
+    /// Reads of the keyboard that are not handled. The terminal keeps the rest.
+    private static let readsWaitingMax = 64
+
+    init(client: WhisperClient, conversation: OwnConversation, link: String) {
+        self.client = client
+        self.link = link
+        self.conversation = conversation
+        self.control = WhisperControl(client: client, conversation: conversation.id)
+        let size = RawTerminal.size
+        self.screen = ChatScreen(width: size.width, height: size.height)
+    }
+
+    /// - Returns: why the client stopped by itself; `nil` when the person ended it.
+    func run() async throws -> StopReason? {
+        let keyboard = ReadAhead(label: "standard-input", waitingMax: Self.readsWaitingMax, read: readKeys)
+        let events = await self.client.events()
+        self.say("\(harmlessLine(self.conversation.title)) · each key is seen · Enter ends a line, Ctrl-D the stream")
+        self.say("Ctrl-Y lets in who asks, Ctrl-X declines, Ctrl-O takes orders: who, remove NAME, block NAME")
+        self.draw()
+        defer { RawTerminal.write("\r\u{1B}[K") }
+        try await self.client.whisper(in: self.conversation)
+        return try await withThrowingTaskGroup(of: StopReason?.self) { group in
+            group.addTask {
+                try await self.read(keyboard)
+                return nil
+            }
+            group.addTask { await self.show(events) }
+            defer { group.cancelAll() }
+            return try await group.next() ?? nil
+        }
+    }
+
+    /// Returns when the person leaves.
+    private func read(_ keyboard: ReadAhead<[UInt8]>) async throws {
+        for await bytes in keyboard {
+            for key in self.keys.read(bytes) {
+                guard try await self.press(key) else {
+                    // Without the server the stream pauses, and goes on the next time.
+                    try? await self.client.stopWhispering(in: self.conversation.id)
+                    return
+                }
+            }
+        }
+    }
+
+    /// - Returns: whether it goes on.
+    private func press(_ key: Key) async throws -> Bool {
+        switch key {
+        case .redraw:
+            let size = RawTerminal.size
+            RawTerminal.write(self.screen.resize(width: size.width, height: size.height, self.editor))
+        case .accept: return try await self.perform(.accept(nil))
+        case .decline: return try await self.perform(.decline(nil))
+        case .order: self.order = self.order == nil ? LineEditor() : nil
+        default:
+            guard var order = self.order else { return try await self.type(key) }
+            switch order.handle(key) {
+            case .edited: self.order = order
+            case .leave: self.order = nil
+            case .entered(let text):
+                self.order = nil
+                if !text.trimmed.isEmpty { return try await self.perform(WhisperOrder(order: text.trimmed)) }
+            }
+        }
+        self.draw()
+        return true
+    }
+
+    private func type(_ key: Key) async throws -> Bool {
+        let before = self.editor
+        let text: String
+        switch self.editor.handle(key) {
+        case .leave: return false
+        case .edited: text = String(self.editor.text)
+        case .entered(let line): text = line + "\n"
+        }
+        do throws(WhispererMachine.Full) {
+            try await self.client.type(text, in: self.conversation.id)
+        } catch {
+            self.editor = before
+            self.say("Too much waits to be sent. What you typed last was not taken.")
+            self.draw()
+            return true
+        }
+        let (lines, rest) = TypedText.split(text)
+        for line in lines { self.say(harmlessLine(line.string), painted: false) }
+        if !lines.isEmpty { self.editor.set(rest.string) }
+        self.draw()
+        return true
+    }
+
+    private func perform(_ order: WhisperOrder) async throws -> Bool {
+        let words: [String]?
+        do throws(LiveError) {
+            words = try await self.control.perform(order)
+        } catch {
+            words = [describe(error)]
+        }
+        for line in words ?? [] { self.say(line) }
+        self.draw()
+        return words != nil
+    }
+
+    private func show(_ events: AsyncStream<ClientEvent>) async -> StopReason? {
+        for await event in events {
+            switch event {
+            case .connection(.stopped(let reason)): return reason
+            case .connection(.away(let why, _)):
+                self.isLive = false
+                self.say("The server is away (\(why)). What you type goes out when it is back.")
+            case .live(self.conversation.id, let news): self.show(news)
+            default: break
+            }
+            self.draw()
+        }
+        return nil
+    }
+
+    private func show(_ news: LiveNews) {
+        switch news {
+        case .started: self.isLive = true
+        case .stopped, .refused: self.isLive = false
+        case .listener(_, _, _, let joined): self.joined = joined
+        default: break
+        }
+        if let words = describe(news, hint: { _ in "Ctrl-Y lets them in, Ctrl-X declines." }) { self.say(words) }
+        guard case .started = news, !self.hasStarted else { return }
+        self.hasStarted = true
+        self.say(self.link)
+    }
+
+    private func say(_ text: String, painted: Bool = true) {
+        let line =
+            painted ? ChatScreen.Line(text: text, paint: self.style.dim) : ChatScreen.Line(mark: "▸", text: text)
+        RawTerminal.write(self.screen.add(line, self.editor))
+    }
+
+    /// The last row: how many listen, and what is being typed.
+    private func draw() {
+        if let order {
+            return RawTerminal.write(self.screen.set(prompt: self.style.yellow("order") + " ▸ ", columns: 8, order))
+        }
+        let count = "\(self.joined)"
+        let sign = self.isLive ? self.style.green("●") : self.style.yellow("○")
+        RawTerminal.write(
+            self.screen.set(prompt: "\(sign) \(count) ▸ ", columns: 5 + count.count, self.editor))
+    }
+}

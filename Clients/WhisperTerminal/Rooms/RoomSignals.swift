@@ -1,0 +1,211 @@
+import Contract
+import Foundation
+import WhisperClient
+
+/// A room for a WebRTC stack that runs beside this program: JSON on standard output says what the stack is to do, JSON on standard
+/// input says what has come of it (docs/rooms.md). The end of the input leaves the room.
+struct RoomSignals {
+    let client: WhisperClient
+    let room: UUIDText
+    /// Of links.
+    let origin: String
+
+    var lines = ReadAhead(label: "standard-input", waitingMax: Self.linesWaitingMax) { readLine() }
+    var say: @Sendable (String) -> Void = printLine
+
+    /// Lines that are read before they are handled. The pipe keeps the rest.
+    private static let linesWaitingMax = 64
+
+    func run(_ events: AsyncStream<ClientEvent>) async -> RoomEnd {
+        let end = await withTaskGroup(of: RoomEnd?.self) { group in
+            group.addTask { await self.read() }
+            group.addTask { await self.show(events) }
+            defer { group.cancelAll() }
+            return await group.next() ?? nil
+        }
+        if case .left? = end { try? await self.client.leaveRoom(self.room) }
+        return end ?? .left
+    }
+
+    private func read() async -> RoomEnd? {
+        for await line in self.lines {
+            guard let report = SignalLine.Report(line) else {
+                self.say(SignalLine.text(SignalLine.Error(message: "a line is not understood")))
+                continue
+            }
+            await self.client.report(report.report, of: report.peer, number: report.link, in: self.room)
+        }
+        return .left
+    }
+
+    private func show(_ events: AsyncStream<ClientEvent>) async -> RoomEnd? {
+        if let view = await self.client.room(self.room) { self.say(view) }
+        for await event in events {
+            switch event {
+            case .connection(.stopped(let reason)): return .stopped(reason)
+            case .connection(.online): self.say(SignalLine.text(SignalLine.Connection(isOnline: true)))
+            case .connection(.away): self.say(SignalLine.text(SignalLine.Connection(isOnline: false)))
+            case .room(self.room, .shown(let view)): self.say(view)
+            case .room(self.room, .told(let event, let participant)):
+                let line = SignalLine.Event(event: event.rawValue, participant: participant.map { "\($0)" })
+                self.say(SignalLine.text(line))
+            case .room(self.room, .link(let peer, let number, let order)):
+                self.say(SignalLine.text(SignalLine.Order(order, peer: peer, link: number)))
+            case .room(self.room, .forged(let participant)):
+                self.say(SignalLine.text(SignalLine.Error(message: "forged keys of \(participant)")))
+            case .room(self.room, .over(let end)):
+                self.say(SignalLine.text(SignalLine.Over(end)))
+                return .over(end)
+            default: break
+            }
+        }
+        return nil
+    }
+
+    private func say(_ view: RoomView) {
+        self.say(SignalLine.text(SignalLine.Room(view, link: view.link(origin: self.origin)?.text)))
+    }
+}
+
+/// The lines that a WebRTC stack reads and writes (docs/rooms.md). Names are part of it.
+enum SignalLine {
+    static func text(_ line: some Encodable) -> String {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        // Our own plain values: encoding them cannot fail.
+        return String(decoding: try! encoder.encode(line), as: UTF8.self)
+    }
+
+    // MARK: To the stack
+
+    struct Room: Encodable {
+        struct Participant: Encodable {
+            var participant: String
+            var seat: Int
+            var isConnected: Bool
+            var isHost: Bool
+            var isLinked: Bool
+            var isOwn: Bool
+            var safetyNumber: String?
+        }
+
+        struct Turn: Encodable {
+            var urls: [String]
+            var username: String
+            var credential: String
+            var ttl: Int64
+        }
+
+        var type = "room"
+        var roomId: String
+        var revision: Int64
+        var participantsMax: Int
+        var code: String?
+        var link: String?
+        var participants: [Participant]
+        var turn: Turn
+
+        init(_ view: RoomView, link: String?) {
+            self.roomId = "\(view.room.room)"
+            self.revision = view.room.revision
+            self.participantsMax = view.room.participantsMax
+            self.code = view.code
+            self.link = link
+            self.participants = view.room.participants.map { participant in
+                let isOwn = participant.participant == view.own
+                return Participant(
+                    participant: "\(participant.participant)", seat: participant.seat,
+                    isConnected: participant.isConnected, isHost: participant.participant == view.room.host,
+                    isLinked: view.linked.contains(participant.participant), isOwn: isOwn,
+                    safetyNumber: isOwn ? nil : view.safetyNumber(with: participant))
+            }
+            self.turn = Turn(
+                urls: view.turn.urls, username: view.turn.username,
+                credential: String(decoding: Base64.encode(view.turn.credential), as: UTF8.self), ttl: view.turn.ttl)
+        }
+    }
+
+    struct Order: Encodable {
+        var type: String
+        var peer: String
+        var link: Int
+        var sdp: String?
+        var isFresh: Bool?
+        var candidate: RoomCandidate?
+
+        init(_ order: LinkOrder, peer: PrincipalID, link: Int) {
+            (self.peer, self.link) = ("\(peer)", link)
+            switch order {
+            case .offer: self.type = "offer"
+            case .accept(let sdp, let isFresh): (self.type, self.sdp, self.isFresh) = ("accept", sdp, isFresh)
+            case .answer(let sdp): (self.type, self.sdp) = ("answer", sdp)
+            case .candidate(let candidate): (self.type, self.candidate) = ("candidate", candidate)
+            case .drop: self.type = "drop"
+            }
+        }
+    }
+
+    struct Event: Encodable {
+        var type = "event"
+        var event: String
+        var participant: String?
+    }
+
+    struct Connection: Encodable {
+        var type = "connection"
+        var isOnline: Bool
+    }
+
+    struct Over: Encodable {
+        var type = "over"
+        var reason: String
+
+        init(_ end: MeshMachine.End) {
+            self.reason =
+                switch end {
+                case .left: "left"
+                case .closed: "closed"
+                case .removed: "removed"
+                case .notFound: "notFound"
+                case .broken: "broken"
+                }
+        }
+    }
+
+    struct Error: Encodable {
+        var type = "error"
+        var message: String
+    }
+
+    // MARK: From the stack
+
+    struct Report {
+        let peer: PrincipalID
+        let link: Int
+        let report: LinkReport
+
+        private struct Text: Decodable {
+            var type: String
+            var peer: String
+            var link: Int
+            var sdp: String?
+            var candidate: RoomCandidate?
+        }
+
+        /// - Returns: `nil` if it is no such line.
+        init?(_ line: String) {
+            guard let text = try? JSONDecoder().decode(Text.self, from: Data(line.utf8)),
+                let peer = PrincipalID(text.peer)
+            else { return nil }
+            switch (text.type, text.sdp, text.candidate) {
+            case ("offer", let sdp?, nil): self.report = .offer(sdp)
+            case ("answer", let sdp?, nil): self.report = .answer(sdp)
+            case ("candidate", nil, let candidate?): self.report = .candidate(candidate)
+            case ("connected", nil, nil): self.report = .connected
+            case ("failed", nil, nil): self.report = .failed
+            default: return nil
+            }
+            (self.peer, self.link) = (peer, text.link)
+        }
+    }
+}

@@ -1,0 +1,56 @@
+import Contract
+import TerminalText
+import WhisperClient
+
+/// How a visit ended.
+enum RoomEnd: Sendable {
+    /// The user left.
+    case left
+    case over(MeshMachine.End)
+    case stopped(StopReason)
+}
+
+/// A room in a list.
+func describe(_ room: RoomState) -> [String] {
+    let lock = room.isLocked ? ", locked" : ""
+    return ["\(room.room)  \(room.participants.count) of \(room.participantsMax)\(lock)"]
+        + room.participants.map { participant in
+            let seat = "seat \(participant.seat)" + (participant.participant == room.host ? ", host" : "")
+            return "  \(participant.isConnected ? "●" : "○") \(participant.participant) (\(seat))"
+        }
+}
+
+/// What somebody in a room is told of a change.
+/// - Parameter isOwn: whether it concerns the reader.
+func describe(_ event: RoomEvent.Event, _ participant: String, isOwn: Bool) -> String {
+    switch event {
+    case .joined: "+ \(participant) has come in."
+    case .left: "- \(participant) has left."
+    case .removed: "- \(participant) was sent out."
+    case .away: "○ \(participant) is away."
+    case .back: "● \(participant) is back."
+    case .host: isOwn ? "● You host the room now." : "● \(participant) hosts the room now."
+    case .updated: "● The room was changed."
+    case .closed: "○ The room was closed."
+    }
+}
+
+func describe(_ end: MeshMachine.End) -> String {
+    switch end {
+    case .left: "You have left."
+    case .closed: "The room was closed."
+    case .removed: "The host has sent you out."
+    case .notFound: "There is no such room any more, or you have no seat there."
+    case .broken: "The server does not take what this client says."
+    }
+}
+
+func describe(room error: LiveError) -> String {
+    switch error {
+    case .notFound: "That opens no room: no such code or room, the pin is wrong, or the room is full."
+    case .refused(.notFound, _): "There is no such room here, or you have no seat in it."
+    case .refused(.forbidden, _): "The server refuses: the room is full or locked, or somebody else hosts it."
+    case .refused(.rateLimited, _): "Too many tries. Wait a minute."
+    default: describe(error)
+    }
+}
