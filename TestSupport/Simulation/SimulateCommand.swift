@@ -14,6 +14,7 @@ import Glibc
     @Option(help: "One seed alone.") var seed: UInt64?
     @Option(help: "Seconds of each world in which things go wrong.") var seconds: Int64 = 45
     @Flag(help: "Nothing goes wrong.") var calm = false
+    @Flag(help: "People whisper and listen instead of writing mail.") var live = false
     @Flag(help: "Say what happens.") var trace = false
     @Option(help: "A bug that must be found: \(Mutation.allCases.map(\.rawValue).joined(separator: ", ")).")
     var mutation: Mutation?
@@ -28,8 +29,10 @@ import Glibc
         try Self.makeHashesRepeatable()
         AnyTurn.install()
         var total = (seeds: 0, sent: 0, arrived: 0, live: 0, events: 0)
+        var lines = (said: 0, shown: 0, missing: 0)
         for seed in self.seed.map({ $0...$0 }) ?? self.first...(self.first + max(self.seeds, 1) - 1) {
-            let world = World(seed: seed, isCalm: self.calm, mutation: self.mutation, isTracing: self.trace)
+            let world = World(
+                seed: seed, isCalm: self.calm, isLive: self.isLive, mutation: self.mutation, isTracing: self.trace)
             world.play(seconds: self.seconds)
             if self.calm, world.record.repeatedLive > 0 {
                 world.record.fault("\(world.record.repeatedLive) messages came twice live, and nothing had gone wrong")
@@ -45,14 +48,26 @@ import Glibc
             total.arrived += world.record.count.arrived
             total.live += world.record.live
             total.events += world.machine.count
+            if let record = world.scene?.record {
+                lines.said += record.lineCount
+                lines.shown += record.shownCount
+                lines.missing += record.missingCount
+            }
             world.end()
         }
+        let what =
+            self.isLive
+            ? "\(lines.said) lines, \(lines.shown) times shown, \(lines.missing) times missing"
+            : "\(total.sent) messages, \(total.arrived) arrived, \(total.live) times live"
         print(
-            "\(total.seeds) seeds kept every promise: \(total.sent) messages, \(total.arrived) arrived, \(total.live) times live, "
-                + "\(total.events) events" + (self.seed == nil ? ", \(Self.processorTime / 1_000) s of one core" : ""))
+            "\(total.seeds) seeds kept every promise: \(what), \(total.events) events"
+                + (self.seed == nil ? ", \(Self.processorTime / 1_000) s of one core" : ""))
         // A bug that was put in and not found.
         if self.mutation != nil { throw ExitCode.failure }
     }
+
+    /// A bug of live conversations shows nowhere else.
+    private var isLive: Bool { self.live || self.mutation?.isOfLive == true }
 
     // MARK: Mutations
 
@@ -68,7 +83,8 @@ import Glibc
             let said = try Self.output(of: "\(course) --seeds \(Self.seedsPerMutation) --mutation \(mutation.rawValue)")
             let time = ContinuousClock.now - start
             if let seed = said.firstMatch(of: /seed (\d+) breaks a promise/)?.1 {
-                let isKept = try Self.output(of: "--seed \(seed) --seconds \(self.seconds)").contains(
+                let live = mutation.isOfLive ? " --live" : ""
+                let isKept = try Self.output(of: "--seed \(seed) --seconds \(self.seconds)\(live)").contains(
                     "kept every promise")
                 let seconds = Double(time.nanoseconds / 10_000_000) / 100
                 print("\(mutation.rawValue): seed \(seed), \(seconds) s\(isKept ? "" : ", and breaks without it, too")")
@@ -125,6 +141,7 @@ import Glibc
     private func start(first: UInt64, count: UInt64) throws {
         var words = ["whisper-simulate", "--first", "\(first)", "--seeds", "\(count)", "--seconds", "\(self.seconds)"]
         if self.calm { words.append("--calm") }
+        if self.live { words.append("--live") }
         if let mutation { words += ["--mutation", mutation.rawValue] }
         var arguments = words.map { strdup($0) } + [nil]
         defer { for argument in arguments { free(argument) } }
@@ -138,6 +155,7 @@ import Glibc
         var words = ["whisper-simulate --seed \(seed) --trace"]
         if self.seconds != 45 { words.append("--seconds \(self.seconds)") }
         if self.calm { words.append("--calm") }
+        if self.live { words.append("--live") }
         if let mutation { words.append("--mutation \(mutation.rawValue)") }
         return words.joined(separator: " ")
     }

@@ -1,5 +1,5 @@
 package import Contract
-import Store
+package import Store
 
 /// `auth.identities`, `.devices` and `.sessions`, as far as logins and sessions go.
 package struct AuthTables: Sendable {
@@ -33,6 +33,8 @@ package struct AuthTables: Sendable {
     }
 
     package var identities: [WhisperID: Identity] = [:]
+    /// Members of profiles. Nobody joins or leaves one here.
+    package var profiles: [PostgresUUID: [WhisperID]] = [:]
     var devices: [WhisperID: [Device]] = [:]
     var sessions: [Bytes32: Session] = [:]
 

@@ -8,6 +8,7 @@ package struct StoreModel: Sendable {
     package var auth = AuthTables()
     package var router = RouterTables()
     package var push = PushTables()
+    package var calls = CallsTables()
     /// The server's clock: `now()` of the next statement.
     package var now = Timestamp(milliseconds: 0)
     /// A bug that is there on purpose.
@@ -39,7 +40,9 @@ package struct StoreModel: Sendable {
     }
 
     private static let statements: [(beginning: String, statement: Statement)] =
-        AuthTables.statements + RouterTables.statements + PushTables.statements + [Self.barrier]
+        AuthTables.statements + RouterTables.statements + PushTables.statements + CallsTables.statements + [
+            Self.barrier
+        ]
 
     /// There is no standby.
     private static let barrier = Self.reads("SELECT CASE WHEN current_setting('synchronous_standby_names')") { _, _ in

@@ -82,8 +82,9 @@ struct MemoryStream {
     private var last = EntryID.start
     private var groups: [String: Group] = [:]
 
-    mutating func append(_ bytes: [UInt8]) {
-        self.last.milliseconds = max(self.last.milliseconds, 1)
+    /// - Parameter milliseconds: by the server's clock.
+    mutating func append(_ bytes: [UInt8], at milliseconds: UInt64 = 1) {
+        self.last.milliseconds = max(self.last.milliseconds, milliseconds)
         self.last.sequence += 1
         self.entries.append(StreamEntry(id: self.last, bytes: bytes))
         if self.entries.count > BusLimits.streamEntriesMax { self.entries.removeFirst() }

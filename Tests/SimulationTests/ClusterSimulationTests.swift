@@ -4,7 +4,9 @@ import Testing
 /// A whole cluster and its clients in one thread, from seeds (`whisper-simulate`): the services as they are, under a clock, a
 /// network, a Redis and a Postgres that only the seed knows. `make simulate SEEDS=100000` plays more of them.
 @Suite(.serialized) struct ClusterSimulationTests {
-    private static func simulate(_ arguments: String...) async throws -> String {
+    private static func simulate(_ arguments: String...) async throws -> String { try await self.simulate(arguments) }
+
+    private static func simulate(_ arguments: [String]) async throws -> String {
         try await Command("\(StackConfiguration.programsBesideThisOne)/whisper-simulate", arguments).output(
             name: "simulation")
     }
@@ -13,6 +15,15 @@ import Testing
     func everyPromiseIsKeptHoweverThingsFail(half: Int) async throws {
         let said = try await Self.simulate("--first", "\(half * 100)", "--seeds", "100")
         #expect(said.contains("100 seeds kept every promise"))
+    }
+
+    /// The same with whisperers and listeners, in worlds of their own.
+    @Test(.timeLimit(.minutes(5)))
+    func everyLineIsReadHoweverThingsFail() async throws {
+        let said = try await Self.simulate("--live", "--seeds", "80")
+        #expect(said.contains("80 seeds kept every promise"), "\(said)")
+        let calm = try await Self.simulate("--live", "--seeds", "20", "--calm")
+        #expect(calm.contains("20 seeds kept every promise") && calm.contains("0 times missing"), "\(calm)")
     }
 
     @Test(.timeLimit(.minutes(5)))
@@ -24,9 +35,12 @@ import Testing
     /// A course of events is the same every time, to the last event: otherwise a seed could not be replayed.
     @Test(.timeLimit(.minutes(5)))
     func aSeedIsOneCourseOfEvents() async throws {
-        let once = try await Self.simulate("--seed", "4", "--trace")
-        #expect(try await Self.simulate("--seed", "4", "--trace") == once)
-        #expect(once.contains("——— nothing goes wrong any more"))
+        for kind in [[], ["--live"]] {
+            let arguments = ["--seed", "4", "--trace"] + kind
+            let once = try await Self.simulate(arguments)
+            #expect(try await Self.simulate(arguments) == once)
+            #expect(once.contains("——— nothing goes wrong any more"))
+        }
     }
 
     /// A simulation that finds nothing proves nothing: bugs that somebody might write one day are found. The seed that finds one
@@ -42,5 +56,18 @@ import Testing
         let said = try await Self.simulate("--mutation", mutation, "--seeds", "2000")
         let found = try #require(said.firstMatch(of: /seed (\d+) breaks a promise/), "\(said)")
         #expect(try await Self.simulate("--seed", String(found.1)).contains("kept every promise"))
+    }
+
+    /// Contract §17.1.
+    @Test(
+        .timeLimit(.minutes(5)),
+        arguments: [
+            "removalDoesNotCut", "keepsOlderGeneration", "showsEarlierLines", "addressedMovesPosition",
+            "comparesNoEpochs",
+        ])
+    func aBugOfLiveConversationsIsFound(mutation: String) async throws {
+        let said = try await Self.simulate("--mutation", mutation, "--seeds", "500")
+        let found = try #require(said.firstMatch(of: /seed (\d+) breaks a promise/), "\(said)")
+        #expect(try await Self.simulate("--live", "--seed", String(found.1)).contains("kept every promise"))
     }
 }

@@ -1,5 +1,6 @@
 import Contract
 import TestKit
+import WhisperClient
 
 /// The same few people in every world: making keys takes longer than playing with them.
 enum Identities {
@@ -9,13 +10,16 @@ enum Identities {
         let device: String
         let address: String
         let pushToken: String
+        /// The same keys, for the client core.
+        let pair: KeyPair
         private let keys: Keys
         private let keysBase64: (enc: String, sign: String)
 
         init(_ number: Int) {
-            let keys = Keys(
-                signSeed: [UInt8](repeating: UInt8(number + 1), count: 32),
-                encSeed: [UInt8](repeating: UInt8(number + 101), count: 32))
+            let signSeed = [UInt8](repeating: UInt8(number + 1), count: 32)
+            let encSeed = [UInt8](repeating: UInt8(number + 101), count: 32)
+            let keys = Keys(signSeed: signSeed, encSeed: encSeed)
+            self.pair = KeyPair(signSeed: SecretBytes(signSeed), boxKey: SecretBytes(encSeed))
             self.name = "\(Character(UnicodeScalar(UInt8(65 + number))))"
             self.keys = keys
             // The keys' own id is well formed.

@@ -158,10 +158,9 @@ final class SimulatedPostgres {
         case .giveUp:
             for share in parameters(2, [Int32].self) { session.giveUp(AdvisoryLock(space: parameters(1), key: share)) }
         case .all:
-            let members = Int32(parameters(1, Int64.self))
-            return StatementAnswer(
-                self.sessions.lazy.flatMap { owner in owner.locks.lazy.map { (lock: $0, owner: owner) } }
-            ) {
+            let (members, shares) = (Int32(parameters(1, Int64.self)), Int32(parameters(2, Int64.self)))
+            let locks = self.sessions.lazy.flatMap { owner in owner.locks.lazy.map { (lock: $0, owner: owner) } }
+            return StatementAnswer(locks.filter { $0.lock.space == members || $0.lock.space == shares }) {
                 $1.add($0.lock.space == members)
                 $1.add($0.lock.key)
                 $1.add($0.owner === session)

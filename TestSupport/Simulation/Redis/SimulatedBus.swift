@@ -88,8 +88,7 @@ extension SimulatedBus {
         self.tell { self.server.change(stream) { $0.acknowledge(ids, group: group) } }
     }
 
-    /// Entries have numbers here and no times: they stay young.
-    func time() async throws(BusError) -> UInt64 { try await self.ask { 0 } }
+    func time() async throws(BusError) -> UInt64 { try await self.ask { self.server.time } }
 
     func depth(of streams: [String]) async throws(BusError) -> [Int] {
         try await self.ask { streams.map { self.server.depth($0) } }

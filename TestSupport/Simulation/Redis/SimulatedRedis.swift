@@ -22,8 +22,17 @@ final class SimulatedRedis {
     private(set) var streams: [String: MemoryStream] = [:]
     private var keys: [KeyName: MemoryKey] = [:]
     private var waiters: [Waiter] = []
+    /// When the server's clock stood at 0, on the machine's. Nil: entries have numbers and no times, so they stay young.
+    private var clockStart: Int64?
     /// Every process's link, in the order in which they were made.
     var links: [RedisLink] = []
+
+    // MARK: Time
+
+    func startClock() { self.clockStart = Machine.current.now }
+
+    /// Milliseconds.
+    var time: UInt64 { self.clockStart.map { UInt64(Machine.current.now - $0) / 1_000_000 } ?? 0 }
 
     // MARK: Faults
 
@@ -33,6 +42,7 @@ final class SimulatedRedis {
         self.keys = [:]
         if isNew {
             self.streams = [:]
+            if self.clockStart != nil { self.startClock() }
         } else {
             for name in self.streams.keys { self.streams[name]!.removeAll() }
         }
@@ -41,7 +51,7 @@ final class SimulatedRedis {
     // MARK: Streams
 
     func append(_ bytes: [UInt8], to stream: String) {
-        self.streams[stream, default: MemoryStream()].append(bytes)
+        self.streams[stream, default: MemoryStream()].append(bytes, at: max(self.time, 1))
         self.waiters.removeAll { $0.streams.contains(stream) && $0.answer() }
     }
 

@@ -33,6 +33,28 @@ enum Mutation: String, CaseIterable, Sendable {
     /// Mail for somebody who is away wakes nobody.
     case wakesNobody
 
+    // Of live conversations (contract §17.1).
+
+    /// A gateway does not hear that a listener is removed.
+    case removalDoesNotCut
+    /// Behind `live_joined` comes a snapshot of the generation before: somebody's cache was not emptied.
+    case keepsOlderGeneration
+    /// A gateway gives lines from before a listener first joined.
+    case showsEarlierLines
+    /// A listener counts a packet to it alone as the next of the sequence.
+    case addressedMovesPosition
+    /// A listener compares numbers of packets without their epochs.
+    case comparesNoEpochs
+
+    /// It shows in worlds with live conversations.
+    var isOfLive: Bool {
+        switch self {
+        case .removalDoesNotCut, .keepsOlderGeneration, .showsEarlierLines, .addressedMovesPosition, .comparesNoEpochs:
+            true
+        default: false
+        }
+    }
+
     /// - Returns: nil if the Job is not appended.
     func mutated(job bytes: [UInt8], on stream: String) -> [UInt8]? {
         switch self {
@@ -83,6 +105,20 @@ enum Mutation: String, CaseIterable, Sendable {
                     } else {
                         $0
                     }
+                }
+            ).encoded()
+        case .removalDoesNotCut:
+            guard channel != Keyspace.nodes.name, let notice = try? NodeNotice(decoding: bytes) else { return bytes }
+            return NodeNotice(
+                events: notice.events.filter { if case .live(_, .attendsNoLonger) = $0 { false } else { true } }
+            ).encoded()
+        case .showsEarlierLines:
+            guard channel != Keyspace.nodes.name, let notice = try? NodeNotice(decoding: bytes) else { return bytes }
+            return NodeNotice(
+                events: notice.events.map {
+                    guard case .live(let id, .attends(var attendance)) = $0 else { return $0 }
+                    attendance.since = Timestamp(milliseconds: 0)
+                    return .live(id, .attends(attendance))
                 }
             ).encoded()
         case .skipsReconciliation:

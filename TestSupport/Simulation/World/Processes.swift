@@ -1,5 +1,6 @@
 import AuthCore
 import Bus
+import CallsCore
 import Contract
 import Logging
 import NIOCore
@@ -32,7 +33,8 @@ final class GatewayHost {
         host.atDeath { [unowned self] in for line in self.lines { line.gatewayDied() } }
         let gateway = self.gateway
         host.run {
-            try? await bus.subscribe(to: [Keyspace.node(gateway.node).name, Keyspace.nodes.name]) { event in
+            let channels = [Keyspace.node(gateway.node).name, Keyspace.nodes.name, gateway.feedChannel]
+            try? await bus.subscribe(to: channels) { event in
                 gateway.assumeIsolated { $0.heard(event) }
             }
         }
@@ -55,7 +57,7 @@ final class GatewayHost {
 
 /// The processes that are there beside gateways. What is started runs until its host dies.
 enum Service: CaseIterable {
-    case router, auth, push
+    case router, auth, push, calls
 
     func start(_ host: Host, in world: World) {
         let bus = world.bus(for: host)
@@ -104,6 +106,14 @@ enum Service: CaseIterable {
             host.run { await push.mail.run() }
             host.run { await push.reminders.run() }
             host.atDeath { pool.close() }
+        case .calls:
+            // Calls themselves are not simulated: live conversations alone.
+            let store = PostgresConnection(world.store, executor: world.databaseTurns(), logger: logger)
+            let live = Machine.current.acting(for: host) {
+                LiveCoordinator(
+                    bus: bus, store: store, turn: TurnConfiguration(urls: [], secret: Secret("")), logger: logger)
+            }
+            host.run { try? await live.run() }
         }
     }
 }

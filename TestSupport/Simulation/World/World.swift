@@ -38,6 +38,11 @@ final class World {
     let redis = SimulatedRedis()
     let postgres = SimulatedPostgres()
     private(set) var record: Record!
+    /// Nil in worlds of mail.
+    private(set) var scene: LiveScene?
+    private let isLive: Bool
+    /// Until then something goes wrong, or has just been mended; on the machine's clock.
+    private(set) var troubledUntil: Int64 = 0
     private var faultRates: FaultRates
     private var injectsFaults = false
     /// No other fault happens until the end of the faults.
@@ -60,8 +65,12 @@ final class World {
     let jobsPerPartitionMax: Int
     let store = PostgresConfiguration(url: "postgres://simulated", applicationName: "simulated")
 
-    init(seed: UInt64, isCalm: Bool = false, mutation: Mutation? = nil, isTracing: Bool = false) {
+    /// - Parameter isLive: people whisper and listen, and nobody writes mail.
+    init(
+        seed: UInt64, isCalm: Bool = false, isLive: Bool = false, mutation: Mutation? = nil, isTracing: Bool = false
+    ) {
         let machine = Machine(seed: seed)
+        self.isLive = isLive
         self.machine = machine
         self.mutation = mutation
         self.isTracing = isTracing
@@ -113,13 +122,15 @@ final class World {
 
     /// - Parameter seconds: how long things go wrong, of the world's time.
     func play(seconds: Int64) {
-        for person in Identities.all.prefix(Int.random(in: 2...Identities.all.count, using: &self.machine.random)) {
-            self.postgres.tables.auth.identities[person.identity] = .init(
-                signKey: person.signPublicKey, encKey: person.encPublicKey, epoch: 0)
-            self.phones.append(Phone(person, in: self))
+        if self.isLive {
+            self.redis.startClock()
+            self.scene = LiveScene(in: self)
+        } else {
+            self.makePhones()
         }
         for _ in 0..<2 { self.gateways.append(GatewayHost(self.name("gateway"), in: self)) }
-        for service in [Service.router, .router, .auth, .push] { self.start(service) }
+        let services: [Service] = self.isLive ? [.router, .auth, .calls, .calls] : [.router, .router, .auth, .push]
+        for service in services { self.start(service) }
         self.tickPhones()
         self.injectsFaults = true
         self.everySecond()
@@ -134,6 +145,14 @@ final class World {
         self.calmDown()
     }
 
+    private func makePhones() {
+        for person in Identities.all.prefix(Int.random(in: 2...Identities.all.count, using: &self.machine.random)) {
+            self.postgres.tables.auth.identities[person.identity] = .init(
+                signKey: person.signPublicKey, encKey: person.encPublicKey, epoch: 0)
+            self.phones.append(Phone(person, in: self))
+        }
+    }
+
     private static let lastActLength: Int64 = .seconds(8)
 
     private func calmDown() {
@@ -145,6 +164,7 @@ final class World {
         self.providerAwayUntil = 0
         for link in self.redis.links { link.comeBack() }
         for phone in self.phones where phone.sleepsSince != nil && !self.machine.random.isOne(in: 3) { phone.wakeUp() }
+        self.scene?.calmDown()
         let end = self.machine.now + Self.quietMax
         var lookAt: Int64 = 0
         self.machine.run(until: end) {
@@ -155,12 +175,13 @@ final class World {
         }
         self.record.judge { self.isAway($0) }
         self.judgeWakes()
+        if self.record.faults.isEmpty { self.scene?.judge() }
         self.trace("——— over: \(self.record.count)")
     }
 
     /// Everything has happened that was to happen.
     private var isQuiet: Bool {
-        self.phones.allSatisfy(\.isSettled) && self.record.isComplete { self.isAway($0) }
+        self.scene?.isQuiet ?? true && self.phones.allSatisfy(\.isSettled) && self.record.isComplete { self.isAway($0) }
             && self.phones.allSatisfy { ($0.sleepsSince != nil && !self.expires) || self.mailbox($0).isEmpty }
             && !self.postgres.tables.router.outcomes.contains { !self.isAway($0.key.sender) }
             && self.phones.allSatisfy { self.hasBeenWoken($0) }
@@ -173,6 +194,7 @@ final class World {
         self.isOver = true
         self.machine.run(until: self.machine.now + .seconds(3_600))
         self.phones = []
+        self.scene?.end()
     }
 
     // MARK: Clients
@@ -180,6 +202,7 @@ final class World {
     private func tickPhones() {
         guard !self.isOver else { return }
         for phone in self.phones { phone.tick() }
+        self.scene?.tick()
         self.machine.after(.milliseconds(200)) { [unowned self] in self.tickPhones() }
     }
 
@@ -280,6 +303,7 @@ final class World {
         }
         guard !self.isLastAct else { return }
         self.clientsCome()
+        self.scene?.everySecond(lines: self.faultRates.lines)
         self.serversFail()
     }
 
@@ -306,11 +330,13 @@ final class World {
         if self.happens(self.faultRates.freeze), let host = self.hosts.randomElement(using: &self.machine.random) {
             // What waits already has been put off until then.
             host.frozenUntil = max(host.frozenUntil, self.machine.now + self.some(.seconds(12)))
+            self.troubled(for: host.frozenUntil - self.machine.now)
             self.trace("\(host.name) is frozen until \(self.time(host.frozenUntil))")
         }
         if self.happens(self.faultRates.cut), let link = self.redis.links.randomElement(using: &self.machine.random) {
             self.trace("\(link.host.name) loses Redis")
             link.cut()
+            self.troubled(for: .seconds(3))
             self.machine.after(self.some(.seconds(3))) { link.comeBack() }
         }
         if self.happens(self.faultRates.redis) { self.failRedis() }
@@ -321,6 +347,7 @@ final class World {
     private func crashSomething() {
         guard let host = self.hosts.randomElement(using: &self.machine.random) else { return }
         self.trace("\(host.name) dies")
+        self.troubled(for: .seconds(12))
         host.die()
         // What the kernel of a dead machine does not say, the server learns later.
         let sessions = self.postgres.sessions.filter { $0.host === host }
@@ -339,6 +366,7 @@ final class World {
     }
 
     private func failRedis() {
+        self.troubled(for: .seconds(4))
         let (isEmptied, isNew) = (self.machine.random.isOne(in: 2), self.machine.random.isOne(in: 3))
         if self.machine.random.isOne(in: 2) {
             self.trace("Redis restarts")
@@ -376,6 +404,7 @@ final class World {
     }
 
     private func failPostgres() {
+        self.troubled(for: .seconds(20))
         if self.machine.random.isOne(in: 2) {
             self.trace("Postgres restarts")
             self.postgres.restart()
@@ -394,6 +423,7 @@ final class World {
             return .done
         }
         self.trace("a statement loses its session")
+        self.troubled(for: 0)
         return self.machine.random.isOne(in: 2) ? .lostBefore : .lostAfter
     }
 
@@ -419,6 +449,12 @@ final class World {
     private func some(_ most: Int64) -> Int64 { Int64.random(in: 0...most, using: &self.machine.random) }
 
     private func time(_ nanoseconds: Int64) -> String { "\((nanoseconds - .seconds(1_767_225_600)) / 1_000_000) ms" }
+
+    /// Whoever judges forgives what comes of it.
+    /// - Parameter nanoseconds: from now on.
+    func troubled(for nanoseconds: Int64) {
+        self.troubledUntil = max(self.troubledUntil, self.machine.now + nanoseconds)
+    }
 
     func trace(_ text: @autoclosure () -> String) {
         if self.isTracing { print("\(self.time(self.machine.now))  \(text())") }

@@ -1,0 +1,263 @@
+import Contract
+
+@testable import WhisperClient
+
+/// A device that listens: the client core's machines, driven as the client core's engine drives them (`Listening.swift`).
+final class ListenerDevice: LiveDevice {
+    let conversation: SharedConversation
+    /// Says that it knows the stream and has no line of it: nobody may get more by that.
+    let isCurious: Bool
+    /// Its user wants to listen.
+    private(set) var isListening = false
+    private var course = ListeningMachine(isAdmitted: false)
+    private(set) var ears: ListenerMachine
+    private var keys: PacketKeys
+    private var generation = 0
+    private var lastContent: UUIDText?
+    private var isAsking = false
+    /// The newest generation that `live_joined` named on this connection.
+    private var joinedGeneration: Int?
+
+    init(_ person: Identities.Person, of conversation: SharedConversation, isCurious: Bool, in world: World) {
+        self.conversation = conversation
+        self.isCurious = isCurious
+        self.ears = ListenerMachine(listener: .identity(person.identity))
+        self.keys = PacketKeys(conversation: conversation.id, publicKeys: conversation.own.keys.publicKeys)
+        super.init(person, in: world)
+    }
+
+    private var record: LiveRecord { self.world.scene!.record }
+    private var mutation: Mutation? { self.world.mutation }
+
+    var hasJoined: Bool { self.course.state == .joined }
+
+    // MARK: What its user does
+
+    /// Without a conversation there is no link.
+    func listen() {
+        guard !self.isListening, self.conversation.isCreated else { return }
+        self.world.trace("\(self.person.name) wants to listen")
+        self.isListening = true
+        self.course = ListeningMachine(isAdmitted: self.generation > 0)
+        if self.isOnline, let step = self.course.connected() { self.ask(step) }
+    }
+
+    /// Leaves. Whoever is let in may come back without knocking.
+    func leave() {
+        guard self.isListening else { return }
+        self.world.trace("\(self.person.name) leaves")
+        self.isListening = false
+        self.ears.disconnected()
+        guard self.isOnline, let token else { return }
+        self.ask(LiveFrame.Leave(self.conversation.id, token: token)) { _ in }
+    }
+
+    /// The app dies; what it has shown is gone.
+    func loseMemory() {
+        self.world.trace("\(self.person.name) loses its memory")
+        self.ears = ListenerMachine(listener: self.id)
+        self.record.forgets(self)
+        self.hangUp(rest: .milliseconds(300))
+    }
+
+    // MARK: Asking
+
+    override func bound() {
+        self.joinedGeneration = nil
+        self.isAsking = false
+        self.course.disconnected()
+        self.ears.disconnected()
+        guard self.isListening, let step = self.course.connected() else { return }
+        self.ask(step)
+    }
+
+    override func disconnected() {
+        self.joinedGeneration = nil
+        self.isAsking = false
+        self.course.disconnected()
+        self.ears.disconnected()
+    }
+
+    private func ask(_ step: ListeningMachine.Step) {
+        guard self.isListening, self.isOnline, !self.isAsking, self.course.state == .asking(step), let token else {
+            return
+        }
+        self.isAsking = true
+        let answered: (Answer) -> Void = { [unowned self] answer in
+            self.isAsking = false
+            switch answer {
+            case .lost: break
+            case .frame:
+                // The answer may have brought the next step.
+                if case .asking(let next) = self.course.state { self.ask(next) }
+            case .refused(let code, let pause):
+                guard let next = self.course.failed(step, code, retryAfter: .nanoseconds(pause), at: .now) else {
+                    return self.isOver()
+                }
+                self.after(max(next.after.nanoseconds, .milliseconds(1))) { [unowned self] in self.ask(next.0) }
+            }
+        }
+        switch step {
+        case .join:
+            self.record.joins(self)
+            self.ask(LiveFrame.Join(self.conversation.id, after: self.joining(), token: token), answered)
+        case .knock:
+            let (now, link) = (Timestamp.now, self.conversation.own.link)
+            let note = KnockNote(
+                name: self.person.name, passcode: nil, note: nil, by: self.id, on: self.conversation.id, at: now,
+                link: link)
+            // Keys of our own making are not weak.
+            let knock = try! note.sealed(
+                for: self.conversation.id, keys: self.conversation.own.keys.publicKeys, from: self.id, at: now,
+                signer: self.pair)
+            self.ask(
+                LiveFrame.Knock(
+                    self.conversation.id, link: link, keys: self.pair.publicKeys, knock: knock, token: token), answered)
+        }
+    }
+
+    private func joining() -> ListenerMachine.After? {
+        guard self.isCurious else { return self.ears.joining() }
+        let content = self.lastContent
+        self.ears = ListenerMachine(listener: self.id)
+        self.record.forgets(self)
+        return content.map { .init(content: $0, position: LivePosition(epoch: 1, seq: 0), line: 0) }
+    }
+
+    /// It was sent away, or never let in.
+    private func isOver() {
+        guard case .over(let end) = self.course.state else { return }
+        self.world.trace("\(self.person.name) listens no longer: \(end)")
+        self.isListening = false
+        self.generation = 0
+        self.ears = ListenerMachine(listener: self.id)
+        self.record.forgets(self)
+        switch end {
+        case .refused: break
+        default: self.world.record.fault("\(self.person.name) is sent away: \(end)")
+        }
+    }
+
+    // MARK: Hearing
+
+    override func take(_ frame: any ServerFrame) {
+        switch frame {
+        case is LiveWaiting: _ = self.course.waiting(at: .now)
+        case let admitted as LiveAdmitted:
+            guard self.takeKey(SignedSeal(admitted.grant), generation: admitted.generation) else { return }
+            if let step = self.course.admitted() { self.ask(step) }
+        case let refused as LiveRefused:
+            self.course.refused(refused.reason)
+            self.isOver()
+        case let joined as LiveJoined: self.take(joined)
+        case let state as LiveState: self.take(state)
+        case let packet as LivePacket: self.take(packet)
+        default: break
+        }
+    }
+
+    private func takeKey(_ grant: SignedSeal, generation: Int) -> Bool {
+        guard generation >= self.generation,
+            let bytes = grant.opened(
+                as: .grant(to: self.id), of: self.conversation.id,
+                signedBy: self.conversation.own.keys.publicKeys, reader: self.pair),
+            let key = GrantNote.contentKey(bytes, generation: generation)
+        else { return false }
+        self.keys.add(key)
+        self.generation = generation
+        self.perform(self.ears.keyArrived(generation: generation, at: .now))
+        return true
+    }
+
+    private func take(_ joined: LiveJoined) {
+        if let grant = joined.grant {
+            _ = self.takeKey(
+                SignedSeal(
+                    from: .identity(grant.from), timestamp: grant.timestamp,
+                    sealed: SealedBytes(nonce: grant.nonce, ciphertext: grant.ciphertext), signature: grant.signature),
+                generation: grant.generation)
+        }
+        guard self.isListening else { return }
+        _ = self.course.joined()
+        self.joinedGeneration = max(self.joinedGeneration ?? 0, joined.generation)
+        self.lastContent = joined.content ?? self.lastContent
+        self.world.trace("\(self.person.name) has joined, line \(joined.line.map { "\($0)" } ?? "unknown")")
+        let state: ListenerMachine.Stream.State =
+            switch joined.state {
+            case .idle: .idle
+            case .live: .live
+            case .paused: .paused
+            }
+        let stream = ListenerMachine.Stream(state, content: joined.content, epoch: self.seen(joined.epoch))
+        self.perform(self.ears.joined(stream, seq: joined.seq, line: joined.line ?? 0, at: .now))
+        self.record.joined(self)
+        if self.mutation == .keepsOlderGeneration, let old = self.record.snapshot(olderThan: joined.generation) {
+            self.take(old)
+        }
+    }
+
+    private func take(_ changed: LiveState) {
+        self.lastContent = changed.content ?? self.lastContent
+        let state: ListenerMachine.Stream.State =
+            switch changed.state {
+            case .live: .live
+            case .paused: .paused
+            case .ended: .ended
+            }
+        let stream = ListenerMachine.Stream(state, content: changed.content, epoch: self.seen(changed.epoch))
+        self.perform(self.ears.changed(stream, at: .now))
+    }
+
+    private func take(_ packet: LivePacket) {
+        self.record.gets(packet, self, joinedGeneration: self.joinedGeneration)
+        guard let content = self.ears.content else { return }
+        let opened = self.keys.open(
+            SealedBytes(nonce: packet.nonce, ciphertext: packet.ciphertext), as: packet.header, content: content)
+        if case .content = opened { self.record.reads(packet.header, self) }
+        var header = packet.header
+        header.position.epoch = self.seen(header.position.epoch)
+        if self.mutation == .addressedMovesPosition, header.to != nil {
+            header.to = nil
+            header.position.seq += 1
+        }
+        self.perform(self.ears.received(header, opened, at: .now))
+    }
+
+    /// The epoch as a listener sees it that compares none.
+    private func seen(_ epoch: Int64) -> Int64 { self.mutation == .comparesNoEpochs ? min(epoch, 1) : epoch }
+
+    override func refused(_ request: String, _ code: ErrorCode, retryAfter: Duration?) {
+        self.ears.refused(retryAfter: retryAfter, at: .now)
+    }
+
+    override func pump() -> ContinuousClock.Instant? {
+        self.perform(self.ears.timerFired(at: .now))
+        if self.isListening, let step = self.course.timerFired(at: .now) { self.ask(step) }
+        return [self.ears.nextWake, self.course.nextWake].compactMap { $0 }.min()
+    }
+
+    private func perform(_ actions: [ListenerMachine.Action]) {
+        for action in actions {
+            switch action {
+            case .resync(let position, let line):
+                guard let token else { continue }
+                self.world.trace(
+                    "\(self.person.name) asks for what is behind \(position.epoch)-\(position.seq), line \(line)")
+                self.write(
+                    LiveFrame.Resync(self.conversation.id, position, line: line, token: token), request: "resync")
+            case .join:
+                guard let step = self.course.keyIsMissing() else { continue }
+                self.world.trace("\(self.person.name) misses a key")
+                self.ask(step)
+            case .began, .text, .line, .missing, .cue: self.record.shows(action, self)
+            }
+        }
+        self.record.compares(self)
+    }
+
+    /// Of the last packet that is part of the text.
+    var position: LivePosition? {
+        var ears = self.ears
+        return ears.joining()?.position
+    }
+}
