@@ -15,13 +15,16 @@ package struct ChaosReport: Sendable, Codable {
     /// From sending to a `message_received`, both being there.
     package var live: Spread
     package var slowestLive: String?
+    /// Of live conversations.
+    package var lines: LineLedger.Count
     /// Empty if everything promised was kept.
     package var violations: [String]
 
     init(
         seed: UInt64, clients: Int, command: String, plan: FaultPlan, messages: Ledger.Count, reconnects: Int,
         attachments: Int,
-        strangeActs: Int, seconds: Double, live: Spread, slowestLive: String?, violations: [String]
+        strangeActs: Int, seconds: Double, live: Spread, slowestLive: String?,
+        lines: LineLedger.Count, violations: [String]
     ) {
         self.seed = seed
         self.clients = clients
@@ -34,6 +37,7 @@ package struct ChaosReport: Sendable, Codable {
         self.seconds = seconds
         self.live = live
         self.slowestLive = slowestLive
+        self.lines = lines
         self.violations = violations
     }
 
@@ -58,6 +62,8 @@ package struct ChaosReport: Sendable, Codable {
               \(self.strangeActs) acts of strangers, of whose mail \(count.mailOfStrangers) arrived
               sent to received live, both being there, s: \(self.live.text)
               the slowest of them: \(self.slowestLive ?? "none")
+              \(self.lines.typed) lines whispered, \(self.lines.shown) times shown in \(self.lines.visits) visits, \
+            \(self.lines.missing) times told as missing
             \(verdict)
             """
     }

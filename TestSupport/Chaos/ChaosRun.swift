@@ -1,5 +1,6 @@
 import LocalStack
 import TestKit
+import WhisperClient
 
 /// A cluster under traffic from a crowd, mistreated by a plan, and judged by the ledger.
 package struct ChaosRun: Sendable {
@@ -11,6 +12,8 @@ package struct ChaosRun: Sendable {
         package var routers = 2
         /// Of auth, push, attachments and calls each.
         package var others = 2
+        /// Live conversations, with five clients each beside `clients`.
+        package var lessons = 4
         package var faultsOf = Faults.random
         /// Between two messages of one client, on average.
         package var pace = Duration.seconds(2)
@@ -39,7 +42,8 @@ package struct ChaosRun: Sendable {
             let condition = OwnClock.isAvailable ? "" : "  # without libfaketime"
             if self.faultsOf == .clocks { return "make chaos SEED=\(self.seed) CLIENTS=\(self.clients) PLAN=clocks" }
             return "make chaos SEED=\(self.seed) FAULTS=\(self.faults) CLIENTS=\(self.clients) "
-                + "ARGUMENTS='--gateways \(self.gateways) --routers \(self.routers)'" + condition
+                + "ARGUMENTS='--gateways \(self.gateways) --routers \(self.routers) --lessons \(self.lessons)'"
+                + condition
         }
 
         var instances: [ServiceName: Int] {
@@ -131,6 +135,8 @@ package struct ChaosRun: Sendable {
             self.options.clients, seed: self.options.seed, at: "127.0.0.1:\(links[.clients]!.port)",
             pace: self.options.pace,
             pushes: pushes)
+        let lines = LineLedger()
+        let lessons = try await self.beginLessons(at: "ws://127.0.0.1:\(links[.clients]!.port)", lines)
         let keepsakes = try await Keepsakes.lay(on: stack, crowd.ledger)
         let strangers = (0...self.options.clients / Self.clientsPerStranger).map {
             Stranger(number: $0, seed: self.options.seed, at: stack.ports.public, victims: crowd.ids, crowd.ledger)
@@ -138,6 +144,7 @@ package struct ChaosRun: Sendable {
         let injector = Injector(stack: stack, links: links, ledger: crowd.ledger, say: self.say)
         try await withThrowingDiscardingTaskGroup { group in
             group.addTask { await crowd.run() }
+            for lesson in lessons { group.addTask { await lesson.run() } }
             group.addTask { await injector.keepAlive() }
             try await withThrowingDiscardingTaskGroup { acts in
                 for stranger in strangers { acts.addTask { await stranger.run() } }
@@ -148,7 +155,9 @@ package struct ChaosRun: Sendable {
             }
             self.say("· healing")
             await crowd.stopWriting()
+            for lesson in lessons { await lesson.stopTyping() }
             await self.settle(crowd, stack, absentAreAway: true)
+            await self.settle(lessons, lines)
             await crowd.fetchSleepers()
             await self.settle(crowd, stack, absentAreAway: true)
             // To those who were away all the time counts what stands in the database, and not what was kept of it elsewhere.
@@ -157,6 +166,7 @@ package struct ChaosRun: Sendable {
             await self.settle(crowd, stack)
             group.cancelAll()
         }
+        for lesson in lessons { await lesson.end() }
         await crowd.lookAround()
         await keepsakes.look()
         let clocksMoved = Set(plan.steps.compactMap(\.fault.clockOwner))
@@ -169,8 +179,30 @@ package struct ChaosRun: Sendable {
             seed: self.options.seed, clients: self.options.clients, command: self.options.command, plan: plan,
             messages: crowd.ledger.count, reconnects: await crowd.reconnects, attachments: await crowd.attachments,
             strangeActs: acts, seconds: (.now - start).seconds, live: Spread(crowd.ledger.liveTravelTimes),
-            slowestLive: crowd.ledger.slowestLive,
-            violations: crowd.ledger.faults(onTheWay: Self.onTheWay))
+            slowestLive: crowd.ledger.slowestLive, lines: lines.count,
+            violations: crowd.ledger.faults(onTheWay: Self.onTheWay) + lines.faults())
+    }
+
+    private func beginLessons(at endpoint: String, _ lines: LineLedger) async throws -> [Lesson] {
+        // An address of our own making.
+        let server = ServerAddress(endpoint)!
+        if self.options.lessons > 0 { self.say("· beginning \(self.options.lessons) live conversations") }
+        var lessons: [Lesson] = []
+        for number in 0..<self.options.lessons {
+            lessons.append(try await Lesson.begin(number, seed: self.options.seed, at: server, lines))
+        }
+        return lessons
+    }
+
+    private func settle(_ lessons: [Lesson], _ lines: LineLedger) async {
+        do {
+            try await waitUntil("all lines are shown", within: Self.healingMax, every: .milliseconds(200)) {
+                for lesson in lessons where await !lesson.isSettled { return false }
+                return true
+            }
+        } catch {
+            for lesson in lessons where await !lesson.isSettled { lines.remark("\(error); \(await lesson.openWork)") }
+        }
     }
 
     private func settle(_ crowd: Crowd, _ stack: LocalStack, absentAreAway: Bool = false) async {

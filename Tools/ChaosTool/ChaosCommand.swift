@@ -20,6 +20,8 @@ struct ChaosCommand: AsyncParsableCommand {
     var gateways = 2
     @Option(help: "Routers, 1...8.")
     var routers = 2
+    @Option(help: "Live conversations, each with a whisperer and four listeners beside the clients, 0...40.")
+    var lessons = 4
     @Option(help: "Runs, one after the other, each with the next seed, 1...100.")
     var runs = 1
     @Option(
@@ -48,6 +50,7 @@ struct ChaosCommand: AsyncParsableCommand {
         try check(self.clients, 2...1_000, "--clients")
         try check(self.gateways, 1...8, "--gateways")
         try check(self.routers, 1...8, "--routers")
+        try check(self.lessons, 0...40, "--lessons")
         try check(self.runs, 1...100, "--runs")
     }
 
@@ -109,6 +112,7 @@ struct ChaosCommand: AsyncParsableCommand {
         options.clients = self.clients
         options.gateways = self.gateways
         options.routers = self.routers
+        options.lessons = self.lessons
         options.programs = self.programs.map { URL(fileURLWithPath: $0).standardizedFileURL.path }
         options.keepsFolder = self.keep
         if self.plan == .clocks { options.faultsOf = .clocks }
