@@ -28,7 +28,7 @@ import Testing
     }
 
     @Test func namesAreFoundInStringsAndInJSON() {
-        #expect(Self.names.count == SourceTree.files.count { $0.path.hasPrefix("Shared/Contract/ServerFrames/") } - 4)
+        #expect(Self.names.count == SourceTree.files.count { $0.path.hasPrefix("Shared/Contract/ServerFrames/") } - 5)
         #expect(Self.names(in: #"reply(type: "pong", payload)"#) == ["pong"])
         #expect(Self.names(in: ##"Array(#"{"type":"message_received","payload":"#.utf8)"##) == ["message_received"])
         #expect(Self.names(in: #"case "call_end": break"#) == ["call_end"])

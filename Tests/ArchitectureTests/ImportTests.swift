@@ -59,7 +59,8 @@ private enum Architecture {
         "PushPeers": nio.union(["CNghttp2", "Contract", "ServerCrypto", "NIOSSL", "NIOTLS", "Foundation"]),
         "StoreModel": ["Contract", "Store"],
         "Simulation": nio.union(core).union([
-            "GatewayCore", "RouterCore", "AuthCore", "PushCore", "StoreModel", "TestKit", "CSimulation",
+            "GatewayCore", "RouterCore", "AuthCore", "PushCore", "CallsCore", "WhisperClient", "StoreModel", "TestKit",
+            "CSimulation",
             "ArgumentParser", "_Concurrency",
         ]),
         "LoadTool": nio.union([
@@ -67,7 +68,9 @@ private enum Architecture {
             "ArgumentParser",
             "Histogram", "Foundation",
         ]),
-        "Chaos": nio.union(["Contract", "LocalStack", "TestKit", "PushPeers", "Foundation"]),
+        "Chaos": nio.union([
+            "Contract", "WhisperClient", "LocalStack", "TestKit", "PushPeers", "Logging", "Foundation",
+        ]),
         "ChaosTool": ["Chaos", "LocalStack", "ArgumentParser", "Foundation"],
     ]
 

@@ -215,7 +215,7 @@ extension CalmCluster {
             #expect(
                 Set(before.members.keys) == [
                     "users", "devices", "sessions", "online", "pendingMessages", "groups", "attachments", "reportsOpen",
-                    "bansActive", "guests", "profiles",
+                    "bansActive", "guests", "profiles", "conversations", "streams", "listeners", "transcriptLines",
                 ])
             let (alice, bob) = (try await Cluster.phone(), try await Cluster.phone())
             bob.client.cut()

@@ -26,19 +26,7 @@ struct ConsoleCluster {
     }
 
     @Test func operatorsWorkInABrowser() async throws {
-        let folder = try TemporaryFolder(named: "browser")
-        defer { folder.remove() }
-        let driver = ChromeDriver(folder: folder.path)
-        try await driver.start()
-        do {
-            let browser = try await Browser.open(on: driver)
-            try await self.work(in: browser)
-            await browser.close()
-        } catch {
-            await driver.stop()
-            throw error
-        }
-        await driver.stop()
+        try await Browser.open { browser in try await self.work(in: browser) }
     }
 
     private func work(in browser: Browser) async throws {

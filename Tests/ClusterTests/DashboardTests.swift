@@ -175,7 +175,46 @@ private enum Life {
                 sleeper.client.cut()
                 while !Task.isCancelled { try await Self.wake(sleeper, carol) }
             }
+            group.addTask { try await Self.whisper() }
+            group.addTask { try await Self.meet() }
             try await group.waitForAll()
+        }
+    }
+
+    /// A live conversation whose lines are kept, read by a guest at the other gateway.
+    private static func whisper() async throws {
+        let (phone, profile) = (try await Cluster.phone(gateway: 1), newUUID())
+        _ = try await phone.http(
+            "PUT", "/profiles/\(profile)", Person.versions.with(["joinHash": Keys.random(32).base64]))
+        let live = Conversation(profile: profile, transcriptDays: 1)
+        try await phone.ask("live_create", live.create(by: phone.id)).expecting("live_conversation")
+        try await phone.ask("live_start", live.named.with(["contentId": newUUID()])).expecting("live_started")
+        let keys = Keys()
+        let guest = try await GuestClient.proved(keys, gateway: 2)
+        try await guest.client.ask("live_knock", live.knock(by: guest, keys)).expecting("live_waiting")
+        try await phone.ask("live_grant", live.grant([guest.id], by: phone.id)).expecting("live_granted")
+        try await guest.client.ask("live_join", guest.fields(live.named)).expecting("live_joined")
+        var whisperer = Whisperer(phone: phone, conversation: live)
+        while !Task.isCancelled {
+            for kind in ["snapshot", "diff", "line"] {
+                whisperer.say(kind)
+                _ = try await guest.client.next("live_packet")
+            }
+            _ = try await phone.client.next("live_line_stored")
+        }
+    }
+
+    /// Two in a room, who signal.
+    private static func meet() async throws {
+        let room = Room()
+        let (one, two) = (try await Cluster.phone(gateway: 1), try await Cluster.phone(gateway: 2))
+        try await one.ask("room_create", room.create(one.person.keys)).expecting("room_joined")
+        try await two.ask("room_join", room.join(two.person.keys, proof: room.proof)).expecting("room_joined")
+        while !Task.isCancelled {
+            let signal = room.signal("candidate", from: one.id, to: two.id, by: one.person.keys)
+            one.client.send("room_signal", one.privileges.with(signal))
+            _ = try await two.client.next("room_signal")
+            try await Task.sleep(for: .milliseconds(200))
         }
     }
 

@@ -65,6 +65,33 @@ import Testing
         run.folder.remove()
     }
 
+    /// What a newcomer does first: opens the link that stands in the terminal.
+    @Test func theLinkThatIsPrintedOpensALiveConversation() async throws {
+        let run = try Run()
+        let process = try await run.start()
+        try await run.waitUntilItServes(process)
+        let link = try #require(run.output.firstMatch(of: #/http:\S+/listen/\S+#\S+/#), "\(run.output)").0
+        try await Browser.open { browser in
+            let page = try await ListenerPage.open(String(link), in: browser)
+            try await page.join(as: "Zoë")
+            try await page.reaches("connected")
+            try await waitUntil("a key is seen", within: .seconds(30)) { try await !page.live.isEmpty }
+            try await waitUntil("a line is complete", within: .seconds(30)) { try await !page.lines.isEmpty }
+            try await browser.click("#attention")
+            try await waitUntil("the hand is seen", within: .seconds(60)) {
+                try await page.lines.contains { $0.hasSuffix("I see your hand, Zoë.") }
+            }
+            #expect(await process.stop(with: .interrupt, timeout: .seconds(60)) == .exited(0))
+            // The next run has the same link, and the page finds its way back by itself.
+            let next = try await run.start(log: run.folder.path + "/next")
+            try await page.reaches("connected", within: .seconds(120))
+            let before = try await page.lines.count
+            try await waitUntil("the story goes on", within: .seconds(60)) { try await page.lines.count > before }
+            #expect(await next.stop(with: .interrupt, timeout: .seconds(60)) == .exited(0))
+        }
+        run.folder.remove()
+    }
+
     @Test func anInterruptedConversationLeavesNoFolder() async throws {
         let run = try Run()
         let process = try await run.start()

@@ -51,6 +51,11 @@ package final class ChildProcess: Sendable {
         self.life.withLock { if case .ended(let status) = $0 { status } else { nil } }
     }
 
+    /// What it and all that it has started have used so far, in steps of 10 ms.
+    package var cpu: Duration {
+        ProcessUsage.cpu(of: [self.pid] + ProcessTable().descendants(of: self.pid))
+    }
+
     /// Waits until the process has ended.
     @discardableResult
     package func end() async -> ExitStatus {

@@ -25,6 +25,11 @@ package actor ChromeDriver {
         try await process.becomeReady { !LoopbackPort.isFree(self.port) }
     }
 
+    /// What it and its browsers have used so far, in steps of 10 ms.
+    package func cpu() -> Duration {
+        self.process?.cpu ?? .zero
+    }
+
     /// Ends it, and every browser with it.
     package func stop() async {
         // The browsers are of its group, and end with the pipe that they are driven by.

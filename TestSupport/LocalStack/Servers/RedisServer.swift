@@ -118,7 +118,9 @@ package actor RedisServer {
 extension ChildProcess {
     /// Waits until `isReady`; kills the process if that takes longer than `readyTimeout`.
     /// - Throws: `LaunchError.ended` or `.notReady`, with the end of the log.
-    nonisolated(nonsending) func becomeReady(_ isReady: nonisolated(nonsending) () async throws -> Bool) async throws {
+    package nonisolated(nonsending) func becomeReady(
+        _ isReady: nonisolated(nonsending) () async throws -> Bool
+    ) async throws {
         do {
             try await waitUntil("\(self.name) is ready", within: readyTimeout) {
                 if let status = self.exitStatus {

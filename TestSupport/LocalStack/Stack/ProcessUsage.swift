@@ -18,14 +18,20 @@ package struct ProcessUsage: Sendable {
         self.pids = [root] + table.descendants(of: root)
         self.residentBytes = 0
         self.proportionalBytes = 0
-        var ticks = 0
         for pid in self.pids {
-            if let stat = ProcessStat(pid) { ticks += stat.ticks + stat.endedChildrenTicks }
             let memory = ProcessUsage.memory(of: pid)
             self.residentBytes += memory.resident
             self.proportionalBytes += memory.proportional
         }
-        self.cpu = .milliseconds(ticks * 1_000 / sysconf(Int32(_SC_CLK_TCK)))
+        self.cpu = Self.cpu(of: self.pids)
+    }
+
+    /// User and system time of processes and of their children that have ended, in steps of 10 ms.
+    static func cpu(of pids: [pid_t]) -> Duration {
+        let ticks = pids.reduce(0) { sum, pid in
+            ProcessStat(pid).map { sum + $0.ticks + $0.endedChildrenTicks } ?? sum
+        }
+        return .milliseconds(ticks * 1_000 / sysconf(Int32(_SC_CLK_TCK)))
     }
 
     /// From /proc/PID/smaps_rollup, in bytes.

@@ -17,26 +17,61 @@ struct Browser {
     /// Starting a browser on a machine with other things to do takes its time.
     private static let timeout = 60
 
-    /// - Parameter size: of the window, in CSS pixels.
-    static func open(on driver: ChromeDriver, width: Int = 1_280, height: Int = 900) async throws -> Browser {
+    /// With a camera and a microphone that are not there, which every page may use that asks.
+    static let withCamera = ["--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream"]
+
+    /// - Parameters:
+    ///   - width: of the window, in CSS pixels; so is `height`.
+    ///   - switches: of the browser, besides the usual ones.
+    static func open(
+        on driver: ChromeDriver, width: Int = 1_280, height: Int = 900, switches: [String] = []
+    ) async throws -> Browser {
         let options: Fields = [
             // A browser that is started as root wants no sandbox; the pipe ends it with its driver.
-            "args": [
-                "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-extensions",
-                "--no-first-run",
-                "--remote-debugging-pipe", "--user-data-dir=\(driver.profile)", "--window-size=\(width),\(height)",
-            ],
+            "args": JSON.array(
+                ([
+                    "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
+                    "--disable-extensions",
+                    "--no-first-run",
+                    "--remote-debugging-pipe", "--user-data-dir=\(driver.profile)", "--window-size=\(width),\(height)",
+                ] + switches).map { .string($0) }),
             "binary": "/usr/bin/chromium",
         ]
         let always: Fields = [
             "browserName": "chrome", "goog:chromeOptions": options.json,
-            "goog:loggingPrefs": (["browser": "ALL"] as Fields).json,
+            "goog:loggingPrefs": (["browser": "ALL", "performance": "ALL"] as Fields).json,
         ]
         let root = "http://127.0.0.1:\(driver.port)/session"
         let wish: Fields = ["capabilities": (["alwaysMatch": always.json] as Fields).json]
         let answer = try await Self.ask("POST", root, wish.json)
         guard let id = answer["sessionId"]?.string else { throw Refused(description: answer.text) }
         return Browser(url: "\(root)/\(id)")
+    }
+
+    /// A window of a browser with a profile of its own, while `body` runs.
+    static func open(
+        switches: [String] = [], _ body: (Browser) async throws -> Void
+    ) async throws {
+        try await self.open(switches: switches) { browser, _ in try await body(browser) }
+    }
+
+    /// The same, with the driver that has started it.
+    static func open(
+        switches: [String] = [], _ body: (Browser, ChromeDriver) async throws -> Void
+    ) async throws {
+        let folder = try TemporaryFolder(named: "browser")
+        defer { folder.remove() }
+        let driver = ChromeDriver(folder: folder.path)
+        try await driver.start()
+        do {
+            let browser = try await self.open(on: driver, switches: switches)
+            try await body(browser, driver)
+            await browser.close()
+        } catch {
+            await driver.stop()
+            throw error
+        }
+        await driver.stop()
     }
 
     func close() async { _ = try? await Self.ask("DELETE", self.url, nil) }
@@ -58,9 +93,25 @@ struct Browser {
         try await self.command("elements", ["using": "css selector", "value": selector]).elements.count
     }
 
+    func isHidden(_ selector: String) async throws -> Bool {
+        try await self.value(of: "return !document.querySelector('\(selector)')?.checkVisibility()") == .bool(true)
+    }
+
     /// What a script in the page returns.
+    @discardableResult
     func value(of script: String) async throws -> JSON {
         try await self.command("execute/sync", ["script": script, "args": [JSON]()])
+    }
+
+    /// What an asynchronous function in the page returns. `script` is its body; `args` are what it gets.
+    func asyncValue(of script: String, _ args: [JSON] = []) async throws -> JSON {
+        let call = """
+            const [args, done] = [[...arguments].slice(0, -1), arguments[arguments.length - 1]];
+            (async () => { \(script) })().then((value) => done({ value }), (error) => done({ error: `${error.stack}` }));
+            """
+        let answer = try await self.command("execute/async", ["script": call, "args": args])
+        if let error = answer["error"]?.string { throw Refused(description: error) }
+        return answer["value"] ?? .null
     }
 
     /// The value of a cookie, also of one that pages cannot see.
@@ -70,6 +121,16 @@ struct Browser {
     func complaints() async throws -> [String] {
         try await self.command("se/log", ["type": "browser"]).elements
             .filter { $0["level"]?.string == "SEVERE" && $0["source"]?.string != "network" }.map(\.text)
+    }
+
+    /// What the browser has sent and got since it was asked last (Chrome DevTools Protocol, domain `Network`), by method.
+    func traffic() async throws -> [(method: String, parameters: JSON)] {
+        try await self.command("se/log", ["type": "performance"]).elements.compactMap { entry in
+            guard let text = entry["message"]?.string, let message = try? JSON(parsing: Array(text.utf8))["message"],
+                let method = message["method"]?.string, method.hasPrefix("Network.")
+            else { return nil }
+            return (method, message["params"] ?? .null)
+        }
     }
 
     // MARK: Doing
@@ -84,7 +145,31 @@ struct Browser {
         try await self.command("element/\(element)/value", ["text": text])
     }
 
+    /// Keys on whatever has the focus. Special ones are those of WebDriver, 17.4.2.
+    func press(_ keys: String) async throws {
+        let presses = keys.map { ["type": "keyDown", "value": "\($0)"] as Fields }.flatMap { down in
+            [down.json, down.with(["type": "keyUp"]).json]
+        }
+        let keyboard: Fields = ["type": "key", "id": "keyboard", "actions": JSON.array(presses)]
+        try await self.command("actions", ["actions": JSON.array([keyboard.json])])
+    }
+
+    /// Runs a script in each page from here on, before its own.
+    func runBeforePages(_ script: String) async throws {
+        try await self.devTools("Page.addScriptToEvaluateOnNewDocument", ["source": script])
+    }
+
     // MARK: The window
+
+    /// Opens another tab, and turns to it.
+    func openTab() async throws -> String {
+        let handle = try await self.command("window/new", ["type": "tab"])["handle"]?.string ?? ""
+        try await self.turn(to: handle)
+        return handle
+    }
+
+    var tab: String { get async throws { try await self.question("window").string ?? "" } }
+    func turn(to tab: String) async throws { try await self.command("window", ["handle": tab]) }
 
     /// A window of another size; narrow ones as on a phone.
     func resize(width: Int, height: Int) async throws {
@@ -98,9 +183,23 @@ struct Browser {
         try await self.devTools("Emulation.setEmulatedMedia", ["features": JSON.array([feature.json])])
     }
 
-    /// The whole page as PNG.
-    func picture() async throws -> Data {
-        let answer = try await self.devTools("Page.captureScreenshot", ["captureBeyondViewport": true])
+    /// Shows the page as it would be printed, or as on a screen again.
+    func print(_ prints: Bool) async throws {
+        try await self.devTools("Emulation.setEmulatedMedia", ["media": prints ? "print" : ""])
+    }
+
+    /// The page printed, as PDF.
+    func paper() async throws -> [UInt8] {
+        let answer = try await self.devTools("Page.printToPDF", ["preferCSSPageSize": true])
+        guard let paper = answer["data"]?.string.flatMap({ Data(base64Encoded: $0) }) else {
+            throw Refused(description: "no paper")
+        }
+        return Array(paper)
+    }
+
+    /// The whole page as PNG, or what of it is in the window.
+    func picture(beyondWindow: Bool = true) async throws -> Data {
+        let answer = try await self.devTools("Page.captureScreenshot", ["captureBeyondViewport": beyondWindow])
         guard let picture = answer["data"]?.string.flatMap({ Data(base64Encoded: $0) }) else {
             throw Refused(description: "no picture")
         }

@@ -1,0 +1,149 @@
+import Foundation
+import LocalStack
+import TestKit
+
+/// The page of rooms in one window of a browser, as its hooks for tests show it.
+struct JoinPage {
+    let browser: Browser
+
+    /// Shows which way each connection goes: whatever the page makes is kept where a test finds it.
+    private static let kept = """
+        window.made = [];
+        window.RTCPeerConnection = class extends RTCPeerConnection {
+            constructor(...values) { super(...values); window.made.push(this); }
+        };
+        """
+
+    static func open(_ address: String = "/join", in browser: Browser) async throws -> JoinPage {
+        let page = JoinPage(browser: browser)
+        try await browser.runBeforePages(Self.kept)
+        try await browser.go(to: address.hasPrefix("/") ? Cluster.stack.publicURL + address : address)
+        return page
+    }
+
+    /// Several windows of several browsers: a guest is at one place only.
+    static func windows(
+        _ count: Int, switches: [String] = [], at address: String = "/join",
+        _ body: ([JoinPage]) async throws -> Void
+    ) async throws {
+        try await self.more(count, switches, address, [], body)
+    }
+
+    private static func more(
+        _ count: Int, _ switches: [String], _ address: String, _ pages: [JoinPage],
+        _ body: ([JoinPage]) async throws -> Void
+    ) async throws {
+        guard pages.count < count else { return try await body(pages) }
+        try await Browser.open(switches: switches) { browser in
+            let page = try await JoinPage.open(address, in: browser)
+            try await page.reaches("entry")
+            try await self.more(count, switches, address, pages + [page], body)
+        }
+    }
+
+    // MARK: What a person does
+
+    /// - Returns: code and link of a new room.
+    func create(for people: Int = 2) async throws -> (code: String, link: String) {
+        try await self.browser.type("\(people)", into: "#seats")
+        try await self.browser.click("#create")
+        try await self.reaches("waiting")
+        return (try await self.content(of: "#shown-code"), try await self.content(of: "#link"))
+    }
+
+    func join(code: String, pin: String? = nil) async throws {
+        try await self.browser.type(code, into: "#code")
+        if let pin { try await self.browser.type(pin, into: "#pin") }
+        try await self.browser.click("#join")
+    }
+
+    func follow(_ link: String) async throws {
+        try await self.browser.go(to: "about:blank")
+        try await self.browser.go(to: link)
+        try await self.reaches("entry")
+        try await self.browser.click("#join")
+    }
+
+    func say(_ text: String) async throws {
+        try await self.browser.type(text, into: "#message")
+        try await self.browser.click("#send")
+    }
+
+    // MARK: What it shows
+
+    var state: String {
+        get async throws {
+            try await self.browser.value(of: "return document.querySelector('main').dataset.state").string ?? ""
+        }
+    }
+
+    var status: String { get async throws { try await self.content(of: "#status") } }
+
+    /// By whom, as the page names them, and what.
+    var messages: [String] {
+        get async throws {
+            try await self.browser.value(
+                of:
+                    "return [...document.querySelectorAll('#messages > p')].map((p) => [...p.children].map((part) => part.textContent).join(': '))"
+            ).elements.compactMap(\.string)
+        }
+    }
+
+    /// Safety numbers by seat.
+    var numbers: [String: String] {
+        get async throws {
+            let rows = try await self.browser.value(
+                of:
+                    "return [...document.querySelectorAll('#safety [data-seat]')].map((row) => [row.dataset.seat, row.querySelector('code').textContent])"
+            ).elements.map { $0.elements.compactMap(\.string) }
+            return Dictionary(uniqueKeysWithValues: rows.map { ($0[0], $0[1]) })
+        }
+    }
+
+    func content(of selector: String) async throws -> String {
+        try await self.browser.value(of: "return document.querySelector('\(selector)').textContent").string ?? ""
+    }
+
+    /// Whether the video of a seat is there, and moves.
+    func sees(_ seat: Int) async throws {
+        try await self.shows("video of seat \(seat)", within: .seconds(40)) {
+            try await self.browser.value(
+                of:
+                    "const video = document.querySelector('#videos [data-seat=\"\(seat)\"]'); return video?.videoWidth > 0 && video.currentTime > 0"
+            ) == .bool(true)
+        }
+    }
+
+    func reaches(_ state: String, within timeout: Duration = .seconds(40)) async throws {
+        try await self.shows("state \(state)", within: timeout) { try await self.state == state }
+    }
+
+    func says(_ words: String, within timeout: Duration = .seconds(20)) async throws {
+        try await self.shows("words \(words)", within: timeout) { try await self.status.contains(words) }
+    }
+
+    func shows(messages: [String]) async throws {
+        try await self.shows("messages \(messages)") { try await self.messages == messages }
+    }
+
+    /// With so many others a channel is open.
+    func isConnected(with others: Int) async throws {
+        try await self.shows("connected with \(others)", within: .seconds(60)) {
+            try await self.browser.count("#people [data-state=connected]") == others
+        }
+    }
+
+    func shows(
+        _ what: String, within timeout: Duration = .seconds(20),
+        _ condition: nonisolated(nonsending) () async throws -> Bool
+    ) async throws {
+        do {
+            // Between two pages there is nothing to look at.
+            try await waitUntil(what, within: timeout, every: .milliseconds(50)) { (try? await condition()) == true }
+        } catch {
+            throw NotShown(what: what, state: try await self.state, text: try await self.browser.text())
+        }
+    }
+
+    struct NotShown: Error { var what, state, text: String }
+}

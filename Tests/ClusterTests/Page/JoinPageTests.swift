@@ -1,0 +1,357 @@
+import Foundation
+import LocalStack
+import TestKit
+import Testing
+
+/// The page of rooms: browsers that talk with each other (contract §15, §16).
+extension PageCluster {
+    /// By a code, over the relay alone: no candidate of either browser names its address.
+    @Test func twoMeetByCodeAndTalkOverTheRelay() async throws {
+        try await JoinPage.windows(2, at: "/join?relay") { pages in
+            let (alice, bob) = (pages[0], pages[1])
+            let room = try await alice.create()
+            #expect(room.code.wholeMatch(of: #/\d{6}/#) != nil)
+            try await alice.says("Nobody else is here yet.")
+            try await bob.join(code: room.code)
+            for page in pages { try await page.reaches("connected") }
+            try await alice.say("Hello?")
+            try await bob.shows(messages: ["Person 1: Hello?"])
+            let hostile = #"<img src=x onerror="document.title='owned'">"#
+            try await bob.say(hostile)
+            try await alice.shows(messages: ["You: Hello?", "Person 2: \(hostile)"])
+            #expect(try await alice.browser.count("#messages img") == 0)
+            // Both see the same number, and the code opens nothing more.
+            let numbers = (try await alice.numbers["2"], try await bob.numbers["1"])
+            #expect(numbers.0?.wholeMatch(of: #/([A-Z2-7]{4} ){2}[A-Z2-7]{4}/#) != nil && numbers.0 == numbers.1)
+            #expect(try await alice.browser.isHidden("#invitation"))
+            for page in pages {
+                let ways = try await page.browser.asyncValue(
+                    of: """
+                        const reports = [...(await window.made.at(-1).getStats()).values()];
+                        return reports.filter(({ type }) => type.endsWith("-candidate")).map(({ type, candidateType }) => `${type} ${candidateType}`);
+                        """
+                ).elements.compactMap(\.string)
+                #expect(Set(ways) == ["local-candidate relay", "remote-candidate relay"])
+                #expect(try await page.browser.complaints() == [])
+            }
+            // Whoever leaves goes at once, and nothing of the room stays.
+            try await bob.browser.click("#leave")
+            try await alice.reaches("waiting")
+            try await bob.reaches("entry")
+            #expect(try await bob.messages == [])
+            #expect(try await bob.browser.address.hasSuffix("/join?relay"))
+            #expect(try await alice.messages.count == 2)
+        }
+    }
+
+    /// Three in a mesh. Who came by the link is vouched for by it, who came by the code is not.
+    @Test func aLinkVouchesForWhoeverHasIt() async throws {
+        try await JoinPage.windows(3) { pages in
+            let (alice, bob, carol) = (pages[0], pages[1], pages[2])
+            let room = try await alice.create(for: 3)
+            #expect(room.link.contains("/join/") && room.link.split(separator: "#").last?.count == 22)
+            try await bob.follow(room.link)
+            for page in [alice, bob] { try await page.isConnected(with: 1) }
+            try await carol.join(code: room.code)
+            for page in pages { try await page.isConnected(with: 2) }
+            for (page, expected) in [
+                (alice, ["2": "came by the link", "3": "compare this number"]),
+                (bob, ["1": "came by the link", "3": "compare this number"]),
+                (carol, ["1": "compare this number", "2": "compare this number"]),
+            ] {
+                for (seat, words) in expected {
+                    #expect(try await page.content(of: "#people [data-seat=\"\(seat)\"] small") == words)
+                }
+            }
+            try await carol.say("to both")
+            for page in [alice, bob] { try await page.shows(messages: ["Person 3: to both"]) }
+            // Nobody else has a place.
+            try await Browser.open { browser in
+                let dave = try await JoinPage.open(room.link, in: browser)
+                try await dave.reaches("entry")
+                #expect(try await browser.isHidden("#code"))
+                try await browser.click("#join")
+                try await dave.reaches("full")
+                try await dave.says("This room takes nobody else.")
+            }
+        }
+    }
+
+    /// A wrong code, a wrong PIN, a link to nothing and one with another secret: the same answer.
+    @Test func whatOpensNothingGetsOneAnswer() async throws {
+        let phone = try await Cluster.phone()
+        let keys = phone.person.keys
+        let room = Room()
+        let made = try await phone.ask("room_create", room.create(keys).with(["pin": "4711"])).expecting("room_joined")
+        let code = try #require(made.payload["code"]?.string)
+        try await Browser.open { browser in
+            let page = try await JoinPage.open(in: browser)
+            try await page.reaches("entry")
+            var said: [String] = []
+            func isRefused() async throws {
+                try await page.reaches("notfound")
+                said.append(try await page.status)
+            }
+            try await page.join(code: code == "111111" ? "222222" : "111111")
+            try await isRefused()
+            for pin in ["1234", nil] {
+                try await browser.reload()
+                try await page.reaches("entry")
+                try await page.join(code: code, pin: pin)
+                try await isRefused()
+            }
+            let secret = "AAECAwQFBgcICQoLDA0ODw"
+            for id in [room.id, newUUID()] {
+                try await page.follow("\(Cluster.stack.publicURL)/join/\(id)#\(secret)")
+                try await isRefused()
+            }
+            // Links that are not whole.
+            for fragment in ["", "#", "#\(secret.dropLast())"] {
+                try await browser.go(to: "about:blank")
+                try await browser.go(to: "\(Cluster.stack.publicURL)/join/\(room.id)\(fragment)")
+                try await isRefused()
+            }
+            #expect(said.count == 8 && Set(said).count == 1 && said[0].hasPrefix("No room opens."))
+            // The right PIN still opens, from the same page.
+            try await browser.go(to: "\(Cluster.stack.publicURL)/join")
+            try await page.reaches("entry")
+            try await page.join(code: code, pin: "4711")
+            try await page.says("Connecting to the others…")
+            try await phone.ask("room_close", room.named).expecting("room_left")
+            try await page.reaches("ended")
+            try await page.says("This room has ended.")
+        }
+    }
+
+    /// Voice and video both ways, by a button, and away again.
+    @Test func theySeeAndHearEachOther() async throws {
+        try await JoinPage.windows(2, switches: Browser.withCamera) { pages in
+            let (alice, bob) = (pages[0], pages[1])
+            try await bob.join(code: try await alice.create().code)
+            for page in pages { try await page.reaches("connected") }
+            for page in pages { #expect(try await page.browser.count("video") == 0) }
+            // Both at once: their offers may cross.
+            for page in pages { try await page.browser.click("#media") }
+            for page in pages { for seat in [1, 2] { try await page.sees(seat) } }
+            #expect(
+                try await alice.browser.value(of: "return document.querySelector('[data-seat=\"1\"]').muted")
+                    == .bool(true))
+            try await Self.picture("video", alice.browser)
+            try await alice.say("I can see you")
+            try await bob.shows(messages: ["Person 1: I can see you"])
+            try await bob.browser.click("#media")
+            try await alice.shows("no video of seat 2") {
+                try await alice.browser.count("#videos [data-seat='2']") == 0
+            }
+            try await alice.sees(1)
+            // Voice alone.
+            try await bob.browser.click("#voice")
+            try await alice.shows("a voice") {
+                try await alice.browser.value(
+                    of:
+                        "const stream = document.querySelector('#videos [data-seat=\"2\"]')?.srcObject; return stream?.getTracks().map(({ kind }) => kind).join()"
+                ).string == "audio"
+            }
+            for page in pages { #expect(try await page.browser.complaints() == []) }
+        }
+    }
+
+    /// Without any gateway, those who are connected talk on. Signalling comes back with the gateways: a camera needs it.
+    @Test func theyTalkOnWhileTheGatewaysAreAway() async throws {
+        try await JoinPage.windows(2, switches: Browser.withCamera) { pages in
+            let (alice, bob) = (pages[0], pages[1])
+            try await bob.join(code: try await alice.create().code)
+            for page in pages { try await page.reaches("connected") }
+            for number in [1, 2] { await Cluster.stack.kill(.gateway(number)) }
+            do {
+                for page in pages { try await page.says("The server is away", within: .seconds(60)) }
+                try await alice.say("still there?")
+                try await bob.say("yes")
+                try await alice.shows(messages: ["You: still there?", "Person 2: yes"])
+                try await bob.browser.click("#media")
+            } catch {
+                for number in [1, 2] { try await Cluster.stack.start(.gateway(number)) }
+                throw error
+            }
+            for number in [1, 2] { try await Cluster.stack.start(.gateway(number)) }
+            for page in pages {
+                try await page.shows("the server is back", within: .seconds(60)) {
+                    try await page.status == "Connected."
+                }
+            }
+            try await alice.sees(2)
+            try await alice.say("I see you")
+            try await bob.shows(messages: ["Person 1: still there?", "You: yes", "Person 1: I see you"])
+            #expect(
+                try await alice.browser.value(of: "return document.querySelector('main').dataset.state").string
+                    == "connected")
+        }
+    }
+
+    /// Either side loads its page again, and comes back to its seat; another tab takes it over and gives it back.
+    @Test func aSeatIsKept() async throws {
+        try await JoinPage.windows(2) { pages in
+            let (alice, bob) = (pages[0], pages[1])
+            try await bob.join(code: try await alice.create().code)
+            for page in pages { try await page.reaches("connected") }
+            let number = try await alice.numbers["2"]
+            for page in [bob, alice] {
+                try await page.browser.reload()
+                for page in pages { try await page.isConnected(with: 1) }
+                #expect(try await alice.numbers == ["2": number])
+                try await bob.say("it is me")
+                try await alice.shows("the message") { try await alice.messages.last == "Person 2: it is me" }
+            }
+            let first = try await bob.browser.tab
+            let second = try await bob.browser.openTab()
+            _ = try await JoinPage.open(in: bob.browser)
+            try await bob.reaches("entry")
+            try await bob.browser.click("#create")
+            try await bob.reaches("waiting")
+            try await bob.browser.turn(to: first)
+            try await bob.reaches("replaced")
+            try await bob.browser.click("#use-here")
+            for page in pages { try await page.isConnected(with: 1) }
+            try await bob.say("here again")
+            try await alice.shows("the message") { try await alice.messages.last == "Person 2: here again" }
+            try await bob.browser.turn(to: second)
+            try await bob.reaches("replaced")
+        }
+    }
+
+    // MARK: How it is served, and how it is to use
+
+    @Test func theJoinPageIsServedWithItsPermissions() async throws {
+        let page = try await Self.ask("/join")
+        #expect(page.status == 200 && page.headers["content-type"] == "text/html; charset=utf-8")
+        #expect(page.headers["permissions-policy"] == "camera=(self), microphone=(self), geolocation=()")
+        #expect(
+            page.headers["content-security-policy"]
+                == (try await Self.ask("/listen/\(newUUID())")).headers["content-security-policy"])
+        #expect(try await Self.ask("/join/\(newUUID())").body == page.body)
+        #expect(try await Self.ask("/join", method: "HEAD").status == 200)
+        #expect(try await Self.ask("/join", method: "POST").status == 405)
+        for path in ["/join/", "/join/x", "/join/\(newUUID().uppercased())", "/join/\(newUUID())/x"] {
+            let answer = try await Self.ask(path)
+            #expect(
+                answer.status == 404 && String(decoding: answer.body, as: UTF8.self).contains("There is no such page"),
+                "\(path)")
+            #expect(answer.headers["permissions-policy"] == "camera=(), microphone=(), geolocation=()")
+        }
+        #expect(try await Self.ask("/joins").status == 404)
+    }
+
+    /// The secret of a link and a code stand on the page and, of the one, in the address bar: no address that is asked for, no
+    /// title, no storage and no log has them. The code is in one frame; the secret is in none.
+    @Test func codesAndSecretsStayOnThePage() async throws {
+        try await JoinPage.windows(2) { pages in
+            let (alice, bob) = (pages[0], pages[1])
+            let room = try await alice.create(for: 3)
+            let fragment = String(room.link.split(separator: "#")[1])
+            try await bob.join(code: room.code)
+            try await Browser.open { browser in
+                let carol = try await JoinPage.open(in: browser)
+                try await carol.follow(room.link)
+                for page in pages + [carol] { try await page.isConnected(with: 2) }
+                try await alice.say("a word of its own")
+                try await carol.shows(messages: ["Person 1: a word of its own"])
+                try await carol.browser.reload()
+                for page in pages + [carol] { try await page.isConnected(with: 2) }
+                for page in pages + [carol] { try await Self.tellsNothing(page, of: [fragment, room.code]) }
+            }
+            for process in Cluster.stack.processes {
+                let log = Cluster.stack.log(of: process)
+                for secret in [fragment, "a word of its own"] { #expect(!log.contains(secret), "\(process)") }
+                #expect(!log.contains("\"\(room.code)\""), "\(process)")
+            }
+        }
+    }
+
+    private static func tellsNothing(_ page: JoinPage, of secrets: [String]) async throws {
+        var sent = 0
+        for (method, parameters) in try await page.browser.traffic() {
+            let texts: [JSON?] =
+                switch method {
+                case "Network.requestWillBeSent": [parameters["request"]?["url"], parameters["request"]?["headers"]]
+                case "Network.webSocketCreated": [parameters["url"]]
+                case "Network.webSocketFrameSent":
+                    // A frame has the code that was typed, and never a secret.
+                    [parameters["response"]?["payloadData"].map { .string($0.text.replacing(secrets[1], with: "")) }]
+                default: []
+                }
+            for text in texts.compactMap({ $0?.text }) {
+                sent += 1
+                for secret in secrets { #expect(!text.contains(secret), "\(method)") }
+            }
+        }
+        #expect(sent > 20)
+        let kept = try await page.browser.asyncValue(
+            of: """
+                const names = (await indexedDB.databases()).map(({ name }) => name);
+                return [document.title, document.cookie, JSON.stringify({ ...localStorage }), JSON.stringify({ ...sessionStorage }), JSON.stringify(history.state), String(names)];
+                """
+        ).elements.compactMap(\.string)
+        #expect(
+            kept.count == 6 && kept[0] == "Room · Whisper" && kept[1] == "" && kept[3] == "{}" && kept[5] == "whisper")
+        #expect(kept[4] == #"{"isIn":true}"#)
+        for secret in secrets + ["a word of its own"] { #expect(!kept.contains { $0.contains(secret) }) }
+    }
+
+    /// By keyboard alone, on a phone and at each size, in both schemes: nothing is cut off, and axe-core finds nothing serious.
+    @Test(.enabled(if: Axe.isExpected, "needs deploy/install-python-tools.sh"))
+    func everybodyCanUseTheRoom() async throws {
+        let axe = try Axe.source()
+        let (tab, enter) = ("\u{E004}", "\u{E007}")
+        try await JoinPage.windows(2) { pages in
+            let (alice, bob) = (pages[0], pages[1])
+            try await Self.picture("entry", alice.browser)
+            try await Self.examine(alice.browser, axe, "entry")
+            try await bob.browser.resize(width: 320, height: 568)
+            #expect(try await Self.overhang(bob.browser) == 0)
+            let room = try await alice.create(for: 3)
+            try await Self.examine(alice.browser, axe, "waiting")
+            try await Self.picture("waiting", alice.browser)
+            try await bob.browser.value(of: "document.querySelector('#code').focus()")
+            try await bob.browser.press(room.code + enter)
+            for page in pages { try await page.reaches("connected") }
+            try await bob.browser.value(of: "document.querySelector('#message').focus()")
+            try await bob.browser.press("Is the ferry running today?" + enter)
+            try await alice.shows(messages: ["Person 2: Is the ferry running today?"])
+            try await alice.say(
+                "Not since the storm. More of this: https://example.org/a-very-long-address-that-has-no-place-to-break-anywhere-in-it"
+            )
+            try await bob.shows("the answer") { try await bob.messages.count == 2 }
+            for isDark in [false, true] {
+                try await alice.browser.prefer(dark: isDark)
+                try await Self.examine(alice.browser, axe, "connected \(isDark)")
+                try await Self.picture(isDark ? "dark" : "light", alice.browser)
+            }
+            try await Self.examine(bob.browser, axe, "phone")
+            try await Self.picture("phone", bob.browser)
+            #expect(try await Self.overhang(bob.browser) == 0)
+            for _ in 0..<4 {
+                try await bob.browser.value(of: "document.querySelector('#larger').scrollIntoView({ block: 'center' })")
+                try await bob.browser.click("#larger")
+                #expect(try await Self.overhang(bob.browser) == 0)
+            }
+            try await Self.examine(bob.browser, axe, "large")
+            try await Self.picture("phone-300", bob.browser)
+            var reached: [String] = []
+            for _ in 0..<20 {
+                try await alice.browser.press(tab)
+                let focus = "document.activeElement"
+                let name = try await alice.browser.value(of: "return \(focus).id || \(focus).tagName").string ?? ""
+                let outline = try await alice.browser.value(of: "return getComputedStyle(\(focus)).outlineStyle").string
+                #expect(name == "BODY" || name == "HTML" || outline == "solid", "\(name) is not seen to have the focus")
+                reached.append(name)
+            }
+            for name in ["leave", "larger", "voice", "media", "renew", "copy", "message", "send"] {
+                #expect(reached.contains(name), "\(name)")
+            }
+            try await bob.browser.value(of: "document.querySelector('#leave').focus()")
+            try await bob.browser.press(enter)
+            try await bob.reaches("entry")
+            try await alice.reaches("waiting")
+        }
+    }
+}
