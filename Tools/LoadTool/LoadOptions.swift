@@ -33,6 +33,13 @@ struct LoadOptions: ParsableArguments {
     var listeners = 5
     @Option(help: "Packets a second of each whisperer (live), 1...25.")
     var packets = 8
+    @Flag(help: "A whisperer types when all its listeners have heard the packet before (live): as fast as it goes.")
+    var closedLoop = false
+    @Option(
+        help: "Signals in each room (rooms), 1...200. Rooms are --count, 500 by default. --rate is signals a second.")
+    var signals = 20
+    @Option(help: "Joins a second (rooms), 1...2000.")
+    var joins = 100
     @Option(help: "How long the soak takes, 1...240 minutes.")
     var minutes = 60
     @Option(
@@ -86,6 +93,9 @@ struct LoadOptions: ParsableArguments {
         if self.workloads.contains(.live) {
             try check((self.count ?? liveConversations) * (self.listeners + 1), 1...15_000, "clients of live")
         }
+        try check(self.signals, 1...200, "--signals")
+        try check(self.joins, 1...2_000, "--joins")
+        if self.workloads.contains(.rooms) { try check(self.count ?? roomsMeasured, 1...7_500, "--count of rooms") }
         try check(self.minutes, 1...240, "--minutes")
         for level in self.levels { try check(level, 100...1_000_000, "--levels") }
         for rate in self.rates { try check(rate, 0...20_000, "--rates") }
@@ -114,7 +124,9 @@ struct LoadOptions: ParsableArguments {
         stack.instances[.gateway] = self.gateways
         stack.instances[.router] = self.routers
         stack.postgresSettings = self.postgres
-        if workload == .storm { stack.postgresSettings += ["shared_preload_libraries=pg_stat_statements"] }
+        if [.storm, .liveLines].contains(workload) {
+            stack.postgresSettings += ["shared_preload_libraries=pg_stat_statements"]
+        }
         // Limits are not what is measured: senders here are strangers to their recipients.
         stack.rateLimitScale = 100_000
         stack.environment[.router] = [

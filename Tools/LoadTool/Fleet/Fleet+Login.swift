@@ -22,10 +22,8 @@ extension Fleet {
     private static let registeredAtOnce = 1_000
 
     /// Connections that belong to nobody yet.
-    func connectNew(_ count: Int) async throws -> [Client] {
-        let clients = (0..<count).map { _ in self.enlist() }
-        try await self.forEach(clients.map(\.number)) { try await self.connect($0) }
-        return clients
+    func connectAll(_ numbers: [Int]) async throws {
+        try await self.forEach(numbers) { try await self.connect($0) }
     }
 
     func comeBack(_ numbers: [Int]) async throws {

@@ -10,12 +10,19 @@ final class LiveConversation {
     private(set) var typed = 0
     /// Nanoseconds of `NIODeadline` at which each packet was due.
     private(set) var dueAt: [UInt64] = []
-    /// What each listener should hear next, in the order of `listeners`.
-    private var expected: [Int]
+    /// Listeners that have not heard each packet yet, if they are counted.
+    private var awaited: [Int] = []
+    /// What each listener should hear next, in the order of `listeners`; `nil`: whatever comes.
+    private var expected: [Int?]
+    /// Under which epoch each heard the last one.
+    private var heardEpochs: [Int64]
     private var joined = 0
     private var called = 0
+    /// A snapshot and a diff.
     private var packets: [[UInt8]] = []
     private var seqAt = 0
+    /// Of the stream as it runs now. Streams begin with 1 (contract §14.8).
+    private(set) var epoch: Int64 = 1
 
     /// Packets are numbered from here, so that all numbers have the same width. Gaps are allowed (contract §14.9).
     private static let firstSeq = 1_000_000_000
@@ -28,11 +35,16 @@ final class LiveConversation {
         self.whisperer = whisperer
         self.listeners = listeners
         self.expected = Array(repeating: 0, count: listeners.count)
+        self.heardEpochs = Array(repeating: 1, count: listeners.count)
     }
 
     var hasEverybody: Bool { self.joined == self.listeners.count }
 
-    func join() { self.joined += 1 }
+    /// - Parameter listener: its place in `listeners`. Whoever joins before the first packet hears all of them.
+    func join(_ listener: Int) {
+        self.joined += 1
+        if self.typed > 0 { self.expected[listener] = nil }
+    }
 
     /// Whoever comes next, if there is somebody.
     func nextListener() -> Client? {
@@ -40,6 +52,8 @@ final class LiveConversation {
         defer { self.called += 1 }
         return self.listeners[self.called]
     }
+
+    // MARK: Typing
 
     /// Packets are made beforehand: their seals hold chance, and only the number changes.
     func prepare(payload: Int) {
@@ -49,9 +63,18 @@ final class LiveConversation {
         self.seqAt = self.head.utf8.count
     }
 
+    /// The stream goes on after a loss. Its first packet is a snapshot (contract §14.8).
+    func resume(epoch: Int64, payload: Int) {
+        self.epoch = epoch
+        self.prepare(payload: payload)
+        self.wantsSnapshot = true
+    }
+
+    private var wantsSnapshot = false
+
     private var head: String {
         #"{"type":"live_packet","payload":{"protocolVersion":1,"cryptoVersion":1,"sessionToken":"\#(self.whisperer.token)","#
-            + #""conversationId":"\#(self.frames.id)","epoch":1,"seq":"#
+            + #""conversationId":"\#(self.frames.id)","epoch":\#(self.epoch),"seq":"#
     }
 
     private func packet(_ kind: String, ciphertext: String) -> String {
@@ -60,10 +83,13 @@ final class LiveConversation {
     }
 
     func type(dueAt time: UInt64, on fleet: isolated Fleet) {
-        let packet = self.packets[self.typed % Self.snapshotEvery == 0 ? 0 : 1]
+        let isSnapshot = self.wantsSnapshot || self.typed % Self.snapshotEvery == 0
+        self.wantsSnapshot = false
+        let packet = self.packets[isSnapshot ? 0 : 1]
         var rest = Self.firstSeq + self.typed
         self.typed += 1
         self.dueAt.append(time)
+        self.awaited.append(self.listeners.count)
         fleet.write(to: self.whisperer, count: packet.count) {
             $0.copyBytes(from: packet)
             for place in stride(from: self.seqAt + Self.seqDigits - 1, through: self.seqAt, by: -1) {
@@ -72,6 +98,15 @@ final class LiveConversation {
             }
         }
     }
+
+    /// A completed line. Its number is that of its packet, too.
+    func line(_ number: Int) -> String {
+        self.head + String(number) + #","kind":"line","line":\#(number),"generation":1,"nonce":""#
+            + base64(SigningKeys.random(LiveLimits.nonceBytes)) + #"","ciphertext":""#
+            + base64(SigningKeys.random(LiveTraffic.payload + LiveLimits.tagBytes)) + #""}}"#
+    }
+
+    // MARK: Hearing
 
     enum Heard {
         case next(dueAt: UInt64)
@@ -85,13 +120,27 @@ final class LiveConversation {
     func hear(_ seq: Int, by listener: Int) -> Heard {
         let number = seq - Self.firstSeq
         guard number >= 0, number < self.typed else { return .unknown }
-        let missing = number - self.expected[listener]
+        let missing = self.expected[listener].map { number - $0 } ?? 0
         guard missing >= 0 else { return .again }
         self.expected[listener] = number + 1
+        self.heardEpochs[listener] = self.epoch
+        self.awaited[number] -= 1
         let time = self.dueAt[number]
         return missing == 0 ? .next(dueAt: time) : .later(missing: missing, dueAt: time)
     }
 
+    /// Whether everybody has heard the packet.
+    func isHeardByAll(_ seq: Int) -> Bool { self.awaited[seq - Self.firstSeq] == 0 }
+
+    /// Whether a listener has heard the newest packet of all that were typed when there were `count`.
+    func hasHeard(_ count: Int, by listener: Int) -> Bool { (self.expected[listener] ?? 0) >= count }
+
+    /// The newest packet that the listener has heard, for `live_join`; `nil`: none.
+    func position(of listener: Int) -> LivePosition? {
+        guard let next = self.expected[listener], next > 0 else { return nil }
+        return LivePosition(epoch: self.heardEpochs[listener], seq: Int64(Self.firstSeq + next - 1))
+    }
+
     /// Packets that listeners have not heard yet.
-    var outstanding: Int { self.expected.reduce(0) { $0 + self.typed - $1 } }
+    var outstanding: Int { self.expected.reduce(0) { $0 + self.typed - ($1 ?? 0) } }
 }

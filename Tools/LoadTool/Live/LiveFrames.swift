@@ -4,12 +4,17 @@ import Contract
 /// chance: the server opens none.
 struct LiveFrames {
     let id: ConversationID
+    /// Of its first stream.
+    let content = UUIDText.random()
     private let profile: UUIDText
+    private let transcriptDays: Int
     private let keys = SigningKeys()
     private let proof = SigningKeys.random(LiveLimits.secretBytes)
 
-    init(profile: UUIDText) {
+    /// - Parameter transcriptDays: how long lines are kept; 0: they are not.
+    init(profile: UUIDText, transcriptDays: Int = 0) {
         self.profile = profile
+        self.transcriptDays = transcriptDays
         self.id = ConversationID.derived(
             signPublicKey: self.keys.publicKey, encPublicKey: self.keys.boxPublicKey, sha256: SigningKeys.sha256)
     }
@@ -19,12 +24,13 @@ struct LiveFrames {
         let seal = self.seal(.create(profile: self.profile), from: whisperer.whisperID, by: self.keys)
         return self.frame(
             "live_create", whisperer.session,
-            #""profileId":"\#(self.profile)",\#(self.keys.members),"linkVerifier":"\#(verifier)","transcriptDays":0,"#
+            #""profileId":"\#(self.profile)",\#(self.keys.members),"linkVerifier":"\#(verifier)","#
+                + #""transcriptDays":\#(self.transcriptDays),"#
                 + seal.whole(from: whisperer.whisperID))
     }
 
     func start(by whisperer: Client) -> String {
-        self.frame("live_start", whisperer.session, #""contentId":"\#(UUIDText.random())""#)
+        self.frame("live_start", whisperer.session, #""contentId":"\#(self.content)""#)
     }
 
     func knock(by guest: Client) -> String {
@@ -43,7 +49,13 @@ struct LiveFrames {
                 + #""grants":[{"to":"\#(listener)",\#(seal.members)}]"#)
     }
 
-    func join(by guest: Client) -> String { self.frame("live_join", guest.guest, nil) }
+    /// - Parameter position: what the listener has heard; `nil`: nothing.
+    func join(by guest: Client, after position: LivePosition? = nil) -> String {
+        let after = position.map {
+            #""after":{"contentId":"\#(self.content)","epoch":\#($0.epoch),"seq":\#($0.seq),"line":0}"#
+        }
+        return self.frame("live_join", guest.guest, after)
+    }
 
     private func frame(_ type: String, _ token: String, _ rest: String?) -> String {
         #"{"type":"\#(type)","payload":{"protocolVersion":1,"cryptoVersion":1,\#(token),"conversationId":"\#(self.id)""#

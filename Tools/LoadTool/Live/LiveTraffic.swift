@@ -8,6 +8,7 @@ final class LiveTraffic: FrameListener {
         var missing = 0
         var repeated = 0
         var wanted = 0
+        var joined = 0
     }
 
     private enum Role {
@@ -20,8 +21,20 @@ final class LiveTraffic: FrameListener {
     private(set) var tally = Tally()
     private(set) var heard = Latency("due until heard")
     private(set) var lateness = Latency("this tool's own lateness")
+    /// Conversations whose stream runs, and those whose listeners have all joined.
+    private(set) var started = 0
     private(set) var ready = 0
+    /// Listeners come by themselves, a few at a time.
+    var callsListeners = true
     private(set) var isStopped = false
+    /// A whisperer types its next packet when everybody has heard the one before. Else packets come at a steady rate.
+    var goesOnWhenHeard = false
+    /// Listeners of the first conversation who read nothing for a while.
+    var slow: LiveSlowReaders?
+    /// Guests who come to a conversation that is typed.
+    var coming: LiveComing?
+    /// What everybody does who has lost the connection.
+    var comingBack: LiveReturn?
     private var schedule: SteadySchedule?
     private var turn = 0
 
@@ -46,7 +59,8 @@ final class LiveTraffic: FrameListener {
     private static let waitingMax = 20
 
     private func callNext(of conversation: LiveConversation, on fleet: isolated Fleet) {
-        if let guest = conversation.nextListener() { fleet.write(to: guest, guest.guestBegin) }
+        guard self.callsListeners, let guest = conversation.nextListener() else { return }
+        fleet.write(to: guest, guest.guestBegin)
     }
 
     private func hear(
@@ -54,7 +68,10 @@ final class LiveTraffic: FrameListener {
     ) {
         switch frame.live {
         case .conversation: fleet.write(to: whisperer, conversation.frames.start(by: whisperer))
-        case .started: for _ in 0..<Self.waitingMax { self.callNext(of: conversation, on: fleet) }
+        case .started:
+            if let comingBack { return comingBack.resumed(conversation, by: frame, on: fleet) }
+            self.started += 1
+            for _ in 0..<Self.waitingMax { self.callNext(of: conversation, on: fleet) }
         case .knocked:
             guard let listener = frame.text(#""listener":""#).flatMap({ PrincipalID($0) }) else {
                 return fleet.noteTrouble("a knock of nobody")
@@ -80,7 +97,9 @@ final class LiveTraffic: FrameListener {
             fleet.write(to: guest, conversation.frames.knock(by: guest))
         case .admitted: fleet.write(to: guest, conversation.frames.join(by: guest))
         case .joined:
-            conversation.join()
+            self.tally.joined += 1
+            guard self.comingBack == nil else { return }
+            conversation.join(place)
             self.callNext(of: conversation, on: fleet)
             if conversation.hasEverybody { self.ready += 1 }
         case .waiting, .state: break
@@ -96,7 +115,16 @@ final class LiveTraffic: FrameListener {
         self.alarmRang(on: fleet)
     }
 
+    /// Each whisperer has one packet under way all the time, until `stop`.
+    func startClosedLoop(on fleet: isolated Fleet) {
+        self.goesOnWhenHeard = true
+        let now = NIODeadline.now().uptimeNanoseconds
+        for conversation in self.conversations { conversation.type(dueAt: now, on: fleet) }
+    }
+
     func stop() { self.isStopped = true }
+
+    var isDue: Bool { self.schedule.map { $0.due <= NIODeadline.now().uptimeNanoseconds } ?? false }
 
     func alarmRang(on fleet: isolated Fleet) {
         guard !self.isStopped, var schedule = self.schedule else { return }
@@ -114,6 +142,7 @@ final class LiveTraffic: FrameListener {
 
     func heard(_ frame: FrameBytes, on client: Client, of fleet: isolated Fleet) {
         if frame.kind == .error {
+            if let comingBack { return comingBack.refused(client, on: fleet) }
             return fleet.noteTrouble(
                 "error \(frame.text(#""code":""#) ?? "?"): \(frame.text(#""message":""#) ?? "")")
         }
@@ -128,19 +157,31 @@ final class LiveTraffic: FrameListener {
     private func count(_ frame: FrameBytes, at place: Int, of conversation: LiveConversation, on fleet: isolated Fleet)
     {
         guard let seq = frame.seq else { return fleet.noteTrouble("a packet without its number") }
-        switch conversation.hear(seq, by: place) {
-        case .next(let time): self.deliver(dueAt: time)
+        let heard = conversation.hear(seq, by: place)
+        if let slow, slow.takes(heard, at: place, in: conversation) { return }
+        self.coming?.heard(conversation.listeners[place])
+        self.comingBack?.heard(frame, by: conversation.listeners[place], of: conversation)
+        switch heard {
+        case .next(let time): self.deliver(seq, of: conversation, dueAt: time, on: fleet)
         case .later(let missing, let time):
             self.tally.missing += missing
-            self.deliver(dueAt: time)
+            self.deliver(seq, of: conversation, dueAt: time, on: fleet)
         case .again: self.tally.repeated += 1
         case .unknown: fleet.noteTrouble("a packet that nobody typed")
         }
     }
 
-    private func deliver(dueAt time: UInt64) {
+    private func deliver(_ seq: Int, of conversation: LiveConversation, dueAt time: UInt64, on fleet: isolated Fleet) {
+        let now = NIODeadline.now().uptimeNanoseconds
         self.tally.delivered += 1
-        self.heard.record(nanoseconds: NIODeadline.now().uptimeNanoseconds - time)
+        self.heard.record(nanoseconds: now - time)
+        guard self.goesOnWhenHeard, !self.isStopped, conversation.isHeardByAll(seq) else { return }
+        conversation.type(dueAt: now, on: fleet)
+    }
+
+    func lost(_ client: Client, of fleet: isolated Fleet) {
+        guard let comingBack else { return fleet.noteTrouble("connection closed") }
+        comingBack.lost(client, of: fleet)
     }
 
     func forgetLatencies() {

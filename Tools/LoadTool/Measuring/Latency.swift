@@ -2,7 +2,7 @@ import Histogram
 
 /// Times of one kind, with three digits of precision.
 struct Latency {
-    let name: String
+    var name: String
     /// In microseconds.
     private var histogram = Histogram<UInt64>(numberOfSignificantValueDigits: .three)
 

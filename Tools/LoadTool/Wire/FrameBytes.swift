@@ -56,4 +56,26 @@ struct FrameBytes {
         else { return nil }
         return String(decoding: self.bytes[start..<end], as: UTF8.self)
     }
+
+    /// A member that is an integer of at least 0.
+    /// - Parameter member: name and colon, such as `"epoch":`.
+    func integer(_ member: StaticString) -> Int? { self.integers(member).first }
+
+    /// A member that is an array of such integers.
+    /// - Parameter member: name, colon and bracket, such as `"lines":[`.
+    func integers(_ member: StaticString) -> [Int] {
+        guard let start = self.bytes.end(of: member) else { return [] }
+        var numbers: [Int] = []
+        var number: Int?
+        for byte in self.bytes[start...] {
+            if (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) {
+                number = (number ?? 0) * 10 + Int(byte - UInt8(ascii: "0"))
+            } else {
+                if let number { numbers.append(number) }
+                number = nil
+                guard byte == UInt8(ascii: ",") else { break }
+            }
+        }
+        return numbers
+    }
 }

@@ -109,7 +109,7 @@ private let mebi = 1_048_576.0
 
 extension LocalStack {
     /// Kills all services and Redis, and starts them again: what they had in memory is gone, the tables stay.
-    fileprivate func startAnew() async throws {
+    func startAnew() async throws {
         let services = self.processes.filter { if case .service = $0 { true } else { false } }
         for service in services { await self.kill(service) }
         try await self.restart(.redis)

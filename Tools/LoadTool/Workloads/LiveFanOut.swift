@@ -1,14 +1,16 @@
-import Contract
 import LocalStack
-import TestKit
 
 /// L1: many conversations, each with a few listeners at all gateways, typed at a steady rate. With `--count 1` and many
-/// `--listeners` it is L2, with one listener L3.
+/// `--listeners` it is L2, with one listener L3. With `--closed-loop` each packet goes when all have heard the one before.
 func measureLive(_ fleet: isolated Fleet, _ stack: LocalStack, _ options: LoadOptions) async throws -> Report {
     let seconds = options.seconds ?? 20
     let count = options.count ?? liveConversations
-    let traffic = try await openConversations(count, fleet, stack, options)
-    traffic.start(rate: count * options.packets, on: fleet)
+    let traffic = try await LiveTraffic.open(count, fleet, stack, options)
+    if options.closedLoop {
+        traffic.startClosedLoop(on: fleet)
+    } else {
+        traffic.start(rate: count * options.packets, on: fleet)
+    }
     say("· warming up, \(options.warmUp) s")
     try await Task.sleep(for: .seconds(options.warmUp))
     traffic.forgetLatencies()
@@ -22,7 +24,8 @@ func measureLive(_ fleet: isolated Fleet, _ stack: LocalStack, _ options: LoadOp
 
     let perDelivery = spent.servers / Double(delivered)
     // The goals are those of L1 and of an eighth of its rate.
-    let isL1 = count == liveConversations && options.listeners == 5 && [1, 8].contains(options.packets)
+    let isL1 =
+        count == liveConversations && options.listeners == 5 && [1, 8].contains(options.packets) && !options.closedLoop
     func aim(_ value: Double) -> Double? { isL1 ? value : nil }
     return Report(
         .live,
@@ -45,56 +48,5 @@ func measureLive(_ fleet: isolated Fleet, _ stack: LocalStack, _ options: LoadOp
         ] + fleet.troubles.sorted { $0.key < $1.key }.map { Check($0.key, $0.value) })
 }
 
-/// Identities that whisper and guests who have joined, spread over the gateways.
-private func openConversations(
-    _ count: Int, _ fleet: isolated Fleet, _ stack: LocalStack, _ options: LoadOptions
-) async throws -> LiveTraffic {
-    say("· registering \(count) whisperers")
-    let whisperers = try await fleet.register(count)
-    say("· connecting \(count * options.listeners) listeners")
-    let guests = try await fleet.connectNew(count * options.listeners)
-    var conversations: [LiveConversation] = []
-    for (place, whisperer) in whisperers.enumerated() {
-        let frames = LiveFrames(profile: try await stack.makeProfile(of: whisperer.token))
-        let own = place * options.listeners..<(place + 1) * options.listeners
-        let conversation = LiveConversation(frames, whisperer: whisperer, listeners: Array(guests[own]))
-        conversation.prepare(payload: livePayload)
-        conversations.append(conversation)
-    }
-    let traffic = LiveTraffic(conversations)
-    fleet.listener = traffic
-    say("· opening \(count) conversations")
-    for (place, conversation) in conversations.enumerated() {
-        traffic.open(conversation, on: fleet)
-        // A few at a time: how fast strangers are let in is another measurement.
-        try await waitUntil("some have joined", within: timeout) { traffic.ready + openAtOnce > place }
-    }
-    do {
-        try await waitUntil("all have joined", within: timeout) { traffic.ready == count }
-    } catch {
-        for (what, times) in fleet.troubles { say("  \(what): \(times)") }
-        throw error
-    }
-    return traffic
-}
-
 let liveConversations = 1_000
-/// Bytes of text in a packet, as a sealed one of §14.9 holds them.
-private let livePayload = 120
-private let openAtOnce = 20
 private let timeout = Duration.seconds(60)
-
-extension LocalStack {
-    /// A profile with this member alone (contract §14.4).
-    fileprivate func makeProfile(of token: String) async throws -> UUIDText {
-        let profile = UUIDText.random()
-        let hash = base64(SigningKeys.random(LiveLimits.secretBytes))
-        let answer = try await HTTPCall(
-            "PUT", self.publicURL + "/profiles/\(profile)",
-            headers: ["Authorization": "Bearer \(token)", "Content-Type": "application/json"],
-            body: Array(#"{"protocolVersion":1,"cryptoVersion":1,"joinHash":"\#(hash)"}"#.utf8)
-        ).answer()
-        guard answer.status == 200 else { throw LoadError.refused("a profile: status \(answer.status)") }
-        return profile
-    }
-}

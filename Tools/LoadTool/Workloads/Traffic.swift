@@ -101,6 +101,8 @@ final class Traffic: FrameListener {
         self.alarmRang(on: fleet)
     }
 
+    var isDue: Bool { self.schedule.map { $0.due <= NIODeadline.now().uptimeNanoseconds } ?? false }
+
     /// Sends what is due.
     func alarmRang(on fleet: isolated Fleet) {
         guard !self.isStopped, var schedule = self.schedule else { return }

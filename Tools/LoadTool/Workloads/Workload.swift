@@ -19,6 +19,14 @@ enum Workload: String, CaseIterable, ExpressibleByArgument, Sendable {
     case soak
     case codecs
     case live
+    case liveJoins = "live-joins"
+    case liveSlow = "live-slow"
+    case liveIdle = "live-idle"
+    case liveStorm = "live-storm"
+    case liveLines = "live-lines"
+    case liveBesideMail = "live-beside-mail"
+    case liveBrokers = "live-brokers"
+    case rooms
 
     /// Those that run when none is named.
     static let usual: [Workload] = [.throughput, .latency, .offline, .idle, .groups, .flapping]
@@ -42,6 +50,14 @@ enum Workload: String, CaseIterable, ExpressibleByArgument, Sendable {
         case .codecs: "codecs: JSON and WebSocket code of this project beside Foundation's and NIO's"
         case .soak: "soak: mixed traffic for an hour with a transaction held open in Postgres"
         case .live: "live conversations: CPU and latency of each packet that reaches a listener (L1; L2, L3 by options)"
+        case .liveJoins: "live conversations: 200 strangers come within a second (L4)"
+        case .liveSlow: "live conversations: a few of 200 listeners do not read (L5)"
+        case .liveIdle: "live conversations: memory and CPU of listeners while nobody types (L6)"
+        case .liveStorm: "live conversations: all gateways are killed with everybody listening (L7)"
+        case .liveLines: "live conversations: CPU and latency of lines that are kept (L8)"
+        case .liveBesideMail: "live conversations: latency of mail beside half the load of L1 (L11)"
+        case .liveBrokers: "live conversations: the shape of L1 through Redis PUBLISH, mosquitto and NATS"
+        case .rooms: "rooms: CPU and latency of each signal, and of joins (L9)"
         }
     }
 
@@ -64,6 +80,14 @@ enum Workload: String, CaseIterable, ExpressibleByArgument, Sendable {
         case .codecs: try measureCodecs(options)
         case .soak: try await onCluster(options, measureSoak)
         case .live: try await onCluster(options, measureLive)
+        case .liveJoins: try await onCluster(options, measureLiveJoins)
+        case .liveSlow: try await onCluster(options, measureLiveSlow)
+        case .liveIdle: try await onCluster(options, measureLiveIdle)
+        case .liveStorm: try await onCluster(options, measureLiveStorm)
+        case .liveLines: try await onCluster(options, measureLiveLines)
+        case .liveBesideMail: try await onCluster(options, measureLiveBesideMail)
+        case .liveBrokers: try await measureLiveBrokers(options)
+        case .rooms: try await onCluster(options, measureRooms)
         }
     }
 
