@@ -36,6 +36,9 @@ package enum OpenAPI {
                     "session": [
                         "type": "http", "scheme": "bearer", "description": "A session token, from `register_ack`.",
                     ],
+                    "guest": [
+                        "type": "http", "scheme": "bearer", "description": "A guest token, from `guest_ack`.",
+                    ],
                     "admin": [
                         "type": "http", "scheme": "bearer",
                         "description": "An admin token, of role viewer or operator.",
@@ -56,6 +59,7 @@ package enum OpenAPI {
             switch operation.access {
             case .anybody: []
             case .session: [["session": []]]
+            case .principal: [["session": []], ["guest": []]]
             case .viewer, .operator: [["admin": []]]
             }
         return Document.members([
@@ -88,6 +92,7 @@ package enum OpenAPI {
             switch operation.success {
             case .json(let schema, let sample): self.json(JSONSchema.schema(of: schema), sample: sample)
             case .text(let mediaType): .member(mediaType, .member("schema", .member("type", "string")))
+            case .page: self.page
             }
         let headers = operation.headers.map { header -> (String, Document?) in
             (header.name, ["description": .string(header.about), "schema": ["type": "string"]])
@@ -95,6 +100,11 @@ package enum OpenAPI {
         let success = Document.members([
             ("description", "Done."), ("headers", headers.isEmpty ? nil : .members(headers)), ("content", content),
         ])
+        let failure: Document =
+            switch operation.success {
+            case .json, .text: ["application/json": ["schema": ["$ref": "#/components/schemas/Failure"]]]
+            case .page: self.page
+            }
         let failures = operation.allFailures
         let statuses = Set(failures.map(\.status)).sorted().map { status -> (String, Document?) in
             let of = failures.filter { $0.status == status }
@@ -104,7 +114,7 @@ package enum OpenAPI {
                 "\(status)",
                 Document.members([
                     ("description", .string(text)), ("headers", status == 429 ? retryAfter : nil),
-                    ("content", ["application/json": ["schema": ["$ref": "#/components/schemas/Failure"]]]),
+                    ("content", failure),
                 ])
             )
         }
@@ -125,6 +135,8 @@ package enum OpenAPI {
         return .members([("200", success)] + unchanged + statuses + unready)
     }
 
+    private static let page: Document = ["text/html": ["schema": ["type": "string"]]]
+
     private static func json(_ schema: Document, sample: String) -> Document {
         ["application/json": ["schema": schema, "example": Document(sample: sample)]]
     }
@@ -134,10 +146,16 @@ extension HTTPOperation {
     /// The operation's own failures, and those that all of its kind have.
     package var allFailures: [Failure] {
         guard self.access != .anybody else { return self.failures }
-        let token = self.access == .session ? "A session token is needed." : "An admin token is needed."
+        let token =
+            switch self.access {
+            case .session: "A session token is needed."
+            case .principal: "A session token or a guest token is needed."
+            case .anybody, .viewer, .operator: "An admin token is needed."
+            }
         let rejected: [Failure] =
             switch self.access {
             case .session: [Failure(.userBanned, "The session's identity is banned.")]
+            case .principal: [Failure(.userBanned, "The identity or the guest is banned.")]
             case .operator: [Failure(.forbidden, "The token's role is too low.")]
             case .anybody, .viewer: []
             }

@@ -50,7 +50,9 @@ package struct FrameFuzzer {
         }
         for rule in frame.rules {
             switch rule {
-            case .differ, .notBoth, .absent: break
+            case .differ, .notBoth, .absent, .notZero: break
+            case .among(let name, let numbers): set(name, "\(self.random.one(of: numbers))")
+            case .oneOf(let a, let b): set(self.random.one(of: [a, b]), "null")
             case .cursor(let name):
                 set(
                     name,
@@ -107,6 +109,9 @@ package struct FrameFuzzer {
         case .integer(let range): return "\(Int64.random(in: range, using: &self.random))"
         case .bool: return self.random.one(of: ["true", "false"])
         case .text(let range): return self.string(range.lowerBound...min(range.upperBound, range.lowerBound + 20))
+        case .digits(let range):
+            let count = Int.random(in: range, using: &self.random)
+            return Document.quoted((0..<count).map { _ in "\(self.random.upTo(10))" }.joined())
         case .choice(let words): return Document.quoted(self.random.one(of: words))
         case .object(let schema):
             var members = self.members(of: schema)
@@ -156,6 +161,12 @@ package struct FrameFuzzer {
                 self.string(long...long), self.string(max(0, range.lowerBound - 1)...range.lowerBound), #""\u0000""#,
                 #""a\u0000b""#, "\"" + String(repeating: "👍", count: range.upperBound) + "\"", self.flaw(valid),
                 "\"" + String(repeating: #"\ud83d\udc4d"#, count: range.upperBound) + "\"", #""\ud83d""#, #""\udc4dx""#,
+            ])
+        case .digits(let range):
+            return self.random.one(of: [
+                Document.quoted(String(repeating: "7", count: range.upperBound + self.random.upTo(2))),
+                Document.quoted(String(repeating: "7", count: range.lowerBound - self.random.upTo(2))), "402917",
+                #""40 2917""#, #""٤٠٢٩١٧""#, #""-402917""#, self.flaw(valid),
             ])
         case .array(let element, let range):
             let count = min(range.upperBound, 300) + self.random.upTo(3) - 1

@@ -32,6 +32,7 @@ package enum JSONSchema {
             ["type": "integer", "minimum": .integer(range.lowerBound), "maximum": .integer(range.upperBound)]
         case .bool: ["type": "boolean"]
         case .text(let count): Document.member("type", "string").adding(self.text(count))
+        case .digits(let count): self.string("^[0-9]{\(count.lowerBound),\(count.upperBound)}$")
         case .choice(let words): ["enum": .array(words.map { .string($0) })]
         case .object(let schema): self.schema(of: schema)
         case .array(let element, let count):
@@ -75,10 +76,20 @@ package enum JSONSchema {
                     "properties": .members([(a, isText), (b, isText)]), "required": [.string(a), .string(b)],
                 ]
                 all.append(.member("not", both))
+            case .oneOf(let a, let b):
+                all.append(["oneOf": .array([a, b].map { self.hasText($0) })])
+            case .among(let name, let numbers):
+                // `null` equals absent.
+                let values = numbers.map { Document.integer($0) } + [.null]
+                all.append(.member("properties", .member(name, .member("enum", .array(values)))))
             case .absent(let name, let kind, let word):
                 let isWord = Document.member(kind, .member("const", .string(word)))
                 let isAbsent = Document.member(name, .member("type", "null"))
                 all.append(["if": .member("properties", isWord), "then": .member("properties", isAbsent)])
+            case .notZero(let name, let kind, let word):
+                let isWord = Document.member(kind, .member("const", .string(word)))
+                let isCounted = Document.member(name, .member("not", .member("const", .integer(0))))
+                all.append(["if": .member("properties", isWord), "then": .member("properties", isCounted)])
             }
         }
         return Document.members([
@@ -86,6 +97,14 @@ package enum JSONSchema {
             ("required", required.isEmpty ? nil : .array(required)), ("allOf", all.isEmpty ? nil : .array(all)),
             ("x-differ", differ.isEmpty ? nil : .array(differ)),
         ])
+    }
+
+    /// `null` equals absent.
+    private static func hasText(_ name: String) -> Document {
+        [
+            "properties": .members([(name, Document.member("type", "string"))]),
+            "required": .array([Document.string(name)]),
+        ]
     }
 
     package static func schema(of field: Field) -> Document {

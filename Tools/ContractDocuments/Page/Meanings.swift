@@ -63,6 +63,7 @@ extension FieldType {
                 : "integer, \(range.lowerBound)..\(Int(range.upperBound).grouped)"
         case .bool: "boolean"
         case .text(let count): "text(\(count.lowerBound)..\(count.upperBound.grouped))"
+        case .digits(let count): "\(count.lowerBound)..\(count.upperBound) digits"
         case .choice(let words): words.map { "`\($0)`" }.joined(separator: " ")
         case .object: "object"
         case .array(let element, let count):

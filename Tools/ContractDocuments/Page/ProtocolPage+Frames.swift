@@ -89,7 +89,21 @@ extension ProtocolPage {
                 "live_conversation", "live_deleted", "live_conversations", "live_roster", "live_waiting",
                 "live_knocked", "live_admitted", "live_granted", "live_refused", "live_listener", "live_started",
                 "live_stopped", "live_left", "live_joined", "live_state", "live_packet", "live_wanted",
-                "live_attention",
+                "live_attention", "live_line_stored",
+            ]),
+        Chapter(
+            title: "Rooms",
+            opening: """
+                Up to \(RoomLimits.participants.upperBound) participants speak WebRTC with each other. They come in by a code or by a link. The
+                server relays sealed signalling and never content.
+                """,
+            client: [
+                "room_create", "room_code", "room_join", "room_signal", "room_update", "room_remove", "room_poke",
+                "room_leave", "room_close", "room_list", "room_purge", "room_turn",
+            ],
+            server: [
+                "room_joined", "room_code", "room_event", "room_signal", "room_poked", "room_left", "rooms",
+                "room_purged",
             ]),
         Chapter(title: "Reports", opening: "", client: ["report"], server: ["report_ack"]),
         Chapter(title: "Errors", opening: "", client: [], server: ["error"]),
@@ -138,7 +152,11 @@ extension ProtocolPage {
             case .bounded(let name, let bytes, let kind, let word):
                 "- `\(name)` stands for at most \(bytes.grouped) bytes when `\(kind)` is `\(word)`."
             case .notBoth(let a, let b): "- `\(a)` and `\(b)` must not stand together."
+            case .oneOf(let a, let b): "- Either `\(a)` or `\(b)` stands there."
+            case .among(let name, let numbers):
+                "- `\(name)` is one of \(numbers.map { "\($0)" }.joined(separator: ", "))."
             case .absent(let name, let kind, let word): "- `\(name)` must not stand there when `\(kind)` is `\(word)`."
+            case .notZero(let name, let kind, let word): "- `\(name)` must not be 0 when `\(kind)` is `\(word)`."
             case .cursor, .groupCursor: nil
             }
         }.joined(separator: "\n")

@@ -30,13 +30,14 @@ extension ProtocolPage {
             switch operation.access {
             case .anybody: "**Needs** no token."
             case .session: "**Needs** a session token."
+            case .principal: "**Needs** a session token or a guest token."
             case .viewer: "**Needs** an admin token."
             case .operator: "**Needs** an admin token of role `operator`."
             }
         parts.append(
             access
                 + (operation.rate.map {
-                    " **Rate:** \($0.perMinute) per minute and \(operation.access == .session ? "identity" : "role")."
+                    " **Rate:** \($0.perMinute) per minute and \(operation.access.counted)."
                 } ?? ""))
         if !operation.parameters.isEmpty {
             parts.append(
@@ -53,6 +54,7 @@ extension ProtocolPage {
         case .json(let schema, let sample):
             parts += ["Answer, 200:", self.fields(schema), self.example(Document(sample: sample))]
         case .text(let mediaType): parts.append("Answer, 200: `\(mediaType)`.")
+        case .page: parts.append("Answer, 200: `text/html`. Failures are pages, too.")
         }
         if let when = operation.unchangedWhen { parts.append("Answer, 304, without a body: \(when)") }
         if !operation.headers.isEmpty {
@@ -65,5 +67,16 @@ extension ProtocolPage {
                     ["status", "code", "when"], failures.map { ["\($0.status)", "`\($0.code.rawValue)`", $0.when] }))
         }
         return parts.joined(separator: "\n\n")
+    }
+}
+
+extension HTTPOperation.Access {
+    /// Whose uses its rate counts.
+    fileprivate var counted: String {
+        switch self {
+        case .session: "identity"
+        case .principal: "identity or guest"
+        case .anybody, .viewer, .operator: "role"
+        }
     }
 }

@@ -56,8 +56,14 @@ package enum FrameVectors {
             flaws.append(self.form("\(frame.type).\(field.name) \(what)", draft, field: isValid ? nil : field.name))
         }
         let isRequired = field.presence == .required
-        add("is absent", draft.without(field.name), isValid: !isRequired)
-        add("is null", draft.with(field.name, "null"), isValid: !isRequired)
+        // Of two fields of which one must stand there, neither is missing by itself (`brokenRules`).
+        let isAlternative = frame.rules.contains { rule in
+            if case .oneOf(let a, let b) = rule { [a, b].contains(field.name) } else { false }
+        }
+        if !isAlternative {
+            add("is absent", draft.without(field.name), isValid: !isRequired)
+            add("is null", draft.with(field.name, "null"), isValid: !isRequired)
+        }
         if let value = draft.value(field.name) { add("is given twice", draft.adding(field.name, value)) }
         for value in self.wrong(field.type) { add("is \(self.shown(value))", draft.with(field.name, value)) }
         for value in self.right(field.type) {
@@ -109,6 +115,11 @@ package enum FrameVectors {
         case .text(let range):
             [self.characters(range.upperBound + 1), self.characters(range.upperBound, "e\u{301}"), #""x\u0000""#, "1"]
                 + (range.lowerBound > 0 ? [#""""#] : [])
+        case .digits(let range):
+            [
+                "\"\(String(repeating: "7", count: range.lowerBound - 1))\"",
+                "\"\(String(repeating: "7", count: range.upperBound + 1))\"", #""40291x""#, "402917",
+            ]
         case .choice(let words): ["\"\(words[0].uppercased())\"", "\"\(words[0]) \"", #""""#, "1"]
         case .object: ["{}", "[]", #""x""#]
         case .array: ["{}", "[null]", "[1]"]
@@ -143,9 +154,17 @@ package enum FrameVectors {
             case .notBoth(let a, let b):
                 let both = draft.with(a, #""a""#).with(b, #""b""#)
                 return self.form("\(frame.type).\(b) stands beside \(a)", both, field: b)
+            case .oneOf(let a, let b):
+                return self.form("\(frame.type) has neither \(a) nor \(b)", draft.without(a).without(b), field: a)
+            case .among(let name, let numbers):
+                let other = numbers.min()! + 1
+                return self.form("\(frame.type).\(name) is \(other)", draft.with(name, "\(other)"), field: name)
             case .absent(let name, let kind, let word):
                 let both = draft.with(kind, "\"\(word)\"").with(name, #""WSP-77AA-AAAA-2345""#)
                 return self.form("\(frame.type).\(name) stands in a \(word)", both, field: name)
+            case .notZero(let name, let kind, let word):
+                let none = draft.with(kind, "\"\(word)\"").with(name, "0")
+                return self.form("\(frame.type).\(name) is 0 in a \(word)", none, field: name)
             case .cursor(let name):
                 return self.form("\(frame.type).\(name) is none of ours", draft.with(name, #""p1-007""#), field: name)
             case .groupCursor(let name):
