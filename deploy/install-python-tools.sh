@@ -27,5 +27,6 @@ install() { # what, list of packages, folder
 install "an HTTP fuzzer" TestSupport/HTTPFuzz/requirements.txt .build/python-tools
 install "an S3 server" Tests/AttachmentsTests/requirements.txt .build/s3-tools
 install "a WebRTC stack" Tests/ClusterTests/WebRTC/requirements.txt .build/webrtc
+install "axe-core" Tests/ClusterTests/Page/requirements.txt .build/axe
 install "Helm and schemas of Kubernetes" Tests/ArchitectureTests/Chart/requirements.txt .build/chart-tools
 exit $status
