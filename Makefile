@@ -96,7 +96,7 @@ chaos: build
 	  $(if $(RUNS),--runs $(RUNS)) $(if $(PLAN),--plan $(PLAN)) $(ARGUMENTS)
 
 # Each seed is one course of events. FIRST=5000 begins elsewhere; ARGS="--mutation sendsOnce" puts a bug in, to see it found;
-# ARGS=--mutations every bug in turn, with the time until it is found.
+# ARGS=--live has whisperers and listeners instead of mail; ARGS=--mutations every bug in turn, with the time until it is found.
 simulate: dependencies
 	@$(BUILD) --product whisper-simulate
 	@$(PROGRAMS)/whisper-simulate --seeds $${SEEDS:-10000} --first $${FIRST:-0} --jobs $$(nproc) $(ARGS)

@@ -147,7 +147,7 @@ let package = Package(
         core(
             "calls", "CallsCore",
             ["Contract", "Bus", "Jobs", "Store", "Telemetry", "ServerCrypto", "HTTPAccess", log, hummingbird],
-            migrations: true),
+            migrations: true, assets: "Edge/Web/Assets"),
         executable("calls", "CallsCore", ["RedisBus", "Store"]),
         core(
             "attachments", "AttachmentsCore",
@@ -223,8 +223,8 @@ let package = Package(
         .executableTarget(
             name: "Simulation",
             dependencies: [
-                "GatewayCore", "RouterCore", "AuthCore", "PushCore", "Bus", "Contract", "Store", "ServerCrypto",
-                "StoreModel",
+                "GatewayCore", "RouterCore", "AuthCore", "PushCore", "CallsCore", "WhisperClient", "Bus", "Contract",
+                "Store", "ServerCrypto", "StoreModel",
                 "TestKit", "CSimulation", log, nioCore, arguments,
             ],
             path: "TestSupport/Simulation", swiftSettings: strict,
@@ -286,13 +286,15 @@ let package = Package(
                 log, nioPosix,
                 "Chaos",
             ],
-            path: "Tests/ClusterTests", exclude: ["WebRTC"], swiftSettings: strict),
+            path: "Tests/ClusterTests", exclude: ["WebRTC", "Page/Scripts", "Page/requirements.txt"],
+            swiftSettings: strict),
         .target(
             name: "PushPeers",
             dependencies: ["CNghttp2", "Contract", "ServerCrypto", nioCore, nioPosix, nioSSL, nioTLS],
             path: "TestSupport/PushPeers", swiftSettings: strict),
         .target(
-            name: "Chaos", dependencies: ["Contract", "LocalStack", "TestKit", "PushPeers", nioCore, nioPosix],
+            name: "Chaos",
+            dependencies: ["Contract", "WhisperClient", "LocalStack", "TestKit", "PushPeers", log, nioCore, nioPosix],
             path: "TestSupport/Chaos", swiftSettings: strict),
         .executableTarget(
             name: "ChaosTool", dependencies: ["Chaos", "LocalStack", arguments], path: "Tools/ChaosTool",

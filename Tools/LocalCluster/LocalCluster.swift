@@ -50,12 +50,37 @@ private func serve(_ stack: LocalStack, _ settings: Settings) async -> Int32 {
         if settings.endsAfterConversation { return 1 }
     }
     if settings.endsAfterConversation { return 0 }
-    say(welcome(stack, settings))
-    await stack.keepAlive { say("! \($0)") }
+    let folder = stack.folder + "/storyteller"
+    await withStoryteller(endpoint: stack.endpoint, origin: stack.publicURL, in: folder) { link in
+        say(welcome(stack, settings, listen: link))
+        await stack.keepAlive { say("! \($0)") }
+    }
     return 0
 }
 
-private func welcome(_ stack: LocalStack, _ settings: Settings) -> String {
+/// - Parameter body: gets the link to a live conversation, in which somebody types while it runs; `nil` if there is none.
+private func withStoryteller(
+    endpoint: String, origin: String, in folder: String, _ body: (String?) async -> Void
+) async {
+    let teller: Storyteller
+    do {
+        teller = try await Storyteller(endpoint: endpoint, origin: origin, folder: folder)
+    } catch {
+        say("! nobody will type for you: \(error)")
+        return await body(nil)
+    }
+    await withTaskGroup(of: Void.self) { group in
+        group.addTask { await teller.run() }
+        await body(await teller.begins(within: storytellerWaitMax) ? teller.link : nil)
+        group.cancelAll()
+    }
+}
+
+/// A cluster that takes longer for its first live conversation is slow, and shown without one.
+private let storytellerWaitMax = Duration.seconds(20)
+
+/// - Parameter link: to a live conversation.
+private func welcome(_ stack: LocalStack, _ settings: Settings, listen link: String?) -> String {
     let programs = stack.configuration.programs
     var lines = [
         "Whisper is running.",
@@ -67,7 +92,14 @@ private func welcome(_ stack: LocalStack, _ settings: Settings) -> String {
     ]
     if settings.adminToken == nil { lines.append("  ADMIN_TOKEN  \(stack.configuration.adminToken)") }
     if settings.viewerToken == nil { lines.append("  VIEWER_TOKEN \(stack.configuration.viewerToken)") }
+    if let link {
+        lines += ["", "Open this in a browser: somebody types there, and you see each key.", "  \(link)"]
+    }
     lines += [
+        "",
+        "Type yourself, in another terminal:",
+        "  \(programs)/whisper init --profile me --server \(stack.endpoint)",
+        "  \(programs)/whisper whisper --profile me --admission link hello",
         "",
         "Chat, in two other terminals:",
         "  \(programs)/whisper --help",
