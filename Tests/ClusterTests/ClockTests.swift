@@ -71,6 +71,8 @@ struct ClockTests {
         let callID = try await alice.talks(to: bob)
         try await self.keep(.young, callID)
         let young = try await self.kept()
+        let kinds = Set(young.compactMap { $0.split(separator: " ").first })
+        #expect(kinds == ["session", "ban", "report", "letter", "recipient", "attachment", "call"])
         try await self.keep(.old, callID)
 
         let owners: [StackProcess] = [.auth(1), .attachments(1), .push(1), .calls(1)]
@@ -82,7 +84,8 @@ struct ClockTests {
             _ = try await Operators.post("/admin/attachments/gc/run", [:])
             return try await Cluster.database(Self.oldOnes) == "0"
         }
-        #expect(try await self.kept() == young)
+        let lost = young.subtracting(try await self.kept())
+        #expect(lost.isEmpty)
         // All of it is of use as before.
         #expect(try await alice.download(key) == content)
         bob.send("call_ice_candidate", callID, to: alice)
@@ -154,13 +157,18 @@ struct ClockTests {
             + (SELECT count(*) FROM auth.audit_events WHERE at < now() - interval '1 day' OR at > now())
         """
 
-    private func kept() async throws -> String {
-        try await Cluster.database(
+    /// Rows that nothing may remove. The cluster goes on meanwhile: there may be more of them later.
+    private func kept() async throws -> Set<String> {
+        let rows = try await Cluster.database(
             """
-            SELECT (SELECT count(*) FROM auth.sessions WHERE expires_at > now()), (SELECT count(*) FROM auth.bans),
-                (SELECT count(*) FROM auth.reports), (SELECT count(*) FROM push.dead_letters),
-                (SELECT count(*) FROM push.recipients), (SELECT count(*) FROM attachments.attachments),
-                (SELECT count(*) FROM calls.calls WHERE ended_at IS NULL)
+            SELECT 'session ' || encode(token_hash, 'hex') FROM auth.sessions WHERE expires_at > now() AND dies_at IS NULL
+            UNION ALL SELECT 'ban ' || whisper_id FROM auth.bans
+            UNION ALL SELECT 'report ' || id FROM auth.reports
+            UNION ALL SELECT 'letter ' || number FROM push.dead_letters
+            UNION ALL SELECT 'recipient ' || recipient FROM push.recipients
+            UNION ALL SELECT 'attachment ' || object_key FROM attachments.attachments
+            UNION ALL SELECT 'call ' || wake_id FROM calls.calls WHERE ended_at IS NULL
             """)
+        return Set(rows.split(separator: "\n").map(String.init))
     }
 }
