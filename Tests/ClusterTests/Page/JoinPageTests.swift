@@ -219,6 +219,32 @@ extension PageCluster {
         }
     }
 
+    /// A busy machine's database leaves the first request of each page without an answer: the guest stays the same.
+    @Test func aSeatIsKeptThoughTheDatabaseIsSlow() async throws {
+        try await JoinPage.windows(1) { pages in
+            let alice = pages[0]
+            try await Browser.open { browser in
+                try await browser.runBeforePages(
+                    """
+                    const open = IDBFactory.prototype.open;
+                    let asked = 0;
+                    IDBFactory.prototype.open = function (...values) {
+                        asked += 1;
+                        return asked === 1 ? {} : open.apply(this, values);
+                    };
+                    """)
+                let bob = try await JoinPage.open(in: browser)
+                try await bob.reaches("entry")
+                try await bob.join(code: try await alice.create().code)
+                for page in [alice, bob] { try await page.isConnected(with: 1) }
+                let number = try await alice.numbers
+                try await browser.reload()
+                for page in [bob, alice] { try await page.isConnected(with: 1) }
+                #expect(try await alice.numbers == number)
+            }
+        }
+    }
+
     // MARK: How it is served, and how it is to use
 
     @Test func theJoinPageIsServedWithItsPermissions() async throws {
@@ -256,7 +282,7 @@ extension PageCluster {
                 try await alice.say("a word of its own")
                 try await carol.shows(messages: ["Person 1: a word of its own"])
                 try await carol.browser.reload()
-                for page in pages + [carol] { try await page.isConnected(with: 2) }
+                for page in [carol] + pages { try await page.isConnected(with: 2) }
                 for page in pages + [carol] { try await Self.tellsNothing(page, of: [fragment, room.code]) }
             }
             for process in Cluster.stack.processes {

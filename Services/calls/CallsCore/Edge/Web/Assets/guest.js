@@ -9,7 +9,9 @@ const challengePrefix = "whisper-guest-v1";
 const challengeBytes = 32;
 
 /** Of a step with the database, in milliseconds. A page that is left while it makes one may hold it up. */
-const storedWithin = 3_000;
+const storedWithin = 4_000;
+/** Whoever gives up is another guest from then on: its seats and what it was let into are lost. */
+const attemptsMax = 3;
 
 /** @typedef {{sign: CryptoKeyPair, enc: CryptoKeyPair}} Pairs */
 
@@ -60,18 +62,21 @@ const freshPairs = async () => ({
 
 /** What is stored, or `fresh`, which is then stored. Tabs that open together get the same. @param {Pairs} fresh */
 async function storedPairs(entry, fresh) {
-  try {
-    const opening = indexedDB.open(database, 1);
-    opening.onupgradeneeded = () => opening.result.createObjectStore(store);
-    const opened = await result(opening);
-    const objects = opened.transaction(store, "readwrite").objectStore(store);
-    const stored = await result(objects.get(entry));
-    if (!stored) await result(objects.put(fresh, entry));
-    opened.close();
-    return stored ?? fresh;
-  } catch {
-    return fresh;
+  for (let attempt = 1; attempt <= attemptsMax; attempt += 1) {
+    try {
+      const opening = indexedDB.open(database, 1);
+      opening.onupgradeneeded = () => opening.result.createObjectStore(store);
+      const opened = await result(opening);
+      const objects = opened.transaction(store, "readwrite").objectStore(store);
+      const stored = await result(objects.get(entry));
+      if (!stored) await result(objects.put(fresh, entry));
+      opened.close();
+      return stored ?? fresh;
+    } catch {
+      // Tried again, or not stored at all.
+    }
   }
+  return fresh;
 }
 
 /** @param {IDBRequest} request */
