@@ -19,7 +19,7 @@ struct OwnConversationOptions: ParsableArguments {
 
     /// Connects, does one thing with it, and goes.
     func with<T: Sendable>(_ body: (WhisperClient, OwnConversation) async throws -> T) async throws -> T {
-        try await asking(self.options) { client in
+        try await asking(self.options, describeOwn) { client in
             guard let conversation = try await client.conversation(named: self.name) else {
                 throw Problem("You have no conversation \"\(self.name)\". `whisper conversation list` shows them.")
             }
@@ -79,6 +79,7 @@ struct ConversationUpdateCommand: AsyncParsableCommand {
             conversation.passcode = self.passcode ?? before.passcode
             conversation.transcriptDays = self.keep ?? before.transcriptDays
             if self.newLink { conversation.drawLink() }
+            if conversation.admission != .passcode, self.passcode == nil { conversation.passcode = nil }
             guard conversation.admission != .passcode || conversation.passcode != nil else {
                 throw Problem("Which --passcode?")
             }
@@ -174,6 +175,12 @@ struct UnshareCommand: AsyncParsableCommand {
         guard let share = UUIDText(self.share) else { throw Problem("\"\(self.share)\" is no id of a share.") }
         try await self.own.with { client, conversation in try await client.unshare(share, of: conversation.id) }
     }
+}
+
+/// What a command on one's own conversation says of a failure: no link is in it.
+private func describeOwn(_ error: LiveError) -> String {
+    guard case .notFound = error else { return describe(error) }
+    return "The server has no such lines or share: they were deleted, or their time is over."
 }
 
 private func transcriptID(_ text: String) throws -> UUIDText {

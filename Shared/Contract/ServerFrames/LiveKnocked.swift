@@ -16,7 +16,7 @@ package struct LiveKnocked: ServerFrame {
     package static let definition = ServerFrameDefinition(
         "live_knocked",
         about: """
-            Somebody waits. The client checks that the keys are the listener's and that the knock's signature and tag fit, and \
+            Somebody waits. It is told again every \(LiveLimits.knockToldEvery.components.seconds) s while they do. The client checks that the keys are the listener's and that the knock's signature and tag fit, and \
             answers `live_grant` or `live_refuse`.
             """,
         fields: [

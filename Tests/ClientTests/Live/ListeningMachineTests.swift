@@ -111,6 +111,19 @@ import Testing
         return machine
     }
 
+    /// Who misses a key joins again, and may have to wait for it: its user hears of both.
+    @Test func whoWaitsForItsKeyIsToldWhenItIsThere() {
+        var machine = ListeningMachine(isAdmitted: true)
+        #expect(machine.connected() == .join)
+        #expect(machine.joined() == true)
+        #expect(machine.keyIsMissing() == .join)
+        #expect(machine.joined() == false, "it never waited")
+        #expect(machine.keyIsMissing() == .join)
+        #expect(machine.waiting(at: self.start) == true)
+        #expect(machine.admitted() == .join)
+        #expect(machine.joined() == true)
+    }
+
     /// `live_admitted` may be lost.
     @Test func whoWaitsAsksWhetherItIsLetIn() {
         var machine = self.waiting()

@@ -72,18 +72,19 @@ extension WhisperClient {
 
     /// Gives the lines of a stream to whoever gets the link.
     /// - Parameter expiresIn: 60 seconds to 365 days.
-    /// - Throws: `.tooLong` if the lines have more keys than one share holds.
+    /// - Throws: `.tooLong` if the lines have more keys than one share holds, or are on more than `linePagesMax` pages.
     package func share(
         _ content: UUIDText, of conversation: OwnConversation, expiresIn: Duration
     ) async throws(LiveError) -> TranscriptShare {
-        var (generations, after): (Set<Int>, Int) = ([], 0)
-        while true {
-            let body = try await self.fetch(LinePage.path(conversation.id, content, after: after))
+        var (generations, after): (Set<Int>, Int?) = ([], 0)
+        for _ in 0..<Self.linePagesMax {
+            guard let start = after else { break }
+            let body = try await self.fetch(LinePage.path(conversation.id, content, after: start))
             guard let page = LinePage(body) else { throw .server(status: 0) }
             generations.formUnion(page.generations)
-            guard let next = page.next, next > after else { break }
-            after = next
+            after = page.next.flatMap { $0 > start ? $0 : nil }
         }
+        guard after == nil else { throw .tooLong }
         let secret = SecretBytes(Sodium.random(LiveLimits.shareSecretBytes))
         let body = TranscriptShare.body(
             ShareKeys(secret: secret), of: conversation, content: content, generations: generations,
@@ -108,6 +109,8 @@ extension WhisperClient {
     }
 
     private static let transcriptPagesMax = 100
+    /// Of the lines of one transcript.
+    private static let linePagesMax = 10_000
 
     private func fetch(_ path: String) async throws(LiveError) -> [UInt8] {
         guard let token else { throw .offline }

@@ -99,7 +99,7 @@ package struct ListeningMachine {
     /// - Returns: whether that is news to its user.
     package mutating func joined() -> Bool {
         guard self.state == .asking(.join) || self.state == .waiting else { return false }
-        let isNews = !self.isBack
+        let isNews = !self.isBack || self.waitingSince != nil
         self.stopWaiting()
         self.state = .joined
         self.isAdmitted = true
