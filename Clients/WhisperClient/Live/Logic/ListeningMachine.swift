@@ -33,7 +33,7 @@ package struct ListeningMachine {
     /// Whether a `live_join` may do without a knock.
     private var isAdmitted: Bool
     private var hasJoined = false
-    /// It has joined on this connection.
+    /// Its user was told last that it has joined, on this connection.
     private var isBack = false
     private var failures = 0
     /// Since when it waits, on this connection.
@@ -80,6 +80,7 @@ package struct ListeningMachine {
     package mutating func waiting(at now: ContinuousClock.Instant) -> Bool {
         guard case .asking = self.state else { return false }
         let isNews = self.waitingSince == nil
+        if isNews { self.isBack = false }
         self.wait(at: now)
         return isNews
     }
@@ -99,7 +100,7 @@ package struct ListeningMachine {
     /// - Returns: whether that is news to its user.
     package mutating func joined() -> Bool {
         guard self.state == .asking(.join) || self.state == .waiting else { return false }
-        let isNews = !self.isBack || self.waitingSince != nil
+        let isNews = !self.isBack
         self.stopWaiting()
         self.state = .joined
         self.isAdmitted = true
