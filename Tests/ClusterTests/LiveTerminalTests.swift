@@ -37,7 +37,7 @@ extension CalmCluster {
             #expect(bert.lines.suffix(4) == said[...] && carl.lines.suffix(4) == said[...])
 
             anna.types("/remove Bert")
-            try await bert.prints("Anna has removed you.", within: .seconds(1))
+            try await bert.prints("Anna has removed you.")
             #expect(await !bert.end())
             try await anna.prints("New keys are in use (number 2).")
             anna.types("between us")

@@ -297,9 +297,7 @@ struct MistreatedTranscripts {
             told.formUnion(try await stream.told(Set(1...10).subtracting(told), within: .seconds(5)))
         }
         #expect(told == Set(1...10))
-        try await waitUntil("lines can be read", within: .seconds(30)) {
-            try await stream.answer("GET", "/transcripts/\(stream.content)").status == 200
-        }
+        try await stream.canBeRead()
         #expect(try await stream.read()["lines"]?.elements.map { $0["line"]?.integer } == Array(1...10))
         #expect(try await stream.list()["transcripts"]?[0]?["lines"]?.integer == 10)
     }
@@ -310,7 +308,7 @@ struct MistreatedTranscripts {
         let stream = try await TranscribedStream.begun()
         var typed = stream.whisperer
         async let lock = Cluster.database(
-            "BEGIN; LOCK TABLE calls.transcript_lines IN ACCESS EXCLUSIVE MODE; SELECT pg_sleep(3); COMMIT")
+            "BEGIN; LOCK TABLE calls.transcript_lines IN ACCESS EXCLUSIVE MODE; SELECT pg_sleep(10); COMMIT")
         func locks(granted: Bool) async throws -> Bool {
             try await Cluster.database(
                 """
@@ -318,9 +316,9 @@ struct MistreatedTranscripts {
                 WHERE relation = 'calls.transcript_lines'::regclass AND \(granted ? "granted" : "NOT granted")
                 """) == "t"
         }
-        try await waitUntil("the table is locked", within: .seconds(3)) { try await locks(granted: true) }
+        try await waitUntil("the table is locked", within: .seconds(10)) { try await locks(granted: true) }
         typed.say("line")
-        try await waitUntil("calls waits", within: .seconds(3)) { try await locks(granted: false) }
+        try await waitUntil("calls waits", within: .seconds(10)) { try await locks(granted: false) }
         try await stream.phone.client.settle()
         #expect(stream.phone.client.frames("live_line_stored").isEmpty)
         _ = try await lock
@@ -342,6 +340,7 @@ struct MistreatedTranscripts {
         #expect(stream.phone.client.frames("live_line_stored").isEmpty)
         try await Cluster.stack.start(.postgres)
         #expect(try await stream.told([1], within: .seconds(30)) == [1])
+        try await stream.canBeRead()
         #expect(try await stream.read()["lines"]?.elements.map { $0["nonce"]?.string } == typed.said)
     }
 }
@@ -388,6 +387,13 @@ private struct TranscribedStream: Sendable {
     }
 
     func list() async throws -> JSON { try await self.answer("GET", "/transcripts").json }
+
+    /// Returns when a process that was without Postgres answers again.
+    func canBeRead() async throws {
+        try await waitUntil("lines can be read", within: .seconds(30)) {
+            try await self.answer("GET", "/transcripts/\(self.content)").status == 200
+        }
+    }
 
     func read(after line: Int = 0, limit: Int = 500) async throws -> JSON {
         try await self.answer("GET", "/transcripts/\(self.content)?after=\(line)&limit=\(limit)").json

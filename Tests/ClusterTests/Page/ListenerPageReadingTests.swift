@@ -84,7 +84,7 @@ extension PageCluster {
             #expect(try await Self.isAtTheEnd(browser))
             #expect(try await browser.isHidden("#newest"))
             try await browser.value(of: "scrollTo(0, 0)")
-            try await waitUntil("the button is there", within: .seconds(5)) { try await !browser.isHidden("#newest") }
+            try await waitUntil("the button is there", within: .seconds(20)) { try await !browser.isHidden("#newest") }
             #expect(try await Self.isLiveInSight(browser))
             lines.append("now and then")
             try await alice.types("now and then\nsoon")
@@ -94,13 +94,13 @@ extension PageCluster {
             #expect(try await Self.isAtTheEnd(browser))
             // The other way round.
             try await browser.click("#order option[value=top]")
-            try await waitUntil("the newest is on top", within: .seconds(5)) {
+            try await waitUntil("the newest is on top", within: .seconds(20)) {
                 try await page.lines.first == "41 now and then"
             }
             lines.append("soon after")
             try await alice.types("soon after\nlast")
             try await page.shows(live: "last")
-            try await waitUntil("it is above", within: .seconds(5)) { try await page.lines.first == "42 soon after" }
+            try await waitUntil("it is above", within: .seconds(20)) { try await page.lines.first == "42 soon after" }
             #expect(try await Self.isLiveInSight(browser))
             try await browser.value(of: "scrollTo(0, 400)")
             #expect(try await Self.isLiveInSight(browser))
@@ -108,7 +108,7 @@ extension PageCluster {
             let seen = "return Math.round(document.querySelector('[data-line=\"20\"]').getBoundingClientRect().top)"
             let before = try #require(try await browser.value(of: seen).integer)
             try await alice.types("last words\n")
-            try await waitUntil("it is above", within: .seconds(5)) { try await page.lines.first == "43 last words" }
+            try await waitUntil("it is above", within: .seconds(20)) { try await page.lines.first == "43 last words" }
             let after = try #require(try await browser.value(of: seen).integer)
             #expect(abs(after - before) <= 1)
         }
