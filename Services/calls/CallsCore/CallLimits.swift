@@ -57,6 +57,8 @@ package enum CallLimits {
     /// Lines wait for others so long before they are stored, and no more of them (contract §14.11: 250 ms).
     package static let linesGatheredFor = Duration.milliseconds(200)
     package static let linesGatheredMax = 512
+    /// Between two reads while lines wait for others. What is not a line is read so late at most, and ends the wait.
+    package static let linesReadEvery = Duration.milliseconds(50)
     /// Expired lines that one statement deletes, such statements of one look, and transcripts that go behind them.
     package static let linesSweptAtOnce = 2_000
     package static let lineSweepsMax = 10

@@ -87,12 +87,18 @@ struct LiveBatch {
         self.steps.compactMap { if case .frame(let frame, _) = $0 { frame } else { nil } }
     }
 
+    /// Those in which it matters who is a member of the profile. Lines and departures come from connections that are known.
+    var judged: Set<ConversationID> {
+        var ids = Set(self.frames.compactMap(\.body.conversation))
+        for case .report(_, let entries, _) in self.steps { ids.formUnion(entries.map(\.conversation)) }
+        return ids
+    }
+
     /// All that it concerns.
     var conversations: Set<ConversationID> {
-        var ids = Set(self.frames.compactMap(\.body.conversation))
+        var ids = self.judged
         for case .left(let id, _) in self.steps { ids.insert(id) }
         for case .line(let line) in self.steps { ids.insert(line.conversation) }
-        for case .report(_, let entries, _) in self.steps { ids.formUnion(entries.map(\.conversation)) }
         return ids
     }
 

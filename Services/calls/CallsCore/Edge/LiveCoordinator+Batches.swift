@@ -55,7 +55,7 @@ extension LiveCoordinator {
     }
 
     private func attempt(_ batch: LiveBatch, silent: Set<NodeID>) async throws(StoreError) -> Outcome {
-        let concerned = batch.conversations.compactMap { self.book[$0]?.profile }
+        let concerned = batch.judged.compactMap { self.book[$0]?.profile }
         let profiles = Array(batch.profiles.union(concerned))
         guard !batch.principals.isEmpty || !profiles.isEmpty else {
             // Nobody says anything new: nothing needs to be read, and mostly nothing to be written.

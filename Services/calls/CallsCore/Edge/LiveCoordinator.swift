@@ -105,15 +105,17 @@ package actor LiveCoordinator: PartitionOwner {
 
     // MARK: Intake
 
-    /// One read, and more while only lines come: they share a commit.
+    /// One read, and more while only lines come: they share a commit. A read that waits would return with each line, so there is
+    /// a pause between these reads instead.
     private func gathered() async throws(BusError) -> LiveBatch {
         var batch = LiveBatch()
         try await self.intake(&batch, within: CallLimits.readBlockMax)
         let end = ContinuousClock.now + CallLimits.linesGatheredFor
         while batch.isOfLinesAlone, !batch.isSingle, batch.steps.count < CallLimits.linesGatheredMax {
-            let left = end - .now
-            guard left >= .milliseconds(1), !self.worker.isDraining else { break }
-            try await self.intake(&batch, within: left)
+            let pause = min(end - .now, CallLimits.linesReadEvery)
+            guard pause >= .milliseconds(1), !self.worker.isDraining else { break }
+            try? await Task.sleep(for: pause)
+            try await self.intake(&batch, within: .zero)
         }
         return batch
     }
