@@ -245,6 +245,40 @@ extension PageCluster {
         }
     }
 
+    /// Somebody leaves the page while it makes its database, and comes again: no later page waits for the first.
+    @Test func aPageThatIsLeftAtOnceHoldsNothingUp() async throws {
+        try await Browser.open { browser in
+            try await browser.runBeforePages(
+                """
+                if (location.pathname === "/join" && !sessionStorage.wasLeft) {
+                    sessionStorage.wasLeft = "1";
+                    const open = IDBFactory.prototype.open;
+                    IDBFactory.prototype.open = function (...values) {
+                        const request = open.apply(this, values);
+                        request.addEventListener("upgradeneeded", () => {
+                            const busy = request.result.createObjectStore("busy");
+                            const goOn = () => { busy.get(1).onsuccess = goOn; };
+                            goOn();
+                            window.isBusy = true;
+                        });
+                        return request;
+                    };
+                }
+                """)
+            let page = try await JoinPage.open(in: browser)
+            try await page.shows("that it is busy", within: .seconds(40)) {
+                try await browser.value(of: "return window.isBusy === true") == .bool(true)
+            }
+            try await browser.go(to: "about:blank")
+            try await browser.go(to: Cluster.stack.publicURL + "/join")
+            try await page.reaches("entry")
+            _ = try await page.create()
+            try await browser.reload()
+            try await page.reaches("waiting")
+            #expect(try await page.content(of: "#own") == "Person 1", "another guest comes in by the link")
+        }
+    }
+
     // MARK: How it is served, and how it is to use
 
     @Test func theJoinPageIsServedWithItsPermissions() async throws {

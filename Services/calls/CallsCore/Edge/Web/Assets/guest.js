@@ -31,7 +31,9 @@ export class Guest {
    *   one tab and talks in another is two guests, whom the server cannot tell to be one person.
    */
   static async ofThisBrowser(entry = "guest") {
-    const pairs = await storedPairs(entry, await freshPairs());
+    const fresh = await freshPairs();
+    // A page that holds a lock is not frozen when one leaves it. Frozen in a step, it would keep the database from all others.
+    const pairs = await navigator.locks.request(database, () => storedPairs(entry, fresh));
     const raw = async (key) => new Uint8Array(await crypto.subtle.exportKey("raw", key));
     const signPublicKey = await raw(pairs.sign.publicKey);
     const encPublicKey = await raw(pairs.enc.publicKey);
