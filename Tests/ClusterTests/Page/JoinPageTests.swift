@@ -1,3 +1,4 @@
+import Contract
 import Foundation
 import LocalStack
 import TestKit
@@ -242,6 +243,21 @@ extension PageCluster {
                 for page in [bob, alice] { try await page.isConnected(with: 1) }
                 #expect(try await alice.numbers == number)
             }
+        }
+    }
+
+    /// A guest hosts three rooms at most (contract §15.1). Whoever starts another has left those before.
+    @Test func whoStartsAFourthRoomIsIn() async throws {
+        try await JoinPage.windows(1) { pages in
+            let page = pages[0]
+            var links: Set<String> = []
+            for _ in 0...RoomLimits.hostedByGuestMax {
+                links.insert(try await page.create().link)
+                try await page.browser.go(to: "about:blank")
+                try await page.browser.go(to: Cluster.stack.publicURL + "/join")
+                try await page.reaches("entry")
+            }
+            #expect(links.count == RoomLimits.hostedByGuestMax + 1)
         }
     }
 
