@@ -125,6 +125,53 @@ import Testing
         #expect(result.status == 0, "\(result.output)")
     }
 
+    // MARK: Balancer
+
+    /// What deploy/haproxy/start makes of the bounds of a container. HAProxy is a stand-in that says what it was given.
+    @Test(arguments: [
+        // Files, memory, CPU time, THREADS; then threads and connections of clients. Nil: its exit status says no.
+        Bounds(memory: "268435456", cpu: "50000 100000", is: "1 3596"),
+        Bounds(files: 5_000, memory: "max", cpu: "100000 100000", is: "1 1500"),
+        Bounds(files: 5_000, memory: "9223372036854771712", cpu: "max 100000", threads: "7", is: "7 1500"),
+        Bounds(files: 5_000, memory: "2147483648", threads: "64", is: "64 1500"),
+        Bounds(files: 4_095, memory: "max", is: nil),
+        Bounds(memory: "134217727", is: nil),
+    ])
+    func balancerTakesWhatItsContainerHas(bounds: Bounds) throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "balancer-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let program = folder.appending(path: "haproxy")
+        try "#!/bin/sh\necho \"$THREADS $PUBLIC_CONNECTIONS_MAX\"\n".write(
+            to: program, atomically: true, encoding: .utf8)
+        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: program.path)
+        try bounds.memory.write(to: folder.appending(path: "memory.max"), atomically: true, encoding: .utf8)
+        try bounds.cpu.write(to: folder.appending(path: "cpu.max"), atomically: true, encoding: .utf8)
+        let start = SourceTree.root.appending(path: "deploy/haproxy/start").path
+        let files = bounds.files.map { "ulimit -n \($0); " } ?? ""
+        let script =
+            "\(files)PATH=\(folder.path):$PATH CGROUP=\(folder.path) THREADS=\(bounds.threads) exec /bin/sh \(start)"
+        let result = try Run("/bin/sh", "-c", script)
+        #expect((result.status == 0) == (bounds.result != nil), "\(result.output)")
+        if let expected = bounds.result { #expect(result.output.hasSuffix("\n\(expected)\n"), "\(result.output)") }
+    }
+
+    struct Bounds: Sendable {
+        var files: Int?
+        var memory: String
+        var cpu: String
+        var threads: String
+        var result: String?
+
+        init(files: Int? = nil, memory: String, cpu: String = "max 100000", threads: String = "", is result: String?) {
+            self.files = files
+            self.memory = memory
+            self.cpu = cpu
+            self.threads = threads
+            self.result = result
+        }
+    }
+
     // MARK: systemd
 
     @Test(.enabled(if: has("/usr/bin/systemd-analyze"), "needs Debian's package systemd"))

@@ -8,6 +8,7 @@ import LocalStack
 /// - RATE_LIMIT_SCALE (double, default 1, above 0): multiplies every limit.
 /// - ADDRESS_CONNECTIONS_MAX (int, default 600 or more, by RATE_LIMIT_SCALE): TCP connections of one address at a time.
 /// - ADDRESS_CONNECTIONS_PER_MINUTE (int, default 1200 or more, by RATE_LIMIT_SCALE): new ones of one address in a minute.
+/// - HAPROXY_THREADS (int, default as many as there are cores, 1...64): threads of the balancer.
 /// - GATEWAYS, ROUTERS (int, default 2, 1...16): instances.
 /// - DATA_DIR (path, default ./data): kept between runs.
 /// - LOG_LEVEL (default notice): level of the services' logs.
@@ -25,6 +26,8 @@ struct Settings {
     /// Nil: the contract's, scaled.
     var addressConnectionsMax: Int?
     var addressConnectionsPerMinute: Int?
+    /// Nil: as many as there are cores.
+    var balancerThreads: Int?
     var gateways: Int
     var routers: Int
     var folder: String
@@ -77,6 +80,7 @@ struct Settings {
         self.rateLimitScale = factor
         self.addressConnectionsMax = try integer("ADDRESS_CONNECTIONS_MAX", in: 1...1_000_000_000)
         self.addressConnectionsPerMinute = try integer("ADDRESS_CONNECTIONS_PER_MINUTE", in: 1...1_000_000_000)
+        self.balancerThreads = try integer("HAPROXY_THREADS", in: 1...HAProxyServer.threadsMax)
         self.folder = environment["DATA_DIR"] ?? "./data"
         self.logLevel = environment["LOG_LEVEL"] ?? "notice"
         self.objectStore = environment.filter { $0.key == "STORE" || $0.key.hasPrefix("S3_") }
@@ -101,6 +105,7 @@ struct Settings {
         if let most = self.addressConnectionsMax { limits.connectionsMax = most }
         if let most = self.addressConnectionsPerMinute { limits.connectionsPerMinute = most }
         stack.addressLimits = limits
+        stack.balancerThreads = self.balancerThreads
         stack.logLevel = self.logLevel
         stack.environment[.attachments] = self.objectStore
         if let token = self.adminToken { stack.adminToken = token }

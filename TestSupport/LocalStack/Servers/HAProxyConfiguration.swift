@@ -8,6 +8,7 @@ struct HAProxyConfiguration {
     /// Clients at once on the public origin. Each takes two descriptors.
     let connectionsMax: Int
     let limits: AddressLimits
+    let threads: Int
 
     /// Connections that the ops origin has beside those of the public one, so that clients cannot shut operators out.
     static let opsConnections = 128
@@ -24,7 +25,7 @@ struct HAProxyConfiguration {
             # The public origin's, and places that it cannot take.
             maxconn \(self.connectionsMax + Self.opsConnections)
             # A connection that has become a tunnel holds no buffer while it is idle.
-            nbthread 1
+            nbthread \(self.threads)
             # Spread health checks so that they do not come in bursts.
             spread-checks 5
         """

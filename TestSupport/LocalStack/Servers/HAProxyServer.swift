@@ -6,21 +6,28 @@ package actor HAProxyServer {
     private let log: String
     private let ports: StackPorts
     private let limits: AddressLimits
+    private let threads: Int
     private var process: ChildProcess?
 
     /// - Parameters:
     ///   - folder: gets the generated `haproxy.cfg`.
     ///   - limits: of each client's address.
-    package init(folder: String, ports: StackPorts, limits: AddressLimits = .standard, log: String) {
+    ///   - threads: 1...64; as many as this process has cores when nil.
+    package init(
+        folder: String, ports: StackPorts, limits: AddressLimits = .standard, threads: Int? = nil, log: String
+    ) {
         self.folder = folder
         self.ports = ports
         self.limits = limits
+        self.threads = threads ?? min(Self.threadsMax, ProcessInfo.processInfo.activeProcessorCount)
         self.log = log
     }
 
     /// The text of `haproxy.cfg`.
     package nonisolated var configuration: String {
-        HAProxyConfiguration(ports: self.ports, connectionsMax: Self.connectionsMax, limits: self.limits).text
+        HAProxyConfiguration(
+            ports: self.ports, connectionsMax: Self.connectionsMax, limits: self.limits, threads: self.threads
+        ).text
     }
 
     package var child: ChildProcess? { self.process }
@@ -63,11 +70,26 @@ package actor HAProxyServer {
         self.process?.signal(signal)
     }
 
-    /// What the descriptors that we may open allow, up to 20,000.
+    /// HAProxy's own bound.
+    package static let threadsMax = 64
+    /// Bytes for one client, as deploy/haproxy/start counts them.
+    private static let clientBytes = 48 * 1_024
+    /// The part of this machine's memory that clients may take: others of the stack want theirs.
+    private static let memoryPart = 4
+
+    /// What memory allows, and the descriptors that HAProxy may open: it raises its own limit as far as the system lets it.
     private static var connectionsMax: Int {
+        descriptorsMax()
+        var limit = rlimit()
+        getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+        let files = Int(min(limit.rlim_max, rlim_t(filesMax)))
         let spare = 512 + 2 * HAProxyConfiguration.opsConnections
-        return max(100, min(20_000, (descriptorsMax() - spare) / 2))
+        let memory = Int(ProcessInfo.processInfo.physicalMemory) / Self.memoryPart / Self.clientBytes
+        return max(100, min(memory, (files - spare) / 2))
     }
+
+    /// Of one process, unless the kernel has been told otherwise (fs.nr_open).
+    private static let filesMax = 1_048_576
 }
 
 /// Raises this process's limit of open files as far as the system lets it (65,536 is plenty), for itself and for its

@@ -51,7 +51,7 @@ package actor LocalStack {
         self.balancer = HAProxyServer(
             folder: self.folder, ports: self.ports,
             limits: configuration.addressLimits ?? .standard.scaled(by: configuration.rateLimitScale),
-            log: log + "/haproxy.log")
+            threads: configuration.balancerThreads, log: log + "/haproxy.log")
     }
 
     /// A running stack.

@@ -29,6 +29,8 @@ package struct StackConfiguration: Sendable {
     /// What the balancer admits of one address. Nil: the contract's, times `rateLimitScale` if that is above 1: everybody here comes
     /// from one address.
     package var addressLimits: AddressLimits?
+    /// Threads of the balancer, 1...64; as many as there are cores when nil.
+    package var balancerThreads: Int?
     /// Level of the services' logs (swift-log's names).
     package var logLevel = "notice"
     /// More settings of Postgres, `name=value`.

@@ -33,6 +33,9 @@ PROMTOOL = "/usr/bin/promtool"
 #: The definitions of a release are large, and would be read for each document.
 kubernetes_validate.utils.schema_contents = functools.cache(kubernetes_validate.utils.schema_contents)
 
+#: Connected at once, as the heads of the files of values have it.
+PEOPLE = {"small": 10_000, "medium": 50_000, "large": 400_000}
+
 problems = []
 
 
@@ -273,6 +276,11 @@ def mebibytes(text):
     return int(number) * (1 if unit in ("m", "Mi") else 1024)
 
 
+def default(text):
+    """Of a setting of compose.yaml."""
+    return re.sub(r"\$\{\w+:-([^}]*)\}", r"\1", str(text))
+
+
 def check_compose(size, documents, compose, is_smallest):
     user = re.search(r"^USER (\d+):(\d+)$", read("deploy/Containerfile").split(" AS runtime\n")[1], re.M).groups()
     stages = dict(re.findall(r"^FROM runtime AS (\w+)\n(.*?)(?=^FROM|\Z)", read("deploy/Containerfile"), re.M | re.S))
@@ -300,10 +308,11 @@ def check_compose(size, documents, compose, is_smallest):
         same(f"{place}: privileges", ours["securityContext"]["allowPrivilegeEscalation"], privileges)
 
         memory = mebibytes(ours["resources"]["limits"]["memory"])
+        bound = mebibytes(default(theirs["mem_limit"]))
         same(f"{place}: memory asked for", mebibytes(ours["resources"]["requests"]["memory"]), memory)
         if name in SERVICES or is_smallest:
-            same(f"{place}: memory", memory, mebibytes(theirs["mem_limit"]))
-        expect(memory >= mebibytes(theirs["mem_limit"]), f"{place}: less memory than in compose.yaml")
+            same(f"{place}: memory", memory, bound)
+        expect(memory >= bound, f"{place}: less memory than in compose.yaml")
         if workload["kind"] != "Job":
             grace = seconds(theirs.get("stop_grace_period", "10s"))
             same(f"{place}: grace", pod(workload)["spec"]["terminationGracePeriodSeconds"], grace)
@@ -355,6 +364,26 @@ def check_environment(size, documents, compose, more):
             file = value.removeprefix("/run/secrets/")
             if key.endswith("_FILE") and value:
                 expect(file in secret_files(workload), f"{size}: {name}: {key} is no file of its")
+
+
+def check_balancer(size, documents, compose):
+    """It is told what compose.yaml tells it, and each size has room for the people at its head."""
+    workload = documents.get("Deployment", "haproxy")
+    ours, theirs = environment(workload), compose["services"]["haproxy"]["environment"]
+    same(f"{size}: haproxy: settings", set(ours), set(theirs))
+    for name in set(theirs) - {"THREADS"}:
+        same(f"{size}: haproxy: {name}", ours.get(name), default(theirs[name]))
+    expect(re.fullmatch(r"|[1-9]|[1-5]\d|6[0-4]", ours.get("THREADS", "none")), f"{size}: haproxy: THREADS is {ours.get('THREADS')!r}")
+    start = read("deploy/haproxy/start")
+    own, each = (int(number) for number in re.search(r"most=\$\(\(\(memory - (\d+)\) / (\d+)\)\)", start).groups())
+    memory = mebibytes(container(workload)["resources"]["limits"]["memory"]) * 1024
+    files = int(default(compose["services"]["haproxy"]["ulimits"]["nofile"]["hard"]))
+    room = min((files - 1000) // 2, (memory - own) // each) - 500
+    people = PEOPLE.get(size)
+    if people:
+        replicas = workload["spec"]["replicas"]
+        # Of several one may die.
+        expect(room * max(1, replicas - 1) >= people, f"{size}: haproxy has room for {room} × {replicas}, not for {people} and a loss")
 
 
 def check_files(size, documents):
@@ -463,6 +492,7 @@ REFUSED = {
     "maximum": {"services": {"gateway": {"replicas": 33}}},
     "additional properties": {"service": {}},
     "logLevel": {"logLevel": "loud"},
+    "threads": {"haproxy": {"threads": 65}},
 }
 
 
@@ -507,6 +537,7 @@ def main():
             check_relations(size, documents)
             check_networks(size, documents, compose)
             check_compose(size, documents, compose, size == "small")
+            check_balancer(size, documents, compose)
             check_environment(size, documents, compose, more if size == "own" else {})
             check_queries(size, documents)
             if size != "own":
