@@ -7,7 +7,7 @@ packages="
     pkg-config libpq-dev libhiredis-dev libssl-dev libnghttp2-dev libsodium-dev libsqlite3-dev
     postgresql redis-server haproxy openssl util-linux python3-jsonschema python3-nacl python3-cryptography
     coturn python3-venv prometheus systemd libfaketime
-    chromium chromium-driver
+    chromium chromium-driver curl etcd-server etcd-client patroni
 "
 
 missing=""
@@ -54,4 +54,11 @@ if ! install; then
     fi
 fi
 rm -f "$log"
+
+# Debian starts these with the machine, with data of their own. Nothing here wants them: the project starts its own.
+for service in etcd patroni; do
+    case $missing in
+    *" $service"*) ! command -v systemctl >/dev/null || $as_root systemctl disable -q "$service" 2>/dev/null || true ;;
+    esac
+done
 echo "· installed"

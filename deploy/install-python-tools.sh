@@ -29,4 +29,5 @@ install "an S3 server" Tests/AttachmentsTests/requirements.txt .build/s3-tools
 install "a WebRTC stack" Tests/ClusterTests/WebRTC/requirements.txt .build/webrtc
 install "axe-core" Tests/ClusterTests/Page/requirements.txt .build/axe
 install "Helm and schemas of Kubernetes" Tests/ArchitectureTests/Chart/requirements.txt .build/chart-tools
+install "Patroni" deploy/ha/requirements.txt .build/ha-tools
 exit $status

@@ -1,4 +1,5 @@
 import Chaos
+import Foundation
 import LocalStack
 import Testing
 
@@ -35,4 +36,21 @@ import Testing
         #expect(report.violations.isEmpty, "\(report.text)")
         #expect(report.restarts.count == 8 && report.gaps.count >= options.clients)
     }
+
+    /// The primary has committed what no standby has when it is killed. How long nothing was accepted is for `make chaos
+    /// PLAN=failover` to say.
+    @Test(
+        .enabled(
+            if: PatroniCluster.isAvailable || Self.isCI, "needs root, and Debian's packages etcd-server and patroni"))
+    func whatIsAcceptedSurvivesThePrimary() async throws {
+        var options = ChaosRun.Options(seed: 1, faults: 0)
+        options.clients = 40
+        options.gateways = 1
+        options.others = 1
+        let report = try await FailoverRun(options, faults: [.primaryKilledAhead]).report()
+        #expect(report.violations.isEmpty, "\(report.text)")
+        #expect(report.pauses.count == 1 && report.messages.accepted > 0)
+    }
+
+    private static let isCI = ProcessInfo.processInfo.environment["CI"] != nil
 }

@@ -26,11 +26,13 @@ struct ChaosCommand: AsyncParsableCommand {
     var runs = 1
     @Option(
         help:
-            "random: faults by the seed. clocks: some processes are ten years ahead, others behind. rolling: every service is restarted in order, and what clients notice is measured."
+            "random: faults by the seed. clocks: some processes are ten years ahead, others behind. rolling: every service is restarted in order, and what clients notice is measured. failover: Postgres under Patroni loses its primary in every way."
     )
     var plan = Plan.random
     @Option(help: "Folder of the server executables; the one beside this program by default.")
     var programs: String?
+    @Flag(help: "Of failover: commits wait for no standby, to see that what is lost then is found.")
+    var asynchronous = false
     @Flag(help: "Only print the plan.")
     var dry = false
     @Flag(help: "Keep the data folder of each cluster, with its logs.")
@@ -40,7 +42,7 @@ struct ChaosCommand: AsyncParsableCommand {
     @Option(help: "Write all figures to this file, as JSON.")
     var json: String?
 
-    enum Plan: String, ExpressibleByArgument, CaseIterable { case random, clocks, rolling }
+    enum Plan: String, ExpressibleByArgument, CaseIterable { case random, clocks, rolling, failover }
 
     func validate() throws {
         func check(_ value: Int, _ range: ClosedRange<Int>, _ name: String) throws {
@@ -73,6 +75,7 @@ struct ChaosCommand: AsyncParsableCommand {
         switch self.plan {
         case .random, .clocks: try await self.mistreat()
         case .rolling: try await self.roll()
+        case .failover: try await self.failOver()
         }
     }
 
@@ -105,6 +108,29 @@ struct ChaosCommand: AsyncParsableCommand {
         say("\n\(report.text)\n")
         try self.write(report)
         return report.violations.isEmpty
+    }
+
+    private func failOver() async throws -> Bool {
+        guard PatroniCluster.isAvailable else {
+            throw ValidationError("failover needs root, etcd and Patroni: deploy/install-dependencies.sh")
+        }
+        let first = self.seed ?? UInt64.random(in: 1...999_999)
+        var reports: [FailoverReport] = []
+        for run in 0..<UInt64(self.runs) {
+            let options = self.options(seed: first &+ run)
+            let report = try await FailoverRun(options, waitsForStandby: !self.asynchronous, say: say).report()
+            say("\n\(report.text)\n")
+            reports.append(report)
+            try self.write(reports)
+        }
+        if reports.count > 1 {
+            say(
+                "\(reports.count) runs, \(reports.reduce(0) { $0 + $1.pauses.count }) faults, "
+                    + "\(reports.reduce(0) { $0 + $1.messages.accepted }) messages accepted, "
+                    + "\(reports.reduce(0) { $0 + $1.violations.count }) broken promises, "
+                    + "\(reports.reduce(0) { $0 + $1.slow.count }) pauses that were too long")
+        }
+        return reports.allSatisfy { $0.violations.isEmpty && $0.slow.isEmpty }
     }
 
     private func options(seed: UInt64) -> ChaosRun.Options {

@@ -11,6 +11,8 @@ package actor LocalStack {
     /// Everything the stack keeps; logs are under `log/`.
     package nonisolated let folder: String
     package nonisolated let postgres: PostgresServer
+    /// In its place, if `StackConfiguration.failsOver`.
+    package nonisolated let cluster: PatroniCluster?
     package nonisolated let redis: RedisServer
     package nonisolated let balancer: HAProxyServer
     package nonisolated let relay: CoturnServer
@@ -42,6 +44,9 @@ package actor LocalStack {
         self.postgres = PostgresServer(
             folder: self.folder + "/postgres", port: self.ports.postgres, log: log + "/postgres.log",
             settings: configuration.postgresSettings)
+        self.cluster =
+            configuration.failsOver
+            ? PatroniCluster(folder: self.folder + "/ha", isSynchronous: configuration.waitsForStandby) : nil
         self.relay = CoturnServer(
             folder: self.folder + "/coturn", port: self.ports.turn, secret: configuration.turnSecret,
             log: log + "/coturn.log")
@@ -152,6 +157,7 @@ package actor LocalStack {
         await self.redis.stop()
         if self.temporary != nil { await self.postgres.kill() }  // its last checkpoint is of no use to anybody
         await self.postgres.stop()
+        await self.cluster?.stop()
         self.lock = nil
         self.temporary?.remove()
     }
@@ -173,7 +179,9 @@ package actor LocalStack {
     package func stop(_ process: StackProcess) async -> ExitStatus? {
         self.wanted.remove(process)
         switch process {
-        case .postgres: await self.postgres.stop()
+        case .postgres:
+            await self.postgres.stop()
+            await self.cluster?.stop()
         case .redis: await self.redis.stop()
         case .balancer: await self.balancer.stop()
         case .relay: await self.relay.stop()
@@ -267,7 +275,8 @@ package actor LocalStack {
     private func launch(_ process: StackProcess) async throws {
         self.wanted.insert(process)
         switch process {
-        case .postgres: try await self.postgres.start()
+        case .postgres:
+            if let cluster { try await cluster.start() } else { try await self.postgres.start() }
         case .redis: try await self.redis.start()
         case .balancer: try await self.balancer.start()
         case .relay: try await self.relay.start()
@@ -296,12 +305,16 @@ package actor LocalStack {
     /// Database, owner, one role for each service, and the tables of each.
     private func prepareDatabase() async throws {
         let keepers = ServiceName.allCases.filter(\.keepsTables)
-        try await self.postgres.createWhisperDatabase(owner: Self.ownerRole, roles: keepers.map(\.role))
+        // Patroni's is made with it (deploy/postgres/roles).
+        if self.cluster == nil {
+            try await self.postgres.createWhisperDatabase(owner: Self.ownerRole, roles: keepers.map(\.role))
+        }
         for service in keepers where !(self.ports.services[service] ?? []).isEmpty {
             let log = "\(self.folder)/log/\(service.rawValue)-migrate.log"
             var command = self.command(service, nil)
             command.arguments = ["migrate"]
             command.environment["POSTGRES_URL"] = self.databaseURL(role: Self.ownerRole)
+            if let cluster { command.environment["POSTGRES_PASSWORD_FILE"] = cluster.passwordFile(of: "owner") }
             command.log = log
             try await command.run(name: "\(service.rawValue) migrate")
         }
@@ -314,7 +327,7 @@ package actor LocalStack {
 
     /// A libpq conninfo string for one role of the cluster's database.
     package nonisolated func databaseURL(role: String) -> String {
-        self.postgres.url(database: "whisper", user: role)
+        self.cluster?.url(role: role) ?? self.postgres.url(database: "whisper", user: role)
     }
 
     private nonisolated func databaseURL(for service: ServiceName) -> String {
@@ -340,7 +353,10 @@ package actor LocalStack {
             environment["HTTP_PORT"] = "\(http)"
         }
         environment.merge(self.redisUsers.environment(of: service)) { $1 }
-        if service.keepsTables { environment["POSTGRES_URL"] = self.databaseURL(for: service) }
+        if service.keepsTables {
+            environment["POSTGRES_URL"] = self.databaseURL(for: service)
+            if let cluster { environment["POSTGRES_PASSWORD_FILE"] = cluster.passwordFile(of: service.rawValue) }
+        }
         if self.configuration.hasOwnClocks, let number {
             environment.merge(OwnClock(of: .service(service, number), in: self.folder).environment) { $1 }
         }

@@ -35,6 +35,10 @@ package struct StackConfiguration: Sendable {
     package var logLevel = "notice"
     /// More settings of Postgres, `name=value`.
     package var postgresSettings: [String] = []
+    /// Three Postgres under Patroni in place of one (`PatroniCluster`).
+    package var failsOver = false
+    /// Then: whether a commit waits for a standby.
+    package var waitsForStandby = true
     /// Where the services find Redis and Postgres instead of at the servers themselves: ports of proxies.
     package var redisDetour: Int?
     package var postgresDetour: Int?
