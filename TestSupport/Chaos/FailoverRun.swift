@@ -59,17 +59,30 @@ package struct FailoverRun: Sendable {
     }
 
     package func report() async throws -> FailoverReport {
+        let pushes = try await Pushes.start()
+        do {
+            let report = try await self.report(with: pushes)
+            await pushes.stop()
+            return report
+        } catch {
+            await pushes.stop()
+            throw error
+        }
+    }
+
+    private func report(with pushes: Pushes) async throws -> FailoverReport {
         var configuration = StackConfiguration()
         if let programs = self.options.programs { configuration.programs = programs }
         configuration.instances = self.options.instances
         configuration.rateLimitScale = 1_000
+        configuration.environment[.push] = pushes.environment
         configuration.failsOver = true
         configuration.waitsForStandby = self.waitsForStandby
         if let level = self.options.logLevel { configuration.logLevel = level }
         if self.options.keepsFolder { configuration.folder = try TemporaryFolder(named: "failover").path }
         let stack = try await LocalStack.start(configuration) { self.say("· \($0)") }
         do {
-            let report = try await self.play(on: stack)
+            let report = try await self.play(on: stack, pushes)
             await stack.stop()
             return report
         } catch {
@@ -78,12 +91,13 @@ package struct FailoverRun: Sendable {
         }
     }
 
-    private func play(on stack: LocalStack) async throws -> FailoverReport {
+    private func play(on stack: LocalStack, _ pushes: Pushes) async throws -> FailoverReport {
         let cluster = stack.cluster!  // the configuration has asked for it
         self.say("· gathering \(self.options.clients) clients")
+        // Some are away: what reaches its recipient at once is missed by nobody when the primary loses it.
         let crowd = try await Crowd.gather(
             self.options.clients, seed: self.options.seed, at: "127.0.0.1:\(stack.ports.public)",
-            pace: self.options.pace, pushes: nil)
+            pace: self.options.pace, pushes: pushes)
         var pauses: [FailoverReport.Pause] = []
         try await withThrowingDiscardingTaskGroup { group in
             group.addTask { await crowd.run() }
@@ -97,11 +111,10 @@ package struct FailoverRun: Sendable {
             }
             try await Task.sleep(for: Self.calmTime)
             await crowd.stopWriting()
-            do {
-                try await crowd.settle(within: Self.healingMax)
-            } catch {
-                crowd.ledger.remark("\(error)")
-            }
+            await Self.settle(crowd, absentAreAway: true)
+            await crowd.fetchSleepers()
+            await crowd.fetchAbsent()
+            await Self.settle(crowd, absentAreAway: false)
             group.cancelAll()
         }
         await crowd.lookAround()
@@ -111,6 +124,14 @@ package struct FailoverRun: Sendable {
         return FailoverReport(
             seed: self.options.seed, clients: self.options.clients, messages: crowd.ledger.count, pauses: pauses,
             violations: crowd.ledger.faults(onTheWay: Self.onTheWay))
+    }
+
+    private static func settle(_ crowd: Crowd, absentAreAway: Bool) async {
+        do {
+            try await crowd.settle(within: self.healingMax, absentAreAway: absentAreAway)
+        } catch {
+            crowd.ledger.remark("\(error)")
+        }
     }
 
     /// Makes it happen, waits until messages are accepted again, and undoes it.
@@ -189,6 +210,9 @@ package struct FailoverReport: Sendable, Codable {
     /// Empty if everything promised was kept.
     package var violations: [String]
 
+    package var lost: Int { self.violations.count { $0.hasPrefix("lost:") } }
+    package var twice: Int { self.violations.count { $0.hasPrefix("twice:") } }
+
     /// Faults after which nothing was accepted for too long. They say something about the machine, too.
     package var slow: [Pause] { self.pauses.filter { $0.seconds > $0.fault.pauseMax } }
 
@@ -201,7 +225,8 @@ package struct FailoverReport: Sendable, Codable {
         return """
             seed \(self.seed): \(self.pauses.count) fail-overs under \(self.clients) clients
             \(lines.joined(separator: "\n"))
-              \(self.messages.sent) sent, \(self.messages.accepted) accepted, \(self.messages.arrived) delivered, \(self.messages.told) told
+              \(self.messages.sent) sent, \(self.messages.accepted) accepted, \(self.messages.arrived) delivered, \(self.messages.told) told; \
+            \(self.lost) lost, \(self.twice) seen again after their receipt
             \(verdict)
             """
     }

@@ -31,7 +31,7 @@ struct ChaosCommand: AsyncParsableCommand {
     var plan = Plan.random
     @Option(help: "Folder of the server executables; the one beside this program by default.")
     var programs: String?
-    @Flag(help: "Of failover: commits wait for no standby, to see that what is lost then is found.")
+    @Flag(help: "Of failover: commits wait for no standby and the primary is killed. The loss has to be found.")
     var asynchronous = false
     @Flag(help: "Only print the plan.")
     var dry = false
@@ -116,9 +116,12 @@ struct ChaosCommand: AsyncParsableCommand {
         }
         let first = self.seed ?? UInt64.random(in: 1...999_999)
         var reports: [FailoverReport] = []
-        for run in 0..<UInt64(self.runs) {
-            let options = self.options(seed: first &+ run)
-            let report = try await FailoverRun(options, waitsForStandby: !self.asynchronous, say: say).report()
+        for number in 0..<UInt64(self.runs) {
+            let options = self.options(seed: first &+ number)
+            let run = FailoverRun(
+                options, faults: self.asynchronous ? [.primaryKilledAhead] : nil,
+                waitsForStandby: !self.asynchronous, say: say)
+            let report = try await run.report()
             say("\n\(report.text)\n")
             reports.append(report)
             try self.write(reports)
