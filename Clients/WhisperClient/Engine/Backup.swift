@@ -118,10 +118,10 @@ extension WhisperClient {
     /// Somebody whose name is another's here comes back without one.
     private func bringBack(_ id: WhisperID, name: String?) async throws(ContactError) -> Contact {
         do throws(ContactError) {
-            return try await self.fetchAndPin(id, name: name)
+            return try await self.fetchAndPin(id, name: name, isNews: true)
         } catch {
             guard error == .nameTaken else { throw error }
-            return try await self.fetchAndPin(id, name: nil)
+            return try await self.fetchAndPin(id, name: nil, isNews: true)
         }
     }
 

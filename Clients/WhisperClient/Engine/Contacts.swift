@@ -21,8 +21,12 @@ extension WhisperClient {
         try self.store.unread(with: peer, limit: limit)
     }
 
-    /// - Parameter isStranger: nobody asked for them; mail of theirs came.
-    func fetchAndPin(_ id: WhisperID, name: String?, isStranger: Bool = false) async throws(ContactError) -> Contact {
+    /// - Parameters:
+    ///   - isStranger: nobody asked for them; mail of theirs came.
+    ///   - isNews: the caller publishes whoever is new.
+    func fetchAndPin(
+        _ id: WhisperID, name: String?, isStranger: Bool = false, isNews: Bool = false
+    ) async throws(ContactError) -> Contact {
         let answer = try await self.fetchKeys(of: id)
         guard answer.id == id, answer.keys.belong(to: id) else {
             self.alarm(.foreignKeys(of: id), once: "foreign \(id)")
@@ -31,7 +35,8 @@ extension WhisperClient {
         let pinning: Pinning
         do {
             pinning = try self.store.pin(
-                answer.keys, of: id, name: name, isBanned: answer.isBanned, isStranger: isStranger, at: self.serverNow)
+                answer.keys, of: id, name: name, isBanned: answer.isBanned, isStranger: isStranger,
+                isNews: isNews, at: self.serverNow)
         } catch {
             throw .store(error)
         }

@@ -167,7 +167,7 @@ extension WhisperClient {
 
     func lookUp(_ stranger: WhisperID) async {
         do {
-            let contact = try await self.fetchAndPin(stranger, name: nil, isStranger: true)
+            let contact = try await self.fetchAndPin(stranger, name: nil, isStranger: true, isNews: true)
             self.publish(.newContact(contact))
         } catch {
             self.logger.debug("keys of a stranger could not be fetched")

@@ -70,6 +70,8 @@ package actor WhisperClient {
     /// Rooms that are being entered, by the question.
     var entries: [UInt64: RoomEntry] = [:]
 
+    /// Is told each event at once, on the client's own queue. It must not block, and not call back.
+    private let observer: (@Sendable (ClientEvent) -> Void)?
     private var subscribers: [Int: AsyncStream<ClientEvent>.Continuation] = [:]
     private var subscriberCount = 0
     private var status: ConnectionStatus?
@@ -77,9 +79,12 @@ package actor WhisperClient {
     private var nudge: AsyncStream<Void>.Continuation?
     private var armedFor: ContinuousClock.Instant?
 
-    /// - Parameter server: the network, or a script in tests.
+    /// - Parameters:
+    ///   - server: the network, or a script in tests.
+    ///   - observer: is told each event at once, on the client's own queue. It must not block, and not call back.
     package init(
-        profile: Profile, server: any ServerLink, platform: Platform = .android, logger: Logger
+        profile: Profile, server: any ServerLink, platform: Platform = .android, logger: Logger,
+        observer: (@Sendable (ClientEvent) -> Void)? = nil
     ) throws(ClientStoreError) {
         self.profile = profile
         self.keys = profile.keys
@@ -89,10 +94,12 @@ package actor WhisperClient {
         self.server = server
         self.platform = platform
         self.logger = logger
+        self.observer = observer
         self.deviceID = try profile.store.deviceID()
         self.id = try profile.store.whisperID()
         self.token = try profile.store.session()
         self.session = SessionMachine(knowsID: self.id != nil, at: .now)
+        try profile.store.dropStaleEvents(at: Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1_000)))
         for message in try profile.store.unsettled() {
             self.outbox.queued(message.id, to: message.to, attempts: message.attempts)
         }
@@ -148,7 +155,14 @@ package actor WhisperClient {
     }
 
     func publish(_ event: ClientEvent) {
-        if case .connection(let status) = event { self.status = status }
+        switch event {
+        case .connection(let status): self.status = status
+        case .restored, .backup, .alarm:
+            do { try self.store.note(event) } catch { self.storeFailed(error) }
+        // Kept with what they tell of, or of now alone.
+        case .received, .changed, .newContact, .caughtUp, .live, .room: break
+        }
+        self.observer?(event)
         for subscriber in self.subscribers.values { subscriber.yield(event) }
     }
 

@@ -32,6 +32,11 @@ package enum ClientLimits {
     package static let sharedKeysMax = 1_024
     /// Events a subscriber may leave waiting; beyond it the oldest go, because the store has the truth.
     package static let eventsWaitingMax = 1_024
+    /// Programs that are told events until they acknowledge them.
+    package static let consumersMax = 16
+    /// Events that wait for their acknowledgement. Beyond it the oldest go, and their consumers are told so.
+    package static let eventsKeptMax = 100_000
+    package static let eventsKeptFor = Duration.seconds(14 * 24 * 3_600)
     /// What is to be asked about live conversations, and has not begun. A whisperer has no more callers and grants at once.
     package static let liveTasksWaitingMax = 1_024
 

@@ -102,6 +102,15 @@ package struct ClientStore: Sendable {
         }
         migrator.registerMigration("7") { try LiveStore.migrate($0) }
         migrator.registerMigration("8") { try RoomStore.migrate($0) }
+        migrator.registerMigration("9") { database in
+            try database.execute(
+                sql: """
+                    CREATE TABLE consumers (name TEXT PRIMARY KEY, acked INTEGER NOT NULL) WITHOUT ROWID;
+                    CREATE TABLE events (
+                        seq INTEGER PRIMARY KEY AUTOINCREMENT, kind TEXT NOT NULL, at INTEGER NOT NULL, subject TEXT,
+                        message INTEGER, detail TEXT);
+                    """)
+        }
         return migrator
     }
 }

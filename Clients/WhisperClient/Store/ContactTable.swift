@@ -24,10 +24,12 @@ extension ClientStore {
 
     /// Keeps the keys of an id for ever, or finds that they are the ones kept. A name given later is taken over.
     /// The keys must belong to the id: checking is the caller's.
-    /// - Parameter isStranger: they are pinned for their mail alone. Nobody who is known becomes a stranger.
+    /// - Parameters:
+    ///   - isStranger: they are pinned for their mail alone. Nobody who is known becomes a stranger.
+    ///   - isNews: nobody here asked for them: whoever is new is an event.
     package func pin(
         _ keys: PublicKeys, of id: WhisperID, name: String?, isBanned: Bool, isStranger: Bool = false,
-        at now: Timestamp
+        isNews: Bool = false, at now: Timestamp
     ) throws(ClientStoreError) -> Pinning {
         try self.write { database in
             let known = try Self.contact(id, in: database)
@@ -43,8 +45,9 @@ extension ClientStore {
                     "\(id)", name, Data(keys.sign.bytes), Data(keys.box.bytes), isBanned, now.milliseconds, isStranger,
                 ])
             let contact = try Self.contact(id, in: database)!
-            let isNews = contact.name != known?.name || contact.isStranger != known?.isStranger
-            if isNews, !contact.isStranger { try Self.oweBackup(in: database) }
+            let isChanged = contact.name != known?.name || contact.isStranger != known?.isStranger
+            if isChanged, !contact.isStranger { try Self.oweBackup(in: database) }
+            if isNews, known == nil { try Self.note(.newContact(contact), in: database) }
             return .pinned(contact)
         }
     }
@@ -72,7 +75,9 @@ extension ClientStore {
         try database.execute(
             sql: "INSERT INTO contacts VALUES (?, ?, ?, ?, ?, ?, ?)",
             arguments: ["\(id)", name, Data(keys.sign.bytes), Data(keys.box.bytes), false, entry.addedAt, false])
-        return try Self.contact(id, in: database)
+        let contact = try Self.contact(id, in: database)
+        if let contact { try Self.note(.newContact(contact), in: database) }
+        return contact
     }
 
     static func contacts(in database: Database) throws -> [Contact] {
@@ -84,7 +89,7 @@ extension ClientStore {
         try String.fetchOne(database, sql: "SELECT id FROM contacts WHERE name = ?", arguments: [name])
     }
 
-    private static func contact(_ id: WhisperID, in database: Database) throws -> Contact? {
+    static func contact(_ id: WhisperID, in database: Database) throws -> Contact? {
         try Row.fetchOne(database, sql: "SELECT * FROM contacts WHERE id = ?", arguments: ["\(id)"])
             .flatMap(Self.contact)
     }

@@ -33,6 +33,7 @@ extension ClientStore {
     package func queue(_ message: Message) throws(ClientStoreError) {
         try self.write { database in
             try Self.insert(message, in: database)
+            try Self.noteChanged(Self.key(message.id), to: Self.text(message.state ?? .queued), in: database)
             try Self.accept(message.peer, in: database)
         }
     }
@@ -136,7 +137,9 @@ extension ClientStore {
                     ORDER BY number DESC LIMIT 1 OFFSET ?2)
                 """,
             arguments: [conversation, ClientLimits.rememberedIDsMax])
-        return try Self.insert(message, in: database)
+        guard try Self.insert(message, in: database) else { return false }
+        try Self.noteReceived(database.lastInsertedRowID, in: database)
+        return true
     }
 
     package func isRemembered(_ id: UUIDText, in conversation: String) throws(ClientStoreError) -> Bool {
@@ -286,9 +289,10 @@ extension ClientStore {
         try database.execute(
             sql: "UPDATE messages SET state = ?, attempts = coalesce(?, attempts) WHERE is_outgoing AND id_key = ?",
             arguments: [Self.text(state), attempts, Self.key(id)])
+        try Self.noteChanged(Self.key(id), to: Self.text(state), in: database)
     }
 
-    private static func message(_ row: Row) -> Message? {
+    static func message(_ row: Row) -> Message? {
         guard let id = UUIDText(row["id"] as String), let peer = WhisperID(row["peer"] as String) else { return nil }
         let kind: String = row["kind"]
         let body: DatabaseValue = row["body"]
@@ -322,7 +326,7 @@ extension ClientStore {
         }
     }
 
-    private static func state(_ text: String) -> MessageState {
+    static func state(_ text: String) -> MessageState {
         switch text {
         case "queued": .queued
         // Of earlier releases: the process died with it under way, and it is to be sent again.

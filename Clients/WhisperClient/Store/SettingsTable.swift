@@ -99,6 +99,17 @@ extension ClientStore {
         }
     }
 
+    // MARK: Events
+
+    /// The newest event that was dropped before every consumer had acknowledged it; 0 if there is none.
+    static func eventsDropped(in database: Database) throws -> Int64 {
+        try Self.setting("eventsDropped", in: database).flatMap { Int64($0) } ?? 0
+    }
+
+    static func set(eventsDropped: Int64, in database: Database) throws {
+        try Self.set("eventsDropped", to: "\(eventsDropped)", in: database)
+    }
+
     // MARK: Live conversations
 
     /// Sealed, in base64 (`LiveStore`).
