@@ -79,6 +79,8 @@ let package = Package(
         .executable(name: "whisper-contract", targets: ["ContractTool"]),
         .executable(name: "whisper-chaos", targets: ["ChaosTool"]),
         .executable(name: "whisper-simulate", targets: ["Simulation"]),
+        // `libwhispercore.so`, for hosts in other languages.
+        .library(name: "whispercore", type: .dynamic, targets: ["WhisperCoreC"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-nio", exact: "2.101.2"),
@@ -103,6 +105,8 @@ let package = Package(
         system("CNghttp2", pkgConfig: "libnghttp2", apt: "libnghttp2-dev"),
         system("CSodium", pkgConfig: "libsodium", apt: "libsodium-dev"),
         shared("Contract"),
+        // JSON documents, and schemas of the contract's types.
+        shared("ContractSchema", ["Contract"]),
         shared("Telemetry", ["Contract", log, metrics]),
         shared("Bus", ["Contract"]),
         shared("RedisBus", ["Bus", "Contract", "Telemetry", "CHiredis", log, collections, nioCore, nioPosix, nioSSL]),
@@ -166,6 +170,22 @@ let package = Package(
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
             path: "Clients/WhisperClient", swiftSettings: strict),
+        // One identity as a library: the facade, and its C interface.
+        .target(
+            name: "WhisperCore", dependencies: ["WhisperClient", "Contract", "ContractSchema", log],
+            path: "Clients/WhisperCore", swiftSettings: strict),
+        .systemLibrary(name: "CWhisperCore", path: "Clients/WhisperCoreC/include"),
+        .target(
+            name: "WhisperCoreC", dependencies: ["WhisperCore", "CWhisperCore"], path: "Clients/WhisperCoreC",
+            exclude: ["include", "exports.map"], swiftSettings: strict,
+            // A host has no Swift, and sees the functions of the header alone.
+            linkerSettings: [
+                .unsafeFlags([
+                    "-static-stdlib", "-lCoreFoundation", "-l_FoundationCollections", "-l_FoundationICU",
+                    "-l_FoundationCShims", "-lstdc++", "-Xlinker",
+                    "--version-script=\(Context.packageDirectory)/Clients/WhisperCoreC/exports.map",
+                ])
+            ]),
         .target(name: "TerminalText", path: "Clients/TerminalText", swiftSettings: strict),
         .executableTarget(
             name: "WhisperTerminal", dependencies: ["WhisperClient", "TerminalText", arguments],
@@ -191,14 +211,17 @@ let package = Package(
             ],
             path: "Tools/LoadTool", swiftSettings: strict),
         .target(
-            name: "ContractDocuments", dependencies: ["Contract", "WhisperClient"], path: "Tools/ContractDocuments",
+            name: "ContractDocuments", dependencies: ["Contract", "ContractSchema", "WhisperClient", "WhisperCore"],
+            path: "Tools/ContractDocuments",
             swiftSettings: strict),
         .executableTarget(
             name: "ContractTool", dependencies: ["ContractDocuments"], path: "Tools/ContractTool", swiftSettings: strict
         ),
         .testTarget(
             name: "ContractDocumentTests",
-            dependencies: ["ContractDocuments", "Contract", "ServerCrypto", "WhisperClient", "LocalStack"],
+            dependencies: [
+                "ContractDocuments", "Contract", "ContractSchema", "ServerCrypto", "WhisperClient", "LocalStack",
+            ],
             path: "Tests/ContractDocumentTests", exclude: ["Independent"], swiftSettings: strict),
         .testTarget(
             name: "ArchitectureTests", dependencies: [], path: "Tests/ArchitectureTests", exclude: ["Chart"],
@@ -278,7 +301,8 @@ let package = Package(
             ],
             path: "Tests/AttachmentsTests", exclude: ["Vectors", "requirements.txt"], swiftSettings: strict),
         tests(
-            "ClientTests", ["WhisperClient", "WhisperTerminal", "WhisperAdmin", "TerminalText", "Contract", "TestKit"]),
+            "ClientTests",
+            ["WhisperClient", "WhisperCore", "WhisperTerminal", "WhisperAdmin", "TerminalText", "Contract", "TestKit"]),
         .testTarget(
             name: "ClusterTests",
             dependencies: [
@@ -286,7 +310,7 @@ let package = Package(
                 log, nioPosix,
                 "Chaos",
             ],
-            path: "Tests/ClusterTests", exclude: ["WebRTC", "Page/Scripts", "Page/requirements.txt"],
+            path: "Tests/ClusterTests", exclude: ["Core", "WebRTC", "Page/Scripts", "Page/requirements.txt"],
             swiftSettings: strict),
         .target(
             name: "PushPeers",
@@ -312,7 +336,7 @@ let package = Package(
 
 // `make run` builds what it starts, and leaves out tests, benchmarks and simulation. Both builds share their results.
 if Context.environment["WHISPER_BUILD"] == "run" {
-    let left = ["Tools/", "TestSupport/", "Tests/"]
+    let left = ["Tools/", "TestSupport/", "Tests/", "Clients/WhisperCore"]
     let started: Set = ["LocalStack", "LocalCluster"]
     let isBuilt = { (target: Target) in
         started.contains(target.name) || !left.contains { (target.path ?? "").hasPrefix($0) }
@@ -320,6 +344,10 @@ if Context.environment["WHISPER_BUILD"] == "run" {
     package.targets = package.targets.filter(isBuilt)
     let names = Set(package.targets.map(\.name))
     package.products = package.products.filter { product in
-        (product as? Product.Executable).map { names.isSuperset(of: $0.targets) } ?? true
+        switch product {
+        case let product as Product.Executable: names.isSuperset(of: product.targets)
+        case let product as Product.Library: names.isSuperset(of: product.targets)
+        default: true
+        }
     }
 }

@@ -55,7 +55,7 @@ struct ProfileOptions: ParsableArguments {
         return switch error {
         case .missing: Problem("There is no identity here yet. Make one with `whisper init\(flag)`.")
         case .exists: Problem("The profile \"\(self.profile)\" exists already. Choose another with --profile NAME.")
-        case .inUse: Problem("Another whisper is running with the profile \"\(self.profile)\". Leave it first.")
+        case .inUse(_): Problem("Another whisper is running with the profile \"\(self.profile)\". Leave it first.")
         case .unusable(let why): Problem("The profile cannot be used: \(why).")
         }
     }

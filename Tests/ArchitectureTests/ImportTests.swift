@@ -12,7 +12,8 @@ private enum Architecture {
     static let rules: [String: Set<String>] = [
         // Shared
         "Contract": ["Glibc", "Darwin"],
-        "ContractDocuments": ["Contract", "WhisperClient"],
+        "ContractSchema": ["Contract"],
+        "ContractDocuments": ["Contract", "ContractSchema", "WhisperClient", "WhisperCore"],
         "Telemetry": ["Contract", "Logging", "Metrics"],
         "Bus": ["Contract"],
         "RedisBus": nio.union(["Bus", "Contract", "Telemetry", "CHiredis", "Logging", "DequeModule", "NIOSSL"]),
@@ -44,6 +45,8 @@ private enum Architecture {
             "Contract", "CSodium", "COpenSSL", "Logging", "NIOHTTP1", "NIOWebSocket", "NIOSSL", "GRDB", "DequeModule",
             "FoundationEssentials",
         ]),
+        "WhisperCore": ["WhisperClient", "Contract", "ContractSchema", "Logging"],
+        "WhisperCoreC": ["WhisperCore", "CWhisperCore"],
         "TerminalText": [],
         "WhisperTerminal": ["WhisperClient", "TerminalText", "Contract", "Logging", "ArgumentParser", "Foundation"],
         "WhisperAdmin": ["Contract", "TerminalText", "ArgumentParser", "Foundation", "FoundationNetworking"],

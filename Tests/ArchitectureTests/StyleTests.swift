@@ -12,10 +12,11 @@ import Testing
         }
     }
 
+    /// What hosts link is the exception: `Clients/WhisperCore`, and its functions for C.
     @Test func nothingIsPublic() {
         let pattern =
             #/\b(?:public|open)\s+(?:private\(set\)\s+)?(?:final\s+|static\s+|nonisolated\s+|mutating\s+|override\s+|indirect\s+)*(?:class|struct|enum|actor|protocol|func|var|let|init|subscript|typealias|extension|import)\b/#
-        for file in SourceTree.files {
+        for file in SourceTree.files where !["WhisperCore", "WhisperCoreC"].contains(file.target) {
             for (line, text) in file.code {
                 #expect(text.firstMatch(of: pattern) == nil, "\(file.path):\(line): package is the widest there is")
             }

@@ -158,7 +158,7 @@ let bobUnverified = Suspicion(sender: bobID, reason: .unverified)
             let profile = try Profile.create(at: folder, mnemonic: aliceWords, server: .local)
             #expect(profile.keys.publicKeys == IdentityKeys(aliceWords).publicKeys)
             #expect(throws: ProfileError.exists) { try Profile.create(at: folder, mnemonic: bobWords, server: .local) }
-            #expect(throws: ProfileError.inUse) { try Profile.open(at: folder) }
+            #expect(throws: ProfileError.inUse(by: Int(getpid()))) { try Profile.open(at: folder) }
             for file in ["phrase", "whisper.sqlite"] {
                 let mode = try FileManager.default.attributesOfItem(atPath: folder + "/" + file)[.posixPermissions]
                 #expect(mode as? Int == 0o600)

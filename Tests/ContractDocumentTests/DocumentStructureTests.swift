@@ -1,5 +1,6 @@
 import Contract
 import ContractDocuments
+import ContractSchema
 import Testing
 
 /// The rules of AsyncAPI 3.0 and OpenAPI 3.1 that these documents could break.

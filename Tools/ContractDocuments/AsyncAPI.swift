@@ -1,4 +1,5 @@
 import Contract
+package import ContractSchema
 
 /// The WebSocket as an AsyncAPI 3.0 document, from the server's point of view: it receives what clients send.
 package enum AsyncAPI {

@@ -1,4 +1,5 @@
 package import Contract
+package import ContractSchema
 
 /// Everything over HTTP as an OpenAPI 3.1 document.
 package enum OpenAPI {

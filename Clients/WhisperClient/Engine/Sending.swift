@@ -3,13 +3,21 @@ package import Contract
 /// Our messages: from the person to the peer's read mark.
 extension WhisperClient {
     /// Takes a message: it is stored when this returns, and goes out now or when the server is back.
-    package func send(_ text: String, to recipient: WhisperID) throws(SendError) -> Message {
+    /// - Parameter id: of the caller's choice. A message that has it already is returned as it stands, and not sent again.
+    package func send(_ text: String, to recipient: WhisperID, id: UUIDText? = nil) throws(SendError) -> Message {
         let bytes = text.utf8.count
         guard bytes > 0 else { throw .empty }
         guard bytes <= ClientLimits.textBytesMax else { throw .tooLong(bytes: bytes) }
         guard recipient != self.id else { throw .toSelf }
+        if let id {
+            do {
+                if let known = try self.store.outgoing(id) { return known }
+            } catch {
+                throw .store(error)
+            }
+        }
         let message = Message(
-            id: .random(), peer: recipient, groupID: nil, direction: .outgoing(.queued), content: .text(text),
+            id: id ?? .random(), peer: recipient, groupID: nil, direction: .outgoing(.queued), content: .text(text),
             time: self.serverNow)
         let contact: Contact?
         do { contact = try self.store.contact(recipient) } catch { throw .store(error) }

@@ -22,6 +22,36 @@ package struct ClientStore: Sendable {
         }
     }
 
+    /// How a file stands to this release.
+    package enum Migrations: Equatable, Sendable {
+        /// There is none yet, or it is as this release writes it.
+        case none
+        /// So many wait.
+        case pending(Int)
+        /// A later release has written it.
+        case tooNew
+    }
+
+    package static func migrations(path: String) throws(ClientStoreError) -> Migrations {
+        var configuration = Configuration()
+        configuration.busyMode = .timeout(5)
+        do {
+            let database = try DatabaseQueue(path: path, configuration: configuration)
+            return try database.read { database in
+                if try Self.migrator.hasBeenSuperseded(database) { return .tooNew }
+                let applied = try Self.migrator.appliedIdentifiers(database)
+                let pending = Self.migrator.migrations.count { !applied.contains($0) }
+                // A file that was just made has nothing to lose.
+                return pending == 0 || applied.isEmpty ? .none : .pending(pending)
+            }
+        } catch {
+            throw .failed("\(error)")
+        }
+    }
+
+    /// Lets go of the file. What reads or writes later fails.
+    func close() { try? self.database.close() }
+
     func read<T>(_ body: (Database) throws -> T) throws(ClientStoreError) -> T {
         do { return try self.database.read(body) } catch { throw .failed("\(error)") }
     }

@@ -201,6 +201,53 @@ extension ClientStore {
 
     // MARK: Both
 
+    /// Messages with a peer, the latest of them, oldest first. Mail to a group is none of them.
+    /// - Parameters:
+    ///   - before: only what is older than the message of this number; `after` the other way: then the oldest of them.
+    /// - Returns: them with their numbers, which grow in the order in which they came here.
+    package func page(
+        with peer: WhisperID, before: Int64? = nil, after: Int64? = nil, limit: Int
+    ) throws(ClientStoreError) -> [(number: Int64, message: Message)] {
+        try self.read { database -> [(number: Int64, message: Message)] in
+            let order = after == nil ? "DESC" : "ASC"
+            let sql = """
+                SELECT * FROM messages WHERE peer = ? AND group_id IS NULL AND number < ? AND number > ?
+                ORDER BY number \(order) LIMIT ?
+                """
+            let rows = try Row.fetchAll(
+                database, sql: sql, arguments: ["\(peer)", before ?? .max, after ?? 0, limit])
+            let page = rows.compactMap { row in
+                Self.message(row).map { (number: row["number"] as Int64, message: $0) }
+            }
+            return after == nil ? page.reversed() : page
+        }
+    }
+
+    /// Of each contact who has written or was written to, the latest message; the latest of all first.
+    package func latest(limit: Int) throws(ClientStoreError) -> [(number: Int64, message: Message)] {
+        try self.read { database -> [(number: Int64, message: Message)] in
+            let sql = """
+                SELECT messages.* FROM messages JOIN (
+                    SELECT (SELECT max(number) FROM messages WHERE peer = contacts.id AND group_id IS NULL) AS latest
+                    FROM contacts) ON messages.number = latest
+                ORDER BY number DESC LIMIT ?
+                """
+            return try Row.fetchAll(database, sql: sql, arguments: [limit]).compactMap { row in
+                Self.message(row).map { (number: row["number"] as Int64, message: $0) }
+            }
+        }
+    }
+
+    /// A message that came, by its sender and id.
+    package func incoming(_ id: UUIDText, from peer: WhisperID) throws(ClientStoreError) -> Message? {
+        try self.read { database -> Message? in
+            try Row.fetchOne(
+                database, sql: "SELECT * FROM messages WHERE peer = ? AND is_outgoing = 0 AND id_key = ?",
+                arguments: ["\(peer)", Self.key(id)]
+            ).flatMap(Self.message)
+        }
+    }
+
     /// The latest messages with a peer, oldest first. Mail to a group is none of them.
     package func messages(with peer: WhisperID, limit: Int) throws(ClientStoreError) -> [Message] {
         try self.read { database in
@@ -226,6 +273,19 @@ extension ClientStore {
                 ORDER BY number LIMIT ?
                 """
             return try Row.fetchAll(database, sql: sql, arguments: ["\(peer)", limit]).compactMap(Self.message)
+        }
+    }
+
+    /// The same, up to the message of this number.
+    package func unread(
+        with peer: WhisperID, upTo number: Int64, limit: Int
+    ) throws(ClientStoreError) -> [Message] {
+        try self.read { database -> [Message] in
+            let sql = """
+                SELECT * FROM messages WHERE NOT is_outgoing AND NOT is_read AND group_id IS NULL AND peer = ?
+                    AND number <= ? ORDER BY number LIMIT ?
+                """
+            return try Row.fetchAll(database, sql: sql, arguments: ["\(peer)", number, limit]).compactMap(Self.message)
         }
     }
 

@@ -95,6 +95,27 @@ package enum FrameDecoder {
         return try Self.payload(at: 0..<message.count, of: message, schema: schema)
     }
 
+    /// The same, for an object that a program on this side has written: fields that the schema does not know are refused.
+    /// - Throws: without a field if it is no JSON object.
+    package static func payload(strict message: [UInt8], schema: ObjectSchema) throws(PayloadViolation) -> Payload {
+        let payload = try Self.payload(bare: message, schema: schema)
+        var unknown: String?
+        message.withUnsafeBufferPointer { text in
+            var cursor = JSONCursor(text)
+            try? cursor.members(depth: 1) { cursor, name throws(JSONCursor.Malformed) in
+                if Self.field(name, in: cursor, schema: schema, hint: 0) == nil {
+                    unknown = unknown ?? Self.string(name, in: cursor)
+                }
+                try cursor.skip(depth: 2)
+            }
+        }
+        if let unknown { throw PayloadViolation(String(unknown.prefix(64)), "is unknown") }
+        for index in schema.fields.indices where payload.slots[index].hasUnknownFields {
+            throw PayloadViolation(schema.fields[index].name, "has an unknown field")
+        }
+        return payload
+    }
+
     private static func payload(
         at range: Range<Int>, of message: [UInt8], schema: ObjectSchema
     ) throws(PayloadViolation) -> Payload {

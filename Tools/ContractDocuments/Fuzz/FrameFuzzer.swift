@@ -1,4 +1,5 @@
 import Contract
+import ContractSchema
 
 /// Makes frames from a seed: valid ones, and ones that are wrong in one or two places, mostly at a bound.
 package struct FrameFuzzer {

@@ -1,4 +1,5 @@
 package import Contract
+import ContractSchema
 
 /// What the contract's own reader says about a frame of either side.
 package enum FrameVerdict {

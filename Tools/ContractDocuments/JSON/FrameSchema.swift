@@ -1,4 +1,5 @@
 package import Contract
+package import ContractSchema
 
 /// A frame of either side, with what the documents say of both.
 package struct DocumentedFrame: Sendable {

@@ -1,4 +1,5 @@
 import Contract
+import ContractSchema
 
 // The chapters about frames. A frame that no chapter names gets into the last one.
 extension ProtocolPage {

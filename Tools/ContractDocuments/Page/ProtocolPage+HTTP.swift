@@ -1,4 +1,5 @@
 import Contract
+import ContractSchema
 
 extension ProtocolPage {
     static func http(after number: Int) -> String {

@@ -1,4 +1,5 @@
 import Contract
+import ContractSchema
 
 /// `docs/protocol.md`: the contract for people who write a client.
 package enum ProtocolPage {

@@ -1,4 +1,5 @@
 import Contract
+package import ContractSchema
 
 /// Frames that must be accepted or refused, for clients and servers in any language (`docs/vectors/frames.json`).
 package enum FrameVectors {

@@ -1,4 +1,5 @@
 import Contract
+package import ContractSchema
 import WhisperClient
 
 /// What live conversations compute, step by step, for clients in any language (`docs/vectors/live.json`).

@@ -177,7 +177,7 @@ package enum JSONSchema {
 }
 
 extension Document {
-    var pairs: [(String, Document?)] {
+    package var pairs: [(String, Document?)] {
         guard case .object(let members) = self else { return [] }
         return members.map { ($0.name, $0.value) }
     }

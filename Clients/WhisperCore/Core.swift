@@ -1,0 +1,447 @@
+import Contract
+package import Dispatch
+import Synchronization
+package import WhisperClient
+
+/// One identity of one person on this device: the whole client, for apps, terminals and bots.
+///
+/// A core takes commands as text and answers with JSON (`docs/core.md`). Commands do local work only and answer at once; what
+/// comes of it, and what others do, are events. It never prints, and keeps all state in its folder: whoever is killed and
+/// opens the folder again goes on where they were. All functions may be called from any thread or task.
+///
+///     let core = try Core.open(CoreConfiguration(folder: "/home/ann/.chat", server: "wss://chat.example"))
+///     print(await core.perform(#"contact_list"#))
+///     while let event = await core.nextEvent() { print(event) }
+public final class Core: Sendable {
+    enum Phase {
+        case noIdentity
+        case open(OpenCore)
+        case suspended
+        case closed
+    }
+
+    package typealias Linker = @Sendable (CoreConfiguration) throws -> any ServerLink
+
+    public let configuration: CoreConfiguration
+    private let link: Linker
+    private let phase: Mutex<Phase>
+    private let requests = Requests()
+    private let feed: EventFeed
+    /// Whose events are rendered.
+    private let source: Source
+    /// What changes the phase goes one after the other.
+    private let turns = Mutex<Task<Void, Never>?>(nil)
+
+    /// The events' way to the store, which comes and goes.
+    private final class Source: Sendable {
+        let core = Mutex<OpenCore?>(nil)
+
+        var account: WhisperID? { self.core.withLock { $0 }?.id }
+    }
+
+    // MARK: Life
+
+    /// Opens the folder. It does not connect: the verb `connect` does.
+    /// - Parameter confirmation: whether a store of an earlier release may be brought up to date.
+    /// - Throws: `.config`, `.locked`, `.needsUpgrade`, `.tooNew`, `.store`.
+    public static func open(
+        _ configuration: CoreConfiguration, confirmation: CoreConfiguration.Confirmation = .yesUp
+    ) throws(CoreError) -> Core {
+        try self.open(configuration, confirmation: confirmation, link: Self.network)
+    }
+
+    /// - Parameter link: the network, or a script in tests.
+    package static func open(
+        _ configuration: CoreConfiguration, confirmation: CoreConfiguration.Confirmation = .yesUp,
+        link: @escaping Linker
+    ) throws(CoreError) -> Core {
+        let core = Core(configuration, link: link)
+        guard Profile.exists(at: configuration.folder) else { return core }
+        try Self.checkMigrations(configuration, confirmation)
+        core.phase.withLock { $0 = .closed }
+        let opened = try core.openProfile { () throws(ProfileError) in try Profile.open(at: configuration.folder) }
+        core.phase.withLock { $0 = .open(opened) }
+        return core
+    }
+
+    private init(_ configuration: CoreConfiguration, link: @escaping Linker) {
+        self.configuration = configuration
+        self.link = link
+        self.phase = Mutex(.noIdentity)
+        let source = Source()
+        self.source = source
+        self.feed = EventFeed { position in
+            guard let core = source.core.withLock({ $0 }) else { return [] }
+            let account = core.id
+            return try core.store.events(after: position, limit: CoreLimits.eventsReadMax).compactMap { event in
+                EventText.event(event, account: account).map { (event.number, $0) }
+            }
+        }
+    }
+
+    private static func checkMigrations(
+        _ configuration: CoreConfiguration, _ confirmation: CoreConfiguration.Confirmation
+    ) throws(CoreError) {
+        let migrations: ClientStore.Migrations
+        do throws(ProfileError) {
+            migrations = try Profile.migrations(at: configuration.folder)
+        } catch {
+            throw CoreError(of: error)
+        }
+        switch migrations {
+        case .none: return
+        case .tooNew: throw CoreError(.tooNew)
+        case .pending(let steps):
+            guard confirmation == .error else { return }
+            var error = CoreError(.needsUpgrade)
+            error.steps = steps
+            throw error
+        }
+    }
+
+    private static let network: Linker = { configuration in
+        guard let server = ServerAddress(configuration.server) else {
+            throw CoreError(.config, "is no address of a server", field: "serverUrl")
+        }
+        do throws(LinkError) {
+            return try NetworkLink(server, authorityFile: configuration.authorityFile)
+        } catch {
+            throw CoreError(.config, "cannot be read", field: "caFile")
+        }
+    }
+
+    private func openProfile(_ open: () throws(ProfileError) -> Profile) throws(CoreError) -> OpenCore {
+        let profile: Profile
+        do throws(ProfileError) { profile = try open() } catch { throw CoreError(of: error) }
+        do {
+            if let server = ServerAddress(self.configuration.server) { try profile.store.set(server: server) }
+            try profile.store.set(authorityFile: self.configuration.authorityFile)
+            let (feed, source) = (self.feed, self.source)
+            let opened = try OpenCore(
+                profile, server: try self.link(self.configuration), platform: self.configuration.platform
+            ) { event in
+                let isKept = event.isKept
+                if case .live = event { return }
+                if case .room = event { return }
+                feed.push(EventText.event(event, account: source.account) ?? [], isKept: isKept)
+            }
+            self.source.core.withLock { $0 = opened }
+            return opened
+        } catch {
+            profile.close()
+            throw (error as? CoreError) ?? CoreError(.store)
+        }
+    }
+
+    /// Ends connection and store, and lets go of the folder. The reader of events gets `nil`. Doing it twice is harmless.
+    public func close() async {
+        await self.inTurn {
+            guard let opened = self.leave(for: .closed) else { return self.feed.close() }
+            await opened.close()
+            self.feed.close()
+        }
+    }
+
+    /// Ends connection and store, and lets go of the folder until `resume`. For apps that go to the background.
+    public func suspend() async throws(CoreError) {
+        try await self.inTurn { () -> Result<Void, CoreError> in
+            switch self.phase.withLock({ $0 }) {
+            case .closed: return .failure(CoreError(.closed))
+            case .noIdentity, .suspended: return .success(())
+            case .open:
+                await self.leave(for: .suspended)?.close()
+                return .success(())
+            }
+        }.get()
+    }
+
+    /// Opens the folder again. It does not connect.
+    /// - Throws: as `open`.
+    public func resume() async throws(CoreError) {
+        try await self.inTurn { () -> Result<Void, CoreError> in
+            switch self.phase.withLock({ $0 }) {
+            case .closed: return .failure(CoreError(.closed))
+            case .noIdentity, .open: return .success(())
+            case .suspended:
+                do throws(CoreError) {
+                    let folder = self.configuration.folder
+                    let opened = try self.openProfile { () throws(ProfileError) in try Profile.open(at: folder) }
+                    self.phase.withLock { $0 = .open(opened) }
+                    return .success(())
+                } catch {
+                    return .failure(error)
+                }
+            }
+        }.get()
+    }
+
+    /// Deletes an identity's folder: words, messages and all. It needs no key, and cannot be taken back.
+    /// - Returns: whether there was one.
+    /// - Throws: `.locked` if somebody has it open, `.store` if a file cannot be deleted.
+    public static func wipe(folder: String) throws(CoreError) -> Bool {
+        do throws(ProfileError) { return try Profile.wipe(at: folder) } catch { throw CoreError(of: error) }
+    }
+
+    private func leave(for phase: Phase) -> OpenCore? {
+        self.requests.cancel()
+        self.source.core.withLock { $0 = nil }
+        return self.phase.withLock { now in
+            defer { now = phase }
+            if case .open(let opened) = now { return opened }
+            return nil
+        }
+    }
+
+    /// Runs one change of the phase after the other.
+    private func inTurn<Value: Sendable>(_ change: @escaping @Sendable () async -> Value) async -> Value {
+        let mine = self.turns.withLock { turn in
+            let before = turn
+            let mine = Task {
+                await before?.value
+                return await change()
+            }
+            turn = Task { _ = await mine.value }
+            return mine
+        }
+        return await mine.value
+    }
+
+    // MARK: Identity
+
+    /// Makes the folder an identity's.
+    func make(_ mnemonic: Mnemonic) async throws(CoreError) {
+        try await self.inTurn { () -> Result<Void, CoreError> in
+            switch self.phase.withLock({ $0 }) {
+            case .open, .suspended: return .failure(CoreError(.identityExists))
+            case .closed: return .failure(CoreError(.closed))
+            case .noIdentity: break
+            }
+            guard let server = ServerAddress(self.configuration.server) else { return .failure(CoreError(.config)) }
+            let configuration = self.configuration
+            do throws(CoreError) {
+                let opened = try self.openProfile { () throws(ProfileError) in
+                    try Profile.create(
+                        at: configuration.folder, mnemonic: mnemonic, server: server,
+                        authorityFile: configuration.authorityFile)
+                }
+                self.phase.withLock { $0 = .open(opened) }
+                return .success(())
+            } catch {
+                return .failure(error)
+            }
+        }.get()
+    }
+
+    /// - Throws: `.noIdentity`, `.suspended`, `.closed`.
+    func opened() throws(CoreError) -> OpenCore {
+        switch self.phase.withLock({ $0 }) {
+        case .noIdentity: throw CoreError(.noIdentity)
+        case .open(let opened): return opened
+        case .suspended: throw CoreError(.suspended)
+        case .closed: throw CoreError(.closed)
+        }
+    }
+
+    // MARK: Commands
+
+    /// Does one command: a verb, or a verb, a space and one JSON object.
+    /// - Parameter command: at most `CoreLimits.commandBytesMax` bytes.
+    /// - Returns: one JSON object with `result` or `error`, and `corrId` if the command had one.
+    public func perform(_ command: String) async -> String {
+        String(decoding: await self.perform(Array(command.utf8)), as: UTF8.self)
+    }
+
+    /// The same for verbs that change nothing: they are read from a snapshot, on the caller's thread.
+    public func query(_ command: String) -> String {
+        String(decoding: self.query(Array(command.utf8)), as: UTF8.self)
+    }
+
+    package func perform(_ text: [UInt8]) async -> [UInt8] {
+        do throws(Command.Refused) {
+            let command = try Command.read(text)
+            return Self.answer(await self.outcome(of: command), corrID: command.corrID)
+        } catch {
+            return Self.answer(.error(error.error), corrID: error.corrID)
+        }
+    }
+
+    package func query(_ text: [UInt8]) -> [UInt8] {
+        do throws(Command.Refused) {
+            let command = try Command.read(text)
+            let outcome: Outcome
+            switch command.verb.work {
+            case .read(let read):
+                outcome = self.written(by: command.verb) { json in
+                    try read(try self.opened(), command.parameters, &json)
+                }
+            case .look(let look):
+                outcome = self.written(by: command.verb) { json in try look(self, command.parameters, &json) }
+            default: outcome = .error(CoreError(.notReadOnly))
+            }
+            return Self.answer(outcome, corrID: command.corrID)
+        } catch {
+            return Self.answer(.error(error.error), corrID: error.corrID)
+        }
+    }
+
+    private func outcome(of command: Command) async -> Outcome {
+        let (verb, parameters) = (command.verb, command.parameters)
+        switch verb.work {
+        case .core(let work):
+            return await self.written(by: verb) { json in try await work(self, parameters, &json) }
+        case .look(let look):
+            return await Blocking.run { self.written(by: verb) { json in try look(self, parameters, &json) } }
+        case .read(let read):
+            return await Blocking.run {
+                self.written(by: verb) { json in try read(try self.opened(), parameters, &json) }
+            }
+        case .store(let work):
+            return await Blocking.run {
+                self.written(by: verb) { json in try work(self, try self.opened(), parameters, &json) }
+            }
+        case .client(let work):
+            return await self.written(by: verb) { json in try await work(try self.opened(), parameters, &json) }
+        case .server(let work): return self.ask(command, work)
+        }
+    }
+
+    private func ask(
+        _ command: Command, _ work: @escaping @Sendable (OpenCore, Payload, inout JSONWriter) async throws -> Void
+    ) -> Outcome {
+        let opened: OpenCore
+        do throws(CoreError) { opened = try self.opened() } catch { return .error(error) }
+        let number = self.requests.start { number in
+            let outcome = await self.written(by: command.verb) { json in
+                try await work(opened, command.parameters, &json)
+            }
+            let answer = EventText.answer(
+                number, verb: command.verb.name, outcome, corrID: command.corrID, account: opened.id)
+            self.feed.push(answer, isKept: false)
+        }
+        guard let number else { return .error(CoreError(.tooMany)) }
+        var json = JSONWriter()
+        json.add("type", "asked")
+        json.add("request", number)
+        return .result(json.finished())
+    }
+
+    private func written(by verb: Verb, _ write: (inout JSONWriter) throws -> Void) -> Outcome {
+        var json = JSONWriter()
+        json.add("type", verb.type)
+        do {
+            try write(&json)
+            return .result(json.finished())
+        } catch {
+            return .error(self.described(error))
+        }
+    }
+
+    private func written(by verb: Verb, _ write: (inout JSONWriter) async throws -> Void) async -> Outcome {
+        var json = JSONWriter()
+        json.add("type", verb.type)
+        do {
+            try await write(&json)
+            return .result(json.finished())
+        } catch {
+            return .error(self.described(error))
+        }
+    }
+
+    private func described(_ error: any Error) -> CoreError {
+        switch error {
+        case let error as CoreError: error
+        case let error as SendError: CoreError(of: error)
+        case let error as ContactError: CoreError(of: error)
+        // The store of a core that was closed meanwhile fails.
+        case is ClientStoreError:
+            switch self.phase.withLock({ $0 }) {
+            case .closed: CoreError(.closed)
+            case .suspended: CoreError(.suspended)
+            case .open, .noIdentity: CoreError(.store)
+            }
+        default: CoreError(.internal)
+        }
+    }
+
+    private static func answer(_ outcome: Outcome, corrID: String?) -> [UInt8] {
+        var json = JSONWriter()
+        json.add("corrId", corrID)
+        outcome.write(&json)
+        return json.finished()
+    }
+
+    // MARK: Events
+
+    /// The next event. One task or thread may wait at a time.
+    /// - Parameter timeout: `nil` waits as long as the core is open.
+    /// - Returns: one JSON object; an empty text if the time is over or `interrupt` was called; `nil` once it is closed.
+    public func nextEvent(within timeout: Duration? = nil) async -> String? {
+        let deadline = timeout.map { DispatchTime.now() + .milliseconds($0.wholeMilliseconds) }
+        return await Blocking.run { self.nextEvent(until: deadline) }.map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    /// The same on the caller's thread.
+    package func nextEvent(until deadline: DispatchTime?) -> [UInt8]? {
+        switch self.feed.next(until: deadline) {
+        case .event(let event): event
+        case .nothing: []
+        case .closed: nil
+        case .busy: Self.answer(.error(CoreError(.busyReader)), corrID: nil)
+        }
+    }
+
+    /// Ends the current wait for an event, or the next one.
+    public func interrupt() { self.feed.interrupt() }
+
+    func readEvents(of consumer: String, from position: Int64) {
+        self.feed.subscribe(consumer, position: position)
+    }
+
+    func stopReadingEvents(of consumer: String) { self.feed.unsubscribe(consumer) }
+
+    /// What the verb `session_status` says of the core itself.
+    var status: (phase: StaticString, opened: OpenCore?) {
+        switch self.phase.withLock({ $0 }) {
+        case .noIdentity: ("noIdentity", nil)
+        case .open(let opened): ("open", opened)
+        case .suspended: ("suspended", nil)
+        case .closed: ("closed", nil)
+        }
+    }
+}
+
+extension CoreError {
+    init(of error: SendError) {
+        switch error {
+        case .empty: self.init(.invalidField, "is empty", field: "text")
+        case .tooLong: self.init(.tooLong, "has more than \(ClientLimits.textBytesMax) bytes", field: "text")
+        case .toSelf: self.init(.toSelf)
+        case .unknownContact: self.init(.unknownContact)
+        case .bannedContact: self.init(.bannedContact)
+        case .store: self.init(.store)
+        }
+    }
+
+    init(of error: ContactError) {
+        switch error {
+        case .isSelf: self.init(.toSelf)
+        case .noSuchPerson: self.init(.notFound, "Nobody has this Whisper ID.")
+        case .offline: self.init(.offline)
+        case .foreignKeys: self.init(.foreignKeys)
+        case .changedKeys: self.init(.changedKeys)
+        case .nameTaken: self.init(.nameTaken, field: "name")
+        case .server: self.init(.server)
+        case .unreachable: self.init(.unreachable)
+        case .store: self.init(.store)
+        }
+    }
+}
+
+extension Duration {
+    /// At most a day: longer waits are repeated.
+    var wholeMilliseconds: Int {
+        let parts = self.components
+        guard parts.seconds < 86_400 else { return 86_400_000 }
+        return Int(parts.seconds * 1_000 + parts.attoseconds / 1_000_000_000_000_000)
+    }
+}

@@ -1,0 +1,81 @@
+package import Contract
+import WhisperClient
+
+/// Where a core lives, and whom it talks to.
+public struct CoreConfiguration: Sendable, Equatable {
+    /// What the server is told: the contract knows two platforms. Everything that is not iOS is `android`.
+    public enum Platform: String, Sendable, CaseIterable { case ios, android }
+
+    /// What becomes of a store that an earlier release has written.
+    public enum Confirmation: String, Sendable, CaseIterable {
+        /// It is not touched: `needsUpgrade`.
+        case error
+        /// It is brought up to date. There is no way back.
+        case yesUp
+        /// The same: this release has no steps down. A store of a later release is `tooNew`.
+        case yesUpDown
+    }
+
+    /// A folder for this core alone. It is made if it is missing.
+    public var folder: String
+    /// `ws://` or `wss://`, host and port.
+    public var server: String
+    /// PEM file with certificates to trust beside the system's, for `wss`.
+    public var authorityFile: String?
+    public var platform: Platform
+
+    public init(folder: String, server: String, authorityFile: String? = nil, platform: Platform = .android) {
+        self.folder = folder
+        self.server = server
+        self.authorityFile = authorityFile
+        self.platform = platform
+    }
+
+    // MARK: JSON
+
+    private static let dir = TypedField.text(
+        "dir", 1...4_096, about: "A folder for this core alone. It is made if it is missing.")
+    private static let serverUrl = TypedField.text("serverUrl", 1...2_048, about: "`ws://` or `wss://`, host and port.")
+    private static let caFile = TypedField.text(
+        "caFile", 1...4_096, about: "PEM file with certificates to trust beside the system's, for `wss`."
+    ).optional
+    private static let platform = TypedField<Platform>.choice(
+        "platform", about: "What the server is told. Everything that is not iOS is `android`, the default."
+    ).optional
+
+    package static let schema = ObjectSchema([
+        Self.dir.field, Self.serverUrl.field, Self.caFile.field, Self.platform.field,
+    ])
+
+    /// Reads the configuration of `wsp_open`.
+    /// - Throws: `.config` with the field that is wrong.
+    public init(json: [UInt8]) throws(CoreError) {
+        do {
+            let payload = try StrictObject.read(json, Self.schema)
+            self.init(
+                folder: try payload[Self.dir], server: try payload[Self.serverUrl],
+                authorityFile: try payload[Self.caFile], platform: try payload[Self.platform] ?? .android)
+        } catch let error as CoreError {
+            throw CoreError(.config, error.message, field: error.field)
+        } catch {
+            throw CoreError(.config)
+        }
+        guard ServerAddress(self.server) != nil else {
+            throw CoreError(.config, "must look like wss://chat.example or ws://127.0.0.1:8080", field: "serverUrl")
+        }
+    }
+}
+
+/// One JSON object that has known fields alone, each once.
+enum StrictObject {
+    /// - Throws: `.invalidField` with the field and its rule, or `.invalidCommand`.
+    static func read(_ json: [UInt8], _ schema: ObjectSchema) throws(CoreError) -> Payload {
+        guard String(validating: json, as: UTF8.self) != nil else { throw CoreError(.invalidCommand, "is not UTF-8") }
+        do throws(PayloadViolation) {
+            return try FrameDecoder.payload(strict: json, schema: schema)
+        } catch {
+            guard error.field.isEmpty else { throw CoreError(.invalidField, error.rule, field: error.field) }
+            throw CoreError(.invalidCommand, "is not one JSON object")
+        }
+    }
+}

@@ -1,0 +1,99 @@
+import Contract
+
+/// Why the core did not do what it was asked. Nothing was changed, unless `code` says otherwise.
+public struct CoreError: Error, Sendable, Equatable {
+    /// A word for programs. It never changes its meaning; later releases may add others.
+    public enum Code: String, Sendable, CaseIterable {
+        // Of the call.
+        case closed, forked, suspended, busyReader, tooMany
+        case tooLong, invalidCommand, unknownVerb, invalidField, notReadOnly
+        // Of opening.
+        case config, locked, needsUpgrade, tooNew, unsupported
+        // Of the identity.
+        case noIdentity, identityExists, words
+        // Of what was asked for.
+        case unknownContact, bannedContact, toSelf, conflict, notFound, unknownConsumer
+        // Of the server and its answers.
+        case offline, unreachable, server, foreignKeys, changedKeys, nameTaken
+        // Of the device.
+        case store, `internal`
+    }
+
+    public var code: Code
+    /// For people, in English. It repeats no text, key or word that was given.
+    public var message: String
+    /// The parameter that is wrong, if one is.
+    public var field: String?
+    /// Of `unknownVerb`: verbs with similar names.
+    public var similar: [String] = []
+    /// Of `locked`: the process that has the folder open, if it has said so.
+    public var pid: Int?
+    /// Of `needsUpgrade`: migrations that wait.
+    public var steps: Int?
+
+    init(_ code: Code, _ message: String? = nil, field: String? = nil) {
+        self.code = code
+        self.message = message ?? code.about
+        self.field = field
+    }
+
+    /// Whether the same call may do better later, without anybody changing anything.
+    public var isRetryable: Bool { self.code.isRetryable }
+
+    func write(_ json: inout JSONWriter) {
+        json.add("code", self.code.rawValue)
+        json.add("message", self.message)
+        json.add("retryable", self.isRetryable)
+        json.add("field", self.field)
+        if !self.similar.isEmpty { json.add("similar", strings: self.similar) }
+        if let pid { json.add("pid", Int64(pid)) }
+        if let steps { json.add("steps", Int64(steps)) }
+    }
+}
+
+extension CoreError.Code {
+    package var isRetryable: Bool {
+        switch self {
+        case .tooMany, .locked, .offline, .unreachable, .server, .store: true
+        default: false
+        }
+    }
+
+    /// What it means, for `docs/core.md`.
+    package var about: String {
+        switch self {
+        case .closed: "There is no such handle, or it was closed."
+        case .forked: "The process is a fork of the one that opened the core. Open another core here."
+        case .suspended: "The core is suspended. Resume it first."
+        case .busyReader: "Another thread reads events of this handle."
+        case .tooMany: "A bound is reached."
+        case .tooLong: "The command or a text is too long."
+        case .invalidCommand: "The command is not a verb, or a verb and one JSON object, in UTF-8."
+        case .unknownVerb: "There is no such verb."
+        case .invalidField: "A parameter is missing, unknown, given twice, or not of its type."
+        case .notReadOnly: "The verb changes something: send it."
+        case .config: "The configuration cannot be used."
+        case .locked: "Another process, or another handle, has the folder open."
+        case .needsUpgrade: "An earlier release has written the store. Open it with yesUp."
+        case .tooNew: "A later release has written the store."
+        case .unsupported: "This release cannot do that."
+        case .noIdentity: "There is no identity in the folder yet."
+        case .identityExists: "There is an identity in the folder already."
+        case .words: "The words are not a phrase of twelve words."
+        case .unknownContact: "Add the contact first."
+        case .bannedContact: "The contact is banned."
+        case .toSelf: "That is your own Whisper ID."
+        case .conflict: "The id belongs to another message already."
+        case .notFound: "There is nothing of this name."
+        case .unknownConsumer: "There is no such consumer, or no event of this number yet."
+        case .offline: "There is no session with the server now."
+        case .unreachable: "The server cannot be reached."
+        case .server: "The server gave another answer than expected."
+        case .foreignKeys: "The server gave out keys that do not belong to the id. They were not used."
+        case .changedKeys: "The server gave out other keys than the pinned ones. The pinned ones stay."
+        case .nameTaken: "Another contact has this name."
+        case .store: "The store cannot be read or written."
+        case .internal: "The core has a fault."
+        }
+    }
+}

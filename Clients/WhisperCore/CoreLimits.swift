@@ -1,0 +1,23 @@
+import WhisperClient
+
+/// Bounds of the core's interface.
+public enum CoreLimits {
+    /// Bytes of a command, of a configuration, and of a path in one.
+    public static let commandBytesMax = 65_536
+    /// Open cores of one process.
+    public static let handlesMax = 64
+    /// Questions to the server that wait for their answers, of one core.
+    public static let requestsUnderWayMax = 64
+    /// Events without a number that wait for the reader. Beyond it the oldest go, and `eventsLost` says how many.
+    public static let eventsWaitingMax = 1_024
+    /// Numbered events that wait for the acknowledgement of a consumer.
+    public static let eventsKeptMax = ClientLimits.eventsKeptMax
+    /// Days for which they do.
+    public static let eventsKeptDays = Int(ClientLimits.eventsKeptFor.components.seconds / 86_400)
+    /// Events that the core reads from its store at once.
+    static let eventsReadMax = 64
+    /// Messages, contacts or events of one answer.
+    public static let listMax = 200
+    /// Characters of a consumer's name.
+    public static let consumerCharacters = 1...64
+}

@@ -1,0 +1,33 @@
+package import Dispatch
+import Synchronization
+
+/// Waits for asynchronous work on a thread that may wait: never one of Swift's own.
+package enum Blocking {
+    private final class Box<Value: Sendable>: Sendable {
+        let value = Mutex<Value?>(nil)
+        let isDone = DispatchSemaphore(value: 0)
+    }
+
+    /// - Returns: `nil` if the deadline has passed. The work goes on.
+    package static func wait<Value: Sendable>(
+        until deadline: DispatchTime = .distantFuture, for work: @escaping @Sendable () async -> Value
+    ) -> Value? {
+        let box = Box<Value>()
+        Task {
+            let value = await work()
+            box.value.withLock { $0 = value }
+            box.isDone.signal()
+        }
+        guard box.isDone.wait(timeout: deadline) == .success else { return nil }
+        return box.value.withLock { $0 }
+    }
+
+    /// Blocking work, away from Swift's own threads.
+    static func run<Value: Sendable>(_ work: @escaping @Sendable () -> Value) async -> Value {
+        await withCheckedContinuation { continuation in
+            Self.queue.async { continuation.resume(returning: work()) }
+        }
+    }
+
+    private static let queue = DispatchQueue(label: "whisper-core", attributes: .concurrent)
+}

@@ -1,0 +1,178 @@
+import Contract
+import Dispatch
+import Synchronization
+import WhisperClient
+
+/// Events on their way to the one who reads them: numbered ones from the store, and those of now from a bounded queue.
+final class EventFeed: Sendable {
+    private struct State {
+        /// Read from the store, the next at the end.
+        var page: [[UInt8]] = []
+        /// Without numbers, in their order.
+        var waiting: [[UInt8]] = []
+        /// Events without numbers that had no room since the last was read.
+        var lost: Int64 = 0
+        /// For whom numbered events are read, and up to where they were.
+        var consumer: (name: String, position: Int64)?
+        /// The store may have more behind `page`.
+        var isBehind = false
+        var hasReader = false
+        /// The reader waits for the semaphore.
+        var isAsleep = false
+        var isInterrupted = false
+        var isClosed = false
+    }
+
+    /// What a reader gets.
+    enum Next: Equatable, Sendable {
+        case event([UInt8])
+        /// The time is over, or somebody has interrupted it.
+        case nothing
+        case closed
+        case busy
+    }
+
+    private let state = Mutex(State())
+    private let wake = DispatchSemaphore(value: 0)
+    /// Numbered events behind a number, as they are given out.
+    private let read: @Sendable (Int64) throws -> [(number: Int64, event: [UInt8])]
+
+    init(read: @escaping @Sendable (Int64) throws -> [(number: Int64, event: [UInt8])]) {
+        self.read = read
+    }
+
+    // MARK: Writing
+
+    /// - Parameters:
+    ///   - event: without a number.
+    ///   - isKept: whether a consumer reads it from the store instead.
+    func push(_ event: @autoclosure () -> [UInt8], isKept: Bool) {
+        self.change { state in
+            if isKept, state.consumer != nil {
+                state.isBehind = true
+                return
+            }
+            state.waiting.append(event())
+            if state.waiting.count > CoreLimits.eventsWaitingMax {
+                state.waiting.removeFirst()
+                state.lost += 1
+            }
+        }
+    }
+
+    /// From here on the reader gets the numbered events of a consumer, from its position on.
+    func subscribe(_ consumer: String, position: Int64) {
+        self.change { state in
+            state.consumer = (consumer, position)
+            state.page = []
+            state.isBehind = true
+        }
+    }
+
+    func unsubscribe(_ consumer: String) {
+        self.state.withLock { state in
+            guard state.consumer?.name == consumer else { return }
+            state.consumer = nil
+            state.page = []
+        }
+    }
+
+    func interrupt() { self.change { $0.isInterrupted = true } }
+
+    func close() { self.change { $0.isClosed = true } }
+
+    private func change(_ change: (inout State) -> Void) {
+        let wakes = self.state.withLock { state in
+            change(&state)
+            defer { state.isAsleep = false }
+            return state.isAsleep
+        }
+        if wakes { self.wake.signal() }
+    }
+
+    // MARK: Reading
+
+    /// Waits for the next event. It blocks its thread.
+    /// - Parameter deadline: `nil` waits for ever.
+    func next(until deadline: DispatchTime?) -> Next {
+        guard
+            self.state.withLock({ state in
+                defer { state.hasReader = true }
+                return !state.hasReader
+            })
+        else { return .busy }
+        defer { self.state.withLock { $0.hasReader = false } }
+        while true {
+            if let next = self.take() { return next }
+            if let position = self.positionToRead() {
+                self.fill(from: position)
+                continue
+            }
+            guard self.fallAsleep() else { continue }
+            guard let deadline else {
+                self.wake.wait()
+                continue
+            }
+            if self.wake.wait(timeout: deadline) == .timedOut { return self.timedOut() }
+        }
+    }
+
+    private func take() -> Next? {
+        self.state.withLock { state in
+            if state.isClosed { return .closed }
+            if state.isInterrupted {
+                state.isInterrupted = false
+                return .nothing
+            }
+            if let event = state.page.popLast() { return .event(event) }
+            guard !(state.consumer != nil && state.isBehind) else { return nil }
+            if state.lost > 0 {
+                defer { state.lost = 0 }
+                return .event(EventText.lost(state.lost))
+            }
+            return state.waiting.isEmpty ? nil : .event(state.waiting.removeFirst())
+        }
+    }
+
+    private func positionToRead() -> Int64? {
+        self.state.withLock { state in
+            guard state.isBehind, let consumer = state.consumer else { return nil }
+            // What comes from now on sets it again.
+            state.isBehind = false
+            return consumer.position
+        }
+    }
+
+    private func fill(from position: Int64) {
+        // A store that cannot be read now has told so by another way, and keeps its events.
+        guard let events = try? self.read(position), let last = events.last else { return }
+        self.state.withLock { state in
+            // Another subscription may have come meanwhile.
+            guard state.consumer?.position == position, state.page.isEmpty else { return }
+            state.consumer?.position = last.number
+            state.page = events.reversed().map(\.event)
+            state.isBehind = true
+        }
+    }
+
+    /// - Returns: `false` if there is something to do.
+    private func fallAsleep() -> Bool {
+        self.state.withLock { state in
+            guard !state.isClosed, !state.isInterrupted, state.page.isEmpty, state.waiting.isEmpty,
+                !(state.isBehind && state.consumer != nil)
+            else { return false }
+            state.isAsleep = true
+            return true
+        }
+    }
+
+    /// The time is over. Somebody may have woken us at the same moment: then the semaphore has one to take.
+    private func timedOut() -> Next {
+        let isWoken = self.state.withLock { state in
+            defer { state.isAsleep = false }
+            return !state.isAsleep
+        }
+        if isWoken { self.wake.wait() }
+        return self.take() ?? .nothing
+    }
+}

@@ -1,0 +1,126 @@
+package import Contract
+
+/// An event as hosts may rely on it. Documents, schema and tests follow from it.
+package struct EventDefinition: Sendable {
+    package let type: String
+    package let about: String
+    /// Whether consumers get it with a number, until they acknowledge it.
+    package let isKept: Bool
+    package let fields: ObjectSchema
+    /// What stands in `event`.
+    package let sample: String
+
+    init(_ type: String, about: String, isKept: Bool, _ fields: [Field] = [], sample: String) {
+        self.type = type
+        self.about = about
+        self.isKept = isKept
+        self.fields = ObjectSchema([Field("type", .choice([type]))] + fields)
+        self.sample = sample
+    }
+
+    package static let all: [EventDefinition] = [
+        .connection, .caughtUp, .messageReceived, .messageChanged, .contactChanged, .backup, .alarm, .answer,
+        .eventsLost,
+    ]
+
+    /// What stands around each event.
+    package static let envelope = ObjectSchema([
+        Field(
+            "seq", .integer(1...Int64.max), .optional,
+            about: "Its number, if it is kept. Acknowledge it by `events_ack`."),
+        Field("account", .whisperID, .optional, about: "Whose event it is, once the server has given the id."),
+        Field("event", .object(ObjectSchema([Field("type", .text(1...64))])), about: "By its `type`."),
+    ])
+
+    static let connection = EventDefinition(
+        "connection", about: "How the connection fares.", isKept: false,
+        [
+            Field("state", .choice(["connecting", "online", "away", "stopped"])),
+            Field("why", .text(0...1_000), .optional, about: "Of `away`, for people."),
+            Field("retryInMs", .integer(0...Int64.max), .optional, about: "Of `away`: when the next attempt is due."),
+            Field(
+                "reason",
+                .choice([
+                    "closed", "replaced", "banned", "loginRefused", "foreignChallenge", "foreignIdentity",
+                    "storeFailed",
+                ]), .optional, about: "Of `stopped`. `replaced`: the identity was opened on another device."),
+        ], sample: #"{"type":"connection","state":"away","why":"no answer","retryInMs":300}"#)
+
+    static let caughtUp = EventDefinition(
+        "caughtUp", about: "The mail that waited has all been fetched.", isKept: false, sample: #"{"type":"caughtUp"}"#)
+
+    static let messageReceived = EventDefinition(
+        "messageReceived", about: "A message came. It is verified and stored.", isKept: true,
+        [Field("message", .object(Shapes.message))],
+        sample:
+            #"{"type":"messageReceived","message":{"messageId":"9b2a1f64-0f7c-4e51-9d0c-3c7d1d2b7a10","chat":"WSP-AAAA-AAAA-AAAA","direction":"in","time":1767225600000,"kind":"text","text":"Is this thing on?","isRead":false}}"#
+    )
+
+    static let messageChanged = EventDefinition(
+        "messageChanged",
+        about: "A message of ours is in another state. The state `sending` is told without a number.", isKept: true,
+        [Field("message", .object(Shapes.message))],
+        sample:
+            #"{"type":"messageChanged","message":{"messageId":"9b2a1f64-0f7c-4e51-9d0c-3c7d1d2b7a10","chat":"WSP-AAAA-AAAA-AAAA","direction":"out","time":1767225600000,"kind":"text","text":"It is.","state":"sent"}}"#
+    )
+
+    static let contactChanged = EventDefinition(
+        "contactChanged", about: "A stranger wrote first, or somebody came back with the backup.", isKept: true,
+        [Field("contact", .object(Shapes.contact))],
+        sample:
+            #"{"type":"contactChanged","contact":{"whisperId":"WSP-AAAA-AAAA-AAAA","isStranger":true,"isBanned":false,"addedAt":1767225600000,"signPublicKey":"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=","encPublicKey":"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="}}"#
+    )
+
+    static let backup = EventDefinition(
+        "backup", about: "How the backup of the contacts fares. What goes wrong is told once.", isKept: true,
+        [
+            Field(
+                "state", .choice(["written", "restored", "unreadable", "tooLarge", "refused"]),
+                about: "`unreadable`: our words do not open it. It is never written over."),
+            Field("added", .integer(0...Int64.max), .optional, about: "Of `restored`: contacts that came back."),
+            Field(
+                "missing", .integer(0...Int64.max), .optional,
+                about: "Of `restored`: contacts whose keys could not be had yet."),
+            Field("bytes", .integer(0...Int64.max), .optional, about: "Of `tooLarge`."),
+            Field("status", .integer(0...999), .optional, about: "Of `refused`: the HTTP status."),
+        ], sample: #"{"type":"backup","state":"restored","added":3,"missing":0}"#)
+
+    static let alarm = EventDefinition(
+        "alarm", about: "Something that must be shown loudly: what came is not to be trusted.", isKept: true,
+        [
+            Field(
+                "kind", .choice(["unverified", "stale", "foreignKeys", "changedKeys"]),
+                about:
+                    "`unverified`: mail whose signature is wrong. `stale`: mail that is too old to be new. `foreignKeys`, `changedKeys`: keys from the server that were not used."
+            ),
+            Field("whisperId", .whisperID, about: "In whose name it came."),
+            Field(
+                "count", .integer(0...Int64.max), .optional, about: "Such messages that ever came. They are kept apart."
+            ),
+        ], sample: #"{"type":"alarm","kind":"unverified","whisperId":"WSP-AAAA-AAAA-AAAA","count":1}"#)
+
+    static let answer = EventDefinition(
+        "answer", about: "What became of a verb that asks the server.", isKept: false,
+        [
+            Field("request", .integer(1...Int64.max), about: "As the verb's own answer had it."),
+            Field("verb", .text(1...64)),
+            Field("corrId", .text(1...64), .optional, about: "As the command had it."),
+            Field(
+                "result", .object(ObjectSchema([Field("type", .text(1...64))])), .optional, about: "The verb's result."),
+            Field("error", .object(Shapes.error), .optional, about: "Instead of a result."),
+        ],
+        sample:
+            #"{"type":"answer","request":1,"verb":"contact_add","error":{"code":"offline","message":"There is no session with the server now.","retryable":true}}"#
+    )
+
+    static let eventsLost = EventDefinition(
+        "eventsLost",
+        about:
+            "Events are gone. With a number: a consumer was away for too long. Without: nobody read events of now.",
+        isKept: true,
+        [
+            Field("count", .integer(1...Int64.max)),
+            Field("from", .integer(1...Int64.max), .optional, about: "The first number that is gone."),
+            Field("to", .integer(1...Int64.max), .optional, about: "The last."),
+        ], sample: #"{"type":"eventsLost","count":2,"from":1,"to":2}"#)
+}

@@ -1,0 +1,110 @@
+package import Contract
+import WhisperClient
+
+/// Objects that several answers and events have in common: what their fields are, and how they are written.
+package enum Shapes {
+    // MARK: Messages
+
+    static let message = ObjectSchema([
+        Field("messageId", .uuid),
+        Field("chat", .whisperID, about: "With whom: who wrote it, or to whom it goes."),
+        Field(
+            "groupId", .text(1...64), .optional, about: "The group it was written to. Then it is no part of the chat."),
+        Field("direction", .choice(["in", "out"])),
+        Field("time", .timestamp, about: "The sender's; of ours when it was written."),
+        Field(
+            "kind", .text(1...64),
+            about: "`text`, `unreadable`, or another word, which is the server's: nobody signed it."),
+        Field("text", .text(0...CoreLimits.commandBytesMax), .optional, about: "Of the kind `text`."),
+        Field(
+            "body", .base64(0...Limits.frameBytesMax), .optional, about: "What another kind holds, as it was sealed."),
+        Field(
+            "state", .choice(["queued", "sending", "sent", "delivered", "read", "expired", "failed"]), .optional,
+            about: "Of ours."),
+        Field(
+            "reason", .choice(FailureReason.allCases.map(\.rawValue)), .optional, about: "Why it has failed."),
+        Field("isRead", .bool, .optional, about: "Of theirs: whether it was marked as read here."),
+    ])
+
+    /// The same with its place in the chat.
+    static let numberedMessage =
+        ObjectSchema([
+            Field("number", .integer(1...Int64.max), about: "Grows in the order in which messages came here.")
+        ]) + Self.message
+
+    static func write(_ message: Message, _ json: inout JSONWriter) {
+        json.add("messageId", message.id)
+        json.add("chat", message.peer)
+        json.add("groupId", message.groupID)
+        json.add("direction", message.state == nil ? "in" : "out")
+        json.add("time", message.time)
+        switch message.content {
+        case .text(let text):
+            json.add("kind", "text")
+            json.add("text", text)
+        case .other(let kind, let body):
+            json.add("kind", kind)
+            json.add("body", base64: body)
+        case .unreadable: json.add("kind", "unreadable")
+        }
+        switch message.direction {
+        case .outgoing(let state): Self.write(state, &json)
+        case .incoming(let isRead): json.add("isRead", isRead)
+        }
+    }
+
+    private static func write(_ state: MessageState, _ json: inout JSONWriter) {
+        switch state {
+        case .queued: json.add("state", "queued")
+        case .sending: json.add("state", "sending")
+        case .sent: json.add("state", "sent")
+        case .delivered: json.add("state", "delivered")
+        case .read: json.add("state", "read")
+        case .expired: json.add("state", "expired")
+        case .failed(let reason):
+            json.add("state", "failed")
+            json.add("reason", reason.rawValue)
+        }
+    }
+
+    static func write(_ message: (number: Int64, message: Message), _ json: inout JSONWriter) {
+        json.add("number", message.number)
+        Self.write(message.message, &json)
+    }
+
+    // MARK: Contacts
+
+    static let contact = ObjectSchema([
+        Field("whisperId", .whisperID),
+        Field("name", .text(0...10_000), .optional, about: "As this person is called here."),
+        Field("isStranger", .bool, about: "Wrote first, and was neither added nor answered."),
+        Field("isBanned", .bool),
+        Field("addedAt", .timestamp),
+        Field("signPublicKey", .base64(32...32), about: "Ed25519, pinned."),
+        Field("encPublicKey", .base64(32...32), about: "X25519, pinned."),
+    ])
+
+    static func write(_ contact: Contact, _ json: inout JSONWriter) {
+        json.add("whisperId", contact.id)
+        json.add("name", contact.name)
+        json.add("isStranger", contact.isStranger)
+        json.add("isBanned", contact.isBanned)
+        json.add("addedAt", contact.addedAt)
+        json.add("signPublicKey", base64: contact.keys.sign.bytes)
+        json.add("encPublicKey", base64: contact.keys.box.bytes)
+    }
+
+    // MARK: Errors
+
+    package static let error = ObjectSchema([
+        Field("code", .choice(CoreError.Code.allCases.map(\.rawValue))),
+        Field("message", .text(1...1_000), about: "For people, in English. It repeats nothing that was given."),
+        Field("retryable", .bool, about: "Whether the same call may do better later by itself."),
+        Field("field", .text(1...256), .optional, about: "The parameter that is wrong."),
+        Field(
+            "similar", .array(of: .text(1...64), count: 1...3), .optional,
+            about: "Of `unknownVerb`: verbs with similar names."),
+        Field("pid", .integer(1...Int64.max), .optional, about: "Of `locked`: the process that has the folder open."),
+        Field("steps", .integer(1...1_000), .optional, about: "Of `needsUpgrade`: migrations that wait."),
+    ])
+}

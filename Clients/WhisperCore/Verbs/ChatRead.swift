@@ -1,0 +1,25 @@
+import Contract
+import WhisperClient
+
+extension Verb {
+    private static let chat = TypedField.whisperID("chat")
+    private static let upTo = TypedField.integer(
+        "upTo", 1...Int64.max, about: "The number of the latest message that was shown. Later ones stay unread.")
+
+    static let chatRead = Verb(
+        "chat_read", of: "chats", about: "Marks messages of a chat as read, here and for their sender.",
+        [Self.chat.field, Self.upTo.field], type: "read", [Field("count", .integer(0...Int64.max))],
+        errors: [.noIdentity, .store],
+        samples: (#"{"chat":"WSP-AAAA-AAAA-AAAA","upTo":7}"#, #"{"type":"read","count":2}"#),
+        .client { opened, parameters, json in
+            let (chat, upTo) = (try parameters[Self.chat], try parameters[Self.upTo])
+            var count: Int64 = 0
+            while true {
+                let messages = try opened.store.unread(with: chat, upTo: upTo, limit: CoreLimits.listMax)
+                guard !messages.isEmpty else { break }
+                try await opened.client.markRead(messages)
+                count += Int64(messages.count)
+            }
+            json.add("count", count)
+        })
+}

@@ -1,0 +1,16 @@
+import Contract
+import WhisperClient
+
+extension Verb {
+    private static let chat = TypedField.whisperID("chat")
+
+    static let messageCancel = Verb(
+        "message_cancel", of: "messages",
+        about: "Gives up what still waits in a chat. What is under way goes on.",
+        [Self.chat.field], type: "cancelled", [Field("count", .integer(0...Int64.max))],
+        errors: [.noIdentity, .store],
+        samples: (#"{"chat":"WSP-AAAA-AAAA-AAAA"}"#, #"{"type":"cancelled","count":1}"#),
+        .client { opened, parameters, json in
+            json.add("count", Int64(try await opened.client.cancel(to: try parameters[Self.chat]).count))
+        })
+}

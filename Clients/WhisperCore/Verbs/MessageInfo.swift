@@ -1,0 +1,26 @@
+import Contract
+import WhisperClient
+
+extension Verb {
+    private static let messageID = TypedField.uuid("messageId")
+    private static let from = TypedField.whisperID("from", about: "Who wrote it. Without: one of ours.").optional
+
+    static let messageInfo = Verb(
+        "message_info", of: "messages", about: "Says how a message stands.", [Self.messageID.field, Self.from.field],
+        type: "message", [Field("message", .object(Shapes.message))], errors: [.noIdentity, .notFound, .store],
+        samples: (
+            #"{"messageId":"9b2a1f64-0f7c-4e51-9d0c-3c7d1d2b7a10"}"#,
+            #"{"type":"message","message":{"messageId":"9b2a1f64-0f7c-4e51-9d0c-3c7d1d2b7a10","chat":"WSP-AAAA-AAAA-AAAA","direction":"out","time":1767225600000,"kind":"text","text":"It is.","state":"failed","reason":"noSuchPerson"}}"#
+        ),
+        .read { opened, parameters, json in
+            let id = try parameters[Self.messageID]
+            let message: Message?
+            if let from = try parameters[Self.from] {
+                message = try opened.store.incoming(id, from: from)
+            } else {
+                message = try opened.store.outgoing(id)
+            }
+            guard let message else { throw CoreError(.notFound) }
+            json.add("message", object: message) { Shapes.write($0, &$1) }
+        })
+}

@@ -1,0 +1,26 @@
+import Contract
+import WhisperClient
+
+extension Verb {
+    private static let messageID = TypedField.uuid("messageId")
+    private static let from = TypedField.whisperID("from", about: "Who wrote it.")
+
+    static let messageRead = Verb(
+        "message_read", of: "messages",
+        about: "Marks one message as read, here and for its sender. Mail to groups has no other way.",
+        [Self.messageID.field, Self.from.field], type: "read", [Field("count", .integer(0...1))],
+        errors: [.noIdentity, .notFound, .store],
+        samples: (
+            #"{"messageId":"9b2a1f64-0f7c-4e51-9d0c-3c7d1d2b7a10","from":"WSP-AAAA-AAAA-AAAA"}"#,
+            #"{"type":"read","count":1}"#
+        ),
+        .client { opened, parameters, json in
+            guard
+                let message = try opened.store.incoming(
+                    try parameters[Self.messageID], from: try parameters[Self.from])
+            else { throw CoreError(.notFound) }
+            let isNew = message.direction == .incoming(isRead: false)
+            if isNew { try await opened.client.markRead([message]) }
+            json.add("count", isNew ? 1 : 0)
+        })
+}

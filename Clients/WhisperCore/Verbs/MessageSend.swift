@@ -1,0 +1,32 @@
+import Contract
+import WhisperClient
+
+extension Verb {
+    private static let to = TypedField.whisperID("to", about: "A contact.")
+    private static let text = TypedField.text(
+        "text", 1...ClientLimits.textBytesMax, about: "At most \(ClientLimits.textBytesMax) bytes of UTF-8.")
+    private static let clientID = TypedField.uuidV4(
+        "clientId",
+        about:
+            "The id that the message is to have. A host that died before it got the answer sends the same command again: the message is sent once."
+    ).optional
+
+    static let messageSend = Verb(
+        "message_send", of: "messages",
+        about: "Queues a message. It is stored when this answers, and goes out now or when the server is back.",
+        [Self.to.field, Self.text.field, Self.clientID.field], type: "message",
+        [Field("message", .object(Shapes.message))],
+        errors: [.noIdentity, .unknownContact, .bannedContact, .toSelf, .tooLong, .conflict, .store],
+        samples: (
+            #"{"to":"WSP-AAAA-AAAA-AAAA","text":"It is."}"#,
+            #"{"type":"message","message":{"messageId":"9b2a1f64-0f7c-4e51-9d0c-3c7d1d2b7a10","chat":"WSP-AAAA-AAAA-AAAA","direction":"out","time":1767225600000,"kind":"text","text":"It is.","state":"queued"}}"#
+        ),
+        .client { opened, parameters, json in
+            let (to, text) = (try parameters[Self.to], try parameters[Self.text])
+            let message = try await opened.client.send(text, to: to, id: try parameters[Self.clientID])
+            guard message.peer == to, message.content == .text(text) else {
+                throw CoreError(.conflict, field: "clientId")
+            }
+            json.add("message", object: message) { Shapes.write($0, &$1) }
+        })
+}

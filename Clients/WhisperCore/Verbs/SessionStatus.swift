@@ -1,0 +1,20 @@
+import Contract
+import WhisperClient
+
+extension Verb {
+    static let sessionStatus = Verb(
+        "session_status", of: "session", about: "Says how core and connection are.", type: "sessionStatus",
+        [
+            Field("core", .choice(["noIdentity", "open", "suspended", "closed"])),
+            Field("isConnecting", .bool, about: "Whether `connect` was asked for, and has not ended."),
+            Field("isOnline", .bool, about: "Whether there is a session with the server now."),
+            Field("whisperId", .whisperID, .optional),
+        ], samples: ("{}", #"{"type":"sessionStatus","core":"open","isConnecting":true,"isOnline":true}"#),
+        .core { core, _, json in
+            let (phase, opened) = core.status
+            json.add("core", "\(phase)")
+            json.add("isConnecting", opened?.isConnecting ?? false)
+            json.add("isOnline", await opened?.client.isOnline ?? false)
+            if let id = opened?.id { json.add("whisperId", id) }
+        })
+}

@@ -1,0 +1,33 @@
+import Glibc
+import WhisperCore
+
+/// Texts on their way through the interface.
+enum Texts {
+    /// A copy that the caller frees; `nil` if there is no memory.
+    static func out(_ text: [UInt8]) -> UnsafeMutablePointer<CChar>? {
+        guard let copy = malloc(text.count + 1) else { return nil }
+        text.withUnsafeBytes { bytes in
+            if let start = bytes.baseAddress { memcpy(copy, start, bytes.count) }
+        }
+        let start = copy.assumingMemoryBound(to: CChar.self)
+        start[text.count] = 0
+        return start
+    }
+
+    static func out(_ error: CoreError) -> UnsafeMutablePointer<CChar>? { Self.out(error.answer) }
+
+    /// Bytes of a known length.
+    /// - Returns: `nil` without text, or with more than `CoreLimits.commandBytesMax` bytes.
+    static func bytes(_ text: UnsafePointer<CChar>?, _ count: Int) throws(CoreError) -> [UInt8] {
+        guard count >= 0, count <= CoreLimits.commandBytesMax else { throw CoreError.tooLong }
+        guard let text else { throw CoreError.noText }
+        return UnsafeRawBufferPointer(start: text, count: count).map { $0 }
+    }
+
+    /// Bytes up to a NUL.
+    static func bytes(_ text: UnsafePointer<CChar>?) throws(CoreError) -> [UInt8] {
+        guard let text else { throw CoreError.noText }
+        let count = strnlen(text, CoreLimits.commandBytesMax + 1)
+        return try Self.bytes(text, count)
+    }
+}

@@ -1,0 +1,283 @@
+import Contract
+import Foundation
+import TestKit
+import Testing
+
+@testable import WhisperClient
+@testable import WhisperCore
+
+/// The facade: commands in, answers and events out, against a server in memory.
+@Suite(.timeLimit(.minutes(2))) struct CoreTests {
+    let folder: TemporaryFolder
+    let server = FakeServer()
+
+    init() throws { self.folder = try TemporaryFolder() }
+
+    private func open(_ name: String) throws -> Core {
+        let server = self.server
+        return try Core.open(
+            CoreConfiguration(folder: self.folder.path + "/" + name, server: "ws://127.0.0.1:1"),
+            link: { _ in server })
+    }
+
+    /// Does a command that must succeed. Each answer is what its verb declares.
+    @discardableResult
+    private func perform(_ core: Core, _ command: String) async throws -> JSON {
+        let answer = try JSON(parsing: Array(await core.perform(command).utf8))
+        let verb = try #require(VerbCatalogue.byName[String(command.prefix { $0 != " " })])
+        let result = try #require(answer["result"], "\(answer.text)")
+        try Self.check(result, verb.asksServer ? Verb.asked : verb.result)
+        return result
+    }
+
+    /// A value is as its schema says. Objects that may be of several kinds are declared by their type alone.
+    private static func check(_ value: JSON, _ schema: ObjectSchema) throws {
+        let hasSeveral = schema.fields.contains { ["result", "event", "events", "openrpc"].contains($0.name) }
+        let text = Array(value.text.utf8)
+        _ =
+            try hasSeveral
+            ? FrameDecoder.payload(bare: text, schema: schema) : FrameDecoder.payload(strict: text, schema: schema)
+    }
+
+    private func refusal(_ core: Core, _ command: String) async throws -> String {
+        let error = try #require(try JSON(parsing: Array(await core.perform(command).utf8))["error"])
+        _ = try FrameDecoder.payload(strict: Array(error.text.utf8), schema: Shapes.error)
+        return "\(error["code"]?.string ?? "")\(error["field"].map { " \($0.string ?? "")" } ?? "")"
+    }
+
+    /// The next event of a type. Each event on the way is what its definition declares.
+    private func next(
+        _ core: Core, _ type: String, _ isIt: (JSON) -> Bool = { _ in true }
+    ) async throws -> (event: JSON, number: Int64?) {
+        while true {
+            let text = try #require(await core.nextEvent(within: .seconds(30)), "the core was closed")
+            try #require(!text.isEmpty, "no event \(type)")
+            let envelope = try JSON(parsing: Array(text.utf8))
+            let event = try #require(envelope["event"])
+            let definition = try #require(EventDefinition.all.first { $0.type == event["type"]?.string })
+            try Self.check(event, definition.fields)
+            let number = envelope["seq"]?.integer
+            #expect(definition.isKept || number == nil)
+            if definition.type == type, isIt(event) { return (event, number) }
+        }
+    }
+
+    private func online(_ core: Core) async throws {
+        try await self.perform(core, "connect")
+        _ = try await self.next(core, "connection") { $0["state"]?.string == "online" }
+    }
+
+    private func id(_ core: Core) async throws -> String {
+        try #require(try await self.perform(core, "identity_show")["whisperId"]?.string)
+    }
+
+    @Test func twoCoresTalkAndOneIsRestartedInTheMiddle() async throws {
+        var (ann, bob) = (try self.open("ann"), try self.open("bob"))
+        for core in [ann, bob] {
+            #expect(try await self.refusal(core, "contact_list") == "noIdentity")
+            #expect(try await self.perform(core, "identity_show")["hasIdentity"] == .bool(false))
+            let words = try await self.perform(core, "identity_create")["words"]?.string ?? ""
+            #expect(words.split(separator: " ").count == 12)
+            #expect(try await self.refusal(core, "identity_create") == "identityExists")
+            try await self.perform(core, #"events_subscribe {"consumer":"app"}"#)
+            try await self.online(core)
+        }
+        let (annID, bobID) = (try await self.id(ann), try await self.id(bob))
+        #expect(try await self.refusal(ann, #"message_send {"to":"\#(bobID)","text":"x"}"#) == "unknownContact")
+        try await self.perform(ann, #"contact_add {"whisperId":"\#(bobID)","name":"Bob","corrId":"c"}"#)
+        let added = try await self.next(ann, "answer").event
+        #expect(added["corrId"]?.string == "c" && added["result"]?["contact"]?["name"]?.string == "Bob")
+
+        let clientID = "9b2a1f64-0f7c-4e51-9d0c-3c7d1d2b7a10"
+        for _ in 1...2 {
+            // Said twice, sent once.
+            try await self.perform(ann, #"message_send {"to":"\#(bobID)","text":"hello","clientId":"\#(clientID)"}"#)
+        }
+        #expect(
+            try await self.refusal(ann, #"message_send {"to":"\#(bobID)","text":"other","clientId":"\#(clientID)"}"#)
+                == "conflict clientId")
+        let came = try await self.next(bob, "messageReceived")
+        #expect(came.event["message"]?["text"]?.string == "hello" && came.event["message"]?["chat"]?.string == annID)
+        _ = try await self.next(ann, "messageChanged") { $0["message"]?["state"]?.string == "delivered" }
+
+        // Bob dies before he has acknowledged it. It comes again, from the store alone.
+        await bob.close()
+        #expect(await bob.nextEvent() == nil)
+        #expect(try await self.refusal(bob, "chat_list") == "closed")
+        bob = try self.open("bob")
+        try await self.perform(bob, #"events_subscribe {"consumer":"app"}"#)
+        let again = try await self.next(bob, "messageReceived")
+        #expect(again.number == came.number && again.event == came.event)
+        try await self.perform(bob, #"events_ack {"consumer":"app","seq":\#(again.number ?? 0)}"#)
+
+        try await self.online(bob)
+        try await self.perform(bob, #"message_send {"to":"\#(annID)","text":"hello back"}"#)
+        _ = try await self.next(ann, "messageReceived") { $0["message"]?["text"]?.string == "hello back" }
+        let chat = try await self.perform(ann, #"chat_get {"chat":"\#(bobID)"}"#)["messages"]?.elements ?? []
+        #expect(chat.compactMap { $0["text"]?.string } == ["hello", "hello back"])
+        let chats = try await self.perform(ann, "chat_list")["chats"]?.elements ?? []
+        #expect(chats.count == 1 && chats[0]["unread"]?.integer == 1 && chats[0]["name"]?.string == "Bob")
+        let newest = chats[0]["latest"]?["number"]?.integer ?? 0
+        #expect(
+            try await self.perform(ann, #"chat_read {"chat":"\#(bobID)","upTo":\#(newest)}"#)["count"]?.integer == 1)
+        #expect(try await self.perform(ann, "message_unread")["count"]?.integer == 0)
+        for verb in ["store_info", "backup_status", "session_status", "contact_list", "disconnect"] {
+            try await self.perform(ann, verb)
+        }
+        await ann.close()
+        await bob.close()
+    }
+
+    @Test func whatIsNoCommandIsRefusedAndNamed() async throws {
+        let core = try self.open("ann")
+        let deep = String(repeating: "[", count: 10_000)
+        for (command, refusal) in [
+            ("", "invalidCommand"), ("   ", "invalidCommand"), ("{}", "invalidCommand"), ("\u{0}", "unknownVerb"),
+            ("contact_lost", "unknownVerb"), ("identity_show []", "invalidCommand"),
+            ("identity_show {", "invalidCommand"), ("identity_show {}{}", "invalidCommand"),
+            (#"identity_show {"x":1}"#, "invalidField x"), (#"identity_show {"x":\#(deep)}"#, "invalidCommand"),
+            (#"identity_show {"corrId":1}"#, "invalidField corrId"),
+            (#"identity_show {"corrId":"a","corrId":"a"}"#, "invalidField corrId"),
+            ("identity_restore", "invalidField words"), (#"identity_restore {"words":"abandon"}"#, "words words"),
+            (#"chat_get {"chat":"WSP-aaaa-AAAA-AAAA"}"#, "invalidField chat"),
+            (#"chat_get {"chat":"WSP-AAAA-AAAA-AAAA","limit":201}"#, "invalidField limit"),
+            (#"chat_get {"chat":"WSP-AAAA-AAAA-AAAA","limit":1.0}"#, "invalidField limit"),
+            (String(repeating: "x", count: CoreLimits.commandBytesMax + 1), "tooLong"),
+        ] {
+            #expect(try await self.refusal(core, command) == refusal, "\(command.prefix(60))")
+            let isWord = refusal.hasPrefix("words")
+            #expect(core.query(command).contains(isWord ? "notReadOnly" : refusal.prefix { $0 != " " }))
+        }
+        #expect(await core.perform("contact_lost").contains("contact_list"))
+        #expect(await core.perform(#"nothing {"corrId":"7"}"#).contains("unknownVerb"))
+        #expect(await core.perform(#"chat_get {"corrId":"7"}"#).hasPrefix(#"{"corrId":"7","error""#))
+        #expect(String(decoding: await core.perform([0xFF, 0xFE]), as: UTF8.self).contains("invalidCommand"))
+        #expect(core.query("identity_create").contains("notReadOnly"))
+        // Nothing that was given is repeated, words least of all.
+        let words = await core.perform(#"identity_restore {"words":"abandom zoo"}"#)
+        #expect(!words.contains("abandom"))
+        await core.close()
+        await core.close()
+    }
+
+    @Test func configurationsAreStrict() throws {
+        for (json, field) in [
+            ("", nil), ("[]", nil), ("{}", "dir"), (#"{"dir":"/x"}"#, "serverUrl"),
+            (#"{"dir":"/x","serverUrl":"ftp://x"}"#, "serverUrl"), (#"{"dir":"","serverUrl":"ws://x"}"#, "dir"),
+            (#"{"dir":"/x","serverUrl":"ws://x","keyKind":"raw"}"#, "keyKind"),
+            (#"{"dir":"/x","serverUrl":"ws://x","platform":"linux"}"#, "platform"),
+        ] as [(String, String?)] {
+            #expect("\(json)") {
+                _ = try CoreConfiguration(json: Array(json.utf8))
+            } throws: { error in
+                (error as? CoreError)?.code == .config && (error as? CoreError)?.field == field
+            }
+        }
+        let configuration = try CoreConfiguration(json: Array(#"{"dir":"/x","serverUrl":"ws://x"}"#.utf8))
+        #expect(configuration == CoreConfiguration(folder: "/x", server: "ws://x"))
+    }
+
+    @Test func aFolderHasOneCoreAndSuspendingLetsGoOfIt() async throws {
+        let core = try self.open("ann")
+        try await self.perform(core, "identity_create")
+        #expect { _ = try self.open("ann") } throws: { error in
+            (error as? CoreError)?.code == .locked && (error as? CoreError)?.pid == Int(getpid())
+        }
+        #expect { _ = try Core.wipe(folder: self.folder.path + "/ann") } throws: { ($0 as? CoreError)?.code == .locked }
+        try await core.suspend()
+        try await core.suspend()
+        #expect(try await self.refusal(core, "contact_list") == "suspended")
+        let other = try self.open("ann")
+        await #expect { try await core.resume() } throws: { ($0 as? CoreError)?.code == .locked }
+        await other.close()
+        try await core.resume()
+        try await self.perform(core, "contact_list")
+        await core.close()
+        await #expect { try await core.resume() } throws: { ($0 as? CoreError)?.code == .closed }
+        #expect(try Core.wipe(folder: self.folder.path + "/ann"))
+        #expect(try !Core.wipe(folder: self.folder.path + "/ann"))
+        #expect(try await self.perform(try self.open("ann"), "identity_show")["hasIdentity"] == .bool(false))
+    }
+
+    @Test func earlierStoresAreBroughtUpToDateOnlyIfToldAndLaterOnesNever() async throws {
+        let core = try self.open("ann")
+        try await self.perform(core, "identity_create")
+        await core.close()
+        func open(_ confirmation: CoreConfiguration.Confirmation) throws(CoreError) -> Core {
+            try Core.open(
+                CoreConfiguration(folder: self.folder.path + "/ann", server: "ws://127.0.0.1:1"),
+                confirmation: confirmation)
+        }
+        let path = self.folder.path + "/ann/whisper.sqlite"
+        func change(_ sql: String) throws {
+            let store = try ClientStore(path: path)
+            try store.write { try $0.execute(sql: sql) }
+            store.close()
+        }
+        try change("DELETE FROM grdb_migrations WHERE identifier = '9'; DROP TABLE events; DROP TABLE consumers")
+        #expect { _ = try open(.error) } throws: { error in
+            (error as? CoreError)?.code == .needsUpgrade && (error as? CoreError)?.steps == 1
+        }
+        await (try open(.yesUp)).close()
+        await (try open(.error)).close()
+        try change("INSERT INTO grdb_migrations VALUES ('9999')")
+        for confirmation in CoreConfiguration.Confirmation.allCases {
+            #expect { _ = try open(confirmation) } throws: { ($0 as? CoreError)?.code == .tooNew }
+        }
+    }
+
+    @Test func questionsToTheServerAreAnsweredByEvents() async throws {
+        let core = try self.open("ann")
+        try await self.perform(core, "identity_create")
+        let request = try await self.perform(core, #"contact_add {"whisperId":"WSP-AAAA-AAAA-AAAA"}"#)["request"]
+        let offline = try await self.next(core, "answer").event
+        #expect(offline["request"] == request && offline["error"]?["code"]?.string == "offline")
+        #expect(offline["error"]?["retryable"] == .bool(true))
+        try await self.online(core)
+        try await self.perform(core, #"contact_add {"whisperId":"WSP-AAAA-AAAA-AAAA"}"#)
+        #expect(try await self.next(core, "answer").event["error"]?["code"]?.string == "notFound")
+        await core.close()
+    }
+
+    @Test func eventsOfNowThatNobodyReadsAreCounted() {
+        let feed = EventFeed { _ in [] }
+        for number in 1...CoreLimits.eventsWaitingMax + 3 { feed.push(Array("\(number)".utf8), isKept: true) }
+        #expect(feed.next(until: .now()) == .event(Array(#"{"event":{"type":"eventsLost","count":3}}"#.utf8)))
+        for number in 4...CoreLimits.eventsWaitingMax + 3 {
+            #expect(feed.next(until: .now()) == .event(Array("\(number)".utf8)))
+        }
+        #expect(feed.next(until: .now()) == .nothing)
+        feed.interrupt()
+        #expect(feed.next(until: nil) == .nothing)
+        feed.close()
+        #expect(feed.next(until: nil) == .closed)
+    }
+
+    @Test func aReaderIsAlone() async {
+        let feed = EventFeed { _ in [] }
+        // Whichever comes first waits, and tells the other so. The one that waits for long asks until it is the one.
+        async let first = Blocking.run {
+            while true {
+                let next = feed.next(until: .now() + .seconds(60))
+                if next != .busy { return next }
+            }
+        }
+        var second = EventFeed.Next.nothing
+        while second == .nothing { second = await Blocking.run { feed.next(until: .now() + .milliseconds(1)) } }
+        #expect(second == .busy)
+        feed.push(Array("x".utf8), isKept: false)
+        #expect(await first == .event(Array("x".utf8)))
+    }
+
+    /// Declarations and samples are in one file; this is what keeps them together.
+    @Test func samplesAreWhatTheVerbsDeclare() throws {
+        #expect(Set(VerbCatalogue.all.map(\.name)).count == VerbCatalogue.all.count)
+        for verb in VerbCatalogue.all {
+            _ = try FrameDecoder.payload(strict: Array(verb.samples.parameters.utf8), schema: verb.parameters)
+            try Self.check(try JSON(parsing: Array(verb.samples.result.utf8)), verb.result)
+        }
+        for event in EventDefinition.all {
+            try Self.check(try JSON(parsing: Array(event.sample.utf8)), event.fields)
+        }
+    }
+}

@@ -1,0 +1,194 @@
+/* A host in C: what an app in any language relies on. Prints "ok", or what is not as promised. */
+#define _POSIX_C_SOURCE 200809L
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "whispercore.h"
+
+#define THREADS 64
+#define ROUNDS 40
+
+static void fail(const char *what, const char *text) {
+    fprintf(stderr, "%s: %s\n", what, text ? text : "NULL");
+    _exit(1);
+}
+
+/* The text says it; then it is freed. */
+static void expect(const char *what, char *text, const char *part) {
+    if (!text || !strstr(text, part)) fail(what, text);
+    wsp_free(text);
+}
+
+static char *command(wsp_handle core, const char *text) { return wsp_send(core, text, strlen(text)); }
+
+static wsp_handle open_core(const char *config, const char *says) {
+    wsp_handle core = 77;
+    expect("open", wsp_open(config, NULL, 0, "yesUp", &core), says);
+    if ((core == 0) != (strstr(says, "ok") == NULL)) fail("handle", says);
+    return core;
+}
+
+static wsp_handle shared;
+
+static void *hammer(void *argument) {
+    unsigned seed = (unsigned)(size_t)argument;
+    for (int round = 0; round < ROUNDS; round++) {
+        seed = seed * 1664525u + 1013904223u;
+        char *answer = NULL;
+        switch ((seed >> 16) % 6) {
+        case 0: answer = command(shared, "contact_list"); break;
+        case 1: answer = wsp_query(shared, "chat_list", 9); break;
+        case 2: answer = command(shared, "events_subscribe {\"consumer\":\"app\"}"); break;
+        case 3: answer = wsp_query(shared, (const char *)&seed, sizeof seed); break;
+        case 4: answer = command(shared + 1000 + (wsp_handle)seed, "contact_list"); break;
+        default: answer = wsp_recv(shared, 0); wsp_interrupt(shared); break;
+        }
+        if (!answer) fail("a thread", NULL);
+        wsp_free(answer);
+    }
+    return NULL;
+}
+
+static void *read_until_closed(void *argument) {
+    (void)argument;
+    for (;;) {
+        char *event = wsp_recv(shared, -1);
+        if (!event) return NULL;
+        wsp_free(event);
+    }
+}
+
+static void try_threads(void) {
+    pthread_t threads[THREADS];
+    for (size_t i = 0; i < THREADS; i++) {
+        if (pthread_create(&threads[i], NULL, hammer, (void *)(i + 1))) fail("pthread_create", "");
+    }
+    for (size_t i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
+}
+
+/* The child has the parent's memory, and none of its threads. It must neither hang nor keep the folder locked. */
+static void try_fork(wsp_handle core, const char *config) {
+    int done[2], hold[2];
+    char byte = 0;
+    if (pipe(done) || pipe(hold)) fail("pipe", "");
+    pid_t child = fork();
+    if (child == 0) {
+        wsp_handle other = 77;
+        expect("send in a fork", command(core, "contact_list"), "\"forked\"");
+        expect("query in a fork", wsp_query(core, "contact_list", 12), "\"forked\"");
+        expect("open in a fork", wsp_open(config, NULL, 0, NULL, &other), "\"forked\"");
+        expect("suspend in a fork", wsp_suspend(core, 1), "\"forked\"");
+        expect("resume in a fork", wsp_resume(core), "\"forked\"");
+        expect("close in a fork", wsp_close(core, 1), "\"forked\"");
+        if (other != 0 || wsp_recv(core, -1) != NULL) fail("recv in a fork", "");
+        wsp_interrupt(core);
+        byte = 1;
+        if (write(done[1], &byte, 1) != 1) _exit(1);
+        if (read(hold[0], &byte, 1) != 1) _exit(1);
+        _exit(0);
+    }
+    close(done[1]);
+    if (read(done[0], &byte, 1) != 1) fail("the fork", "ended early");
+    expect("close beside a fork", wsp_close(core, 60000), "\"isComplete\":true");
+    core = open_core(config, "\"ok\"");
+    expect("use beside a fork", command(core, "contact_list"), "\"contacts\"");
+    expect("close again", wsp_close(core, 60000), "\"isComplete\":true");
+    int status = 1;
+    if (write(hold[1], &byte, 1) != 1 || waitpid(child, &status, 0) != child || status != 0) fail("the fork", "failed");
+}
+
+static void try_media(void) {
+    uint8_t key[32] = {7}, frame[64] = "one frame", before[64];
+    size_t length = 0;
+    if (wsp_media_seal(key, 5, frame, 9, 24, &length) != 1) fail("media", "does not fit, and was sealed");
+    if (wsp_media_seal(key, 5, frame, 9, sizeof frame, &length) != 0 || length != 25) fail("media", "seal");
+    memcpy(before, frame, sizeof frame);
+    if (wsp_media_open(key, 6, frame, 25, &length) != 2) fail("media", "another number");
+    frame[3] ^= 1;
+    if (wsp_media_open(key, 5, frame, 25, &length) != 2) fail("media", "a changed bit");
+    frame[3] ^= 1;
+    if (memcmp(before, frame, sizeof frame)) fail("media", "a refusal changed the frame");
+    if (wsp_media_open(key, 5, frame, 15, &length) != 2) fail("media", "too short");
+    if (wsp_media_open(key, 5, frame, 25, &length) != 0 || length != 9) fail("media", "open");
+    if (memcmp(frame, "one frame", 9)) fail("media", "other bytes");
+    if (wsp_media_open(NULL, 5, frame, 25, &length) != 1) fail("media", "NULL");
+}
+
+int main(int count, char **words) {
+    if (count != 2) return 64;
+    char config[8192], other[8192], folder[4096];
+    snprintf(folder, sizeof folder, "%s/a", words[1]);
+    snprintf(config, sizeof config, "{\"dir\":\"%s\",\"serverUrl\":\"ws://127.0.0.1:1\"}", folder);
+    snprintf(other, sizeof other, "{\"dir\":\"%s/b\",\"serverUrl\":\"ws://127.0.0.1:1\"}", words[1]);
+    if (wsp_abi_version() != WSP_ABI_VERSION) fail("version", "");
+
+    /* Nothing, and garbage. */
+    static char large[100000];
+    memset(large, 'x', sizeof large - 1);
+    uint8_t key[32] = {1};
+    wsp_handle core = 77;
+    expect("no config", wsp_open(NULL, NULL, 0, NULL, &core), "\"error\"");
+    expect("no handle", wsp_open(config, NULL, 0, NULL, NULL), "\"config\"");
+    expect("a key", wsp_open(config, key, 32, NULL, &core), "\"unsupported\"");
+    expect("confirm", wsp_open(config, NULL, 0, "no", &core), "\"config\"");
+    if (core != 0) fail("handle", "of a refusal");
+    open_core("", "\"config\"");
+    open_core("{\"dir\":", "\"config\"");
+    open_core("\xff\xfe", "\"config\"");
+    open_core(large, "\"tooLong\"");
+    for (wsp_handle none = -2; none <= 2; none++) {
+        expect("no core", command(none, "contact_list"), "\"closed\"");
+        expect("no core", wsp_close(none, 0), "\"closed\"");
+        if (wsp_recv(none, -1) != NULL) fail("recv", "of no core");
+        wsp_interrupt(none);
+    }
+    expect("rekey", wsp_rekey(0, key, 32), "\"unsupported\"");
+    expect("export", wsp_export(0, "x", key, 32), "\"unsupported\"");
+    expect("import", wsp_import("x", config, key, 32), "\"unsupported\"");
+    expect("file_seal", wsp_file_seal(0, "a", "b"), "\"unsupported\"");
+    expect("file_open", wsp_file_open(0, "a", "b", "{}"), "\"unsupported\"");
+    expect("parse_text", wsp_parse_text("a", 1), "\"unsupported\"");
+    expect("wipe", wsp_wipe(NULL), "\"error\"");
+    expect("schema", wsp_schema(), "\"openrpc\"");
+    wsp_free(NULL);
+    try_media();
+
+    core = open_core(config, "\"ok\"");
+    expect("NULL", wsp_send(core, NULL, 5), "\"invalidCommand\"");
+    expect("too long", wsp_send(core, large, sizeof large), "\"tooLong\"");
+    expect("far too long", wsp_send(core, large, (size_t)-1), "\"tooLong\"");
+    expect("nothing", wsp_send(core, "", 0), "\"invalidCommand\"");
+    expect("no text", wsp_send(core, "\xc3\x28", 2), "\"invalidCommand\"");
+    expect("not yet", command(core, "contact_list"), "\"noIdentity\"");
+    expect("create", command(core, "identity_create"), "\"words\"");
+    open_core(config, "\"locked\"");
+    expect("wipe", wsp_wipe(folder), "\"locked\"");
+    expect("suspend", wsp_suspend(core, 60000), "\"isComplete\":true");
+    expect("suspended", command(core, "contact_list"), "\"suspended\"");
+    expect("resume", wsp_resume(core), "\"ok\"");
+
+    shared = core;
+    try_threads();
+    /* Nobody listens at the server: the engine works, and fails, while others ask. */
+    expect("connect", command(core, "connect"), "\"connecting\"");
+    try_threads();
+    pthread_t reader;
+    if (pthread_create(&reader, NULL, read_until_closed, NULL)) fail("pthread_create", "");
+    expect("close", wsp_close(core, 60000), "\"isComplete\":true");
+    pthread_join(reader, NULL);
+    expect("close twice", wsp_close(core, 60000), "\"isComplete\":true");
+    expect("use after close", command(core, "contact_list"), "\"closed\"");
+    if (wsp_recv(core, -1) != NULL) fail("recv", "after close");
+
+    core = open_core(config, "\"ok\"");
+    try_fork(core, config);
+    expect("wipe", wsp_wipe(folder), "\"ok\"");
+    wsp_handle last = open_core(other, "\"ok\"");
+    expect("the last", wsp_close(last, 60000), "\"closed\"");
+    puts("ok");
+    return 0;
+}

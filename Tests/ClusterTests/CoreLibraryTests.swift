@@ -1,0 +1,55 @@
+import Foundation
+import LocalStack
+import TestKit
+import Testing
+
+/// `libwhispercore.so` as a host has it, without any server.
+@Suite struct CoreLibraryTests {
+    static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent().path
+    static let library = StackConfiguration().programs + "/libwhispercore.so"
+    static let here = "\(root)/Tests/ClusterTests/Core"
+
+    /// What the header declares, and nothing else.
+    @Test func theLibraryExportsItsHeader() async throws {
+        let header = try String(
+            contentsOfFile: "\(Self.root)/Clients/WhisperCoreC/include/whispercore.h", encoding: .utf8)
+        let declared = header.matches(of: /(?m)^(?:[a-z].*[ *])?(wsp_[a-z_]+)\(/).map { String($0.1) }
+        #expect(declared.count == 20)
+        let symbols = try await Command("/usr/bin/nm", ["-D", "--defined-only", "--extern-only", Self.library]).output(
+            name: "nm")
+        let exported = symbols.split(separator: "\n").compactMap { $0.split(separator: " ").last.map(String.init) }
+        #expect(Set(exported) == Set(declared))
+    }
+
+    /// No library of Swift's: a host has none.
+    @Test func theLibraryBringsItsSwift() async throws {
+        let needed = try await Command("/usr/bin/readelf", ["-d", Self.library]).output(name: "readelf")
+            .matches(of: /\(NEEDED\).*\[(.*)\]/).map { String($0.1) }
+        #expect(needed.contains("libc.so.6") && !needed.contains { $0.contains("swift") || $0.contains("Foundation") })
+    }
+
+    /// A C11 program, with all warnings as errors: garbage, many threads, double close, fork.
+    @Test func aProgramInCGetsWhatTheHeaderPromises() async throws {
+        let folder = try TemporaryFolder(named: "core")
+        defer { folder.remove() }
+        let program = folder.path + "/host"
+        let warnings = ["-Wall", "-Wextra", "-Werror", "-pedantic"]
+        _ = try await Command(
+            "/usr/bin/cc",
+            ["-std=c11"] + warnings + [
+                "-I", "\(Self.root)/Clients/WhisperCoreC/include", "\(Self.here)/host.c", "-o", program, Self.library,
+                "-Wl,-rpath,\(StackConfiguration().programs)", "-lpthread",
+            ]
+        ).output(name: "cc")
+        // The library prints nothing.
+        #expect(try await Command(program, [folder.path]).output(name: "host") == "ok\n")
+        _ = try await Command(
+            "/usr/bin/cc",
+            ["-x", "c++", "-std=c++11"] + warnings + [
+                "-I", "\(Self.root)/Clients/WhisperCoreC/include", "-fsyntax-only", "-include", "whispercore.h",
+                "/dev/null",
+            ]
+        ).output(name: "cc")
+    }
+}
