@@ -1,0 +1,170 @@
+"""WhisperCore for Python: libwhispercore.so through ctypes, with the standard library alone.
+
+    with whispercore.Core("/usr/lib/libwhispercore.so", {"dir": "/home/ann/.chat", "serverUrl": "wss://chat.example"}) as core:
+        core.send("connect")
+        for event in core.events("my-bot"):
+            print(event)
+
+`docs/core.md` lists verbs and events. Calls may come from any thread; events have one reader at a time.
+"""
+
+import ctypes
+import json
+
+ABI_VERSION = 1
+
+
+class CoreError(Exception):
+    """The core did not do what it was asked. `code` is for programs."""
+
+    def __init__(self, error):
+        super().__init__(f"{error['code']}: {error['message']}")
+        self.code = error["code"]
+        self.retryable = error["retryable"]
+        self.field = error.get("field")
+        self.error = error
+
+
+class Closed(Exception):
+    """The core was closed: there are no more events."""
+
+
+class Library:
+    """The functions of whispercore.h, with texts as Python knows them."""
+
+    def __init__(self, path):
+        self.c = ctypes.CDLL(path)
+        handle, text, size = ctypes.c_int64, ctypes.c_char_p, ctypes.c_size_t
+        for name, arguments in {
+            "wsp_open": [text, text, size, text, ctypes.POINTER(handle)],
+            "wsp_send": [handle, text, size],
+            "wsp_query": [handle, text, size],
+            "wsp_recv": [handle, ctypes.c_int32],
+            "wsp_suspend": [handle, ctypes.c_int32],
+            "wsp_resume": [handle],
+            "wsp_close": [handle, ctypes.c_int32],
+            "wsp_wipe": [text],
+            "wsp_schema": [],
+        }.items():
+            function = getattr(self.c, name)
+            function.argtypes = arguments
+            # As an address: a c_char_p would be copied, and could not be freed.
+            function.restype = ctypes.c_void_p
+        self.c.wsp_interrupt.argtypes = [handle]
+        self.c.wsp_interrupt.restype = None
+        self.c.wsp_free.argtypes = [ctypes.c_void_p]
+        self.c.wsp_free.restype = None
+        version = self.c.wsp_abi_version()
+        if version != ABI_VERSION:
+            raise ImportError(f"{path} has ABI version {version}, not {ABI_VERSION}")
+
+    def call(self, name, *arguments):
+        """Calls a function that gives a text. Returns the text, or None."""
+        address = getattr(self.c, name)(*arguments)
+        if not address:
+            return None
+        try:
+            return ctypes.string_at(address).decode("utf-8")
+        finally:
+            self.c.wsp_free(address)
+
+    def result(self, name, *arguments):
+        text = self.call(name, *arguments)
+        if text is None:
+            raise MemoryError(name)
+        answer = json.loads(text)
+        if "error" in answer:
+            raise CoreError(answer["error"])
+        return answer["result"]
+
+    def schema(self):
+        return json.loads(self.call("wsp_schema"))
+
+    def wipe(self, folder):
+        return self.result("wsp_wipe", folder.encode("utf-8"))
+
+
+class Core:
+    """One identity of one person on this device."""
+
+    def __init__(self, library, config, confirm="yesUp"):
+        """library: a `Library`, or the path of the file. config: of `wsp_open`. confirm: error, yesUp or yesUpDown."""
+        self.library = library if isinstance(library, Library) else Library(library)
+        handle = ctypes.c_int64(0)
+        self.library.result(
+            "wsp_open", json.dumps(config).encode("utf-8"), None, 0, confirm.encode("utf-8"), ctypes.byref(handle)
+        )
+        self.handle = handle.value
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def send(self, verb, **parameters):
+        """Does one verb, and returns its result. Raises CoreError."""
+        return self._command("wsp_send", verb, parameters)
+
+    def query(self, verb, **parameters):
+        """The same for verbs that change nothing."""
+        return self._command("wsp_query", verb, parameters)
+
+    def _command(self, function, verb, parameters):
+        command = f"{verb} {json.dumps(parameters)}".encode("utf-8")
+        return self.library.result(function, self.handle, command, len(command))
+
+    def receive(self, timeout=None):
+        """Waits for the next event, `timeout` seconds at most. Returns None if the time is over. Raises Closed."""
+        milliseconds = -1 if timeout is None else max(0, min(int(timeout * 1000), 2_147_483_647))
+        text = self.library.call("wsp_recv", self.handle, milliseconds)
+        if text is None:
+            raise Closed()
+        if not text:
+            return None
+        event = json.loads(text)
+        if "error" in event:
+            raise CoreError(event["error"])
+        return event
+
+    def events(self, consumer):
+        """All events, for ever. A numbered one is acknowledged when the next is asked for: whoever dies before gets it again."""
+        self.send("events_subscribe", consumer=consumer)
+        while True:
+            try:
+                event = self.receive()
+            except Closed:
+                return
+            if event is None:
+                continue
+            yield event
+            if "seq" in event:
+                self.send("events_ack", consumer=consumer, seq=event["seq"])
+
+    def ask(self, verb, timeout=30, others=None, **parameters):
+        """Does a verb that asks the server, and waits for its answer. Events that come meanwhile go to the list `others`."""
+        request = self.send(verb, **parameters)["request"]
+        while True:
+            event = self.receive(timeout)
+            if event is None:
+                raise TimeoutError(verb)
+            inner = event["event"]
+            if inner["type"] == "answer" and inner["request"] == request:
+                if "error" in inner:
+                    raise CoreError(inner["error"])
+                return inner["result"]
+            if others is not None:
+                others.append(event)
+
+    def interrupt(self):
+        self.library.c.wsp_interrupt(self.handle)
+
+    def suspend(self, deadline=10):
+        return self.library.result("wsp_suspend", self.handle, int(deadline * 1000))
+
+    def resume(self):
+        return self.library.result("wsp_resume", self.handle)
+
+    def close(self, deadline=10):
+        """Ends connection and store. Doing it twice is harmless."""
+        return self.library.result("wsp_close", self.handle, int(deadline * 1000))

@@ -1,0 +1,134 @@
+"""Two cores in two processes talk through a cluster. One of them is killed in the middle, again and again.
+
+Prints one JSON object: how much was sent, how often an event came again.
+"""
+
+import atexit
+import collections
+import json
+import pathlib
+import queue
+import subprocess
+import sys
+import threading
+import uuid
+
+library, folder, server = sys.argv[1:]
+here = pathlib.Path(__file__).resolve().parent
+PATIENCE = 90
+MESSAGES = 60
+KILLS = 3
+
+
+class Peer:
+    """A process with a core. Its events are acknowledged when this side says so."""
+
+    def __init__(self, name):
+        self.name = name
+        self.start()
+        # However this ends.
+        atexit.register(self.kill)
+
+    def start(self):
+        self.process = subprocess.Popen(
+            [sys.executable, str(here / "peer.py"), library, f"{folder}/{self.name}", server, "test"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        self.answers = queue.Queue()
+        # By type: whoever waits for one leaves the others where they are.
+        self.events = collections.defaultdict(queue.Queue)
+        self.thread = threading.Thread(
+            target=self.listen, args=(self.process, self.events, self.answers), daemon=True)
+        self.thread.start()
+
+    @staticmethod
+    def listen(process, events, answers):
+        for line in process.stdout:
+            value = json.loads(line)
+            if "answer" in value:
+                answers.put(value)
+            elif "event" in value:
+                events[value["event"]["type"]].put(value)
+
+    def command(self, verb, **parameters):
+        self.process.stdin.write(f"{verb} {json.dumps(parameters)}\n")
+        self.process.stdin.flush()
+        answer = self.answers.get(timeout=PATIENCE)["answer"]
+        assert "code" not in answer, (self.name, verb, answer)
+        return answer
+
+    def wait(self, kind, test=lambda event: True):
+        while True:
+            envelope = self.events[kind].get(timeout=PATIENCE)
+            if test(envelope["event"]):
+                return envelope
+
+    def online(self):
+        self.wait("connection", lambda event: event["state"] == "online")
+        return self.command("identity_show")["whisperId"]
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+        self.thread.join()
+
+    def end(self):
+        self.process.stdin.close()
+        assert self.process.wait(timeout=PATIENCE) == 0, self.name
+        self.thread.join()
+
+
+ann, bob = Peer("ann"), Peer("bob")
+ann_id, bob_id = ann.online(), bob.online()
+for peer, other in ((ann, bob_id), (bob, ann_id)):
+    peer.command("contact_add", whisperId=other)
+    added = peer.wait("answer")
+    assert "result" in added["event"], added
+
+sent = []
+for number in range(MESSAGES):
+    client_id = str(uuid.uuid4())
+    # Each command is given twice, as by a host that has lost the answer.
+    for _ in range(2):
+        message = ann.command("message_send", to=bob_id, text=f"message {number}", clientId=client_id)["message"]
+    assert message["messageId"] == client_id
+    sent.append(client_id)
+
+# Bob's host is killed before it has acknowledged what it has read.
+came, by_seq, again = [], {}, 0
+for life in range(KILLS + 1):
+    wanted = MESSAGES * (life + 1) // (KILLS + 1)
+    seen = set()
+    while len(came) < wanted:
+        envelope = bob.wait("messageReceived")
+        seq, identity = envelope["seq"], envelope["event"]["message"]["messageId"]
+        assert seq not in seen, "twice in one life"
+        seen.add(seq)
+        if seq in by_seq:
+            assert by_seq[seq] == identity, "another event under the same number"
+            again += 1
+            continue
+        by_seq[seq] = identity
+        came.append(identity)
+    if life < KILLS:
+        # A part of what came is acknowledged, the rest comes again.
+        numbers = sorted(by_seq)
+        bob.command("events_ack", consumer="test", seq=numbers[len(numbers) // 2])
+        bob.kill()
+        bob.start()
+        bob.online()
+
+assert came == sent, "lost, doubled or out of order"
+chat = bob.command("chat_get", chat=ann_id, limit=200)["messages"]
+assert [message["messageId"] for message in chat] == sent, "the chat is another"
+bob.command("events_ack", consumer="test", seq=max(by_seq))
+bob.command("message_send", to=ann_id, text="all of them")
+reply = ann.wait("messageReceived")["event"]["message"]
+assert reply["text"] == "all of them" and reply["chat"] == bob_id, reply
+while ann.command("message_info", messageId=sent[-1])["message"]["state"] != "delivered":
+    ann.wait("messageChanged")
+ann.end()
+bob.end()
+print(json.dumps({"sent": len(sent), "again": again}))
