@@ -1,3 +1,6 @@
+import ContractSchema
+import WhisperCore
+
 /// Everything that is generated from the contract: the files, and what stands in them. Nothing here depends on the time,
 /// the machine or the order of a hash table.
 package enum ContractDocuments {
@@ -11,7 +14,8 @@ package enum ContractDocuments {
         var files = [
             File(path: "protocol.md", text: ProtocolPage.text), File(path: "asyncapi.json", AsyncAPI.document),
             File(path: "openapi.json", OpenAPI.document), File(path: "vectors/frames.json", FrameVectors.document),
-            File(path: "vectors/live.json", LiveVectors.document),
+            File(path: "vectors/live.json", LiveVectors.document), File(path: "core.md", text: CorePage.text),
+            File(path: "core.json", OpenRPC.document),
         ]
         for frame in DocumentedFrame.all {
             files.append(File(path: "schemas/\(frame.side.rawValue)/\(frame.type).json", frame.schemaFile))
