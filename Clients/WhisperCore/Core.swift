@@ -251,7 +251,7 @@ public final class Core: Sendable {
         String(decoding: await self.perform(Array(command.utf8)), as: UTF8.self)
     }
 
-    /// The same for verbs that change nothing: they are read from a snapshot, on the caller's thread.
+    /// The same for verbs that change nothing: they read on the caller's thread, between two writes.
     public func query(_ command: String) -> String {
         String(decoding: self.query(Array(command.utf8)), as: UTF8.self)
     }

@@ -1,5 +1,4 @@
 import Chaos
-import Foundation
 import LocalStack
 import Testing
 
@@ -41,7 +40,7 @@ import Testing
     /// PLAN=failover` to say.
     @Test(
         .enabled(
-            if: PatroniCluster.isAvailable || Self.isCI, "needs root, and Debian's packages etcd-server and patroni"))
+            if: PatroniCluster.isAvailable, "needs root, process namespaces, etcd-server, curl and patroni"))
     func whatIsAcceptedSurvivesThePrimary() async throws {
         var options = ChaosRun.Options(seed: 1, faults: 0)
         options.clients = 40
@@ -51,6 +50,4 @@ import Testing
         #expect(report.violations.isEmpty, "\(report.text)")
         #expect(report.pauses.count == 1 && report.messages.accepted > 0)
     }
-
-    private static let isCI = ProcessInfo.processInfo.environment["CI"] != nil
 }

@@ -35,8 +35,19 @@ package actor PatroniCluster {
         let programs = ["/usr/bin/etcd", "/usr/bin/curl", "/usr/bin/unshare"]
         return geteuid() == 0 && programs.allSatisfy { (program: String) in access(program, X_OK) == 0 }
             && (self.newerPatroni != nil || access("/usr/bin/patroni", X_OK) == 0)
-            && (try? PostgresPrograms.installed()) != nil
+            && (try? PostgresPrograms.installed()) != nil && Self.mayMakeNamespaces
     }
+
+    /// Containers often may not.
+    private static let mayMakeNamespaces: Bool = {
+        let process = Process()
+        process.executableURL = URL(filePath: "/usr/bin/unshare")
+        process.arguments = ["--pid", "--fork", "--kill-child", "--mount-proc", "--", "/bin/true"]
+        process.standardError = FileHandle.nullDevice
+        guard (try? process.run()) != nil else { return false }
+        process.waitUntilExit()
+        return process.terminationStatus == 0
+    }()
 
     /// Packages of Patroni 4, if deploy/install-python-tools.sh has put them there. Debian's is 3.
     private static var newerPatroni: String? {

@@ -9,6 +9,9 @@
 
 #include "whispercore.h"
 
+/* Longest life of this process, and of its child, in seconds: a call that never returns fails the test. */
+enum { patience = 120 };
+
 #define THREADS 64
 #define ROUNDS 40
 
@@ -77,6 +80,7 @@ static void try_fork(wsp_handle core, const char *config) {
     if (pipe(done) || pipe(hold)) fail("pipe", "");
     pid_t child = fork();
     if (child == 0) {
+        alarm(patience);
         wsp_handle other = 77;
         expect("send in a fork", command(core, "contact_list"), "\"forked\"");
         expect("query in a fork", wsp_query(core, "contact_list", 12), "\"forked\"");
@@ -120,6 +124,7 @@ static void try_media(void) {
 
 int main(int count, char **words) {
     if (count != 2) return 64;
+    alarm(patience);
     char config[8192], other[8192], folder[4096];
     snprintf(folder, sizeof folder, "%s/a", words[1]);
     snprintf(config, sizeof config, "{\"dir\":\"%s\",\"serverUrl\":\"ws://127.0.0.1:1\"}", folder);
