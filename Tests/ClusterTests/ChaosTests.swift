@@ -1,4 +1,5 @@
 import Chaos
+import Foundation
 import LocalStack
 import Testing
 
@@ -40,7 +41,8 @@ import Testing
     /// PLAN=failover` to say.
     @Test(
         .enabled(
-            if: PatroniCluster.isAvailable, "needs root, process namespaces, etcd-server, curl and patroni"))
+            if: ProcessInfo.processInfo.environment["WHISPER_FAILOVER"] != nil && PatroniCluster.isAvailable,
+            "WHISPER_FAILOVER=1 asks for it; needs root, process namespaces, etcd-server, curl and patroni"))
     func whatIsAcceptedSurvivesThePrimary() async throws {
         var options = ChaosRun.Options(seed: 1, faults: 0)
         options.clients = 40
