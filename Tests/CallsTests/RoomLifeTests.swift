@@ -168,10 +168,38 @@ import Testing
             room: id, connection: ConnectionID(value: 77), participant: .guest(RoomBench.Guest(50).id))
         bench.rules { $0.reported([entry, stranger], by: node, of: LiveShare(of: id)) }
         let place = LiveConnection(node: node, connection: ConnectionID(value: 77))
-        #expect(bench.tellings.count == 1)
-        guard case .event(place, .left(room: id)) = try #require(bench.tellings.first) else {
-            Issue.record("not contradicted")
-            return
+        #expect(Self.isContradicted(place, in: bench))
+        #expect(bench.frames("room_left", on: place).map { $0["roomId"]?.string } == [bench.id])
+        #expect(bench.tellings.count == 2)
+    }
+
+    /// The room has ended, and what said so was lost.
+    @Test func aReportOfARoomThatIsOverIsAnswered() throws {
+        var (bench, _) = try RoomBench.accepted()
+        let (id, place) = (bench.room.id, bench.guest.connection)
+        _ = try bench.send("room_close", bench.named, as: bench.host)
+        let entry = RoomReportEntry(room: id, connection: place.connection, participant: .guest(bench.guest.id))
+        bench.rules { $0.reported([entry], by: place.node, of: LiveShare(of: id)) }
+        #expect(Self.isContradicted(place, in: bench))
+        #expect(bench.frames("room_left", on: place).count == 1)
+    }
+
+    /// Its seat is where it is now. Its older connection hears nothing of the room.
+    @Test func aReportOfAnOlderConnectionIsContradictedInSilence() throws {
+        var (bench, _) = try RoomBench.accepted()
+        let (id, node) = (bench.room.id, bench.guest.connection.node)
+        let older = LiveConnection(node: node, connection: ConnectionID(value: 77))
+        let entries = [bench.guest.connection, older].map {
+            RoomReportEntry(room: id, connection: $0.connection, participant: .guest(bench.guest.id))
+        }
+        bench.rules { $0.reported(entries, by: node, of: LiveShare(of: id)) }
+        #expect(Self.isContradicted(older, in: bench))
+        #expect(bench.frames("room_left", on: older).isEmpty && bench.tellings.count == 1)
+    }
+
+    private static func isContradicted(_ place: LiveConnection, in bench: RoomBench) -> Bool {
+        bench.tellings.contains {
+            if case .event(place, .left(let room)) = $0 { "\(room)" == bench.id } else { false }
         }
     }
 

@@ -114,6 +114,15 @@ struct MeetingCluster {
         try await meeting.expectTalk(anna, bert)
     }
 
+    /// The room goes while nobody can tell its participants.
+    @Test func whoeverMissedTheEndHearsOfIt() async throws {
+        let meeting = try await Meeting()
+        defer { meeting.folder.remove() }
+        let anna = try await meeting.peer("anna", "create")
+        try await Cluster.endUntold(room: try await anna.word(after: "roomId "))
+        try await anna.prints("ended ", within: .seconds(60))
+    }
+
     /// 15 s after its connection somebody is away, and keeps its seat and its channel.
     @Test func theChannelOutlivesACutNetwork() async throws {
         let meeting = try await Meeting()

@@ -218,6 +218,17 @@ import Testing
         #expect(machine.timerFired(at: due) == [.join])
     }
 
+    @Test func whoseSeatHasGoneMakesTheMachineAsk() throws {
+        var (machine, _) = Self.joined(ownSeat: 1)
+        machine.seatIsGone(at: start)
+        let due = try #require(machine.nextWake)
+        #expect(machine.timerFired(at: due) == [.join])
+        var kept = machine
+        #expect(machine.joinFailed(.notFound, retryAfter: nil, at: due).last == .over(.notFound))
+        // It was told in error: nothing is made anew.
+        #expect(kept.joined(Self.state(5), at: due) == [])
+    }
+
     @Test func leavingSaysByeFirst() {
         var (machine, _) = Self.joined(ownSeat: 1)
         #expect(

@@ -51,6 +51,8 @@ struct JoinPage {
         return (try await self.content(of: "#shown-code"), try await self.content(of: "#link"))
     }
 
+    static func roomID(in link: String) -> String? { URL(string: link)?.lastPathComponent }
+
     func join(code: String, pin: String? = nil) async throws {
         try await self.browser.type(code, into: "#code")
         if let pin { try await self.browser.type(pin, into: "#pin") }

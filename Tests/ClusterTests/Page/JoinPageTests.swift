@@ -261,6 +261,15 @@ extension PageCluster {
         }
     }
 
+    /// The room goes while nobody can tell its participants.
+    @Test func whoeverMissedTheEndHearsOfIt() async throws {
+        try await JoinPage.windows(1) { pages in
+            let room = try #require(JoinPage.roomID(in: try await pages[0].create().link))
+            try await Cluster.endUntold(room: room)
+            try await pages[0].reaches("ended", within: .seconds(60))
+        }
+    }
+
     /// Somebody leaves the page while it makes its database, and comes again: no later page waits for the first.
     @Test func aPageThatIsLeftAtOnceHoldsNothingUp() async throws {
         try await Browser.open { browser in

@@ -1,3 +1,4 @@
+import LocalStack
 import TestKit
 
 /// A room's id, its link's proof, and frames about it.
@@ -31,6 +32,20 @@ struct Room {
             "kind": kind, "to": to, "from": from, "timestamp": now, "nonce": nonce, "ciphertext": ciphertext,
             "sig": keys.sign(digest).base64,
         ])
+    }
+}
+
+extension Cluster {
+    /// Takes a room away while no process of calls is there: no participant is told of it.
+    static func endUntold(room: String) async throws {
+        await self.stack.kill(.calls(1))
+        do {
+            _ = try await self.database("DELETE FROM calls.rooms WHERE room_id = '\(room)'")
+        } catch {
+            try await self.stack.start(.calls(1))
+            throw error
+        }
+        try await self.stack.start(.calls(1))
     }
 }
 

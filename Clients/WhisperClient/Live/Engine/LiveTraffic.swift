@@ -84,6 +84,7 @@ extension WhisperClient {
         case let packet as LivePacket: self.take(packet)
         case let joined as RoomJoined: self.take(joined, number.flatMap { self.entries[$0] })
         case let event as RoomEvent: self.take(event)
+        case let left as RoomLeft where number == nil: self.visits[left.room]?.machine.seatIsGone(at: .now)
         case let signal as RoomSignal: self.take(signal)
         default: break
         }

@@ -357,6 +357,9 @@ package struct MeshMachine {
         }
     }
 
+    /// The server says that the seat has gone, and nobody has said why: it is asked.
+    package mutating func seatIsGone(at now: Instant) { self.doubt(at: now) }
+
     // MARK: The WebRTC stack
 
     /// Something about connection `number` to a peer. What concerns a connection of before changes nothing.

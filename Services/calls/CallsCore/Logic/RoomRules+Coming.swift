@@ -203,7 +203,8 @@ extension RoomRules {
         if room != before { self.put(room) }
     }
 
-    /// A gateway says whose connections it has. What is not so is contradicted; who is not named has gone.
+    /// A gateway says whose connections it has. What is not so is contradicted; who is not named has gone. Whoever has no seat any
+    /// more is told: the frame that said why may be lost.
     package mutating func reported(_ entries: [RoomReportEntry], by node: NodeID, of share: LiveShare) {
         let named = Set(entries.map { LiveConnection(node: node, connection: $0.connection) })
         for room in Array(self.book.all) where LiveShare(of: room.id) == share {
@@ -215,6 +216,9 @@ extension RoomRules {
                 participant.place == nil || participant.goneAt != nil || participant.place == place
             else {
                 self.tellings.append(.event(place, .left(room: entry.room)))
+                if self.book[entry.room]?.participants[entry.participant] == nil {
+                    self.tellings.append(.frame(.connection(place), RoomLeft(entry.room)))
+                }
                 continue
             }
             guard participant.reachable != place else { continue }

@@ -205,6 +205,10 @@ export class Room {
         return this.#see(payload.room, payload);
       case "room_signal":
         return this.#signalled(payload);
+      case "room_left":
+        // Unasked: the seat has gone, and what said so was lost. The next `room_join` says whether it is so.
+        if (requestId === undefined && payload.roomId === this.#id) this.#connection.again();
+        return;
       case "error":
         // Of a signal: the server does not know this connection any more.
         if (requestId === undefined && payload.code === "FORBIDDEN") this.#connection.again();
