@@ -37,8 +37,9 @@ package struct FailoverRun: Sendable {
 
     private static let ahead = Duration.seconds(1)
     private static let calmTime = Duration.seconds(3)
-    /// More than Patroni's TTL: the primary has stepped down.
-    private static let withoutMajority = Duration.seconds(30)
+    /// Patroni's TTL of 20 s, and a quarter: a primary that cannot renew its place has stepped down.
+    private static let steppedDownAfter = Duration.seconds(25)
+    private static let withoutMajority = steppedDownAfter + .seconds(5)
     /// Longest wait for something accepted after a fault, whatever the bound: a slow machine is not a lost message.
     private static let resumedMax = Duration.seconds(150)
     private static let healingMax = Duration.seconds(90)
@@ -149,8 +150,12 @@ package struct FailoverRun: Sendable {
         case .standbyGone: await cluster.loseHost(Self.others(than: primary)[0])
         case .majorityGone:
             for node in Self.others(than: primary) { await cluster.killEtcd(node) }
+            let lost = ContinuousClock.now
             try await Task.sleep(for: Self.withoutMajority)
             start = .now
+            // Another primary could be chosen on the other side of a split network.
+            let late = ledger.acceptances(after: lost + Self.steppedDownAfter).count
+            if late > 0 { ledger.remark("unguarded: \(late) messages were accepted while etcd had no majority") }
             for node in Self.others(than: primary) { try await cluster.startEtcd(node) }
         }
         // What is sent from here on cannot have been accepted by whoever is gone.
@@ -180,10 +185,15 @@ extension Ledger {
 
     /// Longest time without anything accepted from a moment to now, in seconds.
     fileprivate func longestPause(since start: ContinuousClock.Instant) -> Double {
-        let times = self.state.withLock { state in
-            state.records.values.compactMap { record in record.acceptedAfter.map { record.firstSent + $0 } }
-        }.filter { $0 > start }.sorted()
+        let times = self.acceptances(after: start).sorted()
         return zip([start] + times, times).map { ($1 - $0).seconds }.max() ?? 0
+    }
+
+    /// When messages were accepted from a moment to now.
+    fileprivate func acceptances(after start: ContinuousClock.Instant) -> [ContinuousClock.Instant] {
+        self.state.withLock { state in
+            state.records.values.compactMap { record in record.acceptedAfter.map { record.firstSent + $0 } }
+        }.filter { $0 > start }
     }
 }
 

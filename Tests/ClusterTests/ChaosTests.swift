@@ -48,8 +48,8 @@ import Testing
         options.clients = 40
         options.gateways = 1
         options.others = 1
-        let report = try await FailoverRun(options, faults: [.primaryKilledAhead]).report()
+        let report = try await FailoverRun(options, faults: [.primaryKilledAhead, .majorityGone]).report()
         #expect(report.violations.isEmpty, "\(report.text)")
-        #expect(report.pauses.count == 1 && report.messages.accepted > 0)
+        #expect(report.pauses.count == 2 && report.messages.accepted > 0)
     }
 }
