@@ -153,7 +153,7 @@ package struct FailoverRun: Sendable {
             let lost = ContinuousClock.now
             try await Task.sleep(for: Self.withoutMajority)
             start = .now
-            // Another primary could be chosen on the other side of a split network.
+            // Whoever cannot reach the majority does not know whether it has chosen another primary.
             let late = ledger.acceptances(after: lost + Self.steppedDownAfter).count
             if late > 0 { ledger.remark("unguarded: \(late) messages were accepted while etcd had no majority") }
             for node in Self.others(than: primary) { try await cluster.startEtcd(node) }
