@@ -141,7 +141,8 @@ struct SociableCluster {
         bob.client.cut()
         _ = try await alice.presence(of: bob, "offline")
         alice.types(to: bob)
-        try await alice.client.settle()
+        // His router took the typing with the message, or before it.
+        try await alice.text(bob)
         let back = try await bob.returned()
         _ = try await back.presence(of: alice, "online")
         #expect(back.client.frames("typing_notification").isEmpty)
