@@ -11,6 +11,11 @@ func measureRooms(_ fleet: isolated Fleet, _ stack: LocalStack, _ options: LoadO
     let pairs = (0..<count).map { RoomPair(host: clients[2 * $0], guest: clients[2 * $0 + 1]) }
     let traffic = RoomTraffic(pairs, signalsOfEach: options.signals)
     fleet.listener = traffic
+    say("· no room, \(quietSeconds) s")
+    try await Task.sleep(for: settling)
+    let away = await CPUReading(stack)
+    try await Task.sleep(for: .seconds(quietSeconds))
+    let quiet = await CPUReading(stack)
     say("· opening \(count) rooms")
     for (place, pair) in pairs.enumerated() {
         traffic.create(pair, on: fleet)
@@ -23,6 +28,14 @@ func measureRooms(_ fleet: isolated Fleet, _ stack: LocalStack, _ options: LoadO
     traffic.startJoins(rate: options.joins, on: fleet)
     try await waitUntil("all have joined", within: allowed(count, rate: options.joins)) { traffic.open == count }
     let joining = await CPUReading(stack).since(beforeJoins)
+
+    say("· nobody signals, \(quietSeconds) s")
+    try await Task.sleep(for: settling)
+    let joined = await CPUReading(stack)
+    try await Task.sleep(for: .seconds(quietSeconds))
+    let idle = await CPUReading(stack)
+    let idleRoom = IdleRoom(
+        bytes: idle.memory - quiet.memory, quiet: quiet.since(away), idle: idle.since(joined), rooms: count)
 
     say("· \(options.rate) signals a second")
     let beforeSignals = await CPUReading(stack)
@@ -47,6 +60,8 @@ func measureRooms(_ fleet: isolated Fleet, _ stack: LocalStack, _ options: LoadO
             Figure("joins per second", Double(traffic.open) / joining.seconds),
             Figure("join due until both are told, p50", traffic.told.milliseconds(50), "ms"),
             Figure("join due until both are told, p99", traffic.told.milliseconds(99), "ms", aim: aim(30)),
+            Figure("memory for each idle room, less its connections", idleRoom.kibibytes, "KiB"),
+            Figure("CPU a second for each idle room", idleRoom.microseconds, "µs"),
             Figure("rooms", Double(count)),
             Figure("signals in each", Double(options.signals)),
         ],
@@ -60,7 +75,22 @@ func measureRooms(_ fleet: isolated Fleet, _ stack: LocalStack, _ options: LoadO
         ] + fleet.troubles.sorted { $0.key < $1.key }.map { Check($0.key, $0.value) })
 }
 
+/// What a room costs while nobody signals, less what the quiet cluster costs.
+private struct IdleRoom {
+    let kibibytes: Double
+    /// In a second.
+    let microseconds: Double
+
+    /// - Parameter bytes: memory (PSS) of all servers that came with the rooms.
+    init(bytes: Double, quiet: CPUSpent, idle: CPUSpent, rooms: Int) {
+        self.kibibytes = bytes / 1_024 / Double(rooms)
+        self.microseconds = (idle.servers / idle.seconds - quiet.servers / quiet.seconds) / Double(rooms)
+    }
+}
+
 let roomsMeasured = 500
+private let settling = Duration.seconds(5)
+private let quietSeconds = 15
 private let openAtOnce = 20
 private let timeout = Duration.seconds(60)
 
