@@ -239,13 +239,18 @@ import Testing
     @Test func whoWaitsWhileAConnectionIsGoneIsServedByTheNext() async throws {
         try await Peers.with(streamsMax: 1) { peer in
             let once = Once()
-            peer.answer { _ in once.isFirst() ? .drop : .answer(status: 200) }
+            peer.answer { _ in once.isFirst() ? .stall : .answer(status: 200) }
             let client = try Peers.client(of: peer)
-            let answered = await withTaskGroup(of: Bool.self) { group in
+            let answered = try await withThrowingTaskGroup(of: Bool.self) { group in
                 for _ in 0..<10 {
-                    group.addTask { (try? await client.send(hello, within: .seconds(20)))?.status == 200 }
+                    group.addTask { (try? await client.send(hello, within: .seconds(60)))?.status == 200 }
                 }
-                return await group.reduce(0) { $0 + ($1 ? 1 : 0) }
+                // Whoever comes in the pause behind a connection that answered nobody is refused at once.
+                try await waitUntil("all wait", within: .seconds(60)) {
+                    await client.underWay == 10 && peer.requests.count == 1
+                }
+                peer.dropAll()
+                return try await group.reduce(0) { $0 + ($1 ? 1 : 0) }
             }
             #expect(answered == 10 && peer.connections == 2)
             await client.close()
