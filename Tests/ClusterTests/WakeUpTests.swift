@@ -27,6 +27,10 @@ import Testing
         var id = ""
         try await waitUntil("a push for new mail", within: .seconds(30), every: .milliseconds(200)) {
             id = try await alice.text(sleeper)
+            // A second message at once would have a wake-up of its own, which may take the place of the first one's.
+            try? await waitUntil("its push", within: .seconds(5), every: .milliseconds(50)) {
+                try await !PushWorld.requests(for: token).isEmpty
+            }
             return try await !PushWorld.requests(for: token).isEmpty
         }
         return (id, try await PushWorld.requests(for: token)[0])
