@@ -10,7 +10,7 @@ func measurePending(_ fleet: isolated Fleet, _ stack: LocalStack, _ options: Loa
     for client in away { fleet.disconnect(client) }
     try await Task.sleep(for: settling)
 
-    var points: [(size: Int, cost: MessageCost)] = []
+    var points: [(size: Int, cost: TrafficCost)] = []
     var sizes: [[Double]] = []
     var (waiting, number) = (0, 0)
     var storing: [Figure] = []
@@ -23,7 +23,7 @@ func measurePending(_ fleet: isolated Fleet, _ stack: LocalStack, _ options: Loa
             storing.append(Figure("CPU per message stored, up to \(waiting)", filled.cost, "µs"))
         }
         try await Task.sleep(for: settling)
-        let cost = try await MessageCost.measure(present, firstNumber: number, fleet, stack, options)
+        let cost = try await TrafficCost.ofMessages(present, firstNumber: number, fleet, stack, options)
         number += options.pairs
         points.append((waiting, cost))
         let bytes = try await stack.postgres.run(
@@ -43,7 +43,7 @@ func measurePending(_ fleet: isolated Fleet, _ stack: LocalStack, _ options: Loa
 func measureIdentities(_ fleet: isolated Fleet, _ stack: LocalStack, _ options: LoadOptions) async throws -> Report {
     let levels = options.levels.isEmpty ? [100, 1_000, 10_000, 100_000] : options.levels
     let present = try await fleet.register(min(2 * options.pairs, levels[0]))
-    var points: [(size: Int, cost: MessageCost)] = []
+    var points: [(size: Int, cost: TrafficCost)] = []
     var costs: [[Double]] = []
     var number = 0
     for level in levels {
@@ -54,7 +54,7 @@ func measureIdentities(_ fleet: isolated Fleet, _ stack: LocalStack, _ options: 
         let after = await CPUReading(stack)
         costs.append([fresh > 0 ? after.since(before).servers / Double(fresh) : 0, after.memory / 1_048_576])
         try await Task.sleep(for: settling)
-        let cost = try await MessageCost.measure(present, firstNumber: number, fleet, stack, options)
+        let cost = try await TrafficCost.ofMessages(present, firstNumber: number, fleet, stack, options)
         number += present.count
         points.append((level, cost))
         say("· \(level) identities: \(shown(cost.total)) µs for each message")
@@ -64,7 +64,7 @@ func measureIdentities(_ fleet: isolated Fleet, _ stack: LocalStack, _ options: 
 
 /// What a message costs with more processes, on the same machine.
 func measureInstances(_ options: LoadOptions) async throws -> Report {
-    var points: [(size: Int, cost: MessageCost)] = []
+    var points: [(size: Int, cost: TrafficCost)] = []
     for instances in [1, 2, 4] {
         say("· \(instances) gateways, \(instances) routers")
         var some = options
@@ -72,7 +72,7 @@ func measureInstances(_ options: LoadOptions) async throws -> Report {
         some.routers = instances
         let cost = try await Workload.instances.onCluster(some) { fleet, stack, options in
             let clients = try await fleet.register(2 * options.pairs)
-            return try await MessageCost.measure(clients, firstNumber: 0, fleet, stack, options)
+            return try await TrafficCost.ofMessages(clients, firstNumber: 0, fleet, stack, options)
         }
         points.append((instances, cost))
         say("· \(instances) of each: \(shown(cost.total)) µs for each message")

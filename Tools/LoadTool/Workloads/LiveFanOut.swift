@@ -3,24 +3,9 @@ import LocalStack
 /// L1: many conversations, each with a few listeners at all gateways, typed at a steady rate. With `--count 1` and many
 /// `--listeners` it is L2, with one listener L3. With `--closed-loop` each packet goes when all have heard the one before.
 func measureLive(_ fleet: isolated Fleet, _ stack: LocalStack, _ options: LoadOptions) async throws -> Report {
-    let seconds = options.seconds ?? 20
     let count = options.count ?? liveConversations
     let traffic = try await LiveTraffic.open(count, fleet, stack, options)
-    if options.closedLoop {
-        traffic.startClosedLoop(on: fleet)
-    } else {
-        traffic.start(rate: count * options.packets, on: fleet)
-    }
-    say("· warming up, \(options.warmUp) s")
-    try await Task.sleep(for: .seconds(options.warmUp))
-    traffic.forgetLatencies()
-    say("· measuring, \(seconds) s")
-    let (before, deliveredBefore) = (await CPUReading(stack), traffic.tally.delivered)
-    try await Task.sleep(for: .seconds(seconds))
-    let spent = await CPUReading(stack).since(before)
-    let delivered = max(1, traffic.tally.delivered - deliveredBefore)
-    traffic.stop()
-    try? await waitUntil("everything is heard", within: timeout) { traffic.outstanding == 0 }
+    let (spent, delivered) = try await traffic.measure(fleet, stack, options, seconds: options.seconds ?? 20)
 
     let perDelivery = spent.servers / Double(delivered)
     // The goals are those of L1 and of an eighth of its rate.
@@ -42,10 +27,45 @@ func measureLive(_ fleet: isolated Fleet, _ stack: LocalStack, _ options: LoadOp
         tables: [
             .latencies([traffic.heard, traffic.lateness]), spent.per("delivered packet", count: delivered),
         ],
-        checks: [
-            Check("never heard", traffic.outstanding), Check("left out", traffic.tally.missing),
-            Check("heard twice", traffic.tally.repeated),
-        ] + fleet.troubles.sorted { $0.key < $1.key }.map { Check($0.key, $0.value) })
+        checks: traffic.checks(fleet),
+        charts: [
+            Chart(
+                "live-latency-\(count)x\(options.listeners)", "From due until heard", x: .init("percentile", .nines),
+                y: .init("ms", .logarithmic), [traffic.heard.curve, traffic.lateness.curve])
+        ])
+}
+
+extension LiveTraffic {
+    /// Whisperers type for a while, and then all that was typed is heard.
+    /// - Returns: what the servers used meanwhile, and how many packets were heard in that time.
+    func measure(
+        _ fleet: isolated Fleet, _ stack: LocalStack, _ options: LoadOptions, seconds: Int
+    ) async throws -> (spent: CPUSpent, delivered: Int) {
+        if options.closedLoop {
+            self.startClosedLoop(on: fleet)
+        } else {
+            self.start(rate: self.conversations.count * options.packets, on: fleet)
+        }
+        say("· warming up, \(options.warmUp) s")
+        try await Task.sleep(for: .seconds(options.warmUp))
+        self.forgetLatencies()
+        say("· measuring, \(seconds) s")
+        let (before, deliveredBefore) = (await CPUReading(stack), self.tally.delivered)
+        try await Task.sleep(for: .seconds(seconds))
+        let spent = await CPUReading(stack).since(before)
+        let delivered = max(1, self.tally.delivered - deliveredBefore)
+        self.stop()
+        // What is missing shows in the checks.
+        try? await waitUntil("everything is heard", within: timeout) { self.outstanding == 0 }
+        return (spent, delivered)
+    }
+
+    func checks(_ fleet: isolated Fleet) -> [Check] {
+        [
+            Check("never heard", self.outstanding), Check("left out", self.tally.missing),
+            Check("heard twice", self.tally.repeated),
+        ] + fleet.troubles.sorted { $0.key < $1.key }.map { Check($0.key, $0.value) }
+    }
 }
 
 let liveConversations = 1_000

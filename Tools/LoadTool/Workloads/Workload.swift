@@ -26,6 +26,9 @@ enum Workload: String, CaseIterable, ExpressibleByArgument, Sendable {
     case liveLines = "live-lines"
     case liveBesideMail = "live-beside-mail"
     case liveBrokers = "live-brokers"
+    case liveInstances = "live-instances"
+    case liveListeners = "live-listeners"
+    case liveTranscripts = "live-transcripts"
     case rooms
 
     /// Those that run when none is named.
@@ -57,6 +60,9 @@ enum Workload: String, CaseIterable, ExpressibleByArgument, Sendable {
         case .liveLines: "live conversations: CPU and latency of lines that are kept (L8)"
         case .liveBesideMail: "live conversations: latency of mail beside half the load of L1 (L11)"
         case .liveBrokers: "live conversations: the shape of L1 through Redis PUBLISH, mosquitto and NATS"
+        case .liveInstances: "growth: CPU per packet that reaches a listener, with 1, 2 and 4 gateways"
+        case .liveListeners: "growth: CPU per packet that reaches one of 1 to 500 listeners of each conversation"
+        case .liveTranscripts: "growth: CPU per stored line beside 1,000 to 100,000 that are kept"
         case .rooms: "rooms: CPU and latency of each signal, and of joins (L9)"
         }
     }
@@ -87,6 +93,9 @@ enum Workload: String, CaseIterable, ExpressibleByArgument, Sendable {
         case .liveLines: try await onCluster(options, measureLiveLines)
         case .liveBesideMail: try await onCluster(options, measureLiveBesideMail)
         case .liveBrokers: try await measureLiveBrokers(options)
+        case .liveInstances: try await measureLiveInstances(options)
+        case .liveListeners: try await measureLiveListeners(options)
+        case .liveTranscripts: try await onCluster(options, measureLiveTranscripts)
         case .rooms: try await onCluster(options, measureRooms)
         }
     }

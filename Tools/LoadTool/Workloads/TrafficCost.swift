@@ -1,25 +1,37 @@
 import LocalStack
 
-/// What a message costs at one moment of a cluster's life: pairs, each with a few messages under way all the time.
-struct MessageCost: Sendable {
+/// What one of many costs at one moment of a cluster's life: a message, a delivered packet, a stored line.
+struct TrafficCost: Sendable {
     /// In microseconds, by kind of process.
     var byKind: [(name: String, microseconds: Double)]
     var perSecond: Double
-    /// From sending to receiving, in milliseconds.
+    /// Milliseconds: from sending to receiving, or from due to told.
     var p50: Double
     var p99: Double
-    /// By `StoreReading.columns`, of all messages since the first.
-    var store: [Double]
+    /// By `StoreReading.columns`, of all messages since the first. Empty: not looked at.
+    var store: [Double] = []
     var checks: [Check]
 
     var total: Double { self.byKind.reduce(0) { $0 + $1.microseconds } }
 
+    init(
+        _ spent: CPUSpent, count: Int, latency: Latency, store: [Double] = [], checks: [Check]
+    ) {
+        self.byKind = spent.byKind.map { ($0.name, $0.microseconds / Double(count)) }
+        self.perSecond = Double(count) / spent.seconds
+        self.p50 = latency.milliseconds(50)
+        self.p99 = latency.milliseconds(99)
+        self.store = store
+        self.checks = checks
+    }
+
+    /// Messages of pairs, each with a few under way all the time.
     /// - Parameters:
     ///   - clients: connected; neighbours are a pair.
     ///   - firstNumber: higher than all conversations of these clients before.
-    static func measure(
+    static func ofMessages(
         _ clients: [Client], firstNumber: Int, _ fleet: isolated Fleet, _ stack: LocalStack, _ options: LoadOptions
-    ) async throws -> MessageCost {
+    ) async throws -> TrafficCost {
         let seconds = options.seconds ?? 10
         let seed = UInt64.random(in: .min ... .max)
         let conversations = stride(from: 0, to: clients.count - 1, by: 2).map {
@@ -36,23 +48,25 @@ struct MessageCost: Sendable {
         let measured = try await MeasuredTraffic.measure(traffic, stack, options, seconds: seconds)
         let troubles = try await measured.finish(fleet)
         let store = try await StoreReading(stack).since(before, each: traffic.tally.delivered)
-        return MessageCost(
-            byKind: measured.cpu.byKind.map { ($0.name, $0.microseconds / Double(measured.messages)) },
-            perSecond: Double(measured.messages) / measured.cpu.seconds, p50: traffic.received.milliseconds(50),
-            p99: traffic.received.milliseconds(99), store: store, checks: traffic.checks(troubles: troubles))
+        return TrafficCost(
+            measured.cpu, count: measured.messages, latency: traffic.received, store: store,
+            checks: traffic.checks(troubles: troubles))
     }
 }
 
 extension Report {
-    /// A message's cost while something grows.
+    /// What one costs while something grows.
     /// - Parameters:
     ///   - what: that which grows, in the plural.
+    ///   - unit: that which is paid for, in the singular.
     ///   - more: further columns: their names, and their values at each point.
     init(
-        growth workload: Workload, of what: String, _ points: [(size: Int, cost: MessageCost)],
+        growth workload: Workload, of what: String, each unit: String = "message",
+        _ points: [(size: Int, cost: TrafficCost)],
         more: (columns: [String], values: [[Double]]) = ([], []), figures: [Figure] = [], checks: [Check] = []
     ) {
         let kinds = points[0].cost.byKind.map(\.name)
+        let storeColumns = points[0].cost.store.isEmpty ? [] : StoreReading.columns
         let rows = points.enumerated().map { place, point in
             Table.Row(
                 "\(point.size) \(what)",
@@ -61,24 +75,23 @@ extension Report {
                     + (more.columns.isEmpty ? [] : more.values[place]))
         }
         let (least, most) = (points.map(\.cost.total).min()!, points.map(\.cost.total).max()!)
+        let store = storeColumns.isEmpty ? "" : "; what Postgres read and wrote for each"
         self.init(
             workload,
             figures: [
-                Figure("CPU per message, the first point", points[0].cost.total, "µs"),
-                Figure("CPU per message, the last point", points[points.count - 1].cost.total, "µs"),
+                Figure("CPU per \(unit), the first point", points[0].cost.total, "µs"),
+                Figure("CPU per \(unit), the last point", points[points.count - 1].cost.total, "µs"),
                 Figure("dearest by cheapest", most / least),
             ] + figures,
             tables: [
                 Table(
-                    "µs of CPU for each message, all servers and by process; messages per second; ms from sending to receiving; what "
-                        + "Postgres read and wrote for each",
-                    columns: ["all"] + kinds + ["per second", "p50", "p99"] + StoreReading.columns + more.columns,
-                    rows: rows)
+                    "µs of CPU for each \(unit), all servers and by process; how many a second; latency in ms" + store,
+                    columns: ["all"] + kinds + ["per second", "p50", "p99"] + storeColumns + more.columns, rows: rows)
             ],
             checks: (points.flatMap(\.cost.checks) + checks).summed,
             charts: [
                 Chart(
-                    "growth-\(workload.rawValue)", "CPU for each message, by number of \(what)",
+                    "growth-\(workload.rawValue)", "CPU for each \(unit), by number of \(what)",
                     x: .init(what, .logarithmic), y: .init("µs"),
                     [Chart.Series("all servers", points.map { .init(Double($0.size), $0.cost.total) })]
                         + kinds.indices.filter { kind in points.contains { $0.cost.byKind[kind].microseconds >= 1 } }
