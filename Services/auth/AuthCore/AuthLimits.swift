@@ -6,6 +6,9 @@ package enum AuthLimits {
     package static let jobsInFlightMax = 64
     /// Connections of the pool. Fewer than Jobs: a Job holds one only while it is at the database.
     package static let connectionsMax = 8
+    /// Transactions that store new identities at a time, and the most that one of them stores.
+    package static let firstLoginTransactionsMax = 1
+    package static let firstLoginsMax = 32
     /// How long one read of the stream waits for a Job, and so how long a drain waits for that read.
     package static let takeBlockMax = Duration.seconds(1)
     /// A Job taken this long ago and not acknowledged lost its process, or its answer. Longer than a Job takes.

@@ -12,6 +12,7 @@ package struct Registration: Sendable {
     private let identities: IdentityTable
     private let devices = DeviceTable()
     private let sessions: SessionTable
+    private let firstLogins: FirstLogins
     private let operators: any OperatorRecords
     private let directory: SessionDirectory
     private let bus: any KeyBus
@@ -25,6 +26,7 @@ package struct Registration: Sendable {
         self.pool = pool
         self.identities = IdentityTable(pool)
         self.sessions = SessionTable(pool)
+        self.firstLogins = FirstLogins(pool)
         self.operators = operators
         self.directory = directory
         self.bus = bus
@@ -170,22 +172,21 @@ package struct Registration: Sendable {
     private func add(
         _ identity: WhisperID, _ proof: RegisterProof, token: SessionToken, until end: ContinuousClock.Instant
     ) async throws(StoreError) -> Login? {
-        // This process may have stood still since it took the Job.
-        guard ContinuousClock.now < end else { return .tooLate }
         let now = self.clock.store
         var session = Self.session(of: identity, Epoch(value: 1), proof, token)
-        var pipeline = Pipeline()
-        pipeline.add(
-            DeviceTable.taking(
-                push: proof.pushToken, voip: proof.voipToken, for: identity, PostgresUUID(session.device), at: now))
-        let expiry = pipeline.add(
-            FirstLogin.statement(
-                IdentityKeys(whisperID: identity, signPublicKey: proof.signPublicKey, encPublicKey: proof.encPublicKey),
-                session,
-                pushToken: proof.pushToken, voipToken: proof.voipToken, at: now, until: now + Limits.sessionTTL))
-        guard let expiresAt = try await self.pool.pipeline(pipeline)[expiry] else { return nil }
-        session.expiresAt = expiresAt
-        return .done(session, ended: [])
+        let stored = try await self.firstLogins.store(
+            FirstLogin(
+                identity: IdentityKeys(
+                    whisperID: identity, signPublicKey: proof.signPublicKey, encPublicKey: proof.encPublicKey),
+                session: session, pushToken: proof.pushToken, voipToken: proof.voipToken, now: now,
+                end: now + Limits.sessionTTL, deadline: end))
+        switch stored {
+        case .taken: return nil
+        case .tooLate: return .tooLate
+        case .added(let expiresAt):
+            session.expiresAt = expiresAt
+            return .done(session, ended: [])
+        }
     }
 
     private static func session(
