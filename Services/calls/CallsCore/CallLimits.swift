@@ -54,6 +54,8 @@ package enum CallLimits {
     package static let wakesRememberedMax = 10_000
     /// Conversations that one such look ends.
     package static let conversationsExpiredAtOnce = 100
+    /// Between two looks what time has done to rooms. All of them are walked.
+    package static let roomsTickEvery = Duration.milliseconds(200)
     /// Lines wait for others so long before they are stored, and no more of them (contract §14.11: 250 ms).
     package static let linesGatheredFor = Duration.milliseconds(200)
     package static let linesGatheredMax = 512

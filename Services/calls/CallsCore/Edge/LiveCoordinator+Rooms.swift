@@ -11,6 +11,10 @@ extension LiveCoordinator {
         var batch = batch
         // Before what has come: somebody may be back by now.
         batch.steps = self.leaving.map { .purge($0.room, $0.participant) } + batch.steps
+        let time = ContinuousClock.now
+        let isTime = self.roomsTickedAt.map { time - $0 >= CallLimits.roomsTickEvery } ?? true
+        batch.isTick = isTime || !self.expiredRooms.isEmpty
+        guard batch.isTick || !batch.steps.isEmpty || !batch.silent.isEmpty else { return }
         let codes = batch.guesses
         let found = codes.isEmpty ? [:] : try await self.store.query(RoomCodeTable.rooms(of: codes))
         batch = self.passOn(batch, found)
@@ -27,8 +31,11 @@ extension LiveCoordinator {
         facts.salt = randomBytes(16)
         let outcome = try await self.transacted(batch, facts)
         self.rooms.commit()
+        self.signals.commit()
         (self.expiredRooms, self.leaving) = ([], [])
         await self.tell(outcome)
+        guard batch.isTick else { return }
+        self.roomsTickedAt = time
         self.roomMetrics.active.set(self.rooms.all.count { $0.hasConnected })
         self.roomMetrics.participants.set(self.rooms.all.reduce(0) { $0 + $1.nodes.count })
     }
@@ -82,14 +89,13 @@ extension LiveCoordinator {
     // MARK: The transaction
 
     private func transacted(_ batch: RoomBatch, _ facts: RoomFacts) async throws(StoreError) -> Outcome {
-        let signals = self.signals
         var attempt = 1
         while true {
             do throws(StoreError) {
                 return try await self.attempt(batch, facts)
             } catch {
                 self.rooms.takeBack()
-                self.signals = signals
+                self.signals.takeBack()
                 // Two processes have drawn the same code: another one is drawn.
                 var isPassing = error == .conflict
                 if case .unique = error { isPassing = true }
@@ -111,6 +117,9 @@ extension LiveCoordinator {
         let (identities, guests) = Self.split(batch.principals)
         let growing = batch.growing
         let candidates = batch.wishes > 0 ? Self.candidates(for: batch.wishes) : [:]
+        if growing.isEmpty, candidates.isEmpty, !batch.isGuessed {
+            return try await self.attempt(batch, known, identities, guests)
+        }
         return try await self.store.transaction { transaction throws(StoreError) in
             var reading = Pipeline()
             if !growing.isEmpty { reading.add([RoomTable.lock(growing)]) }
@@ -142,6 +151,25 @@ extension LiveCoordinator {
         }
     }
 
+    /// Nobody counts what others have: nothing has to stay as it is between reading and writing. Signals, which are most of all
+    /// frames, write nothing and so cost one round trip.
+    private func attempt(
+        _ batch: RoomBatch, _ known: RoomFacts, _ identities: [WhisperID], _ guests: [GuestID]
+    ) async throws(StoreError) -> Outcome {
+        var reading = Pipeline()
+        let accounts = identities.isEmpty ? nil : reading.add(IdentityView.accounts(of: identities))
+        let guestAccounts = guests.isEmpty ? nil : reading.add(LiveViews.guests(guests))
+        let found = try await self.store.pipeline(reading)
+        var facts = known
+        if let accounts { for (id, account) in try found[accounts] { facts.accounts[.identity(id)] = account } }
+        if let guestAccounts { for (id, account) in try found[guestAccounts] { facts.accounts[.guest(id)] = account } }
+        let (outcome, written) = self.apply(batch, facts)
+        var writes = Pipeline()
+        writes.add(written)
+        if !writes.isEmpty { _ = try await self.store.pipeline(writes) }
+        return outcome
+    }
+
     /// Random codes of each length: more than are needed, because some are somebody's.
     private static func candidates(for wishes: Int) -> [Int: [JoinCode]] {
         var codes: [Int: [JoinCode]] = [:]
@@ -157,13 +185,13 @@ extension LiveCoordinator {
     private func apply(_ batch: RoomBatch, _ facts: RoomFacts) -> (Outcome, [SQL]) {
         var rules = RoomRules(book: self.rooms, signals: self.signals, facts: facts, at: self.now)
         // One owner at a time, so that a change copies nothing.
-        self.rooms = RoomBook()
+        (self.rooms, self.signals) = (RoomBook(), KeptSignals())
         var outcome = Outcome()
         func flush(_ rules: inout RoomRules) {
             outcome.sayings += rules.tellings.map { .telling($0) }
             rules.tellings = []
         }
-        rules.tick()
+        if batch.isTick { rules.tick() }
         for node in batch.silent { rules.unheard(by: node) }
         for step in batch.steps {
             switch step {

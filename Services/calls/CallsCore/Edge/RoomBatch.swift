@@ -12,6 +12,8 @@ struct RoomBatch {
     var steps: [Step] = []
     /// Nodes that did not hear a Notice.
     var silent: Set<NodeID> = []
+    /// Whether it is time to look what time has done to rooms.
+    var isTick = false
 
     var firstAsked: AnswerAddress? {
         self.steps.lazy.compactMap { if case .frame(_, let request) = $0 { request.answer } else { nil } }.first

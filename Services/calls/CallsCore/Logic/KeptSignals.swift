@@ -1,7 +1,7 @@
 package import Contract
 
 /// Signals for participants who are not connected, and which signals have come. In memory alone: what is lost is offered anew
-/// (contract §15.2). Pure: the time is an argument.
+/// (contract §15.2). A batch changes it, and is then either committed or taken back. Pure: the time is an argument.
 package struct KeptSignals: Sendable {
     /// Of one pair.
     package static let pairBytesMax = 262_144
@@ -26,8 +26,25 @@ package struct KeptSignals: Sendable {
         var nonce: [UInt8]
     }
 
-    private var kept: [UUIDText: [Pair: [Kept]]] = [:]
-    private var marks: [UUIDText: [Mark]] = [:]
+    /// What is known of one room.
+    private struct Room {
+        var kept: [Pair: [Kept]] = [:]
+        /// In the order in which they came.
+        var marks: [Mark] = []
+        /// Of `kept`.
+        var bytes = 0
+
+        var isEmpty: Bool { self.kept.isEmpty && self.marks.isEmpty }
+
+        mutating func put(_ list: [Kept], for pair: Pair) {
+            self.bytes += KeptSignals.size(of: list) - KeptSignals.size(of: self.kept[pair] ?? [])
+            self.kept[pair] = list.isEmpty ? nil : list
+        }
+    }
+
+    private var rooms: [UUIDText: Room] = [:]
+    /// Rooms as they were before the batch.
+    private var undo: [UUIDText: Room?] = [:]
     package private(set) var bytes = 0
 
     package init() {}
@@ -35,11 +52,11 @@ package struct KeptSignals: Sendable {
     /// - Returns: whether it has come before.
     package mutating func isRepeated(_ nonce: [UInt8], from sender: PrincipalID, in room: UUIDText) -> Bool {
         let mark = Mark(from: sender, nonce: nonce)
-        var marks = self.marks.removeValue(forKey: room) ?? []
-        defer { self.marks[room] = marks }
-        if marks.contains(mark) { return true }
-        if marks.count >= Self.marksMax { marks.removeFirst() }
-        marks.append(mark)
+        if self.rooms[room]?.marks.contains(mark) == true { return true }
+        self.change(room) { room in
+            if room.marks.count >= Self.marksMax { room.marks.removeFirst() }
+            room.marks.append(mark)
+        }
         return false
     }
 
@@ -50,8 +67,8 @@ package struct KeptSignals: Sendable {
     ) {
         guard payload.count <= Self.pairBytesMax else { return }
         let pair = Pair(from: sender, to: peer)
-        var list = self.kept[room]?[pair] ?? []
-        self.bytes -= Self.size(of: list)
+        var list = self.rooms[room]?.kept[pair] ?? []
+        let others = self.bytes - Self.size(of: list)
         if kind == .candidate {
             let candidates = list.count { $0.kind == .candidate }
             if candidates >= RoomLimits.candidatesKeptMax,
@@ -64,54 +81,65 @@ package struct KeptSignals: Sendable {
         }
         list.append(Kept(kind: kind, payload: payload, at: now))
         while Self.size(of: list) > Self.pairBytesMax { list.removeFirst() }
-        let size = Self.size(of: list)
-        if self.bytes + size > Self.bytesMax {
-            list.removeLast()
-            self.bytes += Self.size(of: list)
-        } else {
-            self.bytes += size
-        }
-        self.kept[room, default: [:]][pair] = list.isEmpty ? nil : list
+        if others + Self.size(of: list) > Self.bytesMax { list.removeLast() }
+        self.change(room) { $0.put(list, for: pair) }
     }
 
     private static func size(of list: [Kept]) -> Int { list.reduce(0) { $0 + $1.payload.count } }
 
     /// What waits for somebody who has come back, in the order in which it came.
     package mutating func take(for peer: PrincipalID, in room: UUIDText, at now: Timestamp) -> [[UInt8]] {
-        guard let pairs = self.kept[room] else { return [] }
-        var taken: [Kept] = []
-        for (pair, list) in pairs where pair.to == peer {
-            taken += list.filter { $0.at + RoomLimits.signalsKeptFor > now }
-            self.drop(pair, in: room)
-        }
-        return taken.sorted { $0.at < $1.at }.map(\.payload)
+        let waiting = self.rooms[room]?.kept.filter { $0.key.to == peer } ?? [:]
+        guard !waiting.isEmpty else { return [] }
+        self.change(room) { room in for pair in waiting.keys { room.put([], for: pair) } }
+        return waiting.values.joined().filter { $0.at + RoomLimits.signalsKeptFor > now }.sorted { $0.at < $1.at }
+            .map(\.payload)
     }
 
     /// Forgets what concerns somebody who has no seat any more.
     package mutating func forget(_ participant: PrincipalID, in room: UUIDText) {
-        for pair in (self.kept[room] ?? [:]).keys where pair.from == participant || pair.to == participant {
-            self.drop(pair, in: room)
-        }
+        let pairs = (self.rooms[room]?.kept.keys).map { $0.filter { $0.from == participant || $0.to == participant } }
+        guard let pairs, !pairs.isEmpty else { return }
+        self.change(room) { room in for pair in pairs { room.put([], for: pair) } }
     }
 
     package mutating func forget(_ room: UUIDText) {
-        for pair in (self.kept[room] ?? [:]).keys { self.drop(pair, in: room) }
-        self.marks[room] = nil
+        guard self.rooms[room] != nil else { return }
+        self.change(room) { $0 = Room() }
     }
 
     /// Forgets what is too old, and the marks of rooms that are not in memory.
     package mutating func age(at now: Timestamp, keeping isKept: (UUIDText) -> Bool) {
-        for (room, pairs) in self.kept {
-            for (pair, list) in pairs where list.allSatisfy({ $0.at + RoomLimits.signalsKeptFor <= now }) {
-                self.drop(pair, in: room)
+        for (id, room) in self.rooms {
+            let old = room.kept.filter { $0.value.allSatisfy { $0.at + RoomLimits.signalsKeptFor <= now } }.keys
+            let forgetsMarks = !room.marks.isEmpty && !isKept(id)
+            guard !old.isEmpty || forgetsMarks else { continue }
+            self.change(id) { room in
+                for pair in old { room.put([], for: pair) }
+                if forgetsMarks { room.marks = [] }
             }
         }
-        self.marks = self.marks.filter { isKept($0.key) }
     }
 
-    private mutating func drop(_ pair: Pair, in room: UUIDText) {
-        guard let list = self.kept[room]?.removeValue(forKey: pair) else { return }
-        self.bytes -= Self.size(of: list)
-        if self.kept[room]?.isEmpty == true { self.kept[room] = nil }
+    // MARK: Batches
+
+    /// What the batch has changed stays.
+    package mutating func commit() { self.undo = [:] }
+
+    package mutating func takeBack() {
+        for (id, before) in self.undo {
+            self.bytes += (before?.bytes ?? 0) - (self.rooms[id]?.bytes ?? 0)
+            self.rooms[id] = before
+        }
+        self.undo = [:]
+    }
+
+    private mutating func change(_ id: UUIDText, _ body: (inout Room) -> Void) {
+        if self.undo.index(forKey: id) == nil { self.undo.updateValue(self.rooms[id], forKey: id) }
+        var room = self.rooms.removeValue(forKey: id) ?? Room()
+        let before = room.bytes
+        body(&room)
+        self.bytes += room.bytes - before
+        self.rooms[id] = room.isEmpty ? nil : room
     }
 }
