@@ -40,12 +40,9 @@ package struct HTTPRefusal: HTTPResponseError {
     package func response(from request: Request, context: some RequestContext) -> Response { self.answer }
 
     package var answer: Response {
-        var json = JSONWriter()
-        json.add("error", self.code.rawValue)
-        json.add("message", self.message)
         var headers = HTTPFields()
         headers[.retryAfter] = self.retryAfter.map { String($0) }
-        return .answer(json.finished(), status: self.status, headers: headers)
+        return .answer(HTTPErrorBody.json(self.code, self.message), status: self.status, headers: headers)
     }
 }
 

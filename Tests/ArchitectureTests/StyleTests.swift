@@ -45,6 +45,20 @@ import Testing
         }
     }
 
+    /// `JSONWriter` alone knows how JSON is written. Samples are of the contract and its documents.
+    @Test func noServiceWritesJSONByHand() {
+        let isFree = ["Shared/Contract/", "Shared/ContractSchema/"]
+        let pattern = #/\{\\?"/#
+        for file in SourceTree.files
+        where (file.path.hasPrefix("Services/") || file.path.hasPrefix("Shared/"))
+            && !isFree.contains(where: { file.path.hasPrefix($0) })
+        {
+            for (index, line) in file.lines.enumerated() where !line.drop(while: { $0 == " " }).hasPrefix("//") {
+                #expect(line.firstMatch(of: pattern) == nil, "\(file.path):\(index + 1): JSONWriter writes JSON")
+            }
+        }
+    }
+
     @Test func codeIsSeenWithoutCommentsAndText() {
         // Put together, so that this file is not found itself.
         let words = "pub" + "lic func"

@@ -33,6 +33,13 @@ import TestKit
         #expect(read as? String == value)
     }
 
+    @Test func namesAndTextOfALogAreEscapedAndCut() throws {
+        var writer = JSONWriter()
+        writer.add("a\"b") { JSONWriter.append(lineText: "x\u{7F}\u{2029}\u{1}", bytesMax: 64, to: &$0) }
+        writer.add("c") { JSONWriter.append(lineText: "grün", bytesMax: 3, to: &$0) }
+        #expect(text(writer.finished()) == #"{"a\"b":"x\u007f\u2029\u0001","c":"grü…"}"#)
+    }
+
     @Test func anEmptyObjectIsAnObject() {
         #expect(text(JSONWriter().finished()) == "{}")
     }

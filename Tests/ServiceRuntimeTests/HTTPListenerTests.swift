@@ -28,11 +28,11 @@ import Testing
 
     @Test(arguments: [
         ("/fine", 200, "fine"),
-        ("/nowhere", 404, #"{"error":"NOT_FOUND","message":"Not Found"}"# + "\n"),
-        ("/surprise", 500, #"{"error":"INTERNAL_ERROR","message":"Internal Server Error"}"# + "\n"),
+        ("/nowhere", 404, #"{"error":"NOT_FOUND","message":"Not Found"}"#),
+        ("/surprise", 500, #"{"error":"INTERNAL_ERROR","message":"Internal Server Error"}"#),
         ("/banned", 403, #"{"error":"USER_BANNED","message":"banned"}"#),
-        ("/teapot", 418, #"{"error":"INVALID_PAYLOAD","message":"short and \"stout\""}"# + "\n"),
-        ("/slow", 429, #"{"error":"RATE_LIMITED","message":"Too Many Requests"}"# + "\n"),
+        ("/teapot", 418, #"{"error":"INVALID_PAYLOAD","message":"short and \"stout\""}"#),
+        ("/slow", 429, #"{"error":"RATE_LIMITED","message":"Too Many Requests"}"#),
     ])
     func everyErrorHasTheBodyOfTheContract(path: String, status: Int, body: String) async throws {
         let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }

@@ -41,7 +41,7 @@ import Testing
     }
 
     @Test(arguments: [
-        ("a\"b\\c", #"a\"b\\c"#), ("a\nb\r\tc", #"a\nb\r\tc"#), ("\0\u{1B}\u{7F}", #"\u0000\u001b\u007f"#),
+        ("a\"b\\c", #"a\"b\\c"#), ("a\nb\r\tc", #"a\nb\u000d\u0009c"#), ("\0\u{1B}\u{7F}", #"\u0000\u001b\u007f"#),
         ("\u{2028}", #"\u2028"#), ("grüße 😀", "grüße 😀"),
     ])
     func textIsEscaped(text: String, written: String) {

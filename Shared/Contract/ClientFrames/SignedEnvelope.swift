@@ -113,6 +113,12 @@ package struct SignedEnvelope: Sendable {
         return writer.finished()
     }
 
+    /// The message's id in bytes that `relayed` has written. It is their first member, so nothing is parsed.
+    package static func messageID(inRelayed payload: [UInt8]) -> String {
+        String(
+            decoding: payload.dropFirst(#"{"messageId":""#.utf8.count).prefix(UUIDText.textLength), as: UTF8.self)
+    }
+
     /// The payload of `message_received`, less what nobody has signed: only the fields that the signature covers, and `to`, which it
     /// does not name in group mail. Whoever keeps this compares `to` with what it knows.
     package func signedPart() -> [UInt8] {

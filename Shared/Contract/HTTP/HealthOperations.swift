@@ -18,4 +18,12 @@ package enum HealthOperations {
             "getMetrics", .get, "/metrics", about: "What the process measures, for Prometheus.", origin: .operators,
             access: .anybody, success: .text(mediaType: "text/plain")),
     ]
+
+    /// What `/health` and `/ready` answer.
+    package static func body(_ status: String, failing: [String] = []) -> [UInt8] {
+        var json = JSONWriter()
+        json.add("status", status)
+        if !failing.isEmpty { json.add("failing", strings: failing) }
+        return json.finished()
+    }
 }

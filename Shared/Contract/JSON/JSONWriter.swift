@@ -24,6 +24,13 @@ package struct JSONWriter {
         self.bytes.append(UInt8(ascii: ":"))
     }
 
+    private mutating func name(text name: String) {
+        if self.needsComma { self.bytes.append(UInt8(ascii: ",")) }
+        self.needsComma = true
+        Self.append(string: name, to: &self.bytes)
+        self.bytes.append(UInt8(ascii: ":"))
+    }
+
     private mutating func name(_ field: Field) {
         if self.needsComma { self.bytes.append(UInt8(ascii: ",")) }
         self.needsComma = true
@@ -105,6 +112,12 @@ package struct JSONWriter {
         self.bytes.append(contentsOf: value)
     }
 
+    /// A member whose name is known only when it is written. Its value is what `append` appends.
+    package mutating func add(_ name: String, _ append: (inout [UInt8]) -> Void) {
+        self.name(text: name)
+        append(&self.bytes)
+    }
+
     /// An array, each of its elements written by `append`.
     package mutating func add<Elements: Sequence>(
         _ name: StaticString, array elements: Elements, _ append: (Elements.Element, inout [UInt8]) -> Void
@@ -157,20 +170,45 @@ package struct JSONWriter {
 
     package static func append(string: String, to output: inout [UInt8]) {
         output.append(UInt8(ascii: "\""))
-        for byte in string.utf8 {
-            switch byte {
-            case UInt8(ascii: "\""), UInt8(ascii: "\\"):
-                output.append(UInt8(ascii: "\\"))
-                output.append(byte)
-            case 0x0A: output += [UInt8(ascii: "\\"), UInt8(ascii: "n")]
-            case 0..<0x20:
-                let digits = Array("0123456789abcdef".utf8)
-                output += "\\u00".utf8
-                output.append(digits[Int(byte >> 4)])
-                output.append(digits[Int(byte & 15)])
-            default: output.append(byte)
+        for byte in string.utf8 { Self.append(byte, to: &output) }
+        output.append(UInt8(ascii: "\""))
+    }
+
+    /// Text for a log of one event a line. DEL and the separators at which some readers end a line are escaped too.
+    /// - Parameter bytesMax: longer text is cut behind the character that reaches it, and ends with "…".
+    package static func append(lineText text: String, bytesMax: Int, to output: inout [UInt8]) {
+        output.append(UInt8(ascii: "\""))
+        var written = 0
+        for scalar in text.unicodeScalars {
+            guard written < bytesMax else {
+                output += "…".utf8
+                break
+            }
+            written += scalar.utf8.count
+            switch scalar {
+            case "\u{7F}", "\u{2028}", "\u{2029}": Self.append(escaped: UInt16(scalar.value), to: &output)
+            default: for byte in scalar.utf8 { Self.append(byte, to: &output) }
             }
         }
         output.append(UInt8(ascii: "\""))
+    }
+
+    /// One byte of a string.
+    @inline(__always)
+    private static func append(_ byte: UInt8, to output: inout [UInt8]) {
+        switch byte {
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"):
+            output.append(UInt8(ascii: "\\"))
+            output.append(byte)
+        case 0x0A: output += [UInt8(ascii: "\\"), UInt8(ascii: "n")]
+        case 0..<0x20: Self.append(escaped: UInt16(byte), to: &output)
+        default: output.append(byte)
+        }
+    }
+
+    private static func append(escaped unit: UInt16, to output: inout [UInt8]) {
+        let digits = Array("0123456789abcdef".utf8)
+        output += "\\u".utf8
+        for shift in [12, 8, 4, 0] as [UInt16] { output.append(digits[Int(unit >> shift & 15)]) }
     }
 }

@@ -2,16 +2,13 @@ import Contract
 import Hummingbird
 import NIOCore
 
-/// The answer to a request that went wrong, as contract §1 has it: `{"error": CODE, "message": text}`.
+/// The answer to a request that went wrong.
 struct ErrorBody {
     let code: ErrorCode
     let message: String
 
     func response(status: HTTPResponse.Status, headers: HTTPFields = [:]) -> Response {
-        var line = JSONLine()
-        line.add("error", text: self.code.rawValue)
-        line.add("message", text: self.message)
-        return .json(line, status: status, headers: headers)
+        .json(HTTPErrorBody.json(self.code, self.message), status: status, headers: headers)
     }
 
     /// The code that goes with a status chosen by the HTTP library: no route, a body too large, a header missing.
@@ -29,11 +26,10 @@ struct ErrorBody {
 
 extension Response {
     static func json(
-        _ line: JSONLine, status: HTTPResponse.Status = .ok, headers: HTTPFields = [:]
+        _ json: [UInt8], status: HTTPResponse.Status = .ok, headers: HTTPFields = [:]
     ) -> Response {
         var headers = headers
         headers[.contentType] = "application/json"
-        return Response(
-            status: status, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(bytes: line.finished())))
+        return Response(status: status, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(bytes: json)))
     }
 }

@@ -40,14 +40,14 @@ package struct JSONLogHandler: LogHandler {
     }
 
     package func log(event: LogEvent) {
-        var line = JSONLine()
-        line.add("time", text: Self.text(of: .now))
-        line.add("level", text: event.level.rawValue)
-        line.add("service", text: self.service)
-        line.add("instance", number: self.instance)
-        line.add("event", text: event.message.description)
-        for (key, value) in self.facts(of: event) { line.add(key, value) }
-        self.write(line.finished())
+        var line = JSONWriter(capacity: 256)
+        line.add("time", Self.text(of: .now))
+        line.add("level", event.level.rawValue)
+        line.add("service", self.service)
+        line.add("instance", Int64(self.instance))
+        line.add("event") { Logger.MetadataValue.string(event.message.description).append(to: &$0) }
+        for (key, value) in self.facts(of: event) { line.add(key) { value.append(to: &$0) } }
+        self.write(line.finished() + [UInt8(ascii: "\n")])
     }
 
     /// The event's own facts win over the logger's. Sorted, so that equal events are equal lines.

@@ -1,3 +1,4 @@
+import Contract
 import Hummingbird
 import Synchronization
 
@@ -43,9 +44,6 @@ struct OpsRoutes {
     private static func status(
         _ status: String, code: HTTPResponse.Status = .ok, failing: [String] = []
     ) -> Response {
-        var line = JSONLine()
-        line.add("status", text: status)
-        if !failing.isEmpty { line.add("failing", .array(failing.map { .string($0) })) }
-        return .json(line, status: code)
+        .json(HealthOperations.body(status, failing: failing), status: code)
     }
 }

@@ -36,31 +36,31 @@ extension Gateway {
             } refused: {
                 $0.refuseUpgrade($1, retryAfter: $2)
             }
-        case .health: self.respond(to: connection, "200 OK", #"{"status":"alive"}"#)
+        case .health: self.respond(to: connection, "200 OK", HealthOperations.body("alive"))
         case .ready:
             self.isReady
-                ? self.respond(to: connection, "200 OK", #"{"status":"ready"}"#)
-                : self.respond(to: connection, "503 Service Unavailable", #"{"status":"unready"}"#)
+                ? self.respond(to: connection, "200 OK", HealthOperations.body("ready"))
+                : self.respond(to: connection, "503 Service Unavailable", HealthOperations.body("unready"))
         case .badUpgrade:
             self.respond(
                 to: connection, "400 Bad Request",
-                #"{"error":"INVALID_PAYLOAD","message":"/ws takes a WebSocket upgrade, version 13"}"#)
+                HTTPErrorBody.json(.invalidPayload, "/ws takes a WebSocket upgrade, version 13"))
         case .unknown:
-            self.respond(to: connection, "404 Not Found", #"{"error":"NOT_FOUND","message":"no such resource"}"#)
+            self.respond(to: connection, "404 Not Found", HTTPErrorBody.json(.notFound, "no such resource"))
         }
     }
 
     func refuseRequest(_ id: ConnectionID) {
         guard let connection = self.connections[id] else { return }
         self.respond(
-            to: connection, "400 Bad Request", #"{"error":"INVALID_PAYLOAD","message":"not an HTTP request"}"#)
+            to: connection, "400 Bad Request", HTTPErrorBody.json(.invalidPayload, "not an HTTP request"))
     }
 
     private func refuseUpgrade(_ connection: Connection, retryAfter: Int64) {
         self.metrics.errors.answered(.rateLimited)
         self.respond(
             to: connection, "429 Too Many Requests",
-            #"{"error":"RATE_LIMITED","message":"too many new connections from this address"}"#,
+            HTTPErrorBody.json(.rateLimited, "too many new connections from this address"),
             headers: "Retry-After: \((retryAfter + 999) / 1_000)\r\n")
     }
 
@@ -85,12 +85,13 @@ extension Gateway {
     }
 
     /// Answers a plain HTTP request, and ends the connection.
-    private func respond(to connection: Connection, _ status: String, _ body: String, headers: String = "") {
+    private func respond(to connection: Connection, _ status: String, _ body: [UInt8], headers: String = "") {
         connection.phase = .closing(since: self.now)
         var buffer = connection.channel.allocator.buffer(capacity: 256)
         buffer.writeString(
-            "HTTP/1.1 \(status)\r\nContent-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\n"
-                + "\(headers)Connection: close\r\n\r\n\(body)")
+            "HTTP/1.1 \(status)\r\nContent-Type: application/json\r\nContent-Length: \(body.count)\r\n"
+                + "\(headers)Connection: close\r\n\r\n")
+        buffer.writeBytes(body)
         let channel = connection.channel
         channel.writeAndFlush(buffer).whenComplete { _ in channel.close(promise: nil) }
     }

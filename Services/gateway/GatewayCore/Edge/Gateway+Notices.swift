@@ -320,9 +320,6 @@ extension Gateway {
 }
 
 extension Mail {
-    /// Read back from the payload, which begins with it (`SignedEnvelope.relayed`). For the log alone.
-    fileprivate var messageID: String {
-        String(
-            decoding: self.payload.dropFirst(#"{"messageId":""#.utf8.count).prefix(UUIDText.textLength), as: UTF8.self)
-    }
+    /// For the log alone.
+    fileprivate var messageID: String { SignedEnvelope.messageID(inRelayed: self.payload) }
 }
