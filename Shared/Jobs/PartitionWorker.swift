@@ -150,8 +150,10 @@ package final class PartitionWorker<Share: LeasedShare> {
     private func lookAtLeases<Owner: PartitionOwner>(_ owner: isolated Owner) async throws
     where Owner.Share == Share {
         // Who owns nothing writes nothing. So while standbys are away, each share has one session at most that waits for them.
-        let asked = [self.leases.all] + (self.owned.isEmpty ? [] : [ReplicationBarrier.statement])
-        let snapshot = try self.leases.snapshot(try await self.store.pipeline(asked)[0])
+        var looking = Pipeline()
+        let locks = looking.add(self.leases.all)
+        if !self.owned.isEmpty { looking.add(ReplicationBarrier.statement) }
+        let snapshot = try await self.store.pipeline(looking)[locks]
         if snapshot.members > 1 { _ = try await self.store.query(self.leases.endFrozen) }
         let decision = self.leases.decide(snapshot)
         if !decision.giveUp.isEmpty {
@@ -161,11 +163,10 @@ package final class PartitionWorker<Share: LeasedShare> {
             _ = try await self.store.query(self.leases.giveUp(decision.giveUp))
         }
         guard !decision.take.isEmpty else { return }
-        var shares: [Share] = []
-        let taken = try await self.store.pipeline([self.leases.take(decision.take), ReplicationBarrier.statement])[0]
-        for var row in taken {
-            if let share = Share(Int(try row.next(Int32.self))) { shares.append(share) }
-        }
+        var taking = Pipeline()
+        let taken = taking.add(self.leases.take(decision.take))
+        taking.add(ReplicationBarrier.statement)
+        let shares = try await self.store.pipeline(taking)[taken].compactMap { Share($0) }
         guard !shares.isEmpty else { return }
         for share in shares { self.owned[share] = .start }
         try await owner.took(shares)

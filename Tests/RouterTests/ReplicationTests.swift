@@ -47,10 +47,11 @@ import Testing
         try await MailBench.run { bench in
             let store = try await bench.connection()
             func writes() async throws -> Bool {
-                let rows = try await store.pipeline([
-                    ReplicationBarrier.statement, "SELECT pg_current_xact_id_if_assigned() IS NOT NULL",
-                ])
-                return try rows[1][0].decode(0)
+                var pipeline = Pipeline()
+                pipeline.add(ReplicationBarrier.statement)
+                let isWriting = pipeline.add(
+                    Statement<Bool>(value: "SELECT pg_current_xact_id_if_assigned() IS NOT NULL"))
+                return try await store.pipeline(pipeline)[isWriting]
             }
             #expect(try await !writes())
             let standby = try await PostgresServer.standby(of: bench.postgres)

@@ -30,11 +30,14 @@ import Testing
     @Test func statementsAreTheSame() async throws {
         try await self.withBorrowing { connection, _ in
             try await connection.script("CREATE TABLE box (id int8 CONSTRAINT box_key PRIMARY KEY)")
-            let rows = try await connection.pipeline(["INSERT INTO box VALUES (1), (2)", "SELECT count(*) FROM box"])
-            #expect(rows[0].affected == 2)
-            #expect(try rows[1][0].decode(0) == Int64(2))
+            var pipeline = Pipeline()
+            let inserted = pipeline.add(Statement(affecting: "INSERT INTO box VALUES (1), (2)"))
+            let counted = pipeline.add(Statement<Int64>(value: "SELECT count(*) FROM box"))
+            let answers = try await connection.pipeline(pipeline)
+            #expect(try answers[inserted] == 2)
+            #expect(try answers[counted] == 2)
             await #expect(throws: StoreError.unique(constraint: "box_key")) {
-                try await connection.pipeline(["INSERT INTO box VALUES (3)", "INSERT INTO box VALUES (1)"])
+                _ = try await connection.pipeline(["INSERT INTO box VALUES (3)", "INSERT INTO box VALUES (1)"])
             }
             let count: Int64 = try await connection.query("SELECT count(*) FROM box")[0].decode(0)
             #expect(count == 2)

@@ -91,18 +91,18 @@ package actor PostgresConnection {
 
     /// - Throws: `.outcomeUnknown` also for a statement that only reads: the connection does not know what it does.
     package func query(_ sql: SQL) async throws(StoreError) -> Rows {
-        try await self.pipeline([sql])[0]
+        try await self.answers(to: [sql])[0]
     }
 
     /// - Returns: rows affected.
     @discardableResult
     package func execute(_ sql: SQL) async throws(StoreError) -> Int {
-        try await self.pipeline([sql])[0].affected
+        try await self.answers(to: [sql])[0].affected
     }
 
     /// Runs statements in one transaction and one round trip: all or nothing.
     /// - Returns: the rows of each.
-    package func pipeline(_ statements: [SQL]) async throws(StoreError) -> [Rows] {
+    func answers(to statements: [SQL]) async throws(StoreError) -> [Rows] {
         try await self.untilFree()
         switch statements.count {
         case 0: return []
@@ -124,7 +124,7 @@ package actor PostgresConnection {
 
     /// Runs statements in one transaction and one round trip: all or nothing.
     package nonisolated(nonsending) func pipeline(_ pipeline: Pipeline) async throws(StoreError) -> Pipeline.Answers {
-        Pipeline.Answers(rows: try await self.pipeline(pipeline.statements))
+        Pipeline.Answers(rows: try await self.answers(to: pipeline.statements))
     }
 
     /// Runs a text of statements without parameters; unless it says otherwise they are one transaction.

@@ -17,12 +17,6 @@ package struct Transaction: ~Copyable, Sendable {
         try await self.connection.runInTransaction([sql])[0].affected
     }
 
-    /// Several statements in one round trip.
-    /// - Throws: the error of the first that failed; the transaction then rolls back, whatever its closure does.
-    package func pipeline(_ statements: [SQL]) async throws(StoreError) -> [Rows] {
-        try await self.connection.runInTransaction(statements)
-    }
-
     package nonisolated(nonsending) func query<Answer>(
         _ statement: Statement<Answer>
     ) async throws(StoreError) -> Answer {
@@ -32,7 +26,7 @@ package struct Transaction: ~Copyable, Sendable {
     /// Several statements in one round trip.
     /// - Throws: the error of the first that failed; the transaction then rolls back, whatever its closure does.
     package nonisolated(nonsending) func pipeline(_ pipeline: Pipeline) async throws(StoreError) -> Pipeline.Answers {
-        Pipeline.Answers(rows: try await self.pipeline(pipeline.statements))
+        Pipeline.Answers(rows: try await self.connection.runInTransaction(pipeline.statements))
     }
 
     /// A text of statements without parameters, such as a migration. Must not end the transaction.

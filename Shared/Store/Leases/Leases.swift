@@ -37,13 +37,15 @@ package struct Leases: Sendable {
 
     /// Belongs into one transaction with `ReplicationBarrier`: what an owner before has committed, and no standby has yet, is then
     /// behind us before we answer anything from it.
-    /// - Returns: rows of the shares that are this session's now.
-    package func take(_ shares: [Int]) -> SQL {
+    /// The answer is which of them are this session's now.
+    package func take(_ shares: [Int]) -> Statement<[Int]> {
         let numbers = shares.map { Int32($0) }
-        return """
+        return Statement(
+            """
             SELECT g.share FROM unnest(\(numbers)::int4[]) AS g (share)
             WHERE pg_try_advisory_lock(\(self.shares), g.share)
-            """
+            """,
+            each: { row throws(StoreError) in Int(try row.next(Int32.self)) })
     }
 
     package func giveUp(_ shares: [Int]) -> SQL {
@@ -54,16 +56,18 @@ package struct Leases: Sendable {
             """
     }
 
-    /// Reads every lock, for `snapshot`. Whoever owns something asks in one transaction with `ReplicationBarrier`: on a primary
+    /// Reads every lock. Whoever owns something asks in one transaction with `ReplicationBarrier`: on a primary
     /// that is cut off from its standbys the answer never comes, and another may own the same on the next primary.
-    package var all: SQL {
-        """
-        SELECT classid = \(Int64(self.members))::oid, objid::int4, pid = pg_backend_pid()
-        FROM pg_locks
-        WHERE locktype = 'advisory' AND granted AND objsubid = 2
-            AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
-            AND classid IN (\(Int64(self.shares))::oid, \(Int64(self.members))::oid)
-        """
+    package var all: Statement<Snapshot> {
+        Statement(
+            """
+            SELECT classid = \(Int64(self.members))::oid, objid::int4, pid = pg_backend_pid()
+            FROM pg_locks
+            WHERE locktype = 'advisory' AND granted AND objsubid = 2
+                AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+                AND classid IN (\(Int64(self.shares))::oid, \(Int64(self.members))::oid)
+            """,
+            decode: { rows throws(StoreError) in try self.snapshot(rows) })
     }
 
     /// Ends the sessions of members that have said nothing for too long.
@@ -85,8 +89,7 @@ package struct Leases: Sendable {
         package var mine: Set<Int> = []
     }
 
-    /// - Parameter rows: what `all` answered.
-    package func snapshot(_ rows: Rows) throws(StoreError) -> Snapshot {
+    private func snapshot(_ rows: Rows) throws(StoreError) -> Snapshot {
         var snapshot = Snapshot()
         for var row in rows {
             let isMember: Bool = try row.next()

@@ -82,11 +82,6 @@ package final class PostgresPool: Sendable {
         try await self.query(sql).affected
     }
 
-    /// Runs statements in one transaction and one round trip: all or nothing.
-    package func pipeline(_ statements: [SQL]) async throws(StoreError) -> [Rows] {
-        try await self.withConnection { connection throws(StoreError) in try await connection.pipeline(statements) }
-    }
-
     package nonisolated(nonsending) func query<Answer>(
         _ statement: Statement<Answer>
     ) async throws(StoreError) -> Answer {
@@ -95,7 +90,7 @@ package final class PostgresPool: Sendable {
 
     /// Runs statements in one transaction and one round trip: all or nothing.
     package nonisolated(nonsending) func pipeline(_ pipeline: Pipeline) async throws(StoreError) -> Pipeline.Answers {
-        Pipeline.Answers(rows: try await self.pipeline(pipeline.statements))
+        try await self.withConnection { connection throws(StoreError) in try await connection.pipeline(pipeline) }
     }
 
     /// Commits if `body` returns, rolls back if it throws. See `PostgresConnection.transaction`.

@@ -35,21 +35,22 @@ package struct DeviceTable: Sendable {
         in transaction: borrowing Transaction
     ) async throws(StoreError) {
         let (push, voip) = (StoredChange(push), StoredChange(voip))
-        let statements = Self.taking(push: push.token, voip: voip.token, for: device.identity, device.storedID, at: now)
-        _ = try await transaction.pipeline(
-            statements + [
-                """
-                INSERT INTO auth.devices AS mine (whisper_id, device_id, platform, push_token, voip_token, updated_at)
-                VALUES (\(device.identity), \(device.storedID), \(device.platform.rawValue),
-                    \(push.token), \(voip.token), \(now))
-                ON CONFLICT (whisper_id, device_id) DO UPDATE SET
-                    platform = excluded.platform,
-                    push_token = CASE WHEN \(push.keeps) THEN mine.push_token ELSE excluded.push_token END,
-                    voip_token = CASE WHEN \(voip.keeps) THEN mine.voip_token ELSE excluded.voip_token END,
-                    -- Tokens that are kept are no newer than they were (`clear`).
-                    updated_at = CASE WHEN \(push.keeps && voip.keeps) THEN mine.updated_at ELSE excluded.updated_at END
-                """
-            ])
+        var pipeline = Pipeline()
+        pipeline.add(
+            Self.taking(push: push.token, voip: voip.token, for: device.identity, device.storedID, at: now))
+        pipeline.add(
+            """
+            INSERT INTO auth.devices AS mine (whisper_id, device_id, platform, push_token, voip_token, updated_at)
+            VALUES (\(device.identity), \(device.storedID), \(device.platform.rawValue),
+                \(push.token), \(voip.token), \(now))
+            ON CONFLICT (whisper_id, device_id) DO UPDATE SET
+                platform = excluded.platform,
+                push_token = CASE WHEN \(push.keeps) THEN mine.push_token ELSE excluded.push_token END,
+                voip_token = CASE WHEN \(voip.keeps) THEN mine.voip_token ELSE excluded.voip_token END,
+                -- Tokens that are kept are no newer than they were (`clear`).
+                updated_at = CASE WHEN \(push.keeps && voip.keeps) THEN mine.updated_at ELSE excluded.updated_at END
+            """)
+        _ = try await transaction.pipeline(pipeline)
     }
 
     /// Takes tokens from whoever else has them, and has those who show the same wait for each other until the transaction ends.

@@ -122,9 +122,9 @@ package struct RecipientTable: Sendable {
 
     /// Remembers one round of tries, and those given up: all or nothing, in one round trip.
     package func write(_ records: [Record], _ dead: [DeadLetter]) async throws(StoreError) {
-        var statements: [SQL] = []
+        var statements = Pipeline()
         if !records.isEmpty {
-            statements.append(
+            statements.add(
                 """
                 INSERT INTO push.recipients AS mine
                     (recipient, tried_at, provider, result, wake_id, sent_at, unanswered, failures, due_at)
@@ -145,7 +145,7 @@ package struct RecipientTable: Sendable {
                 """)
         }
         if !dead.isEmpty {
-            statements.append(
+            statements.add(
                 """
                 INSERT INTO push.dead_letters (recipient, wake_id, kind, provider, reason, tries, at)
                 SELECT letters.*, \(self.clock.store) FROM unnest(
