@@ -25,6 +25,7 @@ let nioEmbedded = Target.Dependency.product(name: "NIOEmbedded", package: "swift
 let nioSSL = Target.Dependency.product(name: "NIOSSL", package: "swift-nio-ssl")
 let lifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let configuration = Target.Dependency.product(name: "Configuration", package: "swift-configuration")
+let nioHTTP2 = Target.Dependency.product(name: "NIOHTTP2", package: "swift-nio-http2")
 let hummingbird = Target.Dependency.product(name: "Hummingbird", package: "hummingbird")
 let arguments = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
 let histogram = Target.Dependency.product(name: "Histogram", package: "hdrhistogram-swift")
@@ -95,6 +96,8 @@ let package = Package(
         .package(url: "https://github.com/hummingbird-project/hummingbird", exact: "2.28.1", traits: []),
         .package(url: "https://github.com/groue/GRDB.swift", exact: "7.10.0"),
         .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", exact: "0.2.0"),
+        // For a benchmark alone. Hummingbird resolves it too.
+        .package(url: "https://github.com/apple/swift-nio-http2", exact: "1.46.0"),
     ],
     targets: [
         // Shared
@@ -206,8 +209,8 @@ let package = Package(
         .executableTarget(
             name: "LoadTool",
             dependencies: [
-                "Contract", "GatewayCore", "LocalStack", "TestKit", "CSodium", nioCore, nioEmbedded, nioPosix,
-                nioWebSocket, arguments, histogram,
+                "Contract", "GatewayCore", "PushCore", "LocalStack", "TestKit", "PushPeers", "CSodium", nioCore,
+                nioEmbedded, nioPosix, nioWebSocket, nioHTTP2, nioSSL, log, arguments, histogram,
             ],
             path: "Tools/LoadTool", swiftSettings: strict),
         .target(

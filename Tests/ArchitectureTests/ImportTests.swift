@@ -67,9 +67,8 @@ private enum Architecture {
             "ArgumentParser", "_Concurrency",
         ]),
         "LoadTool": nio.union([
-            "Contract", "GatewayCore", "LocalStack", "TestKit", "CSodium", "NIOEmbedded", "NIOWebSocket",
-            "ArgumentParser",
-            "Histogram", "Foundation",
+            "Contract", "GatewayCore", "PushCore", "LocalStack", "TestKit", "PushPeers", "CSodium", "NIOEmbedded",
+            "NIOWebSocket", "NIOSSL", "NIOHTTP2", "NIOHPACK", "Logging", "ArgumentParser", "Histogram", "Foundation",
         ]),
         "Chaos": nio.union([
             "Contract", "WhisperClient", "LocalStack", "TestKit", "PushPeers", "Logging", "Foundation",

@@ -7,9 +7,9 @@ import NIOEmbedded
 import NIOWebSocket
 import TestKit
 
-/// What a `send_message` of 1 kB costs to decode and to relay: with this project's JSON and WebSocket code, and with Foundation's and
-/// NIO's. In one process, in turn; the least of several rounds, because the machine may do other things.
-func measureCodecs(_ options: LoadOptions) throws -> Report {
+/// What this project's JSON, WebSocket and HTTP/2 code costs beside Foundation's and NIO's. JSON and WebSocket have a `send_message` of
+/// 1 kB. In one process, in turn; the least of several rounds, because the machine may do other things.
+func measureCodecs(_ options: LoadOptions) async throws -> Report {
     let count = options.count ?? 20_000
     let message = Array(codecMessage.utf8)
     var (json, foundation) = (Double.infinity, Double.infinity)
@@ -46,11 +46,16 @@ func measureCodecs(_ options: LoadOptions) throws -> Report {
                 else { return checks["decoded otherwise"]! += 1 }
             })
     }
+    var requests = try RequestCost()
+    for _ in 0..<rounds { try await requests.measure(count) }
+    checks["not answered"] = requests.unanswered
     return Report(
         .codecs,
         figures: [
             Figure("JSON frame, ours", json, "µs"), Figure("JSON frame, Foundation's JSONDecoder", foundation, "µs"),
             Figure("WebSocket message, ours", ours, "µs"), Figure("WebSocket message, NIOWebSocket", nio, "µs"),
+            Figure("HTTP/2 request, ours over libnghttp2", requests.ours, "µs"),
+            Figure("HTTP/2 request, swift-nio-http2", requests.nio, "µs"),
         ], tables: [], checks: checks.sorted { $0.key < $1.key }.map { Check($0.key, $0.value) })
 }
 
@@ -58,15 +63,17 @@ private let rounds = 5
 
 /// Processor time of this thread for each of `count` calls.
 private func microseconds(_ count: Int, _ body: () throws -> Void) rethrows -> Double {
-    func now() -> Double {
-        var time = timespec()
-        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
-        return Double(time.tv_sec) * 1_000_000 + Double(time.tv_nsec) / 1_000
-    }
     for _ in 0..<count / 10 { try body() }
-    let start = now()
+    let start = threadMicroseconds()
     for _ in 0..<count { try body() }
-    return (now() - start) / Double(count)
+    return (threadMicroseconds() - start) / Double(count)
+}
+
+/// Processor time of this thread so far.
+func threadMicroseconds() -> Double {
+    var time = timespec()
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+    return Double(time.tv_sec) * 1_000_000 + Double(time.tv_nsec) / 1_000
 }
 
 private func decoded(_ message: [UInt8]) throws -> SignedEnvelope? {

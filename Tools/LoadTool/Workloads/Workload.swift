@@ -50,7 +50,7 @@ enum Workload: String, CaseIterable, ExpressibleByArgument, Sendable {
         case .pending: "growth: CPU per message beside 1,000 to a million messages that wait for somebody"
         case .identities: "growth: CPU per message beside 100 to 100,000 identities"
         case .instances: "growth: CPU per message with 1, 2 and 4 gateways and routers"
-        case .codecs: "codecs: JSON and WebSocket code of this project beside Foundation's and NIO's"
+        case .codecs: "codecs: JSON, WebSocket and HTTP/2 code of this project beside Foundation's and NIO's"
         case .soak: "soak: mixed traffic for an hour with a transaction held open in Postgres"
         case .live: "live conversations: CPU and latency of each packet that reaches a listener (L1; L2, L3 by options)"
         case .liveJoins: "live conversations: 200 strangers come within a second (L4)"
@@ -83,7 +83,7 @@ enum Workload: String, CaseIterable, ExpressibleByArgument, Sendable {
         case .pending: try await onCluster(options, measurePending)
         case .identities: try await onCluster(options, measureIdentities)
         case .instances: try await measureInstances(options)
-        case .codecs: try measureCodecs(options)
+        case .codecs: try await measureCodecs(options)
         case .soak: try await onCluster(options, measureSoak)
         case .live: try await onCluster(options, measureLive)
         case .liveJoins: try await onCluster(options, measureLiveJoins)
