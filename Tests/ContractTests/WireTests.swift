@@ -86,6 +86,14 @@ import TestKit
         #expect(throws: WireError.unknown(0)) { try ClusterNotice(decoding: [1, 0]) }
         #expect(throws: WireError.unknown(99)) { try NodeNotice(decoding: [1, 1, 0, 0, 0, 99]) }
         #expect(throws: WireError.malformed) { try ClusterNotice(decoding: [1, 1, UInt8(Partition.count)]) }
+        #expect(throws: WireError.malformed) { try ClusterNotice(decoding: [1, 4, 1, 0, 0, 1]) }
+    }
+
+    @Test func aTakeoverOfOnePartitionIsStillRead() throws {
+        guard case .partitionsAdopted(let partitions) = try ClusterNotice(decoding: [1, 1, 3]) else {
+            return #expect(Bool(false))
+        }
+        #expect(partitions == [Partition.all[3]])
     }
 
     @Test func aCountBeyondTheBytesIsTruncated() {
@@ -628,12 +636,12 @@ extension Answer: ManyKinds {
 
 extension ClusterNotice: ManyKinds {
     fileprivate enum Kind: CaseIterable {
-        case partitionAdopted, sessionsEnded, guestEnded
+        case partitionsAdopted, sessionsEnded, guestEnded
     }
 
     fileprivate var kind: Kind {
         switch self {
-        case .partitionAdopted: .partitionAdopted
+        case .partitionsAdopted: .partitionsAdopted
         case .sessionsEnded: .sessionsEnded
         case .guestEnded: .guestEnded
         }
@@ -641,7 +649,8 @@ extension ClusterNotice: ManyKinds {
 
     fileprivate static func random(_ kind: Kind, _ random: inout SeededGenerator) -> ClusterNotice {
         switch kind {
-        case .partitionAdopted: .partitionAdopted(random.one(of: Partition.all))
+        case .partitionsAdopted:
+            .partitionsAdopted((0..<random.upTo(4)).map { _ in random.one(of: Partition.all) })
         case .sessionsEnded:
             .sessionsEnded(
                 random.whisperID(), before: Epoch(value: random.int64()),

@@ -407,12 +407,28 @@ import Testing
             let (client, connection) = try await bench.boundClient()
             try await bench.tell(.bound(connection, isCaughtUp: true), .mail(connection, [self.mail(7)], again: false))
             _ = try await client.json()
-            try await bench.tellAll(.partitionAdopted(Partition(of: self.sender)))
+            try await bench.tellAll(.partitionsAdopted([Partition(of: self.sender)]))
             guard case .bound(let bound) = try await bench.job(of: Partition(of: self.sender)) else {
                 return #expect(Bool(false))
             }
             #expect(bound.map(\.connection) == [connection])
             #expect(bound.map(\.progress) == [.live(through: 7)])
+        }
+    }
+
+    @Test func connectionsOfOtherPartitionsAreNotToldOfAgain() async throws {
+        try await GatewayBench.run { bench in
+            let (client, connection) = try await bench.boundClient()
+            try await bench.tell(.bound(connection, isCaughtUp: true))
+            let own = Partition(of: self.sender)
+            try await bench.tellAll(.partitionsAdopted(Partition.all.filter { $0 != own }))
+            // The Notice has been handled when this is answered.
+            try await bench.tell(.mail(connection, [self.mail(7)], again: false))
+            _ = try await client.json()
+            #expect(try await bench.bus.depth(of: [Keyspace.mailbox(own).name]) == [2])
+            try await bench.tellAll(.partitionsAdopted(Partition.all))
+            guard case .bound(let bound) = try await bench.job(of: own) else { return #expect(Bool(false)) }
+            #expect(bound.map(\.connection) == [connection])
         }
     }
 

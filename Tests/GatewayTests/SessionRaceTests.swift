@@ -188,7 +188,7 @@ extension GatewayBench {
         try await GatewayBench.run { bench in
             let (_, connection) = try await bench.boundClient()
             try await bench.tell(.bound(connection, isCaughtUp: true))
-            try await bench.tellAll(.partitionAdopted(Partition(of: sender)))
+            try await bench.tellAll(.partitionsAdopted([Partition(of: sender)]))
             guard case .bound = try await bench.job(of: Partition(of: sender)) else { return #expect(Bool(false)) }
             let key = Keyspace.presence(sender)
             try await bench.bus.delete([key])

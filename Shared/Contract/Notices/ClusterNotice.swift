@@ -1,8 +1,8 @@
 /// News for every gateway.
 package enum ClusterNotice: Notice {
-    /// A router has just begun to own this partition and knows none of its connections:
+    /// A router has just begun to own these partitions and knows none of their connections:
     /// tell it (`MailboxJob.bound`).
-    case partitionAdopted(Partition)
+    case partitionsAdopted([Partition])
     /// Sessions of this identity older than `epoch` are over.
     case sessionsEnded(WhisperID, before: Epoch, why: EndReason)
     /// Proofs of this guest older than `epoch` are worth nothing: their connections end.
@@ -17,9 +17,10 @@ package enum ClusterNotice: Notice {
 
     package func encode(into writer: inout WireWriter) {
         switch self {
-        case .partitionAdopted(let partition):
-            writer.write(UInt8(1))
-            writer.write(UInt8(partition.index))
+        case .partitionsAdopted(let partitions):
+            writer.write(UInt8(4))
+            writer.write(UInt16(partitions.count))
+            for partition in partitions { writer.write(UInt16(partition.index)) }
         case .sessionsEnded(let identity, let epoch, let why):
             writer.write(UInt8(2))
             writer.write(identity)
@@ -36,13 +37,26 @@ package enum ClusterNotice: Notice {
     package init(from reader: inout WireReader) throws(WireError) {
         switch try reader.read(UInt8.self) {
         case 1:
+            // What releases say that take partitions over one by one.
             guard let partition = Partition(Int(try reader.read(UInt8.self))) else { throw .malformed }
-            self = .partitionAdopted(partition)
+            self = .partitionsAdopted([partition])
         case 2:
             self = .sessionsEnded(try reader.read(), before: try reader.read(), why: try Self.reason(&reader))
         case 3: self = .guestEnded(try reader.read(), before: try reader.read(), why: try Self.reason(&reader))
+        case 4: self = .partitionsAdopted(try Self.partitions(&reader))
         case let other: throw .unknown(other)
         }
+    }
+
+    private static func partitions(_ reader: inout WireReader) throws(WireError) -> [Partition] {
+        let count = Int(try reader.read(UInt16.self))
+        guard count <= Partition.count else { throw .malformed }
+        var partitions: [Partition] = []
+        for _ in 0..<count {
+            guard let partition = Partition(Int(try reader.read(UInt16.self))) else { throw .malformed }
+            partitions.append(partition)
+        }
+        return partitions
     }
 
     private static func reason(_ reader: inout WireReader) throws(WireError) -> EndReason {

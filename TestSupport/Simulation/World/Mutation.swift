@@ -87,7 +87,7 @@ enum Mutation: String, CaseIterable, Sendable {
     func mutated(notice bytes: [UInt8], on channel: String) -> [UInt8]? {
         switch self {
         case .takesOverInSilence:
-            guard channel == Keyspace.nodes.name, case .partitionAdopted = try? ClusterNotice(decoding: bytes) else {
+            guard channel == Keyspace.nodes.name, case .partitionsAdopted = try? ClusterNotice(decoding: bytes) else {
                 return bytes
             }
             return nil

@@ -38,8 +38,10 @@ extension Gateway {
 
     private func handle(_ notice: ClusterNotice) {
         switch notice {
-        case .partitionAdopted(let partition):
-            for (identity, connection) in self.bound where Partition(of: identity) == partition {
+        case .partitionsAdopted(let partitions):
+            // One walk over all connections, however many partitions have a new owner.
+            let adopted = Set(partitions)
+            for (identity, connection) in self.bound where adopted.contains(Partition(of: identity)) {
                 connection.deliveryCursor.mayHaveMissed()
                 self.announce(connection)
             }

@@ -203,8 +203,10 @@ package actor Router: PartitionOwner {
     private func look() async throws {
         let now = self.now
         if try await self.worker.look(for: self) { self.metrics.partitionsLeased.set(self.owned.count) }
-        for partition in self.toAnnounce { self.announceAdoption(of: partition) }
-        self.toAnnounce = []
+        if !self.toAnnounce.isEmpty {
+            self.announceAdoption(of: self.toAnnounce.sorted())
+            self.toAnnounce = []
+        }
         if now - self.reconciledAt >= RouterLimits.reconciliationPause.milliseconds {
             self.reconciledAt = now
             self.reconcileConnections()
@@ -215,18 +217,18 @@ package actor Router: PartitionOwner {
         }
     }
 
-    private func announceAdoption(of partition: Partition) {
-        self.bus.publish(ClusterNotice.partitionAdopted(partition).encoded(), to: Keyspace.nodes.name) {
+    private func announceAdoption(of partitions: [Partition]) {
+        self.bus.publish(ClusterNotice.partitionsAdopted(partitions).encoded(), to: Keyspace.nodes.name) {
             [weak self] result in
             guard case .failure = result else { return }
             // Bare: it lasts one hop, and happens only when the bus is away.
-            Task { await self?.announceAgain(partition) }
+            Task { await self?.announceAgain(partitions) }
         }
     }
 
-    /// Nobody may have heard that a partition is ours: its connections would get no live mail.
-    private func announceAgain(_ partition: Partition) {
-        if self.owned[partition] != nil { self.toAnnounce.insert(partition) }
+    /// Nobody may have heard that partitions are ours: their connections would get no live mail.
+    private func announceAgain(_ partitions: [Partition]) {
+        self.toAnnounce.formUnion(partitions.filter { self.owned[$0] != nil })
     }
 
     /// Names to every gateway the connections that this router believes it holds. The gateway repeats lost departures.
