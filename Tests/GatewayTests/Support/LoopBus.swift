@@ -9,6 +9,7 @@ final class LoopBus: Bus {
     let memory = MemoryBus()
     private let loop: any EventLoop
     private let refusesAppend = Mutex(false)
+    private let asked = Mutex<[[String]]>([])
     private let silence = Mutex((isSilent: false, waiting: 0))
     private let lost = Mutex<(@Sendable (_ channel: String) -> Bool)?>(nil)
     private let heldLeases = Mutex<[CheckedContinuation<Void, Never>]?>(nil)
@@ -66,6 +67,9 @@ final class LoopBus: Bus {
         }
     }
 
+    /// The streams of each question how much waits in them.
+    var depthsAsked: [[String]] { self.asked.withLock { $0 } }
+
     // MARK: Bus
 
     func append(_ bytes: [UInt8], to stream: String, failed: @escaping @Sendable (BusError) -> Void) {
@@ -108,6 +112,7 @@ final class LoopBus: Bus {
     func time() async throws(BusError) -> UInt64 { try await self.memory.time() }
 
     func depth(of streams: [String]) async throws(BusError) -> [Int] {
+        self.asked.withLock { $0.append(streams) }
         try await self.answers()
         return try await self.memory.depth(of: streams)
     }

@@ -146,10 +146,12 @@ extension Gateway {
 
     private func lookAtBus() async {
         defer { self.isLookingAtBus = false }
-        if self.hasAppendedSinceDepth || self.partitionDepth.contains(where: { $0 > 0 }) {
-            self.hasAppendedSinceDepth = false
-            if let depth = try? await self.bus.depth(of: Partition.all.map { Keyspace.mailbox($0).name }) {
-                self.partitionDepth = depth
+        let partitions = self.partitionDepths.takeUnsettled()
+        if !partitions.isEmpty {
+            if let depths = try? await self.bus.depth(of: partitions.map { Keyspace.mailbox($0).name }) {
+                self.partitionDepths.saw(depths, of: partitions)
+            } else {
+                self.partitionDepths.sawNothing(of: partitions)
             }
         }
         await self.lookAtCanary()

@@ -40,7 +40,7 @@ extension Gateway {
     private func send(
         _ job: MailboxJob, to partition: Partition, failed: @escaping @Sendable (isolated Gateway) -> Void
     ) {
-        self.hasAppendedSinceDepth = true
+        self.partitionDepths.appended(to: partition)
         // The bus calls back on the loop.
         self.bus.append(job, to: Keyspace.mailbox(partition)) { _ in self.assumeIsolated { failed($0) } }
     }

@@ -50,7 +50,7 @@ extension Gateway {
         case Typing.definition.type:
             let typing = Typing(frame.payload)
             let partition = Partition(of: typing.to)
-            guard self.partitionDepth[partition.index] < GatewayLimits.partitionDepthMax else { return }
+            guard !self.partitionDepths.isFull(partition) else { return }
             let news = TypingNews(from: session.caller.identity, to: typing.to, isTyping: typing.isTyping)
             self.append(.typing(news), to: partition) { _ in }
         default:
@@ -96,7 +96,7 @@ extension Gateway {
             self.fail(connection, because: .tooManyRequests, requestID: requestID)
             return nil
         }
-        guard self.partitionDepth[partition.index] < GatewayLimits.partitionDepthMax else {
+        guard !self.partitionDepths.isFull(partition) else {
             self.fail(connection, because: .partitionFull, requestID: requestID)
             return nil
         }

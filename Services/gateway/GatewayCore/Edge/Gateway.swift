@@ -44,9 +44,7 @@ package actor Gateway {
     /// WebSockets of each client address.
     var openConnections: [ClientAddress: Int] = [:]
     var pendingRequests = PendingRequests()
-    /// Jobs waiting in each partition's stream, as last seen.
-    var partitionDepth = [Int](repeating: 0, count: Partition.count)
-    var hasAppendedSinceDepth = false
+    var partitionDepths = PartitionDepths()
     var heldReceipts = HeldReceipts()
     var isReceiptTimerSet = false
     /// How many of them come.
