@@ -86,6 +86,9 @@ package enum RouterLimits {
     /// Between two reconciliations of connections. A connection whose end was lost is believed live for at most this
     /// long.
     package static let reconciliationPause = Duration.seconds(5)
+    /// Parts of a router's sessions whose timers are looked at one after the other, each once a second: with 150,000 sessions
+    /// a look at all of them would keep a batch waiting for 16 ms.
+    package static let timerSlices = 8
     /// The longest `RouterConfiguration.resendAfter`. Less than `Limits.resendWithin`: timers wait for the batch under way.
     package static let resendAfterMax = Duration.seconds(25)
     /// Longest pause between two attempts to have the same mail acknowledged.

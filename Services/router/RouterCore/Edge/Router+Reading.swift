@@ -65,10 +65,10 @@ extension Router {
     }
 
     /// Mail that was held back too long, or not acknowledged.
-    func fireTimers(at now: Int64) async throws {
+    func fireTimers(of slices: [Int], at now: Int64) async throws {
         var behind: [WhisperID] = []
         var late: [(identity: WhisperID, request: MailboxTable.ReadRequest)] = []
-        for identity in self.memory.sessions.keys {
+        for identity in slices.flatMap({ self.memory.sessions.identities(inSlice: $0) }) {
             switch self.memory.sessions[identity]!.timerFired(
                 at: now, resendAfter: self.configuration.resendAfter.milliseconds)
             {
@@ -79,7 +79,7 @@ extension Router {
                     (identity, self.readRequest(for: self.memory.sessions[identity]!, after: after, through: through)))
             }
         }
-        self.wakes.forget(olderThan: now)
+        if slices.contains(0) { self.wakes.forget(olderThan: now) }
         try await self.catchUp(behind)
         try await self.read(late) { session, _, found, notices in
             // A busy client always has mail under way: only what it has had for long is late. What was accepted later than

@@ -29,7 +29,7 @@ package actor Router: PartitionOwner {
     private var toAnnounce: Set<Partition> = []
     /// Partitions whose waiting recipients must be looked through for lost wake-ups.
     var toWake: Set<Partition> = []
-    private var timersSeenAt: Int64 = 0
+    private var timers = TimerTurns()
     private var reconciledAt: Int64 = 0
     private var pace: IntakePace
     private var pacing = ArrivalPacing(
@@ -211,10 +211,8 @@ package actor Router: PartitionOwner {
             self.reconciledAt = now
             self.reconcileConnections()
         }
-        if now - self.timersSeenAt >= 1_000 {
-            self.timersSeenAt = now
-            try await self.fireTimers(at: now)
-        }
+        let slices = self.timers.due(at: now)
+        if !slices.isEmpty { try await self.fireTimers(of: slices, at: now) }
     }
 
     private func announceAdoption(of partitions: [Partition]) {
@@ -258,7 +256,7 @@ package actor Router: PartitionOwner {
     }
 
     package func gaveUp(_ partitions: [Partition]) async {
-        self.memory.sessions = self.memory.sessions.filter { self.owned[Partition(of: $0.key)] != nil }
+        self.memory.sessions.keep { self.owned[Partition(of: $0)] != nil }
         self.memory.mailboxes.keep { self.owned[$0] != nil }
         self.memory.loads.keep { self.owned[$0] != nil }
         await self.handOverPresence()
@@ -281,7 +279,7 @@ package actor Router: PartitionOwner {
             return
         }
         // The node is gone, and with it its connections. What they did not acknowledge waits, and its owners are woken.
-        for session in self.memory.sessions.values where session.node == node && session.knownSince <= time {
+        for (_, session) in self.memory.sessions where session.node == node && session.knownSince <= time {
             self.ended(session)
         }
     }

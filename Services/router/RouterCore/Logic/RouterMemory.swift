@@ -3,7 +3,7 @@ import Contract
 /// What one router remembers of the identities in its partitions. Nothing of it is stored.
 struct RouterMemory {
     /// The live connections of these identities.
-    var sessions: [WhisperID: MailboxSession] = [:]
+    var sessions = MailboxSessions()
     var mailboxes = MailboxMemory(recipientsMax: RouterLimits.recipientsRememberedMax)
     var loads: MailboxLoads
     var presence: PresenceMemory
