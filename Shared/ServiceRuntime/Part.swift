@@ -15,7 +15,7 @@ package struct Part: Sendable {
     /// - Parameters:
     ///   - run: works until its task is cancelled. Ending by itself, or throwing, ends the process with code 1.
     ///   - drain: called at SIGTERM while `run` goes on: stop taking work, finish what was taken, return. Afterwards
-    ///     (or after `RuntimeLimits.drainMax`) `run` is cancelled.
+    ///     (or after `Composition.drainMax`) `run` is cancelled.
     ///   - executor: where `run` prefers to run; by default on the threads that all parts share.
     package init(
         _ name: String, on executor: (any TaskExecutor)? = nil, run: @escaping @Sendable () async throws -> Void,
@@ -41,15 +41,18 @@ package struct Composition: Sendable {
     /// Started in this order. Drained one by one in the opposite order: put what others stand on first.
     package var parts: [Part]
     package var readiness: [ReadinessCheck]
+    /// Time that all parts together have to drain before they are cancelled.
+    package var drainMax: Duration
     /// Further routes of the ops listener.
     package var opsRoutes: @Sendable (Router<BasicRequestContext>) -> Void
 
     package init(
-        parts: [Part], readiness: [ReadinessCheck] = [],
+        parts: [Part], readiness: [ReadinessCheck] = [], drainMax: Duration = RuntimeLimits.drainMax,
         opsRoutes: @escaping @Sendable (Router<BasicRequestContext>) -> Void = { _ in }
     ) {
         self.parts = parts
         self.readiness = readiness
+        self.drainMax = drainMax
         self.opsRoutes = opsRoutes
     }
 }

@@ -101,9 +101,10 @@ private func serve<Group>(
 ) async throws {
     let ops = try context.settings.process.ops.address()
     let logger = context.logger
-    let process = ServiceProcess(try await compose(context), registry: registry, ops: ops, logger: logger) {
+    let composition = try await compose(context)
+    let process = ServiceProcess(composition, registry: registry, ops: ops, logger: logger) {
         logger.notice("draining", [:])
-        watchDrain(logger)
+        watchDrain(of: composition, logger)
     }
     logger.notice("started", [.pid: .number(getpid())])
     try await process.run()
@@ -111,10 +112,10 @@ private func serve<Group>(
 }
 
 /// Ends the process if its parts do not, so that a stuck one cannot outlive the limit.
-private func watchDrain(_ logger: Logger) {
+private func watchDrain(of composition: Composition, _ logger: Logger) {
     // Bare: it must run on when everything that could own it hangs.
     Task.detached {
-        try await Task.sleep(for: RuntimeLimits.drainMax + RuntimeLimits.cancellationMax)
+        try await Task.sleep(for: composition.drainMax + RuntimeLimits.cancellationMax)
         logger.critical("drain took too long", [:])
         exit(ExitCode.failure)
     }

@@ -1,6 +1,7 @@
 /// The bounds every service process keeps to.
 package enum RuntimeLimits {
-    /// Time that the parts of a process have to drain after SIGTERM before they are cancelled.
+    /// Time that the parts of a process have to drain after SIGTERM before they are cancelled, unless its `Composition` says
+    /// otherwise.
     package static let drainMax = Duration.seconds(10)
     /// Time that cancelled parts have to end before the process exits without them.
     package static let cancellationMax = Duration.seconds(3)

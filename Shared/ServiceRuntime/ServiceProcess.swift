@@ -41,7 +41,7 @@ package struct ServiceProcess: Sendable {
                 .init(service: $0.service, serviceName: $0.name)
             },
             gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
-        configuration.maximumGracefulShutdownDuration = RuntimeLimits.drainMax
+        configuration.maximumGracefulShutdownDuration = composition.drainMax
         configuration.logging.keys.serviceKey = LogKey.part.rawValue
         configuration.logging.keys.errorKey = LogKey.error.rawValue
         configuration.logging.keys.signalKey = LogKey.signal.rawValue

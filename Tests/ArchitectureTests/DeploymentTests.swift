@@ -193,6 +193,35 @@ import Testing
         #expect(result.status == 0 && result.output.isEmpty, "\(result.output)")
     }
 
+    /// Whoever runs a process ends it only after the longest drain, and after cancelled parts have had their time. The chart's
+    /// times are compared with those of compose.yaml.
+    @Test func everyProcessHasTimeToDrain() throws {
+        let cancellation = try Self.seconds(of: "cancellationMax", in: "Shared/ServiceRuntime/RuntimeLimits.swift")
+        let usual = try Self.seconds(of: "drainMax", in: "Shared/ServiceRuntime/RuntimeLimits.swift") + cancellation
+        let gateway =
+            try Self.seconds(of: "drainMax", in: "Services/gateway/GatewayCore/GatewayConfiguration.swift")
+            + cancellation
+        for service in ["auth", "router", "push", "attachments", "calls", "gateway"] {
+            let unit = try Self.text("whisper-\(service)@.service", in: Self.units)
+            let stop = try #require(unit.firstMatch(of: #/TimeoutStopSec=(\d+)/#).flatMap { Int($0.1) })
+            #expect(stop > (service == "gateway" ? gateway : usual), "\(service)")
+        }
+        let compose = try Self.text("compose.yaml", in: SourceTree.root)
+        let ofAll = compose.firstMatch(of: #/x-service: &service\n(?:  .*\n)*?  stop_grace_period: (\d+)s/#)
+        #expect(try #require(ofAll.flatMap { Int($0.1) }) > usual)
+        let ofGateways = compose.firstMatch(of: #/\n  gateway:\n(?:    .*\n)*?    stop_grace_period: (\d+)s/#)
+        #expect(try #require(ofGateways.flatMap { Int($0.1) }) > gateway)
+    }
+
+    private static func seconds(of bound: String, in file: String) throws -> Int {
+        let text = try Self.text(file, in: SourceTree.root)
+        return try #require(
+            text.firstMatch(
+                of: try Regex("let \(bound) = Duration.seconds\\((\\d+)\\)", as: (Substring, Substring).self)
+            )
+            .flatMap { Int($0.1) })
+    }
+
     private static func text(_ file: String, in folder: URL) throws -> String {
         try String(contentsOf: folder.appending(path: file), encoding: .utf8)
     }

@@ -127,6 +127,9 @@ package enum GatewayLimits {
     package static let drainReconnectsPerSecond: Int64 = 1_000
     package static let drainJitterMinMilliseconds: Int64 = 200
     package static let drainJitterMaxMilliseconds: Int64 = 5_000
+    /// Time that a gateway has to drain: as many clients as it has files for leave it in 16 s, after the answers under way.
+    /// The rest is for those whose machine is busy.
+    package static let drainMax = Duration.seconds(60)
     /// How long a drain waits for answers under way.
     package static let drainAnswersMax = Duration.seconds(5)
     /// Pending TCP connections of the listener.

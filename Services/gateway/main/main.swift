@@ -27,5 +27,5 @@ await runService("gateway", GatewaySettings()) { context in
         ],
         readiness: [
             ReadinessCheck("redis") { bus.isConnected }, ReadinessCheck("gateway") { await gateway.isReady },
-        ])
+        ], drainMax: GatewayLimits.drainMax)
 }

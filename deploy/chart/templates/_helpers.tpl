@@ -3,12 +3,12 @@ Facts about the six services that are no choice: as in compose.yaml and docs/ope
 connections: sessions of Postgres that one process takes. most: processes that HAProxy or the shares allow.
 */}}
 {{- define "whisper.services" -}}
-gateway:     { http: true,  networks: [edge, data], connections: 0, most: 32 }
-auth:        { http: true,  networks: [edge, data], connections: 8, most: 16 }
-router:      { http: false, networks: [edge, data], connections: 5, most: 32 }
-push:        { http: false, networks: [edge, data, providers], connections: 4, most: 16 }
-attachments: { http: true,  networks: [edge, data], connections: 8, most: 16 }
-calls:       { http: true,  networks: [edge, data], connections: 2, most: 8 }
+gateway:     { http: true,  networks: [edge, data], connections: 0, most: 32, grace: 75 }
+auth:        { http: true,  networks: [edge, data], connections: 8, most: 16, grace: 20 }
+router:      { http: false, networks: [edge, data], connections: 5, most: 32, grace: 20 }
+push:        { http: false, networks: [edge, data, providers], connections: 4, most: 16, grace: 20 }
+attachments: { http: true,  networks: [edge, data], connections: 8, most: 16, grace: 20 }
+calls:       { http: true,  networks: [edge, data], connections: 2, most: 8, grace: 20 }
 {{- end }}
 
 {{/* Names are those of compose.yaml, because certificates, HAProxy and alerts know them. So: one release in a namespace. */}}
