@@ -120,6 +120,7 @@ package struct RouterMetrics: Sendable {
     package let groupQuestionsWaiting = Meter(.groupQuestionsWaiting)
     package let pendingMessages = Meter(.pendingMessages)
     package let pendingOldestSeconds = Meter(.pendingOldestSeconds)
+    package let ledgerDaysAhead = Meter(.ledgerDaysAhead)
     package let refused = CounterFamily<MailRefusal>(.mailRefused, by: .reason)
     package let mailboxLargestMessages = Meter(.mailboxLargestMessages)
     package let mailboxLargestBytes = Meter(.mailboxLargestBytes)

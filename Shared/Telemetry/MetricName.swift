@@ -8,6 +8,8 @@ package enum MetricName: String, CaseIterable, Sendable {
     case pendingMessages = "whisper_pending_messages"
     /// Gauge: age of the oldest of them.
     case pendingOldestSeconds = "whisper_pending_oldest_seconds"
+    /// Gauge: days after today for which the ledger has a table, as this router's last sweep left it.
+    case ledgerDaysAhead = "whisper_ledger_days_ahead"
     /// Histogram: from the gateway's reading of a message to its commit.
     case routingLatencySeconds = "whisper_routing_latency_seconds"
     /// Counter by provider and result.

@@ -22,6 +22,8 @@ package struct RouterTables: Sendable {
         /// 0 accepted, 1 delivered, 2 read, 3 expired.
         package var status: Int16 = 0
         package var statusAt: Timestamp?
+        /// Whose table it lies in; −1 for that of no day.
+        var day: Int32 = -1
     }
 
     package struct StoredMessage: Sendable {
@@ -42,6 +44,8 @@ package struct RouterTables: Sendable {
     }
 
     package internal(set) var ledger: [MessageKey: Entry] = [:]
+    /// Days that have a table of the ledger.
+    private var ledgerDays: Set<Int32> = []
     /// Of each recipient, oldest first.
     package internal(set) var mailboxes: [WhisperID: [StoredMessage]] = [:]
     /// Oldest first.
@@ -102,6 +106,7 @@ package struct RouterTables: Sendable {
         let overRate: [Bool] = parameters(10)
         let keys: [String?] = parameters(11)
         let rooms: [[Int64?]] = (12...17).map { parameters($0) }
+        let days: [Int32] = parameters(18)
         let now = model.now
         precondition(
             groups.allSatisfy { $0 == nil } && keys.allSatisfy { $0 == nil }, "groups and attachments are not modelled")
@@ -115,7 +120,7 @@ package struct RouterTables: Sendable {
                     2
                 } else if sender?.signKey != signKeys[index] {
                     12
-                } else if model.router.ledger[key] != nil && model.flaw != .acceptsRepetitions {
+                } else if model.router.wasAccepted(key, on: days[index]) && model.flaw != .acceptsRepetitions {
                     3
                 } else if !timely[index] { 4 } else if overRate[index] { 7 } else if recipient == nil {
                     5
@@ -129,7 +134,9 @@ package struct RouterTables: Sendable {
         for (index, item) in judged.enumerated() {
             guard let number = item.number else { continue }
             let key = MessageKey(messageID: messageIDs[index], sender: senders[index], recipient: recipients[index])
-            model.router.ledger[key] = Entry(number: number, acceptedAt: now, idCase: idCases[index])
+            model.router.ledger[key] = Entry(
+                number: number, acceptedAt: now, idCase: idCases[index],
+                day: model.router.home(of: days[index], at: now))
             model.router.mailboxes[key.recipient, default: []].append(
                 StoredMessage(
                     number: number, key: key, acceptedAt: now, idCase: idCases[index], payload: payloads[index]))
@@ -138,6 +145,15 @@ package struct RouterTables: Sendable {
             row.add(item.verdict)
             row.add(item.number)
         }
+    }
+
+    /// A message signed anew is known for at least a day.
+    private func wasAccepted(_ key: MessageKey, on day: Int32) -> Bool {
+        self.ledger[key].map { [day, day - 1, -1].contains($0.day) } ?? false
+    }
+
+    private func home(of day: Int32, at now: Timestamp) -> Int32 {
+        abs(day - now.day) <= 1 && self.ledgerDays.contains(day) ? day : -1
     }
 
     /// Everybody is a stranger here.
@@ -288,11 +304,25 @@ package struct RouterTables: Sendable {
             let oldest = Set(model.router.outcomes.prefix(Int(parameters(1, Int64.self))).map(\.number))
             return model.router.removeOutcomes { oldest.contains($0.number) && $0.createdAt < deadline }
         },
-        StoreModel.writes("DELETE FROM router.ledger l USING") { model, parameters in
+        StoreModel.writes("DELETE FROM router.ledger_kept l USING") { model, parameters in
             let deadline = model.now - .milliseconds(parameters(1, Int64.self))
             let before = model.router.ledger.count
-            model.router.ledger = model.router.ledger.filter { $0.value.acceptedAt >= deadline }
+            model.router.ledger = model.router.ledger.filter { $0.value.day >= 0 || $0.value.acceptedAt >= deadline }
             return .changed(before - model.router.ledger.count)
+        },
+        StoreModel.writes("SELECT router.add_ledger_days(") { model, parameters in
+            let (today, ahead): (Int32, Int32) = (model.now.day, parameters(1))
+            model.router.ledgerDays.formUnion(today - 1...today + ahead)
+            return StatementAnswer([ahead]) { $1.add($0) }
+        },
+        StoreModel.writes("SELECT router.drop_ledger_day(") { model, parameters in
+            let remembered: Int32 = parameters(1)
+            let due = model.router.ledgerDays.min().flatMap { $0 + 2 + remembered <= model.now.day ? $0 : nil }
+            if let due {
+                model.router.ledgerDays.remove(due)
+                model.router.ledger = model.router.ledger.filter { $0.value.day != due }
+            }
+            return StatementAnswer([due != nil]) { $1.add($0) }
         },
         StoreModel.reads("WITH RECURSIVE waiting (recipient) AS") { model, parameters in
             let range: ClosedRange<Int64> = parameters(1)...parameters(2)
@@ -352,4 +382,9 @@ package struct RouterTables: Sendable {
         "DELETE FROM router.peers", "INSERT INTO router.full_mailboxes", "DELETE FROM router.full_mailboxes",
         "SELECT g.position - 1, o.peer", "SELECT g.position - 1\nFROM unnest",
     ].map { StoreModel.reads($0) { _, _ in .nothing } }
+}
+
+extension Timestamp {
+    /// Days since 1970.
+    fileprivate var day: Int32 { Int32(self.milliseconds / 86_400_000) }
 }

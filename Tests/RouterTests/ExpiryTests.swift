@@ -33,7 +33,7 @@ import Testing
             _ = try await batch.query(AcceptStatement.statement(for: [early, late]))
             // Long ago.
             _ = try await bench.sql(
-                "UPDATE router.ledger SET accepted_at = now() - interval '4 days'; UPDATE router.mailbox SET accepted_at = now() - interval '4 days'"
+                "UPDATE router.ledger SET accepted_at = now() - interval '4 days', day = -1; UPDATE router.mailbox SET accepted_at = now() - interval '4 days'"
             )
             let expiry = MailboxTable.expire(in: Partition(of: person(2)), olderThan: ttl)
             let expired = try await withThrowingTaskGroup(of: Int.self) { group in

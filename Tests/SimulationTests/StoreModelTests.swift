@@ -29,6 +29,7 @@ import TestKit
                     WITH a AS (DELETE FROM router.ledger), b AS (DELETE FROM router.mailbox), c AS (DELETE FROM router.outcomes)
                     SELECT setval('router.mail_numbers', \(Self.lastNumber)), setval('router.outcome_numbers', \(Self.lastNumber))
                     """)
+                try await postgres.run(Self.withoutDays)
                 try await self.play(seed, on: connection)
             }
         } catch {
@@ -59,10 +60,19 @@ import TestKit
             """)
         // Statements that take a few of many, in no order, take others once the tables were vacuumed or analysed meanwhile.
         try await postgres.run(
-            ["ledger", "mailbox_kept", "outcomes_kept"].map {
+            ["ledger_kept", "mailbox_kept", "outcomes_kept"].map {
                 "ALTER TABLE router.\($0) SET (autovacuum_enabled = false);"
             }.joined())
     }
+
+    /// The ledger has no table of any day.
+    private static let withoutDays = """
+        DO $$ DECLARE d integer; BEGIN
+            FOR d IN DELETE FROM router.ledger_days RETURNING day LOOP
+                EXECUTE format('DROP TABLE router.%I', 'ledger_' || to_char(date '1970-01-01' + d, 'YYYYMMDD'));
+            END LOOP;
+        END $$
+        """
 
     /// In the middle of a course the next segment's turn comes.
     private static let lastNumber: Int64 = 65_536 - 200
@@ -112,7 +122,8 @@ import TestKit
 /// with old epochs too.
 private struct RandomOperations {
     private var random: SeededGenerator
-    private(set) var now = Timestamp(milliseconds: 1_767_225_600_000)
+    /// A few minutes before midnight: each course goes on into the next day.
+    private(set) var now = Timestamp(milliseconds: 1_767_225_600_000 - 120_000)
     private var messages: [(id: UUIDText, sender: Int, recipient: Int)] = []
 
     private let lastNumber: Int64
@@ -237,12 +248,15 @@ private struct RandomOperations {
 
     private mutating func sweep() -> SQL {
         let age = Duration.seconds(Int64(self.some(20...200)))
-        switch self.some(0...5) {
+        switch self.some(0...7) {
         case 0, 1:
             // All of them are in the first.
             return MailboxTable.expire(in: Partition(of: self.person(self.some(0...3))), olderThan: age).sql
         case 2: return OutcomesTable.expire(olderThan: age)
-        case 3: return OutcomesTable.forgetLedger(olderThan: .seconds(230))
+        case 3: return LedgerTable.forgetKept(olderThan: .seconds(230))
+        // The days before these are a release's that has just begun, so the first messages are of no day.
+        case 4: return LedgerTable.addDays(ahead: 2).sql
+        case 5: return LedgerTable.dropDay(olderThan: RouterLimits.ledgerTTL).sql
         default: return OutcomesTable.remove((0..<self.some(1...20)).map { _ in self.number(below: 400) })
         }
     }

@@ -20,4 +20,7 @@ package let routerMigrator = Migrator(
         Migration(version: 15, name: "group bounds", sql: PackageResources._15_group_bounds_sql),
         Migration(version: 18, name: "has peer", sql: PackageResources._18_has_peer_sql),
         Migration(version: 19, name: "full mailboxes", sql: PackageResources._19_full_mailboxes_sql),
+        Migration(version: 24, name: "ledger day", sql: PackageResources._24_ledger_day_sql),
+        Migration(version: 25, name: "ledger of no day", sql: PackageResources._25_ledger_of_no_day_sql),
+        Migration(version: 26, name: "ledger days", sql: PackageResources._26_ledger_days_sql),
     ])

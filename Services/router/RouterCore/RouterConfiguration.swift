@@ -137,6 +137,10 @@ package enum RouterLimits {
     package static let verifyTogetherMax = 16
     /// How long the ledger remembers a message.
     package static let ledgerTTL = Duration.seconds(14 * 86_400)
+    /// Days after today for which the ledger has a table. Without one, a day's messages are remembered in the table of no day.
+    package static let ledgerDaysAhead: Int32 = 2
+    /// Days of the ledger that one sweep drops.
+    package static let ledgerDaysDroppedMax = 4
     /// The longest `RouterConfiguration.pendingTTL`. A day less than the ledger remembers: without its row there no receipt counts, and
     /// mail that is due may have to wait until its partition has a router again.
     package static let pendingTTLMax = Duration.seconds(13 * 86_400)

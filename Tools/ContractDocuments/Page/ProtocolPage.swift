@@ -76,7 +76,7 @@ package enum ProtocolPage {
         4. A ban: **USER_BANNED**.
         5. `from` is the session's own id: **FORBIDDEN**.
         6. The signature: **AUTH_FAILED**.
-        7. Already accepted (same `from`, `messageId` and `to`): the same answer again, whatever the time. Nothing is stored or sent twice.
+        7. Already accepted (same `from`, `messageId` and `to`): the same answer again, whatever the time, for 14 days with the same `timestamp`, for one day with another. Nothing is stored or sent twice.
         8. The timestamp of a signed frame is within \(Int(Limits.timestampSkewMilliseconds).grouped) ms of the server's: **INVALID_TIMESTAMP**.
         9. The identity's rate: **RATE_LIMITED**.
         10. Recipient, group, membership: **NOT_FOUND**, **FORBIDDEN**.

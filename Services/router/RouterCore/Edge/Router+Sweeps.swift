@@ -99,11 +99,12 @@ extension Router {
         await self.attempt("noting full mailboxes") { () async throws(StoreError) in
             try await self.noteFullMailboxes(pool)
         }
+        await self.attempt("turning the ledger") { () async throws(StoreError) in try await self.turnLedger(pool) }
         for removal in [
             OutcomesTable.expire(olderThan: self.configuration.pendingTTL),
             GroupNewsTable.expire(olderThan: self.configuration.groups.eventTTL),
             GroupNewsTable.forget(olderThan: RouterLimits.groupEventTTL),
-            OutcomesTable.forgetLedger(olderThan: RouterLimits.ledgerTTL), PeersTable.forget(),
+            LedgerTable.forgetKept(olderThan: RouterLimits.ledgerTTL), PeersTable.forget(),
             FullMailboxesTable.forget(),
         ] {
             await self.attempt("forgetting") { () async throws(StoreError) in
@@ -114,6 +115,20 @@ extension Router {
             }
         }
         return isBehind
+    }
+
+    /// The ledger gets tables for the days to come, and loses those of days that are over for long enough.
+    private func turnLedger(_ pool: PostgresPool) async throws(StoreError) {
+        do throws(StoreError) {
+            let ahead = try await pool.query(LedgerTable.addDays(ahead: RouterLimits.ledgerDaysAhead))
+            self.metrics.ledgerDaysAhead.set(Int(ahead))
+            for _ in 0..<RouterLimits.ledgerDaysDroppedMax {
+                guard try await pool.query(LedgerTable.dropDay(olderThan: RouterLimits.ledgerTTL)) else { break }
+            }
+        } catch {
+            self.metrics.ledgerDaysAhead.set(0)
+            throw error
+        }
     }
 
     /// Removes what is due of all partitions, one statement of each after the other, until nothing is. A partition with which

@@ -86,6 +86,7 @@ enum AcceptStatement {
         // Shorter than the others, which fills up with NULLs.
         let keys: [String?] = if case .none = attachments { [] } else { envelopes.map(\.attachmentKey) }
         let timely = envelopes.map { $0.timestamp.isWithinSkew(of: $0.receivedAt) }
+        let ledger = LedgerTable.LookUp(envelopes)
         func room(_ part: (MailRoom) -> Int) -> [Int64?] { rooms.map { $0.map { Int64(part($0)) } } }
         let hasRooms = !rooms.isEmpty
         return Statement(
@@ -112,21 +113,27 @@ enum AcceptStatement {
                             \(overRate)::bool[], \(keys)::text[], \(room(\.mailbox.messages))::int8[],
                             \(room(\.mailbox.bytes))::int8[], \(room(\.stranger.messages))::int8[],
                             \(room(\.stranger.bytes))::int8[], \(room(\.strangers.messages))::int8[],
-                            \(room(\.strangers.bytes))::int8[])
+                            \(room(\.strangers.bytes))::int8[], \(ledger.days)::int4[])
                         WITH ORDINALITY
                         AS g (message_id, id_case, sender, sign_key, epoch, recipient, group_id, payload, is_timely, is_over_rate,
                             attachment_key, mailbox_messages, mailbox_bytes, stranger_messages, stranger_bytes,
-                            strangers_messages, strangers_bytes, position)
+                            strangers_messages, strangers_bytes, day, position)
                     LEFT JOIN auth.mail_identities s ON s.whisper_id = g.sender
                     LEFT JOIN auth.mail_identities r ON r.whisper_id = g.recipient
                     LEFT JOIN router.ledger l
                         ON l.message_id = g.message_id AND l.sender = g.sender AND l.recipient = g.recipient
+                            AND l.day = ANY (ARRAY[\(unsafeText: ledger.rowDay)\(ledger.base)::int4,
+                                \(unsafeText: ledger.rowDay)\(ledger.base - 1)::int4, -1])
                     \(unsafeText: hasRooms ? Self.windows : "")
                     ORDER BY g.position
                 ) a
             ), entered AS (
-                INSERT INTO router.ledger (message_id, sender, recipient, number, accepted_at, id_case, group_id)
-                SELECT message_id, sender, recipient, number, now(), id_case, group_id FROM judged WHERE verdict = 0
+                INSERT INTO router.ledger (message_id, sender, recipient, number, accepted_at, id_case, group_id, day)
+                SELECT message_id, sender, recipient, number, now(), id_case, group_id,
+                    -- By the database's clock, whatever the senders' and the gateway's say.
+                    CASE WHEN day = ANY (ARRAY(SELECT d.day FROM router.ledger_days d
+                        WHERE d.day BETWEEN router.day(now()) - 1 AND router.day(now()) + 1)) THEN day ELSE -1 END
+                FROM judged WHERE verdict = 0
             ), stored AS (
                 INSERT INTO router.mailbox (recipient, number, sender, message_id, accepted_at, id_case, payload, segment)
                 SELECT recipient, number, sender, message_id, now(), id_case, payload, router.segment(number)

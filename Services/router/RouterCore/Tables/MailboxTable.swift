@@ -209,36 +209,44 @@ enum MailboxTable {
         return Statement(
             """
             WITH due AS MATERIALIZED (
-                SELECT d.*, (SELECT l.status FROM router.ledger l WHERE l.message_id = d.message_id AND l.sender = d.sender
-                    AND l.recipient = d.recipient) IS NULL AS is_forgotten
+                SELECT d.*, l.day, l.day IS NULL AS is_forgotten
                 FROM (
-                    (SELECT tableoid AS home, ctid AS place, recipient, sender, message_id FROM router.mailbox
+                    (SELECT tableoid AS home, ctid AS place, recipient, sender, message_id, accepted_at FROM router.mailbox
                         WHERE segment = 3 AND recipient >> 55 = \(Int64(partition.index))
                             AND accepted_at < now() - \(milliseconds) * interval '1 millisecond'
                         ORDER BY accepted_at LIMIT \(RouterLimits.sweepRowsMax))
                     UNION ALL
-                    (SELECT tableoid AS home, ctid AS place, recipient, sender, message_id FROM router.mailbox
+                    (SELECT tableoid AS home, ctid AS place, recipient, sender, message_id, accepted_at FROM router.mailbox
                         WHERE segment < 3 AND recipient BETWEEN \(partition.identities.lowerBound)
                                 AND \(partition.identities.upperBound)
                             AND accepted_at < now() - \(milliseconds) * interval '1 millisecond'
                         LIMIT \(RouterLimits.sweepRowsMax))
                     LIMIT \(RouterLimits.sweepRowsMax)
                 ) d
+                -- Its signed time is not known any more. It was near the time when the message was accepted, or the row is of no day.
+                LEFT JOIN LATERAL (
+                    SELECT day FROM router.ledger
+                    WHERE message_id = d.message_id AND sender = d.sender AND recipient = d.recipient
+                        AND day = ANY (ARRAY[
+                            router.day(d.accepted_at), router.day(d.accepted_at) - 1, router.day(d.accepted_at) + 1, -1])
+                    LIMIT 1
+                ) l ON true
             ), locked AS MATERIALIZED (
-                SELECT d.home, d.place FROM router.ledger l
+                SELECT d.home, d.place, d.day FROM router.ledger l
                 JOIN due d ON l.message_id = d.message_id AND l.sender = d.sender AND l.recipient = d.recipient
+                    AND l.day = d.day
                 FOR UPDATE OF l SKIP LOCKED
             ), removed AS (
                 DELETE FROM router.mailbox m USING (
-                    SELECT home, place FROM locked
-                    UNION ALL SELECT home, place FROM due WHERE is_forgotten
+                    SELECT home, place, day FROM locked
+                    UNION ALL SELECT home, place, day FROM due WHERE is_forgotten
                 ) free
                 -- Not by key: of a table that has grown since it was analysed, Postgres might read all for each row.
                 WHERE m.tableoid = free.home AND m.ctid = free.place
-                RETURNING m.number, m.sender, m.recipient, m.message_id, m.id_case
+                RETURNING m.number, m.sender, m.recipient, m.message_id, m.id_case, free.day
             ), marked AS (
                 UPDATE router.ledger l SET status = 3, status_at = now() FROM removed r
-                WHERE l.message_id = r.message_id AND l.sender = r.sender AND l.recipient = r.recipient
+                WHERE l.message_id = r.message_id AND l.sender = r.sender AND l.recipient = r.recipient AND l.day = r.day
             )
             INSERT INTO router.outcomes (sender, number, kind, id_case, message_id, recipient, at, created_at, segment)
             SELECT sender, outcome, 3, id_case, message_id, recipient, floor(extract(epoch FROM now()) * 1000)::int8, now(),

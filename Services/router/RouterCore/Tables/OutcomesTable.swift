@@ -71,15 +71,4 @@ enum OutcomesTable {
             FOR UPDATE OF o SKIP LOCKED)
         """
     }
-
-    /// The ledger forgets what is long over. Rows of which a receipt just speaks are left to the next sweep.
-    static func forgetLedger(olderThan age: Duration) -> SQL {
-        """
-        DELETE FROM router.ledger l USING (
-            SELECT message_id, sender, recipient FROM router.ledger
-            WHERE accepted_at < now() - \(age.milliseconds) * interval '1 millisecond' LIMIT \(RouterLimits.sweepRowsMax)
-            FOR UPDATE SKIP LOCKED) old
-        WHERE l.message_id = old.message_id AND l.sender = old.sender AND l.recipient = old.recipient
-        """
-    }
 }

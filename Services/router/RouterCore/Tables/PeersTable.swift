@@ -10,13 +10,15 @@ enum PeersTable {
         let messageIDs = envelopes.map { PostgresUUID($0.messageID) }
         let senders = envelopes.map(\.sender.identity)
         let recipients = envelopes.map(\.to)
+        let ledger = LedgerTable.LookUp(envelopes)
         return """
             INSERT INTO router.peers AS p (identity, peer, last_sent_at)
             SELECT l.sender, l.recipient, l.accepted_at
-            FROM unnest(\(messageIDs)::uuid[], \(senders)::int8[], \(recipients)::int8[])
-                AS g (message_id, sender, recipient)
+            FROM unnest(\(messageIDs)::uuid[], \(senders)::int8[], \(recipients)::int8[], \(ledger.days)::int4[])
+                AS g (message_id, sender, recipient, day)
             JOIN router.ledger l
                 ON l.message_id = g.message_id AND l.sender = g.sender AND l.recipient = g.recipient
+                    AND l.day = ANY (ARRAY[\(unsafeText: ledger.rowDay)\(ledger.base)::int4, -1])
             ON CONFLICT (identity, peer) DO UPDATE SET last_sent_at = excluded.last_sent_at
                 WHERE p.last_sent_at < excluded.last_sent_at
             """

@@ -31,20 +31,33 @@ enum ReceiptStatement {
         return Statement(
             """
             WITH honoured AS MATERIALIZED (
-                SELECT g.*, l.number, l.status AS old, l.id_case, l.group_id,
+                SELECT g.*, l.day, l.number, l.status AS old, l.id_case, l.group_id,
                     nextval('router.outcome_numbers') AS outcome
                 FROM unnest(\(messageIDs)::uuid[], \(recipients)::int8[], \(epochs)::int8[], \(senders)::int8[],
                         \(statuses)::int2[], \(times)::int8[])
                     WITH ORDINALITY AS g (message_id, recipient, epoch, sender, status, at, position)
                 JOIN auth.mail_identities i ON i.whisper_id = g.recipient AND i.epoch = g.epoch
-                JOIN router.ledger l
-                    ON l.message_id = g.message_id AND l.sender = g.sender AND l.recipient = g.recipient
+                -- A receipt does not say when its message was signed. Most speak of today's: then no other table is looked into.
+                CROSS JOIN LATERAL (
+                    SELECT day, number, status, id_case, group_id FROM router.ledger
+                    WHERE message_id = g.message_id AND sender = g.sender AND recipient = g.recipient
+                        AND day = router.day(now())
+                    UNION ALL
+                    SELECT day, number, status, id_case, group_id FROM router.ledger
+                    WHERE message_id = g.message_id AND sender = g.sender AND recipient = g.recipient
+                        AND day = router.day(now()) - 1
+                    UNION ALL
+                    SELECT day, number, status, id_case, group_id FROM router.ledger
+                    WHERE message_id = g.message_id AND sender = g.sender AND recipient = g.recipient
+                        AND (day < router.day(now()) - 1 OR day > router.day(now()))
+                    LIMIT 1
+                ) l
                 WHERE l.status < g.status
             ), marked AS (
                 UPDATE router.ledger l SET status = h.status, status_at = now(),
                     delivered_at = CASE l.status WHEN 1 THEN l.status_at END
                 FROM honoured h
-                WHERE l.message_id = h.message_id AND l.sender = h.sender AND l.recipient = h.recipient
+                WHERE l.message_id = h.message_id AND l.sender = h.sender AND l.recipient = h.recipient AND l.day = h.day
                     -- Asked again of a row that another transaction has changed meanwhile.
                     AND l.status < h.status
                 RETURNING h.*
