@@ -7,8 +7,9 @@ struct RoomVisit {
     private(set) var code: String?
     private(set) var codeExpiresAt: Timestamp?
     var turn: TurnCredentialsFrame
-    /// In what ways the server has said that somebody came in.
+    /// In what ways the server has said that somebody came to its seat.
     private var vias: [PrincipalID: Set<RoomParticipant.Way>] = [:]
+    private var seats: [PrincipalID: Int] = [:]
     private var keys: [PrincipalID: PairKeys] = [:]
     /// Whoever the server gave keys to that are not theirs. Nothing is sent to them.
     private(set) var forged: Set<PrincipalID> = []
@@ -30,6 +31,11 @@ struct RoomVisit {
         guard let own = room.participants.first(where: { $0.participant == self.machine.own }) else { return }
         for other in room.participants where other.participant != own.participant {
             let id = other.participant
+            // Whoever has left and come in again may have come without the secret. Its keys are the same.
+            let seat = self.seats[id] ?? other.seat
+            guard other.seat >= seat else { continue }
+            if other.seat > seat { (self.vias[id], self.keys[id]) = (nil, nil) }
+            self.seats[id] = other.seat
             let isNew = self.vias[id, default: []].insert(other.via).inserted
             guard isNew || self.keys[id] == nil else { continue }
             let keys = PublicKeys(sign: other.signPublicKey, box: other.encPublicKey)

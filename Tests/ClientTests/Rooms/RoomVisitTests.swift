@@ -1,0 +1,58 @@
+import Contract
+import Testing
+
+@testable import WhisperClient
+
+/// What somebody in a room knows of the others (contract §15.2, §19.23).
+@Suite struct RoomVisitTests {
+    private static let room = UUIDText("3d6f1f0e-8a55-4c7e-9d55-0c4b7d1f2a61")!
+    private let host = Self.pair(1)
+    private let other = Self.pair(2)
+
+    private static func pair(_ number: UInt8) -> KeyPair {
+        KeyPair(
+            signSeed: SecretBytes(Array(repeating: number, count: 32)),
+            boxKey: SecretBytes(Array(repeating: number + 100, count: 32)))
+    }
+
+    private static func id(_ pair: KeyPair) -> PrincipalID { .guest(pair.publicKeys.guestID) }
+
+    private func state(_ revision: Int64, seat: Int, via way: RoomParticipant.Way) -> RoomState {
+        let seats = [(self.host, 1, RoomParticipant.Way.creator), (self.other, seat, way)]
+        return RoomState(
+            room: Self.room, host: Self.id(self.host), participantsMax: 2, isLocked: false, revision: revision,
+            phase: .accepted, expiresAt: Timestamp(milliseconds: 1_000_000),
+            participants: seats.map { pair, seat, way in
+                RoomParticipant(
+                    participant: Self.id(pair), seat: seat, via: way, isConnected: true,
+                    joinedAt: Timestamp(milliseconds: revision), signPublicKey: pair.publicKeys.sign,
+                    encPublicKey: pair.publicKeys.box)
+            })
+    }
+
+    private func visit(_ states: [RoomState]) -> RoomVisit {
+        let turn = TurnCredentialsFrame(urls: [], username: "", credential: [], ttl: 1)
+        var visit = RoomVisit(
+            RoomJoined(room: states[0], seat: 1, code: nil, codeExpiresAt: nil, turn: turn),
+            own: Self.id(self.host), secret: RoomSecret(SecretBytes(Array(0..<16))), isReturning: false)
+        for state in states { visit.learn(state) }
+        return visit
+    }
+
+    /// Whoever leaves and comes in again by code does not have the link's secret any more.
+    @Test(arguments: [RoomParticipant.Way.code, .link])
+    func anotherSeatIsAnotherWay(way: RoomParticipant.Way) {
+        let before = RoomParticipant.Way.allCases.first { $0 != way && $0 != .creator }!
+        let visit = self.visit([self.state(2, seat: 2, via: before), self.state(4, seat: 3, via: way)])
+        #expect(visit.keys(of: Self.id(self.other))?.isSalted == (way == .link))
+    }
+
+    /// What the server says later of the same seat, or late of an earlier one, takes the salt from nobody.
+    @Test func oneSeatKeepsItsSalt() {
+        let states = [
+            self.state(2, seat: 2, via: .code), self.state(4, seat: 3, via: .link), self.state(5, seat: 3, via: .code),
+            self.state(2, seat: 2, via: .code),
+        ]
+        #expect(self.visit(states).keys(of: Self.id(self.other))?.isSalted == true)
+    }
+}
