@@ -15,6 +15,7 @@ import Glibc
     @Option(help: "Seconds of each world in which things go wrong.") var seconds: Int64 = 45
     @Flag(help: "Nothing goes wrong.") var calm = false
     @Flag(help: "People whisper and listen instead of writing mail.") var live = false
+    @Flag(help: "People meet in rooms instead of writing mail.") var rooms = false
     @Flag(help: "Say what happens.") var trace = false
     @Option(help: "A bug that must be found: \(Mutation.allCases.map(\.rawValue).joined(separator: ", ")).")
     var mutation: Mutation?
@@ -30,9 +31,10 @@ import Glibc
         AnyTurn.install()
         var total = (seeds: 0, sent: 0, arrived: 0, live: 0, events: 0)
         var lines = (said: 0, shown: 0, missing: 0)
+        var rooms = (seats: 0, signals: 0, links: 0)
         for seed in self.seed.map({ $0...$0 }) ?? self.first...(self.first + max(self.seeds, 1) - 1) {
             let world = World(
-                seed: seed, isCalm: self.calm, isLive: self.isLive, mutation: self.mutation, isTracing: self.trace)
+                seed: seed, isCalm: self.calm, kind: self.kind, mutation: self.mutation, isTracing: self.trace)
             world.play(seconds: self.seconds)
             if self.calm, world.record.repeatedLive > 0 {
                 world.record.fault("\(world.record.repeatedLive) messages came twice live, and nothing had gone wrong")
@@ -53,12 +55,19 @@ import Glibc
                 lines.shown += record.shownCount
                 lines.missing += record.missingCount
             }
+            if let scene = world.rooms {
+                rooms.seats += scene.record.seatCount
+                rooms.signals += scene.record.signalCount
+                rooms.links += scene.stacks.connectedCount
+            }
             world.end()
         }
         let what =
-            self.isLive
-            ? "\(lines.said) lines, \(lines.shown) times shown, \(lines.missing) times missing"
-            : "\(total.sent) messages, \(total.arrived) arrived, \(total.live) times live"
+            switch self.kind {
+            case .mail: "\(total.sent) messages, \(total.arrived) arrived, \(total.live) times live"
+            case .live: "\(lines.said) lines, \(lines.shown) times shown, \(lines.missing) times missing"
+            case .rooms: "\(rooms.seats) seats, \(rooms.signals) signals, \(rooms.links) connections"
+            }
         print(
             "\(total.seeds) seeds kept every promise: \(what), \(total.events) events"
                 + (self.seed == nil ? ", \(Self.processorTime / 1_000) s of one core" : ""))
@@ -66,8 +75,8 @@ import Glibc
         if self.mutation != nil { throw ExitCode.failure }
     }
 
-    /// A bug of live conversations shows nowhere else.
-    private var isLive: Bool { self.live || self.mutation?.isOfLive == true }
+    /// A bug of live conversations or rooms shows nowhere else.
+    private var kind: World.Kind { self.rooms ? .rooms : self.live ? .live : self.mutation?.kind ?? .mail }
 
     // MARK: Mutations
 
@@ -83,8 +92,8 @@ import Glibc
             let said = try Self.output(of: "\(course) --seeds \(Self.seedsPerMutation) --mutation \(mutation.rawValue)")
             let time = ContinuousClock.now - start
             if let seed = said.firstMatch(of: /seed (\d+) breaks a promise/)?.1 {
-                let live = mutation.isOfLive ? " --live" : ""
-                let isKept = try Self.output(of: "--seed \(seed) --seconds \(self.seconds)\(live)").contains(
+                let kind = mutation.kind.option.map { " \($0)" } ?? ""
+                let isKept = try Self.output(of: "--seed \(seed) --seconds \(self.seconds)\(kind)").contains(
                     "kept every promise")
                 let seconds = Double(time.nanoseconds / 10_000_000) / 100
                 print("\(mutation.rawValue): seed \(seed), \(seconds) s\(isKept ? "" : ", and breaks without it, too")")
@@ -141,7 +150,7 @@ import Glibc
     private func start(first: UInt64, count: UInt64) throws {
         var words = ["whisper-simulate", "--first", "\(first)", "--seeds", "\(count)", "--seconds", "\(self.seconds)"]
         if self.calm { words.append("--calm") }
-        if self.live { words.append("--live") }
+        if let option = self.kind.option { words.append(option) }
         if let mutation { words += ["--mutation", mutation.rawValue] }
         var arguments = words.map { strdup($0) } + [nil]
         defer { for argument in arguments { free(argument) } }
@@ -155,7 +164,7 @@ import Glibc
         var words = ["whisper-simulate --seed \(seed) --trace"]
         if self.seconds != 45 { words.append("--seconds \(self.seconds)") }
         if self.calm { words.append("--calm") }
-        if self.live { words.append("--live") }
+        if let option = self.kind.option { words.append(option) }
         if let mutation { words.append("--mutation \(mutation.rawValue)") }
         return words.joined(separator: " ")
     }
@@ -174,3 +183,14 @@ import Glibc
 }
 
 extension Mutation: ExpressibleByArgument {}
+
+extension World.Kind {
+    /// That plays such worlds.
+    fileprivate var option: String? {
+        switch self {
+        case .mail: nil
+        case .live: "--live"
+        case .rooms: "--rooms"
+        }
+    }
+}

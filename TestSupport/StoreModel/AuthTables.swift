@@ -32,7 +32,16 @@ package struct AuthTables: Sendable {
         var expiresAt: Timestamp
     }
 
+    struct Guest: Sendable {
+        var signKey: Bytes32
+        var encKey: Bytes32
+        var epoch: Int64
+        var tokenHash: Bytes32
+        var expiresAt: Timestamp
+    }
+
     package var identities: [WhisperID: Identity] = [:]
+    var guests: [PostgresUUID: Guest] = [:]
     /// Members of profiles. Nobody joins or leaves one here.
     package var profiles: [PostgresUUID: [WhisperID]] = [:]
     var devices: [WhisperID: [Device]] = [:]
@@ -124,4 +133,50 @@ package struct AuthTables: Sendable {
         StoreModel.reads("SELECT predecessor FROM auth.sessions") { _, _ in .nothing },
         StoreModel.reads("DELETE FROM auth.sessions\nWHERE token_hash = (SELECT predecessor") { _, _ in .nothing },
     ]
+
+    /// Nobody bans a guest here.
+    static let guestStatements = [
+        StoreModel.writes("INSERT INTO auth.guests AS mine") { model, parameters in
+            let id: PostgresUUID = parameters(1)
+            let known = model.auth.guests[id]
+            let guest = Guest(
+                signKey: parameters(2), encKey: parameters(3), epoch: (known?.epoch ?? 0) + 1,
+                tokenHash: parameters(4), expiresAt: parameters(5))
+            model.auth.guests[id] = guest
+            return StatementAnswer([guest]) { guest, row in
+                Self.add(id, guest, seenAt: parameters(6), to: &row)
+                row.add(known?.tokenHash)
+            }
+        },
+        StoreModel.reads("SELECT guest_id, epoch, token_hash") { model, parameters in
+            let (now, hash): (Timestamp, Bytes32) = (parameters(1), parameters(2))
+            let living = model.auth.guests.filter { $0.value.tokenHash == hash && $0.value.expiresAt > now }
+            return StatementAnswer(living) { Self.add($0.key, $0.value, seenAt: now, to: &$1) }
+        },
+        StoreModel.writes("UPDATE auth.guests SET seen_at") { model, parameters in
+            let (now, hash): (Timestamp, Bytes32) = (parameters(1), parameters(2))
+            let living = model.auth.guests.filter { $0.value.tokenHash == hash && $0.value.expiresAt > now }
+            return StatementAnswer(living) { Self.add($0.key, $0.value, seenAt: now, to: &$1) }
+        },
+        StoreModel.reads("SELECT guest_id, epoch, is_banned FROM auth.live_guests") { model, parameters in
+            let living = parameters(1, [PostgresUUID].self).filter {
+                model.auth.guests[$0].map { $0.expiresAt > model.now } ?? false
+            }
+            return StatementAnswer(living) { id, row in
+                row.add(id)
+                row.add(model.auth.guests[id]!.epoch)
+                row.add(false)
+            }
+        },
+    ]
+
+    private static func add(_ id: PostgresUUID, _ guest: Guest, seenAt: Timestamp, to row: inout Columns) {
+        row.add(id)
+        row.add(guest.epoch)
+        row.add(guest.tokenHash)
+        row.add(guest.expiresAt)
+        row.add(guest.signKey)
+        row.add(false)
+        row.add(seenAt)
+    }
 }

@@ -1,8 +1,8 @@
 package import Contract
 import Store
 
-/// `calls.conversations`, `.streams`, `.listeners` and the lines of transcripts, as far as live conversations go. Rooms and
-/// transcripts' pages are not modelled: nobody asks for them. Nothing is ever old enough to be swept.
+/// `calls.conversations`, `.streams`, `.listeners` and the lines of transcripts, as far as live conversations go.
+/// Transcripts' pages are not modelled: nobody asks for them. Nothing is ever old enough to be swept.
 package struct CallsTables: Sendable {
     /// The columns of which no statement asks more than their values.
     struct Conversation: Sendable {
@@ -356,11 +356,9 @@ package struct CallsTables: Sendable {
     private static let silent = [
         "SELECT conversation_id FROM calls.conversations c\nWHERE share = ANY ($1::int2[]) AND (\n    NOT EXISTS",
         "SELECT pg_advisory_xact_lock(hashtextextended('calls.conversations'",
-        "SELECT guest_id, epoch, is_banned FROM auth.live_guests",
         "DELETE FROM calls.streams s USING calls.conversations",
         "DELETE FROM calls.listeners l USING calls.conversations",
         "DELETE FROM calls.transcript_lines", "WITH gone AS (\n    SELECT s.conversation_id, s.content_id",
-        "DELETE FROM calls.transcript_shares", "SELECT room_id FROM calls.rooms r", "SELECT p.room_id, p.is_guest",
-        "UPDATE calls.room_codes", "DELETE FROM calls.room_codes", "DELETE FROM calls.room_misses",
+        "DELETE FROM calls.transcript_shares",
     ].map { StoreModel.reads($0) { _, _ in .nothing } }
 }

@@ -9,6 +9,7 @@ package struct StoreModel: Sendable {
     package var router = RouterTables()
     package var push = PushTables()
     package var calls = CallsTables()
+    package var rooms = RoomTables()
     /// The server's clock: `now()` of the next statement.
     package var now = Timestamp(milliseconds: 0)
     /// A bug that is there on purpose.
@@ -18,6 +19,8 @@ package struct StoreModel: Sendable {
         case acceptsRepetitions
         case keepsAcknowledgedMail
         case storesNoOutcomes
+        /// Of rooms.
+        case keepsCodes, keepsRoomRevision, reusesSeats, keepsSeats, forgetsRemoved
     }
 
     package init() {}
@@ -40,9 +43,9 @@ package struct StoreModel: Sendable {
     }
 
     private static let statements: [(beginning: String, statement: Statement)] =
-        AuthTables.statements + RouterTables.statements + PushTables.statements + CallsTables.statements + [
-            Self.barrier
-        ]
+        AuthTables.statements + AuthTables.guestStatements + RouterTables.statements + PushTables.statements
+        + CallsTables.statements
+        + RoomTables.statements + [Self.barrier]
 
     /// There is no standby.
     private static let barrier = Self.reads("SELECT CASE WHEN current_setting('synchronous_standby_names')") { _, _ in

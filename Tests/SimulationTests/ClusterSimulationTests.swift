@@ -26,6 +26,18 @@ import Testing
         #expect(calm.contains("20 seeds kept every promise") && calm.contains("0 times missing"), "\(calm)")
     }
 
+    /// The same with people who meet in rooms, in worlds of their own.
+    @Test(.timeLimit(.minutes(5)))
+    func everyRoomIsAsItIsToldHoweverThingsFail() async throws {
+        let said = try await Self.simulate("--rooms", "--seeds", "80")
+        #expect(said.contains("80 seeds kept every promise"), "\(said)")
+        let calm = try await Self.simulate("--rooms", "--seeds", "20", "--calm")
+        #expect(calm.contains("20 seeds kept every promise"), "\(calm)")
+        // Worlds in which nobody is connected with anybody would prove little.
+        let found = try #require(said.firstMatch(of: /(\d+) seats, (\d+) signals, (\d+) connections/), "\(said)")
+        #expect(try #require(Int(found.2)) > 1_000 && #require(Int(found.3)) > 200, "\(said)")
+    }
+
     @Test(.timeLimit(.minutes(5)))
     func withoutFailuresNothingComesTwice() async throws {
         let said = try await Self.simulate("--seeds", "50", "--calm")
@@ -35,7 +47,7 @@ import Testing
     /// A course of events is the same every time, to the last event: otherwise a seed could not be replayed.
     @Test(.timeLimit(.minutes(5)))
     func aSeedIsOneCourseOfEvents() async throws {
-        for kind in [[], ["--live"]] {
+        for kind in [[], ["--live"], ["--rooms"]] {
             let arguments = ["--seed", "4", "--trace"] + kind
             let once = try await Self.simulate(arguments)
             #expect(try await Self.simulate(arguments) == once)
@@ -69,5 +81,18 @@ import Testing
         let said = try await Self.simulate("--mutation", mutation, "--seeds", "500")
         let found = try #require(said.firstMatch(of: /seed (\d+) breaks a promise/), "\(said)")
         #expect(try await Self.simulate("--live", "--seed", String(found.1)).contains("kept every promise"))
+    }
+
+    /// Contract §15.
+    @Test(
+        .timeLimit(.minutes(5)),
+        arguments: [
+            "keepsSpentCodes", "keepsRoomRevision", "reusesSeats", "keepsSeatsOfRemoved", "forgetsRemoved",
+            "returnsInSilence", "givesSignalsToNewcomers", "tellsSignalsTwice", "losesCandidates", "offersFromAnySeat",
+        ])
+    func aBugOfRoomsIsFound(mutation: String) async throws {
+        let said = try await Self.simulate("--mutation", mutation, "--seeds", "500")
+        let found = try #require(said.firstMatch(of: /seed (\d+) breaks a promise/), "\(said)")
+        #expect(try await Self.simulate("--rooms", "--seed", String(found.1)).contains("kept every promise"))
     }
 }

@@ -2,7 +2,7 @@ import Contract
 
 @testable import WhisperClient
 
-/// A client that takes part in a live conversation: it connects, logs in, asks, and asks again. What it does with answers is
+/// A client that takes part in a live conversation or in rooms: it connects, logs in, asks, and asks again. What it does with answers is
 /// its subclass's. It reads no mail.
 class LiveDevice {
     /// What becomes of a question.
@@ -37,6 +37,10 @@ class LiveDevice {
     private var requests = 0
     private var open: [String: Question] = [:]
     private var wakeAt: Int64?
+    /// It sleeps: it does not connect.
+    private var sleeps = false
+    /// The frame that is read now answers a question.
+    private(set) var isAnswer = false
 
     /// A pause before something is tried again, in nanoseconds.
     static let again: Int64 = .milliseconds(700)
@@ -48,7 +52,9 @@ class LiveDevice {
     }
 
     var machine: Machine { self.world.machine }
-    var id: PrincipalID { .identity(self.person.identity) }
+    /// It has no identity, and proves its keys alone (contract §14.3).
+    var isGuest: Bool { false }
+    var id: PrincipalID { self.isGuest ? .guest(self.pair.publicKeys.guestID) : .identity(self.person.identity) }
     var isOnline: Bool { if case .online = self.state { true } else { false } }
     var hasOpenQuestions: Bool { !self.open.isEmpty }
 
@@ -71,10 +77,18 @@ class LiveDevice {
     /// Time passes; called every fifth of a second.
     func tick() {
         switch self.state {
-        case .offline(let until): if self.machine.now >= until { self.connect() }
+        case .offline(let until): if !self.sleeps, self.machine.now >= until { self.connect() }
         case .connecting, .loggingIn, .online: self.lookAtQuestions()
         }
     }
+
+    /// Without a connection until it wakes up.
+    func sleep() {
+        self.sleeps = true
+        self.hangUp(rest: 0)
+    }
+
+    func wakeUp() { self.sleeps = false }
 
     func hangUp(rest: Int64) {
         self.world.trace("\(self.person.name) hangs up")
@@ -142,6 +156,7 @@ class LiveDevice {
 
     private func logIn() {
         self.state = .loggingIn
+        if self.isGuest { return self.proveKeys() }
         self.ask(
             raw: "register_begin",
             #""deviceId":"\#(self.person.device)","platform":"ios","whisperId":"\#(self.person.identity)""#
@@ -155,6 +170,27 @@ class LiveDevice {
                     return self.logInAgain(after: answer)
                 }
                 self.token = ack.session.token
+                self.goOnline()
+            }
+        }
+    }
+
+    private func proveKeys() {
+        let keys = self.pair.publicKeys
+        self.ask(
+            raw: "guest_begin",
+            #""signPublicKey":"\#(Base64.text(keys.sign.bytes))","encPublicKey":"\#(Base64.text(keys.box.bytes))""#
+        ) { [unowned self] answer in
+            guard case .frame(let frame) = answer, let challenge = frame as? GuestChallenge,
+                let signature = try? self.pair.answer(
+                    challenge: challenge.challenge, prefix: "whisper-guest-v1")
+            else { return self.logInAgain(after: answer) }
+            let proof = #""challengeId":"\#(challenge.challengeID)","signature":"\#(Base64.text(signature))""#
+            self.ask(raw: "guest_proof", proof) { [unowned self] answer in
+                guard case .frame(let frame) = answer, let ack = frame as? GuestAck else {
+                    return self.logInAgain(after: answer)
+                }
+                self.token = ack.token
                 self.goOnline()
             }
         }
@@ -178,8 +214,7 @@ class LiveDevice {
 
     /// Asks, and repeats nothing by itself.
     func ask<P: ClientPayload>(_ payload: P, _ then: @escaping (Answer) -> Void) {
-        let request = self.remember(P.type, then)
-        self.line?.send(String(decoding: ClientFrame.encode(payload, requestID: request), as: UTF8.self))
+        self.send(payload, request: self.remember(P.type, then))
     }
 
     private func ask(raw type: String, _ members: String, _ then: @escaping (Answer) -> Void) {
@@ -198,8 +233,12 @@ class LiveDevice {
     }
 
     /// Writes something that has no answer but errors.
-    func write<P: ClientPayload>(_ payload: P, request: String) {
-        self.line?.send(String(decoding: ClientFrame.encode(payload, requestID: request), as: UTF8.self))
+    func write<P: ClientPayload>(_ payload: P, request: String) { self.send(payload, request: request) }
+
+    private func send<P: ClientPayload>(_ payload: P, request: String) {
+        let text = String(decoding: ClientFrame.encode(payload, requestID: request), as: UTF8.self)
+        // The client core writes as an identity.
+        self.line?.send(self.isGuest ? text.replacing(#""sessionToken":"#, with: #""guestToken":"#) : text)
     }
 
     /// Does `body` after a pause, unless the connection is another one then.
@@ -238,7 +277,9 @@ class LiveDevice {
         let question = message.requestID.flatMap { self.open.removeValue(forKey: $0) }
         guard let error = message.frame as? ErrorFrame else {
             guard let frame = message.frame else { return }
+            self.isAnswer = question != nil
             self.take(frame)
+            self.isAnswer = false
             question?.then(.frame(frame))
             return
         }

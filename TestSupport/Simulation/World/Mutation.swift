@@ -46,12 +46,39 @@ enum Mutation: String, CaseIterable, Sendable {
     /// A listener compares numbers of packets without their epochs.
     case comparesNoEpochs
 
-    /// It shows in worlds with live conversations.
-    var isOfLive: Bool {
+    // Of rooms (contract §15).
+
+    /// A code is not retired in the tables.
+    case keepsSpentCodes
+    /// The tables keep the first revision of a room.
+    case keepsRoomRevision
+    /// The tables do not count the seats that were given.
+    case reusesSeats
+    /// The tables keep the seat of whoever was removed or has left.
+    case keepsSeatsOfRemoved
+    /// The tables do not know who was removed.
+    case forgetsRemoved
+    /// Nobody hears that somebody is back.
+    case returnsInSilence
+    /// Whoever enters a room is given the last signal that somebody else got there.
+    case givesSignalsToNewcomers
+    /// Each signal is told twice.
+    case tellsSignalsTwice
+    /// Candidates reach nobody.
+    case losesCandidates
+    /// A client offers, whatever its seat is.
+    case offersFromAnySeat
+
+    /// The worlds in which it shows.
+    var kind: World.Kind {
         switch self {
         case .removalDoesNotCut, .keepsOlderGeneration, .showsEarlierLines, .addressedMovesPosition, .comparesNoEpochs:
-            true
-        default: false
+            .live
+        case .keepsSpentCodes, .keepsRoomRevision, .reusesSeats, .keepsSeatsOfRemoved, .forgetsRemoved,
+            .returnsInSilence, .givesSignalsToNewcomers, .tellsSignalsTwice, .losesCandidates,
+            .offersFromAnySeat:
+            .rooms
+        default: .mail
         }
     }
 
@@ -81,6 +108,23 @@ enum Mutation: String, CaseIterable, Sendable {
         }
         for index in bound.indices { change(&bound[index]) }
         return MailboxJob.bound(bound).encoded()
+    }
+
+    /// Behind the news that somebody has entered, the last signal that was told in that room.
+    private func withLastSignal(_ event: NodeEvent) -> [NodeEvent] {
+        let type = RoomSignal.definition.type
+        switch event {
+        case .frame(_, type: type, let payload):
+            let text = String(decoding: payload, as: UTF8.self)
+            if let room = text.firstMatch(of: /"roomId":"([^"]+)"/)?.1 {
+                World.current.lastSignals["\(room)"] = payload
+            }
+            return [event]
+        case .live(let connection, .entered(let room)):
+            let signal = World.current.lastSignals["\(room)"]
+            return [event] + (signal.map { [.frame(connection, type: type, payload: $0)] } ?? [])
+        default: return [event]
+        }
     }
 
     /// - Returns: nil if the Notice is not published.
@@ -121,6 +165,32 @@ enum Mutation: String, CaseIterable, Sendable {
                     return .live(id, .attends(attendance))
                 }
             ).encoded()
+        case .returnsInSilence:
+            guard channel != Keyspace.nodes.name, let notice = try? NodeNotice(decoding: bytes) else { return bytes }
+            return NodeNotice(
+                events: notice.events.filter {
+                    guard case .frame(_, type: RoomEvent.definition.type, let payload) = $0 else { return true }
+                    return !String(decoding: payload, as: UTF8.self).contains(#""event":"back""#)
+                }
+            ).encoded()
+        case .losesCandidates:
+            guard channel != Keyspace.nodes.name, let notice = try? NodeNotice(decoding: bytes) else { return bytes }
+            return NodeNotice(
+                events: notice.events.filter {
+                    guard case .frame(_, type: RoomSignal.definition.type, let payload) = $0 else { return true }
+                    return !String(decoding: payload, as: UTF8.self).contains(#""kind":"candidate""#)
+                }
+            ).encoded()
+        case .tellsSignalsTwice:
+            guard channel != Keyspace.nodes.name, let notice = try? NodeNotice(decoding: bytes) else { return bytes }
+            return NodeNotice(
+                events: notice.events.flatMap {
+                    if case .frame(_, type: RoomSignal.definition.type, _) = $0 { [$0, $0] } else { [$0] }
+                }
+            ).encoded()
+        case .givesSignalsToNewcomers:
+            guard channel != Keyspace.nodes.name, let notice = try? NodeNotice(decoding: bytes) else { return bytes }
+            return NodeNotice(events: notice.events.flatMap { self.withLastSignal($0) }).encoded()
         case .skipsReconciliation:
             guard channel != Keyspace.nodes.name, let notice = try? NodeNotice(decoding: bytes) else { return bytes }
             return NodeNotice(events: notice.events.filter { if case .connectionSnapshot = $0 { false } else { true } })

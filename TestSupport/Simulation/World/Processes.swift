@@ -107,11 +107,13 @@ enum Service: CaseIterable {
             host.run { await push.reminders.run() }
             host.atDeath { pool.close() }
         case .calls:
-            // Calls themselves are not simulated: live conversations alone.
+            // Calls themselves are not simulated: live conversations and rooms alone.
             let store = PostgresConnection(world.store, executor: world.databaseTurns(), logger: logger)
             let live = Machine.current.acting(for: host) {
                 LiveCoordinator(
-                    bus: bus, store: store, turn: TurnConfiguration(urls: [], secret: Secret("")), logger: logger)
+                    bus: bus, store: store,
+                    turn: TurnConfiguration(urls: ["turn:relay.simulated"], secret: Secret("simulated")),
+                    logger: logger)
             }
             host.run { try? await live.run() }
         }

@@ -24,6 +24,15 @@ final class World {
         static let calm = FaultRates(crash: 0, freeze: 0, cut: 0, redis: 0, postgres: 0, lines: 0, lostStatements: 0)
     }
 
+    /// What its clients do.
+    enum Kind {
+        case mail
+        /// People whisper and listen.
+        case live
+        /// People meet in rooms.
+        case rooms
+    }
+
     static let pageMax = 5
     /// Nanoseconds. A lookup of the session and the question itself, each with its own limit, and the ways.
     static let answerMax: Int64 = .seconds(26)
@@ -38,9 +47,13 @@ final class World {
     let redis = SimulatedRedis()
     let postgres = SimulatedPostgres()
     private(set) var record: Record!
-    /// Nil in worlds of mail.
+    /// In live worlds alone.
     private(set) var scene: LiveScene?
-    private let isLive: Bool
+    /// In worlds of rooms alone.
+    private(set) var rooms: RoomScene?
+    private let kind: Kind
+    /// Of each room, for `Mutation.givesSignalsToNewcomers`.
+    var lastSignals: [String: [UInt8]] = [:]
     /// Until then something goes wrong, or has just been mended; on the machine's clock.
     private(set) var troubledUntil: Int64 = 0
     private var faultRates: FaultRates
@@ -65,12 +78,11 @@ final class World {
     let jobsPerPartitionMax: Int
     let store = PostgresConfiguration(url: "postgres://simulated", applicationName: "simulated")
 
-    /// - Parameter isLive: people whisper and listen, and nobody writes mail.
     init(
-        seed: UInt64, isCalm: Bool = false, isLive: Bool = false, mutation: Mutation? = nil, isTracing: Bool = false
+        seed: UInt64, isCalm: Bool = false, kind: Kind = .mail, mutation: Mutation? = nil, isTracing: Bool = false
     ) {
         let machine = Machine(seed: seed)
-        self.isLive = isLive
+        self.kind = kind
         self.machine = machine
         self.mutation = mutation
         self.isTracing = isTracing
@@ -122,14 +134,18 @@ final class World {
 
     /// - Parameter seconds: how long things go wrong, of the world's time.
     func play(seconds: Int64) {
-        if self.isLive {
+        switch self.kind {
+        case .mail: self.makePhones()
+        case .live:
             self.redis.startClock()
             self.scene = LiveScene(in: self)
-        } else {
-            self.makePhones()
+        case .rooms:
+            self.redis.startClock()
+            self.rooms = RoomScene(in: self)
         }
         for _ in 0..<2 { self.gateways.append(GatewayHost(self.name("gateway"), in: self)) }
-        let services: [Service] = self.isLive ? [.router, .auth, .calls, .calls] : [.router, .router, .auth, .push]
+        let services: [Service] =
+            self.kind == .mail ? [.router, .router, .auth, .push] : [.router, .auth, .calls, .calls]
         for service in services { self.start(service) }
         self.tickPhones()
         self.injectsFaults = true
@@ -165,6 +181,7 @@ final class World {
         for link in self.redis.links { link.comeBack() }
         for phone in self.phones where phone.sleepsSince != nil && !self.machine.random.isOne(in: 3) { phone.wakeUp() }
         self.scene?.calmDown()
+        self.rooms?.calmDown()
         let end = self.machine.now + Self.quietMax
         var lookAt: Int64 = 0
         self.machine.run(until: end) {
@@ -176,12 +193,14 @@ final class World {
         self.record.judge { self.isAway($0) }
         self.judgeWakes()
         if self.record.faults.isEmpty { self.scene?.judge() }
+        if self.record.faults.isEmpty { self.rooms?.judge() }
         self.trace("——— over: \(self.record.count)")
     }
 
     /// Everything has happened that was to happen.
     private var isQuiet: Bool {
-        self.scene?.isQuiet ?? true && self.phones.allSatisfy(\.isSettled) && self.record.isComplete { self.isAway($0) }
+        self.scene?.isQuiet ?? true && self.rooms?.isQuiet ?? true && self.phones.allSatisfy(\.isSettled)
+            && self.record.isComplete { self.isAway($0) }
             && self.phones.allSatisfy { ($0.sleepsSince != nil && !self.expires) || self.mailbox($0).isEmpty }
             && !self.postgres.tables.router.outcomes.contains { !self.isAway($0.key.sender) }
             && self.phones.allSatisfy { self.hasBeenWoken($0) }
@@ -195,6 +214,7 @@ final class World {
         self.machine.run(until: self.machine.now + .seconds(3_600))
         self.phones = []
         self.scene?.end()
+        self.rooms?.end()
     }
 
     // MARK: Clients
@@ -203,6 +223,7 @@ final class World {
         guard !self.isOver else { return }
         for phone in self.phones { phone.tick() }
         self.scene?.tick()
+        self.rooms?.tick()
         self.machine.after(.milliseconds(200)) { [unowned self] in self.tickPhones() }
     }
 
@@ -304,6 +325,7 @@ final class World {
         guard !self.isLastAct else { return }
         self.clientsCome()
         self.scene?.everySecond(lines: self.faultRates.lines)
+        self.rooms?.everySecond(lines: self.faultRates.lines)
         self.serversFail()
     }
 
@@ -467,6 +489,11 @@ extension Mutation {
         case .acceptsRepetitions: .acceptsRepetitions
         case .keepsAcknowledgedMail: .keepsAcknowledgedMail
         case .storesNoOutcomes: .storesNoOutcomes
+        case .keepsSpentCodes: .keepsCodes
+        case .keepsRoomRevision: .keepsRoomRevision
+        case .reusesSeats: .reusesSeats
+        case .keepsSeatsOfRemoved: .keepsSeats
+        case .forgetsRemoved: .forgetsRemoved
         default: nil
         }
     }

@@ -1,0 +1,194 @@
+import Contract
+
+@testable import WhisperClient
+
+/// The WebRTC stacks of all devices. A description names the connection that it is of. Two connections that have each other's
+/// description are up, until one of them is dropped.
+final class WebRTCStacks {
+    /// One device's connection to a participant.
+    private struct Place: Hashable {
+        let device: ObjectIdentifier
+        let room: UUIDText
+        let number: Int
+    }
+
+    private final class Link {
+        let device: RoomDevice
+        let place: Place
+        let peer: PrincipalID
+        /// Names it in descriptions.
+        let name: Int
+        /// Of the other one, as its description says.
+        var remote: Int?
+        var isUp = false
+        /// Descriptions of ours.
+        var descriptions = 0
+
+        init(_ device: RoomDevice, _ place: Place, to peer: PrincipalID, name: Int) {
+            self.device = device
+            self.place = place
+            self.peer = peer
+            self.name = name
+        }
+    }
+
+    private unowned let world: World
+    private var links: [Place: Link] = [:]
+    private var named: [Int: Link] = [:]
+    private var lastName = 0
+    /// Connections that came up.
+    private(set) var connectedCount = 0
+
+    /// Nanoseconds until a description is made.
+    private static let describing: ClosedRange<Int64> = .milliseconds(20)...(.milliseconds(300))
+    /// Until both ends know that it is up.
+    private static let connecting: ClosedRange<Int64> = .milliseconds(50)...(.milliseconds(800))
+    /// Until an end learns that the other one has gone without a word.
+    private static let noticing: ClosedRange<Int64> = .milliseconds(200)...(.seconds(15))
+    /// Until a stack gives up a connection whose other end is not there.
+    private static let givingUp: Int64 = .seconds(15)
+    private static let candidatesMax = 3
+
+    init(_ world: World) { self.world = world }
+
+    private var machine: Machine { self.world.machine }
+    private func some(_ range: ClosedRange<Int64>) -> Int64 { Int64.random(in: range, using: &self.machine.random) }
+
+    // MARK: Orders
+
+    func perform(_ order: LinkOrder, _ device: RoomDevice, _ room: UUIDText, _ peer: PrincipalID, number: Int) {
+        let place = Place(device: ObjectIdentifier(device), room: room, number: number)
+        switch order {
+        case .offer: self.describe(self.make(place, device, to: peer)) { .offer("offer \($0.name) \($0.descriptions)") }
+        case .accept(let sdp, let isFresh):
+            guard let link = isFresh ? self.make(place, device, to: peer) : self.links[place] else { return }
+            guard let remote = Self.names(sdp).first, sdp.hasPrefix("offer") else {
+                return self.world.record.fault("\(device.person.name) is to accept what is no offer: \(sdp)")
+            }
+            if isFresh {
+                link.remote = remote
+            } else if link.remote != remote {
+                return self.world.record.fault("\(device.person.name) is to accept an offer of another connection")
+            }
+            self.describe(link) { .answer("answer \($0.name) \($0.descriptions) to \(remote)") }
+        case .answer(let sdp):
+            guard let link = self.links[place] else { return }
+            guard sdp.hasPrefix("answer"), let remote = Self.names(sdp).first else {
+                return self.world.record.fault("\(device.person.name) is to take what is no answer: \(sdp)")
+            }
+            // It may answer an offer of before. Then this connection never comes up.
+            link.remote = remote
+            if !link.isUp { self.connect(link) }
+        case .candidate:
+            guard let link = self.links[place], link.remote == nil else { return }
+            self.world.record.fault("\(device.person.name) is to take a candidate before its description")
+        case .drop: self.drop(place)
+        }
+    }
+
+    private static func names(_ sdp: String) -> [Int] { sdp.split(separator: " ").compactMap { Int($0) } }
+
+    private func make(_ place: Place, _ device: RoomDevice, to peer: PrincipalID) -> Link {
+        self.lastName += 1
+        let link = Link(device, place, to: peer, name: self.lastName)
+        self.links[place] = link
+        self.named[link.name] = link
+        return link
+    }
+
+    private func describe(_ link: Link, _ report: @escaping (Link) -> LinkReport) {
+        self.machine.after(self.some(Self.describing)) { [unowned self] in
+            guard self.links[link.place] === link else { return }
+            link.descriptions += 1
+            self.tell(link, report(link))
+            for _ in 0..<Int.random(in: 0...Self.candidatesMax, using: &self.machine.random) {
+                self.machine.after(self.some(Self.describing)) { [unowned self] in
+                    let text = "candidate \(link.name) \(link.descriptions)"
+                    self.tell(link, .candidate(RoomCandidate(candidate: text, sdpMLineIndex: 0, sdpMid: "0")))
+                }
+            }
+        }
+    }
+
+    private func tell(_ link: Link, _ report: LinkReport) {
+        guard self.links[link.place] === link else { return }
+        link.device.hears(report, of: link.peer, number: link.place.number, in: link.place.room)
+    }
+
+    private func other(_ link: Link) -> Link? {
+        guard let remote = link.remote, let other = self.named[remote], other.remote == link.name else { return nil }
+        return other
+    }
+
+    /// The offering side has the answer.
+    private func connect(_ link: Link) {
+        self.machine.after(self.some(Self.connecting)) { [unowned self] in
+            guard self.links[link.place] === link else { return }
+            guard let other = self.other(link) else {
+                return self.machine.after(Self.givingUp) { [unowned self] in self.fail(link) }
+            }
+            self.connectedCount += 1
+            for end in [link, other] where !end.isUp {
+                end.isUp = true
+                self.world.trace("\(end.device.person.name) is linked to \(end.peer)")
+                self.tell(end, .connected)
+            }
+        }
+    }
+
+    private func fail(_ link: Link) {
+        guard self.links[link.place] === link else { return }
+        self.tell(link, .failed)
+    }
+
+    private func drop(_ place: Place) {
+        guard let link = self.links.removeValue(forKey: place) else { return }
+        let other = self.other(link)
+        self.named[link.name] = nil
+        guard let other, other.isUp else { return }
+        self.machine.after(self.some(Self.noticing)) { [unowned self] in self.fail(other) }
+    }
+
+    // MARK: Faults
+
+    /// The app dies, and its connections with it.
+    func dropAll(of device: RoomDevice) {
+        for place in self.places(of: device) { self.drop(place) }
+    }
+
+    /// The network changes: some connections do not survive it.
+    func breakSome(of device: RoomDevice) {
+        for place in self.places(of: device) where self.machine.random.isOne(in: 2) {
+            guard let link = self.links[place] else { continue }
+            for end in [link, self.other(link)].compactMap({ $0 }) where end.isUp {
+                self.machine.after(self.some(Self.noticing)) { [unowned self] in self.fail(end) }
+            }
+        }
+    }
+
+    /// Something about a connection is to change: another offer.
+    func renegotiate(_ device: RoomDevice) {
+        let up = self.places(of: device).compactMap { self.links[$0] }.filter(\.isUp)
+        guard let link = up.randomElement(using: &self.machine.random) else { return }
+        self.world.trace("\(device.person.name) renegotiates with \(link.peer)")
+        self.describe(link) { .offer("offer \($0.name) \($0.descriptions)") }
+    }
+
+    private func places(of device: RoomDevice) -> [Place] {
+        self.links.keys.filter { $0.device == ObjectIdentifier(device) }.sorted {
+            ($0.number, "\($0.room)") < ($1.number, "\($1.room)")
+        }
+    }
+
+    /// Whether content goes both ways.
+    func areConnected(_ one: RoomDevice, _ other: RoomDevice, in room: UUIDText) -> Bool {
+        self.links.values.contains {
+            $0.isUp && $0.device === one && $0.place.room == room && self.other($0)?.device === other
+        }
+    }
+
+    func end() {
+        self.links = [:]
+        self.named = [:]
+    }
+}
