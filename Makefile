@@ -79,7 +79,7 @@ test: dependencies lint
 	@$(call run-tests,--filter ClusterTests)
 
 # Without root and network. What takes longer is left to `make test`: services with Postgres, whole clusters, the simulation.
-UNIT := ContractTests|JobsTests|ServerCryptoTests|GatewayTests|ClientTests|ServiceRuntimeTests|ArchitectureTests|ContractDocumentTests
+UNIT := ContractTests|JobsTests|ServerCryptoTests|GatewayTests|ClientTests|SealedFileTests|ServiceRuntimeTests|ArchitectureTests|ContractDocumentTests
 
 unit: lint
 	@$(BUILD) --build-tests

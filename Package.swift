@@ -166,10 +166,15 @@ let package = Package(
         executable("attachments", "AttachmentsCore", ["RedisBus", "Store", "HTTPAccess", "Telemetry"]),
 
         // The other end of the wire
+        // SQLite's files sealed at rest.
+        .target(
+            name: "CSealedFile", dependencies: ["CSodium"], path: "Clients/CSealedFile",
+            linkerSettings: [.linkedLibrary("sqlite3")]),
         .target(
             name: "WhisperClient",
             dependencies: [
-                "Contract", "CSodium", "COpenSSL", log, collections, nioCore, nioPosix, nioHTTP, nioWebSocket, nioSSL,
+                "Contract", "CSealedFile", "CSodium", "COpenSSL", log, collections, nioCore, nioPosix, nioHTTP,
+                nioWebSocket, nioSSL,
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
             path: "Clients/WhisperClient", swiftSettings: strict),
@@ -303,6 +308,10 @@ let package = Package(
                 "LocalStack", log, nioCore, nioPosix,
             ],
             path: "Tests/AttachmentsTests", exclude: ["Vectors", "requirements.txt"], swiftSettings: strict),
+        // Writes into a sealed file until the tests kill it.
+        .executableTarget(
+            name: "SealedFileWriter", dependencies: ["CSealedFile"], path: "TestSupport/SealedFileWriter"),
+        tests("SealedFileTests", ["CSealedFile", .product(name: "GRDB", package: "GRDB.swift")]),
         tests(
             "ClientTests",
             ["WhisperClient", "WhisperCore", "WhisperTerminal", "WhisperAdmin", "TerminalText", "Contract", "TestKit"]),

@@ -42,8 +42,8 @@ private enum Architecture {
         "calls": main.union(["CallsCore"]),
         // The other end of the wire
         "WhisperClient": nio.union([
-            "Contract", "CSodium", "COpenSSL", "Logging", "NIOHTTP1", "NIOWebSocket", "NIOSSL", "GRDB", "DequeModule",
-            "FoundationEssentials",
+            "Contract", "CSealedFile", "CSodium", "COpenSSL", "Logging", "NIOHTTP1", "NIOWebSocket", "NIOSSL", "GRDB",
+            "DequeModule", "FoundationEssentials",
         ]),
         "WhisperCore": ["WhisperClient", "Contract", "ContractSchema", "Logging"],
         "WhisperCoreC": ["WhisperCore", "CWhisperCore"],
@@ -84,6 +84,7 @@ private enum Architecture {
         "CHiredis": ["RedisBus"],
         "CLibPQ": ["Store"],
         "COpenSSL": ["ServerCrypto", "WhisperClient"],
+        "CSealedFile": ["WhisperClient", "SealedFileTests"],
         "CSodium": ["ServerCrypto", "WhisperClient", "LoadTool", "TestKit", "AuthTestKit", "ServerCryptoTests"],
         "CNghttp2": ["PushCore", "PushPeers"],
     ]

@@ -1,0 +1,71 @@
+import Foundation
+import GRDB
+import Testing
+
+/// A process that writes is killed again and again: what it has said to be committed is there. `KILLS=10000` plays more.
+@Suite(.timeLimit(.minutes(60))) struct KillTests {
+    private static let kills = ProcessInfo.processInfo.environment["KILLS"].flatMap(Int.init) ?? 200
+
+    /// `SealedFileWriter` stands beside the tests.
+    private static let program = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath()
+        .deletingLastPathComponent().appending(path: "SealedFileWriter")
+
+    /// Lets the writer write.
+    /// - Returns: the last row that it has said to be committed before it was killed; `nil` if it said none.
+    private func killed(in folder: SealedFolder, after lines: Int) throws -> Int? {
+        let process = Process()
+        process.executableURL = Self.program
+        process.arguments = [folder.file, "\(SealedFolder.keyByte)"]
+        let pipe = Pipe()
+        process.standardOutput = pipe
+        try process.run()
+        var output = Data()
+        // It is killed in the midst of what follows the line that was waited for.
+        while output.count(where: { $0 == 0x0A }) < lines {
+            let more = pipe.fileHandleForReading.availableData
+            if more.isEmpty { break }
+            output += more
+        }
+        kill(process.processIdentifier, SIGKILL)
+        output += try pipe.fileHandleForReading.readToEnd() ?? Data()
+        process.waitUntilExit()
+        #expect(
+            process.terminationReason == .uncaughtSignal, "the writer ended by itself: \(process.terminationStatus)")
+        let whole = output.prefix(through: output.lastIndex(of: 0x0A) ?? output.startIndex - 1)
+        return String(decoding: whole, as: UTF8.self).split(separator: "\n").last.flatMap { Int($0) }
+    }
+
+    @Test func whatWasCommittedIsThereAfterAKill() throws {
+        try #require(FileManager.default.isExecutableFile(atPath: Self.program.path), "\(Self.program.path)")
+        var numbers = SeededNumbers(UInt64(Self.kills))
+        var folder = try SealedFolder()
+        var (newest, rows) = (0, 0)
+        for round in 0..<Self.kills {
+            // A database does not grow for ever.
+            if rows > 2_000 { (folder, newest) = (try SealedFolder(), 0) }
+            if let committed = try self.killed(in: folder, after: numbers.below(30)) { newest = max(newest, committed) }
+            guard FileManager.default.fileExists(atPath: folder.file) else { continue }
+            let queue = try folder.open()
+            guard queue.answer("SELECT count(*) FROM sqlite_master WHERE name = 'sums'") == "1" else {
+                #expect(newest == 0)
+                continue
+            }
+            let answer = queue.answer(
+                "SELECT count(*), ifnull(max(number), 0), ifnull(sum(length(filling)), 0) FROM rows")
+            let parts = answer.split(separator: "|").compactMap { Int($0) }
+            try #require(parts.count == 3, "round \(round): \(answer)")
+            rows = parts[0]
+            #expect(parts[0] == parts[1] && parts[1] >= newest, "round \(round): \(answer), \(newest) were committed")
+            // Each row as it was written, and all of a transaction or nothing.
+            #expect(
+                queue.answer(
+                    "SELECT number FROM rows WHERE filling != substr(replace(hex(zeroblob(number * 7919 % 12000)), '00', 'n' || number || '.'), 1, number * 7919 % 12000)"
+                ) == "")
+            if parts[0] > 0 {
+                #expect(queue.answer("SELECT count, bytes FROM sums") == "\(parts[0])|\(parts[2])", "round \(round)")
+            }
+            #expect(queue.answer("PRAGMA integrity_check") == "\"ok\"", "round \(round)")
+            newest = parts[1]
+        }
+    }
+}
