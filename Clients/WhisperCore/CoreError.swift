@@ -8,7 +8,7 @@ public struct CoreError: Error, Sendable, Equatable {
         case closed, forked, suspended, busyReader, tooMany
         case tooLong, invalidCommand, unknownVerb, invalidField, notReadOnly
         // Of opening.
-        case config, locked, needsUpgrade, tooNew, unsupported
+        case config, locked, wrongKey, notADatabase, needsUpgrade, tooNew, unsupported
         // Of the identity.
         case noIdentity, identityExists, words
         // Of what was asked for.
@@ -74,6 +74,8 @@ extension CoreError.Code {
         case .notReadOnly: "The verb changes something: send it."
         case .config: "The configuration cannot be used."
         case .locked: "Another process, or another handle, has the folder open."
+        case .wrongKey: "The store is sealed with another key, or no key was given and it is sealed."
+        case .notADatabase: "The store is something else than a store."
         case .needsUpgrade: "An earlier release has written the store. Open it with yesUp."
         case .tooNew: "A later release has written the store."
         case .unsupported: "This release cannot do that."

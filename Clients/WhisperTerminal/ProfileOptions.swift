@@ -56,6 +56,9 @@ struct ProfileOptions: ParsableArguments {
         case .missing: Problem("There is no identity here yet. Make one with `whisper init\(flag)`.")
         case .exists: Problem("The profile \"\(self.profile)\" exists already. Choose another with --profile NAME.")
         case .inUse(_): Problem("Another whisper is running with the profile \"\(self.profile)\". Leave it first.")
+        case .wrongKey: Problem("The profile \"\(self.profile)\" is sealed with a key that this command does not have.")
+        case .notADatabase: Problem("The store of the profile \"\(self.profile)\" is no database.")
+        case .tooNew: Problem("A later release has written the profile \"\(self.profile)\".")
         case .unusable(let why): Problem("The profile cannot be used: \(why).")
         }
     }

@@ -7,15 +7,32 @@ package struct IdentityKeys: Sendable {
     package let contactsKey: SecretBytes
     /// Seals what the store must not disclose to whoever has its file alone. For this device: nobody else opens it.
     let storeKey: SecretBytes
+    /// All of it, for a sealed store: seed of the signing key, private key of the box, and the two keys above.
+    let stored: SecretBytes
     let sharedKeys = SharedKeys()
+
+    private static let keyBytes = 32
 
     package init(_ mnemonic: Mnemonic) {
         let seed = mnemonic.seed()
-        self.pair = KeyPair(
-            signSeed: KeyDerivation.key(of: seed, info: "whisper/sign"),
-            boxKey: KeyDerivation.key(of: seed, info: "whisper/enc"))
-        self.contactsKey = KeyDerivation.key(of: seed, info: "whisper/contacts")
-        self.storeKey = KeyDerivation.key(of: seed, info: "whisper/store")
+        self.init(
+            ["whisper/sign", "whisper/enc", "whisper/contacts", "whisper/store"].map {
+                KeyDerivation.key(of: seed, info: $0)
+            })
+    }
+
+    /// - Parameter stored: what `stored` was.
+    /// - Returns: `nil` if it has another length.
+    init?(stored: [UInt8]) {
+        guard stored.count == 4 * Self.keyBytes else { return nil }
+        self.init((0..<4).map { SecretBytes(Array(stored[($0 * Self.keyBytes)...].prefix(Self.keyBytes))) })
+    }
+
+    private init(_ keys: [SecretBytes]) {
+        self.pair = KeyPair(signSeed: keys[0], boxKey: keys[1])
+        self.contactsKey = keys[2]
+        self.storeKey = keys[3]
+        self.stored = SecretBytes(keys.flatMap(\.bytes))
     }
 
     package var publicKeys: PublicKeys { self.pair.publicKeys }

@@ -6,19 +6,52 @@ import GRDB
 /// The calls block; the engine makes them on an executor of its own.
 package struct ClientStore: Sendable {
     let database: DatabaseQueue
+    private let path: String
+    /// `nil` if the file is plain.
+    private let unlocked: UnlockedFile?
 
-    /// Opens or creates the file.
-    package init(path: String) throws(ClientStoreError) {
-        var configuration = Configuration()
-        configuration.journalMode = .wal
-        configuration.busyMode = .timeout(5)
-        // A receipt promises that the message is kept: a commit that the disk has not seen is no commit.
-        configuration.prepareDatabase { try $0.execute(sql: "PRAGMA synchronous = FULL") }
-        do {
-            self.database = try DatabaseQueue(path: path, configuration: configuration)
-            try Self.migrator.migrate(self.database)
+    /// Opens or creates the file, and brings it up to date. A copy of what it was is kept beside it.
+    /// - Parameter key: seals the file. Without one it is plain.
+    /// - Throws: `.wrongKey`, `.notADatabase`, `.tooNew`, `.failed`.
+    package init(path: String, key: StoreKey? = nil) throws(ClientStoreError) {
+        self.path = path
+        (self.database, self.unlocked) = try Self.open(path, key: key)
+        do throws(ClientStoreError) {
+            switch try self.migrations() {
+            case .tooNew: throw .tooNew
+            case .pending: try self.keepCopy()
+            case .none: break
+            }
+            try Self.failing { try Self.migrator.migrate(self.database) }
         } catch {
-            throw .failed("\(error)")
+            self.close()
+            throw error
+        }
+    }
+
+    private static func open(
+        _ path: String, key: StoreKey?
+    ) throws(ClientStoreError) -> (DatabaseQueue, UnlockedFile?) {
+        let unlocked = try key?.unlock(path)
+        if unlocked == nil, UnlockedFile.isSealed(path) { throw .wrongKey }
+        var configuration = Configuration()
+        configuration.busyMode = .timeout(5)
+        configuration.prepareDatabase { database in
+            // A receipt promises that the message is kept: a commit that the disk has not seen is no commit. GRDB's own WAL mode
+            // would lower this.
+            try database.execute(
+                sql: "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY")
+        }
+        let database = try Self.failing {
+            try DatabaseQueue(path: unlocked?.uri(path) ?? path, configuration: configuration)
+        }
+        return (database, unlocked)
+    }
+
+    /// Runs what SQLite may refuse.
+    private static func failing<T>(_ body: () throws -> T) throws(ClientStoreError) -> T {
+        do { return try body() } catch {
+            throw (error as? DatabaseError)?.resultCode == .SQLITE_NOTADB ? .notADatabase : .failed("\(error)")
         }
     }
 
@@ -32,21 +65,66 @@ package struct ClientStore: Sendable {
         case tooNew
     }
 
-    package static func migrations(path: String) throws(ClientStoreError) -> Migrations {
-        var configuration = Configuration()
-        configuration.busyMode = .timeout(5)
-        do {
-            let database = try DatabaseQueue(path: path, configuration: configuration)
-            return try database.read { database in
-                if try Self.migrator.hasBeenSuperseded(database) { return .tooNew }
-                let applied = try Self.migrator.appliedIdentifiers(database)
-                let pending = Self.migrator.migrations.count { !applied.contains($0) }
-                // A file that was just made has nothing to lose.
-                return pending == 0 || applied.isEmpty ? .none : .pending(pending)
-            }
-        } catch {
-            throw .failed("\(error)")
+    package static func migrations(path: String, key: StoreKey? = nil) throws(ClientStoreError) -> Migrations {
+        let (database, unlocked) = try Self.open(path, key: key)
+        defer { withExtendedLifetime(unlocked) { try? database.close() } }
+        return try Self.failing { try Self.migrations(of: database) }
+    }
+
+    private func migrations() throws(ClientStoreError) -> Migrations {
+        try Self.failing { try Self.migrations(of: self.database) }
+    }
+
+    private static func migrations(of database: DatabaseQueue) throws -> Migrations {
+        try database.read { database in
+            if try Self.migrator.hasBeenSuperseded(database) { return .tooNew }
+            let applied = try Self.migrator.appliedIdentifiers(database)
+            let pending = Self.migrator.migrations.count { !applied.contains($0) }
+            // A file that was just made has nothing to lose.
+            return pending == 0 || applied.isEmpty ? .none : .pending(pending)
         }
+    }
+
+    // MARK: Copies
+
+    /// Where the copy from before the last migration stands.
+    static func copyBeforeMigration(of path: String) -> String { path + ".before" }
+
+    private func keepCopy() throws(ClientStoreError) {
+        let copy = Self.copyBeforeMigration(of: self.path)
+        let partial = copy + StoreFiles.partialSuffix
+        StoreFiles.remove(partial)
+        try self.copy(to: self.unlocked?.uri(partial) ?? partial)
+        try StoreFiles.settle(partial, as: copy)
+    }
+
+    /// Writes a sealed copy under another key, with a file id of its own, to a path where nothing stands.
+    /// - Parameters:
+    ///   - keys: of the identity, which a plain profile does not keep in its store.
+    ///   - isForAnotherDevice: whether it is to come without session and device.
+    func copy(
+        to path: String, key: StoreKey, keys: IdentityKeys, isForAnotherDevice: Bool
+    ) throws(ClientStoreError) {
+        StoreFiles.remove(path)
+        let unlocked = try key.unlock(path)
+        try withExtendedLifetime(unlocked) { () throws(ClientStoreError) in try self.copy(to: unlocked.uri(path)) }
+        let copy = try ClientStore(path: path, key: key)
+        defer { copy.close() }
+        try copy.set(identityKeys: keys)
+        if isForAnotherDevice { try copy.forgetDevice() }
+    }
+
+    private func copy(to name: String) throws(ClientStoreError) {
+        try Self.failing {
+            try self.database.writeWithoutTransaction { database in
+                try database.execute(sql: "VACUUM INTO ?", arguments: [name])
+            }
+        }
+    }
+
+    /// Whether each page opens and fits to the others.
+    func isWhole() -> Bool {
+        (try? self.database.read { try String.fetchOne($0, sql: "PRAGMA integrity_check") }) == "ok"
     }
 
     /// Lets go of the file. What reads or writes later fails.
@@ -146,6 +224,12 @@ package struct ClientStore: Sendable {
 }
 
 package enum ClientStoreError: Error, Equatable {
-    /// The disk is full, the file is damaged, or no database. Nothing was changed. The text is SQLite's.
+    /// The disk is full, or the file is damaged. Nothing was changed. The text is SQLite's.
     case failed(String)
+    /// The file is sealed with another key, or sealed at all.
+    case wrongKey
+    /// The file is something else.
+    case notADatabase
+    /// A later release has written the file.
+    case tooNew
 }

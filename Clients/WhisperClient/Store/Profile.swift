@@ -2,8 +2,10 @@ import FoundationEssentials
 import Glibc
 import Synchronization
 
-/// One person's folder: the phrase in a file only its owner can read, the store, and a lock that keeps a second
-/// process out.
+/// One person's folder: the store, and a lock that keeps a second process out.
+///
+/// A sealed store holds the keys of the identity, and the words are nowhere. A plain one has the phrase beside it, in a file
+/// that only its owner can read.
 package final class Profile: Sendable {
     package let keys: IdentityKeys
     package let store: ClientStore
@@ -12,12 +14,160 @@ package final class Profile: Sendable {
 
     /// Whether a profile stands there.
     package static func exists(at folder: String) -> Bool {
-        access(Self.phraseFile(folder), F_OK) == 0
+        access(Self.phraseFile(folder), F_OK) == 0 || Self.isSealed(folder)
     }
 
+    /// A sealed store gets its name when it is whole.
+    private static func isSealed(_ folder: String) -> Bool { UnlockedFile.isSealed(Self.storeFile(folder)) }
+
     /// Makes a new profile. Never touches one that exists.
+    /// - Parameter key: seals it.
     package static func create(
-        at folder: String, mnemonic: Mnemonic, server: ServerAddress, authorityFile: String? = nil
+        at folder: String, mnemonic: Mnemonic, server: ServerAddress, authorityFile: String? = nil, key: StoreKey? = nil
+    ) throws(ProfileError) -> Profile {
+        let keys = IdentityKeys(mnemonic)
+        return try Self.making(folder) { lock in
+            let path = Self.storeFile(folder)
+            let first = key == nil ? path : path + StoreFiles.partialSuffix
+            StoreFiles.remove(first)
+            let store = try ClientStore(path: first, key: key)
+            chmod(first, 0o600)
+            try store.set(server: server)
+            try store.set(authorityFile: authorityFile)
+            _ = try store.deviceID()
+            guard let key else {
+                // The phrase comes last: with it the profile exists, and then it is whole.
+                try Self.write(phrase: mnemonic.phrase, to: Self.phraseFile(folder))
+                return Profile(keys: keys, store: store, lock: lock)
+            }
+            try store.set(identityKeys: keys)
+            store.close()
+            try StoreFiles.settle(first, as: path)
+            return Profile(keys: keys, store: try ClientStore(path: path, key: key), lock: lock)
+        }
+    }
+
+    /// - Parameter key: of a sealed profile. A plain one is sealed with it, once.
+    package static func open(at folder: String, key: StoreKey? = nil) throws(ProfileError) -> Profile {
+        guard Self.exists(at: folder) else { throw .missing }
+        return try Self.locked(folder) { lock in
+            guard let key else {
+                guard !Self.isSealed(folder) else { throw ProfileError.wrongKey }
+                let keys = IdentityKeys(try Self.readPhrase(folder))
+                return Profile(keys: keys, store: try ClientStore(path: Self.storeFile(folder)), lock: lock)
+            }
+            if !Self.isSealed(folder) { try Self.seal(folder, key: key) }
+            let store = try ClientStore(path: Self.storeFile(folder), key: key)
+            guard let keys = try store.identityKeys() else {
+                store.close()
+                throw ProfileError.unusable("the store has no keys")
+            }
+            try Self.eraseWhatWasPlain(folder)
+            return Profile(keys: keys, store: store, lock: lock)
+        }
+    }
+
+    // MARK: Sealing
+
+    /// Replaces a plain store with a sealed one. A crash leaves either.
+    private static func seal(_ folder: String, key: StoreKey) throws {
+        let path = Self.storeFile(folder)
+        let keys = IdentityKeys(try Self.readPhrase(folder))
+        let plain = try ClientStore(path: path)
+        let partial = path + StoreFiles.partialSuffix
+        // Its name goes with the last connection, its bytes do not.
+        let log = Glibc.open(path + "-wal", O_RDWR | O_CLOEXEC)
+        defer { if log >= 0 { Glibc.close(log) } }
+        do {
+            defer { plain.close() }
+            try plain.copy(to: partial, key: key, keys: keys, isForAnotherDevice: false)
+        }
+        unlink(path + StoreFiles.replacedSuffix)
+        guard link(path, path + StoreFiles.replacedSuffix) == 0 else {
+            throw ProfileError.unusable("cannot seal \(path)")
+        }
+        try StoreFiles.settle(partial, as: path)
+        if log >= 0 { _ = StoreFiles.erase(descriptor: log) }
+    }
+
+    /// The plain store, its copies and the phrase, once a sealed store is there.
+    private static func eraseWhatWasPlain(_ folder: String) throws {
+        let path = Self.storeFile(folder)
+        StoreFiles.remove(path + StoreFiles.partialSuffix)
+        let copy = ClientStore.copyBeforeMigration(of: path)
+        let copies = [copy, copy + StoreFiles.partialSuffix].filter { !UnlockedFile.isSealed($0) }
+        for file in [path + StoreFiles.replacedSuffix, Self.phraseFile(folder)] + copies {
+            guard StoreFiles.erase(file) else { throw ProfileError.unusable("cannot erase \(file)") }
+        }
+    }
+
+    /// Seals a profile that nobody has open with another key, under a new file id. A crash leaves it under either key.
+    package static func rekey(at folder: String, from key: StoreKey?, to newKey: StoreKey) throws(ProfileError) {
+        guard key != nil else { return try Self.open(at: folder, key: newKey).close() }
+        let profile = try Self.open(at: folder, key: key)
+        defer { profile.close() }
+        let path = Self.storeFile(folder)
+        do throws(ClientStoreError) {
+            let partial = path + StoreFiles.partialSuffix
+            try profile.store.copy(to: partial, key: newKey, keys: profile.keys, isForAnotherDevice: false)
+            profile.store.close()
+            // It would open with the old key.
+            StoreFiles.remove(ClientStore.copyBeforeMigration(of: path))
+            try StoreFiles.settle(partial, as: path)
+        } catch {
+            throw ProfileError(error)
+        }
+    }
+
+    /// Writes the profile to a file for another device, sealed with a key of its own. It has no session.
+    /// - Throws: `.exists` if something stands there.
+    package func export(to path: String, key: StoreKey) throws(ProfileError) {
+        guard access(path, F_OK) != 0 else { throw .exists }
+        let partial = path + StoreFiles.partialSuffix
+        defer { StoreFiles.remove(partial) }
+        do throws(ClientStoreError) {
+            try self.store.copy(to: partial, key: key, keys: self.keys, isForAnotherDevice: true)
+        } catch {
+            throw ProfileError(error)
+        }
+        guard chmod(partial, 0o600) == 0, StoreFiles.sync(partial), link(partial, path) == 0 else {
+            throw errno == EEXIST ? .exists : .unusable("cannot write \(path)")
+        }
+        StoreFiles.sync(StoreFiles.folder(of: path))
+    }
+
+    /// Makes a profile of a file that was exported. It is sealed with the file's key.
+    package static func importing(
+        _ file: String, to folder: String, server: ServerAddress, authorityFile: String? = nil, key: StoreKey
+    ) throws(ProfileError) {
+        let profile = try Self.making(folder) { lock in
+            _ = try key.unlock(file)
+            guard access(file, F_OK) == 0 else { throw ProfileError.unusable("cannot read \(file)") }
+            let path = Self.storeFile(folder)
+            let partial = path + StoreFiles.partialSuffix
+            StoreFiles.remove(partial)
+            try StoreFiles.copy(file, to: partial)
+            let store = try ClientStore(path: partial, key: key)
+            do {
+                defer { store.close() }
+                guard store.isWhole(), try store.identityKeys() != nil else { throw ProfileError.notADatabase }
+                try store.set(server: server)
+                try store.set(authorityFile: authorityFile)
+                _ = try store.deviceID()
+            }
+            try StoreFiles.settle(partial, as: path)
+            let imported = try ClientStore(path: path, key: key)
+            guard let keys = try imported.identityKeys() else { throw ProfileError.notADatabase }
+            return Profile(keys: keys, store: imported, lock: lock)
+        }
+        profile.close()
+    }
+
+    // MARK: Opening
+
+    /// Makes the folder and locks it, for a profile that is not there yet.
+    private static func making(
+        _ folder: String, _ make: (Int32) throws -> Profile
     ) throws(ProfileError) -> Profile {
         guard !Self.exists(at: folder) else { throw .exists }
         do {
@@ -26,35 +176,30 @@ package final class Profile: Sendable {
         } catch {
             throw .unusable("cannot make the folder \(folder)")
         }
-        let lock = try Self.lock(folder)
-        do {
-            // The phrase comes last: with it the profile exists, and then it is whole.
-            let store = try ClientStore(path: Self.storeFile(folder))
-            chmod(Self.storeFile(folder), 0o600)
-            try store.set(server: server)
-            try store.set(authorityFile: authorityFile)
-            _ = try store.deviceID()
-            try Self.write(phrase: mnemonic.phrase, to: Self.phraseFile(folder))
-            return Profile(keys: IdentityKeys(mnemonic), store: store, lock: lock)
-        } catch {
-            Glibc.close(lock)
-            throw .unusable("\(error)")
+        return try Self.locked(folder) { lock in
+            // Another process may have been faster.
+            guard !Self.exists(at: folder) else { throw ProfileError.exists }
+            return try make(lock)
         }
     }
 
-    package static func open(at folder: String) throws(ProfileError) -> Profile {
-        guard Self.exists(at: folder) else { throw .missing }
-        guard let phrase = try? String(contentsOfFile: Self.phraseFile(folder), encoding: .utf8),
-            let mnemonic = try? Mnemonic(phrase: phrase)
-        else { throw .unusable("the phrase in \(Self.phraseFile(folder)) cannot be read") }
+    /// Locks the folder. The lock is given back unless a profile comes of it.
+    private static func locked(_ folder: String, _ open: (Int32) throws -> Profile) throws(ProfileError) -> Profile {
         let lock = try Self.lock(folder)
         do {
-            return Profile(
-                keys: IdentityKeys(mnemonic), store: try ClientStore(path: Self.storeFile(folder)), lock: lock)
+            return try open(lock)
         } catch {
             Glibc.close(lock)
-            throw .unusable("\(error)")
+            if let error = error as? ClientStoreError { throw ProfileError(error) }
+            throw (error as? ProfileError) ?? .unusable("\(error)")
         }
+    }
+
+    private static func readPhrase(_ folder: String) throws -> Mnemonic {
+        guard let phrase = try? String(contentsOfFile: Self.phraseFile(folder), encoding: .utf8),
+            let mnemonic = try? Mnemonic(phrase: phrase)
+        else { throw ProfileError.unusable("the phrase in \(Self.phraseFile(folder)) cannot be read") }
+        return mnemonic
     }
 
     private init(keys: IdentityKeys, store: ClientStore, lock: Int32) {
@@ -81,32 +226,37 @@ package final class Profile: Sendable {
         }
     }
 
-    /// Deletes the profile: phrase, store and all.
+    /// Deletes the profile: phrase, store and all. It needs no key.
     /// - Returns: whether there was one.
     package static func wipe(at folder: String) throws(ProfileError) -> Bool {
         guard access(folder, F_OK) == 0 else { return false }
         let lock = try Self.lock(folder)
         defer { Glibc.close(lock) }
         let store = Self.storeFile(folder)
+        let copy = ClientStore.copyBeforeMigration(of: store)
+        let databases = [store, copy, copy + StoreFiles.partialSuffix, store + StoreFiles.partialSuffix]
+        let logs = databases.flatMap { [$0 + "-wal", $0 + "-shm"] }
         var isAny = false
-        // The phrase goes first: without it nothing of the rest is anybody's.
-        for file in [Self.phraseFile(folder), store, store + "-wal", store + "-shm", folder + "/lock"] {
-            if unlink(file) == 0 {
-                isAny = isAny || file != folder + "/lock"
-            } else if errno != ENOENT {
-                throw .unusable("cannot delete \(file)")
-            }
+        // The phrase goes first: without it, and without a preamble, nothing of the rest is anybody's.
+        for file in [Self.phraseFile(folder)] + databases + [store + StoreFiles.replacedSuffix] + logs {
+            guard access(file, F_OK) == 0 else { continue }
+            guard StoreFiles.erase(file) else { throw .unusable("cannot delete \(file)") }
+            isAny = true
         }
+        guard unlink(folder + "/lock") == 0 || errno == ENOENT else { throw .unusable("cannot delete \(folder)/lock") }
         return isAny
     }
 
     /// How the store of the folder stands to this release.
-    package static func migrations(at folder: String) throws(ProfileError) -> ClientStore.Migrations {
+    package static func migrations(
+        at folder: String, key: StoreKey? = nil
+    ) throws(ProfileError) -> ClientStore.Migrations {
         guard access(Self.storeFile(folder), F_OK) == 0 else { return .none }
         do throws(ClientStoreError) {
-            return try ClientStore.migrations(path: Self.storeFile(folder))
+            // A plain store that is to be sealed is still plain.
+            return try ClientStore.migrations(path: Self.storeFile(folder), key: Self.isSealed(folder) ? key : nil)
         } catch {
-            throw .unusable("\(error)")
+            throw ProfileError(error)
         }
     }
 
@@ -148,4 +298,19 @@ package enum ProfileError: Error, Equatable {
     /// The number is its process, if it is known.
     case inUse(by: Int?)
     case unusable(String)
+    /// The profile is sealed with another key, or sealed at all.
+    case wrongKey
+    /// The store is something else.
+    case notADatabase
+    /// A later release has written the store.
+    case tooNew
+
+    init(_ error: ClientStoreError) {
+        switch error {
+        case .failed(let text): self = .unusable(text)
+        case .wrongKey: self = .wrongKey
+        case .notADatabase: self = .notADatabase
+        case .tooNew: self = .tooNew
+        }
+    }
 }

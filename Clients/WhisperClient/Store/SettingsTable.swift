@@ -1,4 +1,5 @@
 package import Contract
+import FoundationEssentials
 import GRDB
 
 /// A session as it is kept between runs.
@@ -59,6 +60,28 @@ extension ClientStore {
             try Self.set("deviceId", to: "\(id)", in: database)
             return id
         }
+    }
+
+    /// Makes the store another device's: it logs in anew.
+    func forgetDevice() throws(ClientStoreError) {
+        try self.write { database in
+            try Self.set(nil as StoredSession?, in: database)
+            try Self.set("deviceId", to: nil, in: database)
+        }
+    }
+
+    // MARK: Keys
+
+    /// The keys of a sealed profile, which has no phrase; `nil` if they are missing.
+    func identityKeys() throws(ClientStoreError) -> IdentityKeys? {
+        try self.setting("identityKeys").flatMap { Data(base64Encoded: $0) }.flatMap {
+            IdentityKeys(stored: [UInt8]($0))
+        }
+    }
+
+    /// Only for a store that is sealed.
+    func set(identityKeys: IdentityKeys) throws(ClientStoreError) {
+        try self.set("identityKeys", to: Data(identityKeys.stored.bytes).base64EncodedString())
     }
 
     // MARK: Backup

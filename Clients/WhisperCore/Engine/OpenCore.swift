@@ -81,8 +81,13 @@ final class OpenCore: Sendable {
 
 extension CoreError {
     init(of error: ClientStoreError) {
+        switch error {
         // The text is SQLite's, and may quote values.
-        self.init(.store)
+        case .failed: self.init(.store)
+        case .wrongKey: self.init(.wrongKey)
+        case .notADatabase: self.init(.notADatabase)
+        case .tooNew: self.init(.tooNew)
+        }
     }
 
     init(of error: ProfileError) {
@@ -93,6 +98,9 @@ extension CoreError {
             self.init(.locked)
             self.pid = process
         case .unusable: self.init(.store)
+        case .wrongKey: self.init(.wrongKey)
+        case .notADatabase: self.init(.notADatabase)
+        case .tooNew: self.init(.tooNew)
         }
     }
 }

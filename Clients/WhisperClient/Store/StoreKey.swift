@@ -1,0 +1,99 @@
+import CSealedFile
+import Synchronization
+
+/// What a host gives to open a sealed store: the key itself, or a passphrase that becomes one.
+package final class StoreKey: Sendable {
+    package enum Kind: Sendable { case raw, passphrase }
+
+    package static let rawBytes = Int(SEALED_FILE_KEY_BYTES)
+    package static let passphraseBytes = 1...1_024
+
+    private struct Derived {
+        var salt: [UInt8]
+        var key: SecretBytes
+    }
+
+    private let kind: Kind
+    private let secret: SecretBytes
+    /// Of the last file: deriving takes a fifth of a second.
+    private let derived = Mutex<Derived?>(nil)
+
+    /// - Returns: `nil` unless a raw key has `rawBytes`, and a passphrase `passphraseBytes`.
+    package init?(_ kind: Kind, _ bytes: [UInt8]) {
+        guard kind == .raw ? bytes.count == Self.rawBytes : Self.passphraseBytes.contains(bytes.count) else {
+            return nil
+        }
+        self.kind = kind
+        self.secret = SecretBytes(bytes)
+    }
+
+    /// Compares the key with the file, before a page is read. Without a file it makes ready for a new one.
+    /// - Throws: `.wrongKey`, `.notADatabase`, `.tooNew`, `.failed`.
+    func unlock(_ path: String) throws(ClientStoreError) -> UnlockedFile {
+        guard UnlockedFile.isReady else { throw .failed("the file system of sealed files cannot be used") }
+        var derivation = sealed_file_derivation()
+        let state = sealed_file_read_derivation(path, &derivation)
+        let wanted = self.kind == .raw ? SEALED_FILE_RAW : SEALED_FILE_PASSPHRASE
+        switch state {
+        case SEALED_FILE_OPENS:
+            guard derivation.kind == wanted.rawValue else { throw .wrongKey }
+        case SEALED_FILE_MISSING:
+            if self.kind == .passphrase { sealed_file_new_derivation(&derivation) }
+        case SEALED_FILE_FOREIGN: throw .notADatabase
+        case SEALED_FILE_TOO_NEW: throw .tooNew
+        default: throw .failed("the file cannot be read")
+        }
+        let key = try self.key(&derivation)
+        if state == SEALED_FILE_OPENS, sealed_file_check(path, key.bytes) != SEALED_FILE_OPENS { throw .wrongKey }
+        let handle = sealed_file_add_key(key.bytes, &derivation)
+        guard handle != 0 else { throw .failed("too many keys are in use") }
+        return UnlockedFile(handle: handle)
+    }
+
+    private func key(_ derivation: inout sealed_file_derivation) throws(ClientStoreError) -> SecretBytes {
+        guard self.kind == .passphrase else { return self.secret }
+        let salt = withUnsafeBytes(of: &derivation) { Array($0) }
+        if let known = self.derived.withLock({ $0 }), known.salt == salt { return known.key }
+        var bytes = [UInt8](repeating: 0, count: Self.rawBytes)
+        defer { Sodium.erase(&bytes) }
+        guard sealed_file_derive(self.secret.bytes, self.secret.bytes.count, &derivation, &bytes) == 0 else {
+            throw .failed("the passphrase cannot be used: no memory, or a damaged file")
+        }
+        let key = SecretBytes(bytes)
+        self.derived.withLock { $0 = Derived(salt: salt, key: key) }
+        return key
+    }
+}
+
+/// A key that SQLite knows by a number, as long as this lives.
+final class UnlockedFile: Sendable {
+    static let isReady = sealed_file_register() == 0
+
+    private let handle: UInt32
+
+    fileprivate init(handle: UInt32) { self.handle = handle }
+
+    deinit { sealed_file_remove_key(self.handle) }
+
+    /// The name of a file that the key seals. The key itself is in no name.
+    func uri(_ path: String) -> String {
+        let plain = path.utf8.map { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "/"), UInt8(ascii: "."), UInt8(ascii: "-"),
+                UInt8(ascii: "_"):
+                String(UnicodeScalar(byte))
+            default: "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16)
+            }
+        }.joined()
+        // Behind two slashes stands the host, which is empty.
+        return "file:" + (path.hasPrefix("/") ? "//" : "") + plain + "?vfs=\(SEALED_FILE_VFS)&k=\(self.handle)"
+    }
+
+    /// Whether a sealed file stands at a path, of this release or a later one.
+    static func isSealed(_ path: String) -> Bool {
+        var derivation = sealed_file_derivation()
+        let state = sealed_file_read_derivation(path, &derivation)
+        return state == SEALED_FILE_OPENS || state == SEALED_FILE_TOO_NEW
+    }
+}

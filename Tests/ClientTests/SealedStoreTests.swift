@@ -1,0 +1,251 @@
+import Contract
+import Foundation
+import GRDB
+import Testing
+
+@testable import WhisperClient
+
+/// Stores and profiles that are sealed with a key, and how they come to be.
+@Suite struct SealedStoreTests {
+    let folder: TemporaryFolder
+    let key = StoreKey(.raw, [UInt8](repeating: 1, count: 32))!
+    let otherKey = StoreKey(.raw, [UInt8](repeating: 2, count: 32))!
+
+    init() throws { self.folder = try TemporaryFolder() }
+
+    private var path: String { self.folder.path + "/it's a store?%&.sqlite" }
+    private var profile: String { self.folder.path + "/profile" }
+
+    private func message(_ text: String) -> Message {
+        Message(
+            id: .random(), peer: bobID, groupID: nil, direction: .outgoing(.queued), content: .text(text),
+            time: Timestamp(milliseconds: 5))
+    }
+
+    /// The texts that a store has.
+    private func texts(_ store: ClientStore) throws -> [String] {
+        try store.read { try String.fetchAll($0, sql: "SELECT body FROM messages ORDER BY number") }
+    }
+
+    /// The files of a folder that have the text.
+    private func files(with text: String, in folder: String) throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: folder).filter { name in
+            FileManager.default.contents(atPath: folder + "/" + name)?.range(of: Data(text.utf8)) != nil
+        }
+    }
+
+    @Test func aStoreOpensWithItsKeyAlone() throws {
+        do {
+            let store = try ClientStore(path: self.path, key: self.key)
+            try store.queue(self.message("quince"))
+            #expect(try self.files(with: "quince", in: self.folder.path) == [])
+            store.close()
+        }
+        #expect(throws: ClientStoreError.wrongKey) { try ClientStore(path: self.path, key: self.otherKey) }
+        #expect(throws: ClientStoreError.wrongKey) { try ClientStore(path: self.path) }
+        #expect(throws: ClientStoreError.wrongKey) { try ClientStore.migrations(path: self.path, key: self.otherKey) }
+        #expect(throws: ClientStoreError.wrongKey) {
+            try ClientStore(path: self.path, key: StoreKey(.passphrase, Array(repeating: 1, count: 32)))
+        }
+        #expect(try ClientStore.migrations(path: self.path, key: self.key) == .none)
+        #expect(try self.texts(try ClientStore(path: self.path, key: self.key)) == ["quince"])
+    }
+
+    @Test func whatIsNoSealedStoreIsToldApart() throws {
+        try ClientStore(path: self.path).close()
+        #expect(throws: ClientStoreError.notADatabase) { try ClientStore(path: self.path, key: self.key) }
+        let text = self.folder.path + "/text"
+        try Data(repeating: 0x41, count: 5_000).write(to: URL(filePath: text))
+        #expect(throws: ClientStoreError.notADatabase) { try ClientStore(path: text, key: self.key) }
+        #expect(throws: ClientStoreError.notADatabase) { try ClientStore(path: text) }
+        #expect(try Data(contentsOf: URL(filePath: text)) == Data(repeating: 0x41, count: 5_000))
+        let sealed = self.folder.path + "/sealed"
+        let store = try ClientStore(path: sealed, key: self.key)
+        try store.write { try $0.execute(sql: "INSERT INTO grdb_migrations VALUES ('9999')") }
+        store.close()
+        #expect(throws: ClientStoreError.tooNew) { try ClientStore(path: sealed, key: self.key) }
+        #expect(try ClientStore.migrations(path: sealed, key: self.key) == .tooNew)
+    }
+
+    @Test func keysHaveTheirLengths() {
+        for count in [0, 31, 33] { #expect(StoreKey(.raw, [UInt8](repeating: 1, count: count)) == nil) }
+        for count in [0, 1_025] { #expect(StoreKey(.passphrase, [UInt8](repeating: 1, count: count)) == nil) }
+        for count in [1, 1_024] { #expect(StoreKey(.passphrase, [UInt8](repeating: 1, count: count)) != nil) }
+    }
+
+    @Test func aPassphraseOpensWhatItSealed() throws {
+        try ClientStore(path: self.path, key: StoreKey(.passphrase, Array("correct horse".utf8))).close()
+        try ClientStore(path: self.path, key: StoreKey(.passphrase, Array("correct horse".utf8))).close()
+        #expect(throws: ClientStoreError.wrongKey) {
+            try ClientStore(path: self.path, key: StoreKey(.passphrase, Array("correct house".utf8)))
+        }
+    }
+
+    /// A commit that the disk has not seen is no commit.
+    @Test(arguments: [false, true]) func commitsWaitForTheDisk(isSealed: Bool) throws {
+        let store = try ClientStore(path: self.path, key: isSealed ? self.key : nil)
+        #expect(try store.read { try Int.fetchOne($0, sql: "PRAGMA synchronous") } == 2)
+        #expect(try store.read { try String.fetchOne($0, sql: "PRAGMA journal_mode") } == "wal")
+    }
+
+    @Test(arguments: [false, true]) func aCopyIsKeptBeforeAMigration(isSealed: Bool) throws {
+        let key = isSealed ? self.key : nil
+        let store = try ClientStore(path: self.path, key: key)
+        try store.queue(self.message("quince"))
+        try store.write {
+            try $0.execute(
+                sql: """
+                    DELETE FROM grdb_migrations WHERE identifier = '9';
+                    DROP TABLE events; DROP TABLE consumers
+                    """)
+        }
+        store.close()
+        #expect(try ClientStore.migrations(path: self.path, key: key) == .pending(1))
+        let copy = ClientStore.copyBeforeMigration(of: self.path)
+        #expect(!FileManager.default.fileExists(atPath: copy))
+        try ClientStore(path: self.path, key: key).close()
+        #expect(try ClientStore.migrations(path: copy, key: key) == .pending(1))
+        #expect(try self.files(with: "quince", in: self.folder.path).isEmpty == isSealed)
+        #expect(try self.texts(try ClientStore(path: copy, key: key)) == ["quince"])
+    }
+
+    // MARK: Profiles
+
+    @Test func aSealedProfileHasNoWords() throws {
+        do {
+            let made = try Profile.create(at: self.profile, mnemonic: aliceWords, server: .local, key: self.key)
+            #expect(made.keys.publicKeys == IdentityKeys(aliceWords).publicKeys)
+            #expect(throws: ProfileError.exists) {
+                try Profile.create(at: self.profile, mnemonic: bobWords, server: .local)
+            }
+            made.close()
+        }
+        #expect(Profile.exists(at: self.profile))
+        #expect(
+            try FileManager.default.contentsOfDirectory(atPath: self.profile).sorted() == ["lock", "whisper.sqlite"])
+        #expect(throws: ProfileError.wrongKey) { try Profile.open(at: self.profile) }
+        #expect(throws: ProfileError.wrongKey) { try Profile.open(at: self.profile, key: self.otherKey) }
+        let again = try Profile.open(at: self.profile, key: self.key)
+        let keys = IdentityKeys(aliceWords)
+        #expect(again.keys.publicKeys == keys.publicKeys && again.keys.stored.bytes == keys.stored.bytes)
+        #expect(again.keys.contactsKey.bytes == keys.contactsKey.bytes)
+        #expect(again.keys.storeKey.bytes == keys.storeKey.bytes)
+        #expect(try again.store.server() == .local)
+    }
+
+    private func plainProfile() throws -> UUIDText {
+        let plain = try Profile.create(at: self.profile, mnemonic: aliceWords, server: .local)
+        defer { plain.close() }
+        try plain.store.queue(self.message("quince"))
+        return try plain.store.deviceID()
+    }
+
+    @Test func aPlainProfileIsSealedOnceAndErased() throws {
+        let device = try self.plainProfile()
+        #expect(try self.files(with: "quince", in: self.profile) != [])
+        // What was there can be read through another name, until it is erased.
+        let (store, phrase) = (self.folder.path + "/old-store", self.folder.path + "/old-phrase")
+        try FileManager.default.linkItem(atPath: self.profile + "/whisper.sqlite", toPath: store)
+        try FileManager.default.linkItem(atPath: self.profile + "/phrase", toPath: phrase)
+        for _ in 0..<2 {
+            let sealed = try Profile.open(at: self.profile, key: self.key)
+            #expect(sealed.keys.stored.bytes == IdentityKeys(aliceWords).stored.bytes)
+            #expect(try self.texts(sealed.store) == ["quince"])
+            #expect(try sealed.store.deviceID() == device)
+            sealed.close()
+        }
+        for file in [store, phrase] {
+            #expect(FileManager.default.contents(atPath: file)?.contains { $0 != 0 } == false, "\(file)")
+        }
+        #expect(
+            try FileManager.default.contentsOfDirectory(atPath: self.profile).sorted() == ["lock", "whisper.sqlite"])
+    }
+
+    /// A crash between two steps of sealing: the next one that opens goes on.
+    @Test func sealingGoesOnAfterACrash() throws {
+        _ = try self.plainProfile()
+        let path = self.profile + "/whisper.sqlite"
+        let words = FileManager.default.contents(atPath: self.profile + "/phrase")!
+        // Before the sealed store has its name: half a copy is in the way.
+        for suffix in [".new", ".new-wal", ".plain"] { try Data([1, 2, 3]).write(to: URL(filePath: path + suffix)) }
+        try Profile.open(at: self.profile, key: self.key).close()
+        // After that, with nothing erased.
+        try words.write(to: URL(filePath: self.profile + "/phrase"))
+        try Data([1, 2, 3]).write(to: URL(filePath: path + ".plain"))
+        let sealed = try Profile.open(at: self.profile, key: self.key)
+        #expect(try self.texts(sealed.store) == ["quince"])
+        sealed.close()
+        #expect(
+            try FileManager.default.contentsOfDirectory(atPath: self.profile).sorted() == ["lock", "whisper.sqlite"])
+    }
+
+    @Test func rekeyingLeavesNothingUnderTheOldKey() throws {
+        let device = try self.plainProfile()
+        try Profile.rekey(at: self.profile, from: nil, to: self.key)
+        let path = self.profile + "/whisper.sqlite"
+        let before = FileManager.default.contents(atPath: path)!
+        try Data(before).write(to: URL(filePath: path + ".before"))
+        #expect(throws: ProfileError.wrongKey) {
+            try Profile.rekey(at: self.profile, from: self.otherKey, to: self.key)
+        }
+        try Profile.rekey(at: self.profile, from: self.key, to: self.otherKey)
+        #expect(throws: ProfileError.wrongKey) { try Profile.open(at: self.profile, key: self.key) }
+        let profile = try Profile.open(at: self.profile, key: self.otherKey)
+        #expect(try self.texts(profile.store) == ["quince"])
+        #expect(try profile.store.deviceID() == device)
+        profile.close()
+        #expect(
+            try FileManager.default.contentsOfDirectory(atPath: self.profile).sorted() == ["lock", "whisper.sqlite"])
+        let after = FileManager.default.contents(atPath: path)!
+        #expect(after[48..<64] != before[48..<64], "the file id")
+    }
+
+    @Test(arguments: [false, true]) func anExportIsAnotherDevices(isSealed: Bool) throws {
+        let file = self.folder.path + "/export"
+        let other = self.folder.path + "/other"
+        let device = try self.plainProfile()
+        do {
+            let profile = try Profile.open(at: self.profile, key: isSealed ? self.key : nil)
+            try profile.store.set(
+                whisperID: carolID, session: StoredSession(token: "t", expiresAt: Timestamp(milliseconds: 9)))
+            try profile.export(to: file, key: self.otherKey)
+            #expect(throws: ProfileError.exists) { try profile.export(to: file, key: self.otherKey) }
+            #expect(try profile.store.session()?.token == "t")
+            profile.close()
+        }
+        #expect(try self.files(with: "quince", in: self.folder.path) == [])
+        func importing(_ file: String, _ key: StoreKey, to folder: String) throws {
+            try Profile.importing(file, to: folder, server: .local, key: key)
+        }
+        #expect(throws: ProfileError.wrongKey) { try importing(file, self.key, to: other) }
+        #expect(throws: ProfileError.exists) { try importing(file, self.otherKey, to: self.profile) }
+        #expect(!Profile.exists(at: other))
+        try importing(file, self.otherKey, to: other)
+        let profile = try Profile.open(at: other, key: self.otherKey)
+        #expect(profile.keys.stored.bytes == IdentityKeys(aliceWords).stored.bytes)
+        #expect(try self.texts(profile.store) == ["quince"])
+        #expect(try profile.store.session() == nil)
+        #expect(try profile.store.whisperID() == carolID)
+        #expect(try profile.store.deviceID() != device)
+        profile.close()
+        // A damaged file makes no profile.
+        var bytes = FileManager.default.contents(atPath: file)!
+        bytes[bytes.count - 100] ^= 1
+        try bytes.write(to: URL(filePath: file + "-damaged"))
+        #expect(throws: ProfileError.self) {
+            try importing(file + "-damaged", self.otherKey, to: self.folder.path + "/third")
+        }
+        #expect(!Profile.exists(at: self.folder.path + "/third"))
+    }
+
+    @Test func wipingNeedsNoKey() throws {
+        try Profile.create(at: self.profile, mnemonic: aliceWords, server: .local, key: self.key).close()
+        let kept = self.folder.path + "/kept"
+        try FileManager.default.linkItem(atPath: self.profile + "/whisper.sqlite", toPath: kept)
+        #expect(try Profile.wipe(at: self.profile))
+        #expect(try FileManager.default.contentsOfDirectory(atPath: self.profile) == [])
+        #expect(FileManager.default.contents(atPath: kept)?.contains { $0 != 0 } == false)
+        #expect(!Profile.exists(at: self.profile))
+        #expect(try !Profile.wipe(at: self.profile))
+    }
+}
