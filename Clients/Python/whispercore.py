@@ -43,6 +43,9 @@ class Library:
             "wsp_suspend": [handle, ctypes.c_int32],
             "wsp_resume": [handle],
             "wsp_close": [handle, ctypes.c_int32],
+            "wsp_rekey": [handle, text, size],
+            "wsp_export": [handle, text, text, size],
+            "wsp_import": [text, text, text, size],
             "wsp_wipe": [text],
             "wsp_schema": [],
         }.items():
@@ -84,15 +87,21 @@ class Library:
         return self.result("wsp_wipe", folder.encode("utf-8"))
 
 
+    def import_(self, path, config, key):
+        """Makes the folder of `config` of a file that `Core.export` has written."""
+        return self.result("wsp_import", path.encode("utf-8"), json.dumps(config).encode("utf-8"), key, len(key))
+
+
 class Core:
     """One identity of one person on this device."""
 
-    def __init__(self, library, config, confirm="yesUp"):
-        """library: a `Library`, or the path of the file. config: of `wsp_open`. confirm: error, yesUp or yesUpDown."""
+    def __init__(self, library, config, confirm="yesUp", key=None):
+        """library: a `Library`, or the path of the file. config: of `wsp_open`. confirm: error, yesUp or yesUpDown.
+        key: bytes that seal the store: 32, or a passphrase if config says so. None: the store is plain."""
         self.library = library if isinstance(library, Library) else Library(library)
         handle = ctypes.c_int64(0)
         self.library.result(
-            "wsp_open", json.dumps(config).encode("utf-8"), None, 0, confirm.encode("utf-8"), ctypes.byref(handle)
+            "wsp_open", json.dumps(config).encode("utf-8"), key, len(key or b""), confirm.encode("utf-8"), ctypes.byref(handle)
         )
         self.handle = handle.value
 
@@ -164,6 +173,14 @@ class Core:
 
     def resume(self):
         return self.library.result("wsp_resume", self.handle)
+
+    def rekey(self, key):
+        """Seals the store with another key."""
+        return self.library.result("wsp_rekey", self.handle, key, len(key))
+
+    def export(self, path, key):
+        """Writes the identity to a new file, sealed with a key of its own, without its session."""
+        return self.library.result("wsp_export", self.handle, path.encode("utf-8"), key, len(key))
 
     def close(self, deadline=10):
         """Ends connection and store. Doing it twice is harmless."""

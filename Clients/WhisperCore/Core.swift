@@ -24,6 +24,8 @@ public final class Core: Sendable {
 
     public let configuration: CoreConfiguration
     private let link: Linker
+    /// `nil` if the store is plain.
+    private let key: Mutex<StoreKey?>
     private let phase: Mutex<Phase>
     private let requests = Requests()
     private let feed: EventFeed
@@ -42,30 +44,41 @@ public final class Core: Sendable {
     // MARK: Life
 
     /// Opens the folder. It does not connect: the verb `connect` does.
-    /// - Parameter confirmation: whether a store of an earlier release may be brought up to date.
-    /// - Throws: `.config`, `.locked`, `.needsUpgrade`, `.tooNew`, `.store`.
+    /// - Parameters:
+    ///   - key: seals the store, and is kept until the core goes. A plain store is sealed with it, once.
+    ///   - confirmation: whether a store of an earlier release may be brought up to date.
+    /// - Throws: `.config`, `.locked`, `.wrongKey`, `.notADatabase`, `.needsUpgrade`, `.tooNew`, `.store`.
     public static func open(
-        _ configuration: CoreConfiguration, confirmation: CoreConfiguration.Confirmation = .yesUp
+        _ configuration: CoreConfiguration, key: [UInt8]? = nil,
+        confirmation: CoreConfiguration.Confirmation = .yesUp
     ) throws(CoreError) -> Core {
-        try self.open(configuration, confirmation: confirmation, link: Self.network)
+        try self.open(configuration, key: key, confirmation: confirmation, link: Self.network)
     }
 
     /// - Parameter link: the network, or a script in tests.
     package static func open(
-        _ configuration: CoreConfiguration, confirmation: CoreConfiguration.Confirmation = .yesUp,
-        link: @escaping Linker
+        _ configuration: CoreConfiguration, key: [UInt8]? = nil,
+        confirmation: CoreConfiguration.Confirmation = .yesUp, link: @escaping Linker
     ) throws(CoreError) -> Core {
-        let core = Core(configuration, link: link)
+        var storeKey: StoreKey?
+        if let key { storeKey = try configuration.storeKey(key) }
+        guard storeKey != nil || configuration.keyKind == .raw else {
+            throw CoreError(.config, "is missing", field: "key")
+        }
+        let core = Core(configuration, key: storeKey, link: link)
         guard Profile.exists(at: configuration.folder) else { return core }
-        try Self.checkMigrations(configuration, confirmation)
+        try Self.checkMigrations(configuration, storeKey, confirmation)
         core.phase.withLock { $0 = .closed }
-        let opened = try core.openProfile { () throws(ProfileError) in try Profile.open(at: configuration.folder) }
+        let opened = try core.openProfile { key throws(ProfileError) in
+            try Profile.open(at: configuration.folder, key: key)
+        }
         core.phase.withLock { $0 = .open(opened) }
         return core
     }
 
-    private init(_ configuration: CoreConfiguration, link: @escaping Linker) {
+    private init(_ configuration: CoreConfiguration, key: StoreKey?, link: @escaping Linker) {
         self.configuration = configuration
+        self.key = Mutex(key)
         self.link = link
         self.phase = Mutex(.noIdentity)
         let source = Source()
@@ -80,11 +93,11 @@ public final class Core: Sendable {
     }
 
     private static func checkMigrations(
-        _ configuration: CoreConfiguration, _ confirmation: CoreConfiguration.Confirmation
+        _ configuration: CoreConfiguration, _ key: StoreKey?, _ confirmation: CoreConfiguration.Confirmation
     ) throws(CoreError) {
         let migrations: ClientStore.Migrations
         do throws(ProfileError) {
-            migrations = try Profile.migrations(at: configuration.folder)
+            migrations = try Profile.migrations(at: configuration.folder, key: key)
         } catch {
             throw CoreError(of: error)
         }
@@ -110,9 +123,11 @@ public final class Core: Sendable {
         }
     }
 
-    private func openProfile(_ open: () throws(ProfileError) -> Profile) throws(CoreError) -> OpenCore {
+    private func openProfile(
+        _ open: (StoreKey?) throws(ProfileError) -> Profile
+    ) throws(CoreError) -> OpenCore {
         let profile: Profile
-        do throws(ProfileError) { profile = try open() } catch { throw CoreError(of: error) }
+        do throws(ProfileError) { profile = try open(self.key.withLock { $0 }) } catch { throw CoreError(of: error) }
         do {
             if let server = ServerAddress(self.configuration.server) { try profile.store.set(server: server) }
             try profile.store.set(authorityFile: self.configuration.authorityFile)
@@ -164,15 +179,90 @@ public final class Core: Sendable {
             case .noIdentity, .open: return .success(())
             case .suspended:
                 do throws(CoreError) {
-                    let folder = self.configuration.folder
-                    let opened = try self.openProfile { () throws(ProfileError) in try Profile.open(at: folder) }
-                    self.phase.withLock { $0 = .open(opened) }
+                    _ = try self.openAgain()
                     return .success(())
                 } catch {
                     return .failure(error)
                 }
             }
         }.get()
+    }
+
+    private func openAgain() throws(CoreError) -> OpenCore {
+        let folder = self.configuration.folder
+        let opened = try self.openProfile { key throws(ProfileError) in try Profile.open(at: folder, key: key) }
+        self.phase.withLock { $0 = .open(opened) }
+        return opened
+    }
+
+    // MARK: Store
+
+    /// Seals the store with another key of the configuration's kind, under a new file id. A plain store is sealed.
+    ///
+    /// The core is suspended meanwhile, and connects again if it was connected. A crash leaves the store under either key.
+    /// - Throws: `.config`, `.noIdentity`, `.closed`, `.locked`, `.store`.
+    public func rekey(_ key: [UInt8]) async throws(CoreError) {
+        let newKey = try self.configuration.storeKey(key)
+        try await self.inTurn { () -> Result<Void, CoreError> in
+            let phase = self.phase.withLock { $0 }
+            switch phase {
+            case .closed: return .failure(CoreError(.closed))
+            case .noIdentity: return .failure(CoreError(.noIdentity))
+            case .open, .suspended: break
+            }
+            var isConnecting = false
+            if case .open(let opened) = phase {
+                isConnecting = opened.isConnecting
+                await self.leave(for: .suspended)?.close()
+            }
+            var failure: CoreError?
+            let (folder, oldKey) = (self.configuration.folder, self.key.withLock { $0 })
+            let refused = await Blocking.run { () -> ProfileError? in
+                do throws(ProfileError) { try Profile.rekey(at: folder, from: oldKey, to: newKey) } catch {
+                    return error
+                }
+                return nil
+            }
+            if let refused { failure = CoreError(of: refused) } else { self.key.withLock { $0 = newKey } }
+            if case .open = phase {
+                do throws(CoreError) {
+                    let opened = try self.openAgain()
+                    if isConnecting { try opened.connect() }
+                } catch {
+                    failure = failure ?? error
+                }
+            }
+            return failure.map { .failure($0) } ?? .success(())
+        }.get()
+    }
+
+    /// Writes the identity to a file, sealed with a key of the configuration's kind: contacts and messages, but no session.
+    /// - Throws: `.config` if something stands there; `.noIdentity`, `.suspended`, `.closed`, `.store`.
+    public func export(to path: String, key: [UInt8]) throws(CoreError) {
+        let key = try self.configuration.storeKey(key)
+        let opened = try self.opened()
+        do throws(ProfileError) {
+            try opened.profile.export(to: path, key: key)
+        } catch .exists {
+            throw CoreError(.config, "exists already", field: "path")
+        } catch {
+            throw CoreError(of: error)
+        }
+    }
+
+    /// Makes the configuration's folder of a file that `export` has written. It stays sealed with the same key.
+    /// - Throws: `.config`, `.identityExists`, `.locked`, `.wrongKey`, `.notADatabase`, `.tooNew`, `.store`.
+    public static func importing(
+        _ path: String, configuration: CoreConfiguration, key: [UInt8]
+    ) throws(CoreError) {
+        let key = try configuration.storeKey(key)
+        guard let server = ServerAddress(configuration.server) else { throw CoreError(.config, field: "serverUrl") }
+        do throws(ProfileError) {
+            try Profile.importing(
+                path, to: configuration.folder, server: server, authorityFile: configuration.authorityFile, key: key)
+        } catch {
+            throw CoreError(of: error)
+        }
     }
 
     /// Deletes an identity's folder: words, messages and all. It needs no key, and cannot be taken back.
@@ -219,10 +309,10 @@ public final class Core: Sendable {
             guard let server = ServerAddress(self.configuration.server) else { return .failure(CoreError(.config)) }
             let configuration = self.configuration
             do throws(CoreError) {
-                let opened = try self.openProfile { () throws(ProfileError) in
+                let opened = try self.openProfile { key throws(ProfileError) in
                     try Profile.create(
                         at: configuration.folder, mnemonic: mnemonic, server: server,
-                        authorityFile: configuration.authorityFile)
+                        authorityFile: configuration.authorityFile, key: key)
                 }
                 self.phase.withLock { $0 = .open(opened) }
                 return .success(())

@@ -16,6 +16,14 @@ public struct CoreConfiguration: Sendable, Equatable {
         case yesUpDown
     }
 
+    /// What the key of `Core.open` is.
+    public enum KeyKind: String, Sendable, CaseIterable {
+        /// 32 random bytes.
+        case raw
+        /// Up to 1,024 bytes that a person knows. Argon2id (64 MiB, 3 passes) makes a key of them.
+        case passphrase
+    }
+
     /// A folder for this core alone. It is made if it is missing.
     public var folder: String
     /// `ws://` or `wss://`, host and port.
@@ -23,12 +31,30 @@ public struct CoreConfiguration: Sendable, Equatable {
     /// PEM file with certificates to trust beside the system's, for `wss`.
     public var authorityFile: String?
     public var platform: Platform
+    public var keyKind: KeyKind
 
-    public init(folder: String, server: String, authorityFile: String? = nil, platform: Platform = .android) {
+    public init(
+        folder: String, server: String, authorityFile: String? = nil, platform: Platform = .android,
+        keyKind: KeyKind = .raw
+    ) {
         self.folder = folder
         self.server = server
         self.authorityFile = authorityFile
         self.platform = platform
+        self.keyKind = keyKind
+    }
+
+    /// - Throws: `.config` if the key has another length than its kind.
+    func storeKey(_ key: [UInt8]) throws(CoreError) -> StoreKey {
+        guard let key = StoreKey(self.keyKind == .raw ? .raw : .passphrase, key) else {
+            throw CoreError(
+                .config,
+                self.keyKind == .raw
+                    ? "has not \(StoreKey.rawBytes) bytes"
+                    : "has not 1 to \(StoreKey.passphraseBytes.upperBound) bytes",
+                field: "key")
+        }
+        return key
     }
 
     // MARK: JSON
@@ -43,8 +69,12 @@ public struct CoreConfiguration: Sendable, Equatable {
         "platform", about: "What the server is told. Everything that is not iOS is `android`, the default."
     ).optional
 
+    private static let keyKind = TypedField<KeyKind>.choice(
+        "keyKind", about: "What the key is: 32 random bytes (`raw`, the default), or a passphrase of 1 to 1,024 bytes."
+    ).optional
+
     package static let schema = ObjectSchema([
-        Self.dir.field, Self.serverUrl.field, Self.caFile.field, Self.platform.field,
+        Self.dir.field, Self.serverUrl.field, Self.caFile.field, Self.platform.field, Self.keyKind.field,
     ])
 
     /// Reads the configuration of `wsp_open`.
@@ -54,7 +84,8 @@ public struct CoreConfiguration: Sendable, Equatable {
             let payload = try StrictObject.read(json, Self.schema)
             self.init(
                 folder: try payload[Self.dir], server: try payload[Self.serverUrl],
-                authorityFile: try payload[Self.caFile], platform: try payload[Self.platform] ?? .android)
+                authorityFile: try payload[Self.caFile], platform: try payload[Self.platform] ?? .android,
+                keyKind: try payload[Self.keyKind] ?? .raw)
         } catch let error as CoreError {
             throw CoreError(.config, error.message, field: error.field)
         } catch {

@@ -22,7 +22,6 @@ public func wsp_open(
     guard !Handles.isFork else { return Texts.out(.forked) }
     do throws(CoreError) {
         guard let out else { throw CoreError.configuration("out") }
-        guard key == nil, key_len == 0 else { throw CoreError.unsupported("key") }
         var confirmation = CoreConfiguration.Confirmation.error
         if let confirm {
             let word = String(decoding: try Texts.bytes(confirm), as: UTF8.self)
@@ -33,7 +32,9 @@ public func wsp_open(
         }
         let configuration = try CoreConfiguration(json: try Texts.bytes(config_json))
         let handle = try Handles.add { () throws(CoreError) in
-            try Core.open(configuration, confirmation: confirmation)
+            try Core.open(
+                configuration, key: key == nil && key_len == 0 ? nil : try Texts.key(key, key_len),
+                confirmation: confirmation)
         }
         guard let handle else { throw CoreError.tooMany }
         out.pointee = handle
@@ -83,6 +84,56 @@ public func wsp_wipe(_ dir: UnsafePointer<CChar>?) -> UnsafeMutablePointer<CChar
     do throws(CoreError) {
         let folder = String(decoding: try Texts.bytes(dir), as: UTF8.self)
         _ = try Core.wipe(folder: folder)
+        return Texts.out(CoreAnswer.ok)
+    } catch {
+        return Texts.out(error)
+    }
+}
+
+// MARK: Store
+
+@c @implementation
+public func wsp_rekey(
+    _ handle: wsp_handle, _ key: UnsafePointer<UInt8>?, _ key_len: Int
+) -> UnsafeMutablePointer<CChar>? {
+    withCore(handle) { core in
+        do throws(CoreError) {
+            let key = try Texts.key(key, key_len)
+            let error = Blocking.wait { () -> CoreError? in
+                do throws(CoreError) { try await core.rekey(key) } catch { return error }
+                return nil
+            }
+            return (error ?? nil)?.answer ?? CoreAnswer.ok
+        } catch {
+            return error.answer
+        }
+    }
+}
+
+@c @implementation
+public func wsp_export(
+    _ handle: wsp_handle, _ path: UnsafePointer<CChar>?, _ key: UnsafePointer<UInt8>?, _ key_len: Int
+) -> UnsafeMutablePointer<CChar>? {
+    withCore(handle) { core in
+        do throws(CoreError) {
+            let path = String(decoding: try Texts.bytes(path), as: UTF8.self)
+            try core.export(to: path, key: try Texts.key(key, key_len))
+            return CoreAnswer.ok
+        } catch {
+            return error.answer
+        }
+    }
+}
+
+@c @implementation
+public func wsp_import(
+    _ path: UnsafePointer<CChar>?, _ config_json: UnsafePointer<CChar>?, _ key: UnsafePointer<UInt8>?, _ key_len: Int
+) -> UnsafeMutablePointer<CChar>? {
+    guard !Handles.isFork else { return Texts.out(.forked) }
+    do throws(CoreError) {
+        let path = String(decoding: try Texts.bytes(path), as: UTF8.self)
+        let configuration = try CoreConfiguration(json: try Texts.bytes(config_json))
+        try Core.importing(path, configuration: configuration, key: try Texts.key(key, key_len))
         return Texts.out(CoreAnswer.ok)
     } catch {
         return Texts.out(error)
@@ -163,21 +214,6 @@ public func wsp_media_open(
 }
 
 // MARK: Not in this release
-
-@c @implementation
-public func wsp_rekey(
-    _ handle: wsp_handle, _ key: UnsafePointer<UInt8>?, _ key_len: Int
-) -> UnsafeMutablePointer<CChar>? { Texts.out(.unsupported(nil)) }
-
-@c @implementation
-public func wsp_export(
-    _ handle: wsp_handle, _ path: UnsafePointer<CChar>?, _ key: UnsafePointer<UInt8>?, _ key_len: Int
-) -> UnsafeMutablePointer<CChar>? { Texts.out(.unsupported(nil)) }
-
-@c @implementation
-public func wsp_import(
-    _ path: UnsafePointer<CChar>?, _ config_json: UnsafePointer<CChar>?, _ key: UnsafePointer<UInt8>?, _ key_len: Int
-) -> UnsafeMutablePointer<CChar>? { Texts.out(.unsupported(nil)) }
 
 @c @implementation
 public func wsp_file_seal(

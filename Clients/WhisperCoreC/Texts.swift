@@ -30,4 +30,12 @@ enum Texts {
         let count = strnlen(text, CoreLimits.commandBytesMax + 1)
         return try Self.bytes(text, count)
     }
+
+    /// The longest key is a passphrase of 1,024 bytes.
+    private static let keyBytesMax = 1_024
+
+    static func key(_ key: UnsafePointer<UInt8>?, _ count: Int) throws(CoreError) -> [UInt8] {
+        guard let key, (1...Self.keyBytesMax).contains(count) else { throw CoreError.configuration("key") }
+        return UnsafeBufferPointer(start: key, count: count).map { $0 }
+    }
 }

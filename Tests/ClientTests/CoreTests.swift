@@ -164,7 +164,7 @@ import Testing
         for (json, field) in [
             ("", nil), ("[]", nil), ("{}", "dir"), (#"{"dir":"/x"}"#, "serverUrl"),
             (#"{"dir":"/x","serverUrl":"ftp://x"}"#, "serverUrl"), (#"{"dir":"","serverUrl":"ws://x"}"#, "dir"),
-            (#"{"dir":"/x","serverUrl":"ws://x","keyKind":"raw"}"#, "keyKind"),
+            (#"{"dir":"/x","serverUrl":"ws://x","keyKind":"hex"}"#, "keyKind"),
             (#"{"dir":"/x","serverUrl":"ws://x","platform":"linux"}"#, "platform"),
         ] as [(String, String?)] {
             #expect("\(json)") {
@@ -224,6 +224,56 @@ import Testing
         for confirmation in CoreConfiguration.Confirmation.allCases {
             #expect { _ = try open(confirmation) } throws: { ($0 as? CoreError)?.code == .tooNew }
         }
+    }
+
+    @Test func aSealedCoreIsRekeyedExportedAndImported() async throws {
+        let server = self.server
+        func open(_ name: String, _ key: UInt8?, kind: CoreConfiguration.KeyKind = .raw) throws(CoreError) -> Core {
+            try Core.open(
+                CoreConfiguration(folder: self.folder.path + "/" + name, server: "ws://127.0.0.1:1", keyKind: kind),
+                key: key.map { [UInt8](repeating: $0, count: 32) }, link: { _ in server })
+        }
+        func refusal(_ body: () async throws -> Void) async -> CoreError.Code? {
+            do { try await body() } catch { return (error as? CoreError)?.code }
+            return nil
+        }
+        let core = try open("ann", 1)
+        #expect(await refusal { try await core.rekey([UInt8](repeating: 2, count: 32)) } == .noIdentity)
+        try await self.perform(core, "identity_create")
+        let key = try await self.perform(core, "identity_show")["signPublicKey"]
+        #expect(key?.string != nil)
+        #expect(await refusal { try await core.rekey([1, 2, 3]) } == .config)
+        try await core.rekey([UInt8](repeating: 2, count: 32))
+        #expect(try await self.perform(core, "identity_show")["signPublicKey"] == key)
+        try await core.suspend()
+        try await core.rekey([UInt8](repeating: 3, count: 32))
+        try await core.resume()
+        let file = self.folder.path + "/export"
+        try core.export(to: file, key: [UInt8](repeating: 9, count: 32))
+        #expect(await refusal { try core.export(to: file, key: [UInt8](repeating: 9, count: 32)) } == .config)
+        await core.close()
+        for key in [nil, 1, 2] as [UInt8?] { #expect(await refusal { _ = try open("ann", key) } == .wrongKey) }
+        #expect(await refusal { _ = try open("ann", 3, kind: .passphrase) } == .wrongKey)
+        #expect(await refusal { _ = try open("new", nil, kind: .passphrase) } == .config)
+        await (try open("ann", 3)).close()
+
+        let bob = CoreConfiguration(folder: self.folder.path + "/bob", server: "ws://127.0.0.1:1")
+        func importing(_ key: UInt8) throws(CoreError) {
+            try Core.importing(file, configuration: bob, key: [UInt8](repeating: key, count: 32))
+        }
+        #expect(await refusal { try importing(8) } == .wrongKey)
+        try importing(9)
+        #expect(await refusal { try importing(9) } == .identityExists)
+        let copy = try open("bob", 9)
+        #expect(try await self.perform(copy, "identity_show")["signPublicKey"] == key)
+        await copy.close()
+        #expect(try Core.wipe(folder: bob.folder))
+        try Data([1, 2, 3]).write(to: URL(filePath: self.folder.path + "/ann/whisper.sqlite"))
+        #expect(
+            await refusal {
+                _ = try Core.importing(
+                    self.folder.path + "/ann/whisper.sqlite", configuration: bob, key: [UInt8](repeating: 9, count: 32))
+            } == .notADatabase)
     }
 
     @Test func questionsToTheServerAreAnsweredByEvents() async throws {

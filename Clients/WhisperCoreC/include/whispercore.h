@@ -31,11 +31,13 @@ int32_t wsp_abi_version(void);
 
 /*
  * Opens a folder, or makes it. It does not connect: the verb connect does.
- * config_json: {"dir":…,"serverUrl":…,"caFile"?:…,"platform"?:"ios"|"android"}, at most 65,536 bytes and a NUL.
- * key, key_len: none (NULL, 0). This release does not seal its store, and refuses a key with the error "unsupported".
+ * config_json: {"dir":…,"serverUrl":…,"caFile"?:…,"platform"?:"ios"|"android","keyKind"?:"raw"|"passphrase"}, at most
+ * 65,536 bytes and a NUL.
+ * key, key_len: seals the store. 32 random bytes, or with the keyKind "passphrase" 1 to 1,024 bytes. The key is copied, and
+ * erased once the core is closed. A plain store is sealed with it, once; the words are erased then. NULL, 0: a plain store.
  * confirm: "error", "yesUp" or "yesUpDown": whether a store of an earlier release may be brought up to date. NULL: "error".
  * out: the handle; 0 if there is an error.
- * Errors: config, locked, needsUpgrade, tooNew, store, tooMany, unsupported.
+ * Errors: config, locked, wrongKey, notADatabase, needsUpgrade, tooNew, store, tooMany.
  */
 char *wsp_open(const char *config_json, const uint8_t *key, size_t key_len, const char *confirm, wsp_handle *out);
 
@@ -70,15 +72,31 @@ char *wsp_resume(wsp_handle handle);
 /* Ends connection and store. The handle is none from here on, and closing it again is harmless. deadline_ms: as above. */
 char *wsp_close(wsp_handle handle, int32_t deadline_ms);
 
-/* These answer with the error "unsupported" in this release. */
+/*
+ * Seals the store with another key, of the kind that the configuration names. A plain store is sealed. The core is suspended
+ * meanwhile, and connects again if it was connected. A crash leaves the store under either key.
+ * Errors: config, noIdentity, locked, store.
+ */
 char *wsp_rekey(wsp_handle handle, const uint8_t *key, size_t key_len);
+
+/*
+ * Writes the identity to a file that is sealed with a key of its own: contacts and messages, but no session. The key is of
+ * the kind that the configuration names. path: a file that does not exist. Errors: config, noIdentity, suspended, store.
+ */
 char *wsp_export(wsp_handle handle, const char *path, const uint8_t *key, size_t key_len);
+
+/*
+ * Makes a folder of a file that wsp_export has written. It stays sealed with the same key; open it with wsp_open.
+ * config_json: as for wsp_open. Errors: config, identityExists, locked, wrongKey, notADatabase, tooNew, store.
+ */
 char *wsp_import(const char *path, const char *config_json, const uint8_t *key, size_t key_len);
+
+/* These answer with the error "unsupported" in this release. */
 char *wsp_file_seal(wsp_handle handle, const char *from, const char *to);
 char *wsp_file_open(wsp_handle handle, const char *from, const char *to, const char *key_json);
 char *wsp_parse_text(const char *utf8, size_t len);
 
-/* Deletes a folder's identity: words, messages and all. It cannot be taken back. Errors: locked, store. */
+/* Deletes a folder's identity: words, messages and all. It needs no key, and cannot be taken back. Errors: locked, store. */
 char *wsp_wipe(const char *dir);
 
 /*
