@@ -442,6 +442,8 @@ public final class Core: Sendable {
         case let error as CoreError: error
         case let error as SendError: CoreError(of: error)
         case let error as ContactError: CoreError(of: error)
+        case .refused(let refusal) as ChangeError: CoreError(of: refusal)
+        case .send(let error) as ChangeError: CoreError(of: error)
         // The store of a core that was closed meanwhile fails.
         case is ClientStoreError:
             switch self.phase.withLock({ $0 }) {
@@ -504,11 +506,19 @@ extension CoreError {
     init(of error: SendError) {
         switch error {
         case .empty: self.init(.invalidField, "is empty", field: "text")
-        case .tooLong: self.init(.tooLong, "has more than \(ClientLimits.textBytesMax) bytes", field: "text")
+        case .tooLong: self.init(.tooLong, "has too many bytes", field: "text")
         case .toSelf: self.init(.toSelf)
         case .unknownContact: self.init(.unknownContact)
         case .bannedContact: self.init(.bannedContact)
         case .store: self.init(.store)
+        }
+    }
+
+    init(of refusal: ChangeRefusal) {
+        switch refusal {
+        case .notFound: self.init(.notFound, field: "messageId")
+        case .notText: self.init(.notText, field: "messageId")
+        case .tooMany: self.init(.tooMany)
         }
     }
 

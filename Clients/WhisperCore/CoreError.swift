@@ -12,7 +12,7 @@ public struct CoreError: Error, Sendable, Equatable {
         // Of the identity.
         case noIdentity, identityExists, words
         // Of what was asked for.
-        case unknownContact, bannedContact, toSelf, conflict, notFound, unknownConsumer
+        case unknownContact, bannedContact, toSelf, conflict, notFound, notText, unknownConsumer
         // Of the server and its answers.
         case offline, unreachable, server, foreignKeys, changedKeys, nameTaken
         // Of the device.
@@ -87,6 +87,7 @@ extension CoreError.Code {
         case .toSelf: "That is your own Whisper ID."
         case .conflict: "The id belongs to another message already."
         case .notFound: "There is nothing of this name."
+        case .notText: "The message is no text, or it was deleted."
         case .unknownConsumer: "There is no such consumer, or no event of this number yet."
         case .offline: "There is no session with the server now."
         case .unreachable: "The server cannot be reached."

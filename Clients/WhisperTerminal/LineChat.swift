@@ -73,7 +73,7 @@ struct LineChat {
                 message, name: message.peer == self.peer.id ? self.peer.shownName : "\(message.peer)", style)
         case .changed(let message):
             guard message.state != .sending, message.state != .queued else { return nil }
-            return transcript(message, name: "", style)
+            return transcript(message, name: message.state == nil ? self.peer.shownName : "", style)
         case .connection(.online): return "● online"
         case .connection(.away(let why, _)): return "○ away: \(why)"
         case .alarm(let alarm): return describe(alarm) { "\($0)" }

@@ -143,6 +143,9 @@ actor LiveChat {
         case .received(let message):
             self.say(
                 "✉ \(self.name(message.peer)) wrote to you: whisper chat \(self.name(message.peer))", self.style.blue)
+        case .changed(let message) where message.state == nil:
+            guard message.peer == self.peer.id, message.isDirect else { return }
+            self.say("\(self.name(message.peer)) changed a message: \(shown(message.content))", self.style.blue)
         case .changed(let message) where message.peer == self.peer.id:
             guard self.screen.contains(message.id) else { return self.add(message) }
             RawTerminal.write(self.screen.mark(message.id, mark(message.state ?? .queued, self.style), self.editor))

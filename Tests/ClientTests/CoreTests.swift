@@ -128,6 +128,56 @@ import Testing
         await bob.close()
     }
 
+    @Test func messagesAreAnsweredChangedAndDeleted() async throws {
+        let (ann, bob) = (try self.open("ann"), try self.open("bob"))
+        for core in [ann, bob] {
+            try await self.perform(core, "identity_create")
+            try await self.perform(core, #"events_subscribe {"consumer":"app"}"#)
+            try await self.online(core)
+        }
+        let (annID, bobID) = (try await self.id(ann), try await self.id(bob))
+        try await self.perform(ann, #"contact_add {"whisperId":"\#(bobID)"}"#)
+        _ = try await self.next(ann, "answer")
+        let sent = try await self.perform(ann, #"message_send {"to":"\#(bobID)","text":"tea?"}"#)["message"]
+        let id = try #require(sent?["messageId"]?.string)
+        _ = try await self.next(bob, "messageReceived")
+        #expect(
+            try await self.refusal(
+                bob, #"message_send {"to":"\#(annID)","text":"x","replyTo":"\#(UUIDText.random())"}"#)
+                == "notFound replyTo")
+        #expect(
+            try await self.refusal(
+                bob, #"message_send {"to":"\#(annID)","text":"x","replyTo":"\#(id)","replyFrom":"\#(bobID)"}"#)
+                == "notFound replyTo")
+        try await self.perform(bob, #"message_send {"to":"\#(annID)","text":"yes","replyTo":"\#(id)"}"#)
+        let reply = try await self.next(ann, "messageReceived").event["message"]
+        #expect(reply?["replyTo"]?.string == id && reply?["replyFrom"]?.string == annID)
+
+        try await self.perform(ann, #"message_edit {"messageId":"\#(id)","text":"coffee?"}"#)
+        let edited = try await self.next(bob, "messageChanged") { $0["message"]?["direction"]?.string == "in" }.event
+        #expect(edited["message"]?["text"]?.string == "coffee?" && edited["message"]?["isEdited"] == .bool(true))
+        #expect(try await self.refusal(bob, #"message_edit {"messageId":"\#(id)","text":"x"}"#) == "notFound messageId")
+        #expect(try await self.refusal(bob, #"message_delete {"messageId":"\#(id)"}"#) == "notFound messageId")
+        try await self.perform(bob, #"message_react {"chat":"\#(annID)","messageId":"\#(id)","reaction":"+"}"#)
+        _ = try await self.next(ann, "messageChanged") {
+            $0["message"]?["reactions"]?.elements.first?["from"]?.string == bobID
+        }
+        try await self.perform(ann, #"message_delete {"messageId":"\#(id)"}"#)
+        _ = try await self.next(bob, "messageChanged") { $0["message"]?["kind"]?.string == "deleted" }
+        #expect(
+            try await self.refusal(ann, #"message_edit {"messageId":"\#(id)","text":"x"}"#) == "notText messageId")
+        let long = String(repeating: "\u{1F44D}", count: ClientLimits.reactionBytesMax)
+        let last = try #require(reply?["messageId"]?.string)
+        #expect(
+            try await self.refusal(
+                ann, #"message_react {"chat":"\#(bobID)","messageId":"\#(last)","reaction":"\#(long)"}"#)
+                == "tooLong reaction")
+        let chat = try await self.perform(bob, #"chat_get {"chat":"\#(annID)"}"#)["messages"]?.elements ?? []
+        #expect(chat.compactMap { $0["kind"]?.string } == ["deleted", "text"])
+        await ann.close()
+        await bob.close()
+    }
+
     @Test func whatIsNoCommandIsRefusedAndNamed() async throws {
         let core = try self.open("ann")
         let deep = String(repeating: "[", count: 10_000)

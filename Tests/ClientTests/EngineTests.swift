@@ -258,7 +258,8 @@ import Testing
         let bob = IdentityKeys(bobWords)
         let now = Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1_000))
         var mail = try SealedMessage(
-            text: text, messageID: "\(id)", from: bobID, to: aliceWords.id, reader: IdentityKeys(aliceWords).publicKeys,
+            Array(text.utf8), messageID: "\(id)", from: bobID, to: aliceWords.id,
+            reader: IdentityKeys(aliceWords).publicKeys,
             timestamp: now - age, nonce: Sodium.random(24), keys: bob)
         if let groupID {
             mail.groupID = groupID

@@ -44,7 +44,8 @@ import Testing
             let store = try self.open()
             #expect(try store.subscribe("bot") == ConsumerProgress(acknowledged: 0, newest: 0))
             #expect(
-                try store.keep([.message(mail), .message(mail)], at: Timestamp(milliseconds: 1)) == [mail])
+                try store.keep([.message(mail), .message(mail)], at: Timestamp(milliseconds: 1))
+                    == [.received(mail)])
             try store.queue(ours)
             _ = try store.advance(ours.id, .accepted)
             // News that comes late changes nothing, and is no event.

@@ -37,6 +37,7 @@ final class FakeServer: ServerLink {
             var nonce: String?
             var ciphertext: String?
             var sig: String?
+            var msgType: String?
             var status: String?
             var cursor: String?
             var signature: String?
@@ -259,7 +260,7 @@ final class FakeServer: ServerLink {
             self.accept([
                 "messageId": payload.messageId!, "from": payload.from!, "to": payload.to!,
                 "timestamp": "\(payload.timestamp!)", "nonce": payload.nonce!, "ciphertext": payload.ciphertext!,
-                "sig": payload.sig!, "msgType": "text",
+                "sig": payload.sig!, "msgType": payload.msgType!,
             ])
             let isLost = self.state.withLock { state in
                 guard state.faults.losesAcceptances > 0 else { return false }

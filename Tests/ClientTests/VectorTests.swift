@@ -129,7 +129,7 @@ let bobWords = try! Mnemonic(phrase: "ozone drill grab fiber curtain grace puddi
     @Test func aSealedMessageOpensOnlyUnchanged() throws {
         let (from, to) = (self.alice.publicKeys.id(counter: 0), self.bob.publicKeys.id(counter: 0))
         let sealed = try SealedMessage(
-            text: "hello", messageID: "9b2a1f64-0f7c-4e51-9d0c-3c7d1d2b7a10", from: from, to: to,
+            Array("hello".utf8), messageID: "9b2a1f64-0f7c-4e51-9d0c-3c7d1d2b7a10", from: from, to: to,
             reader: self.bob.publicKeys, timestamp: Timestamp(milliseconds: 1), nonce: self.nonce, keys: self.alice)
         #expect(try sealed.open(writer: self.alice.publicKeys, keys: self.bob) == Array("hello".utf8))
         var later = sealed

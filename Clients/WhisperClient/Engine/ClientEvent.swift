@@ -6,7 +6,7 @@ package enum ClientEvent: Sendable, Equatable {
     /// The waiting mail has all been fetched.
     case caughtUp
     case received(Message)
-    /// A message of ours moved on.
+    /// A message of ours moved on, or what a message says was changed.
     case changed(Message)
     /// A stranger wrote first, or somebody came back from the backup; the keys fit the id and are pinned.
     case newContact(Contact)
@@ -61,6 +61,12 @@ package enum SendError: Error, Equatable {
     case unknownContact
     case bannedContact
     case store(ClientStoreError)
+}
+
+/// Why a message was not changed. Nothing was stored.
+package enum ChangeError: Error, Equatable {
+    case refused(ChangeRefusal)
+    case send(SendError)
 }
 
 /// Why a contact was not added.

@@ -20,7 +20,7 @@ extension WhisperClient {
                 case .notTaken: break
                 }
             }
-            for message in try self.store.keep(arrivals, at: self.serverNow) { self.publish(.received(message)) }
+            for event in try self.store.keep(arrivals, at: self.serverNow) { self.publish(event) }
             for receipt in safe { self.receipts.delivered(receipt) }
             for suspicion in suspicions {
                 let count = try self.store.quarantineCounts()[suspicion] ?? 1
@@ -56,27 +56,28 @@ extension WhisperClient {
         func suspicious(_ reason: Suspicion.Reason) -> Judgement {
             .new(.suspicious(incoming.json, id: id, Suspicion(sender: from, reason: reason)))
         }
-        guard let content = self.open(sealed, kind: incoming.envelope.msgType, writer: writer) else {
-            return suspicious(.unverified)
-        }
-        guard incoming.envelope.timestamp >= self.localNow - ClientLimits.mailAgeMax else { return suspicious(.stale) }
-        return .new(
-            .message(
-                Message(
-                    id: id, peer: from, groupID: sealed.groupID, direction: .incoming(isRead: false), content: content,
-                    time: incoming.envelope.timestamp)))
-    }
-
-    /// - Returns: `nil` if the signature is not the writer's.
-    private func open(_ sealed: SealedMessage, kind: String, writer: Contact) -> Message.Content? {
+        var message = Message(
+            id: id, peer: from, groupID: sealed.groupID, direction: .incoming(isRead: false), content: .unreadable,
+            time: incoming.envelope.timestamp)
+        var change: MessageChange?
         do {
-            return Self.content(try sealed.open(writer: writer.keys, keys: self.keys), kind: kind)
+            let plain = try sealed.open(writer: writer.keys, keys: self.keys)
+            switch MessageBody(plain, id: id) {
+            case .text(let text, let replyTo)?:
+                message.content = .text(text)
+                message.replyTo = replyTo
+            case .change(let made)?: change = made
+            case nil: message.content = Self.content(plain, kind: incoming.envelope.msgType)
+            }
         } catch {
             switch error {
-            case .unreadable: return .unreadable
-            case .unverified: return nil
+            case .unreadable: break
+            case .unverified: return suspicious(.unverified)
             }
         }
+        guard incoming.envelope.timestamp >= self.localNow - ClientLimits.mailAgeMax else { return suspicious(.stale) }
+        if let change { return .new(.change(change, from: from, groupID: sealed.groupID)) }
+        return .new(.message(message))
     }
 
     private static func content(_ plain: [UInt8], kind: String) -> Message.Content {

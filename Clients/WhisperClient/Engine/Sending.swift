@@ -3,8 +3,12 @@ package import Contract
 /// Our messages: from the person to the peer's read mark.
 extension WhisperClient {
     /// Takes a message: it is stored when this returns, and goes out now or when the server is back.
-    /// - Parameter id: of the caller's choice. A message that has it already is returned as it stands, and not sent again.
-    package func send(_ text: String, to recipient: WhisperID, id: UUIDText? = nil) throws(SendError) -> Message {
+    /// - Parameters:
+    ///   - id: of the caller's choice. A message that has it already is returned as it stands, and not sent again.
+    ///   - replyTo: the message of the conversation that this one answers. It need not be here.
+    package func send(
+        _ text: String, to recipient: WhisperID, id: UUIDText? = nil, replyTo: MessageReference? = nil
+    ) throws(SendError) -> Message {
         let bytes = text.utf8.count
         guard bytes > 0 else { throw .empty }
         guard bytes <= ClientLimits.textBytesMax else { throw .tooLong(bytes: bytes) }
@@ -18,11 +22,8 @@ extension WhisperClient {
         }
         let message = Message(
             id: id ?? .random(), peer: recipient, groupID: nil, direction: .outgoing(.queued), content: .text(text),
-            time: self.serverNow)
-        let contact: Contact?
-        do { contact = try self.store.contact(recipient) } catch { throw .store(error) }
-        guard let contact else { throw .unknownContact }
-        guard !contact.isBanned else { throw .bannedContact }
+            time: self.serverNow, replyTo: replyTo)
+        let contact = try self.writable(recipient)
         do { try self.store.queue(message) } catch { throw .store(error) }
         if contact.isStranger { self.backups?.yield() }
         self.outbox.queued(message.id, to: recipient)
@@ -31,15 +32,62 @@ extension WhisperClient {
         return message
     }
 
+    /// - Returns: the contact, if we may write to them.
+    private func writable(_ recipient: WhisperID) throws(SendError) -> Contact {
+        let contact: Contact?
+        do { contact = try self.store.contact(recipient) } catch { throw .store(error) }
+        guard let contact else { throw .unknownContact }
+        guard !contact.isBanned else { throw .bannedContact }
+        return contact
+    }
+
+    /// Changes a message here and, as soon as the server is there, for everybody else.
+    /// - Parameter target: of the conversation with `peer`. What is edited or deleted is ours.
+    /// - Returns: the message as it stands now.
+    package func change(
+        _ target: MessageReference, with peer: WhisperID, _ kind: MessageChange.Kind
+    ) throws(ChangeError) -> Message {
+        if case .edit(let text) = kind {
+            guard !text.isEmpty else { throw .send(.empty) }
+            guard text.utf8.count <= ClientLimits.textBytesMax else { throw .send(.tooLong(bytes: text.utf8.count)) }
+        }
+        if case .react(let reaction) = kind, reaction.utf8.count > ClientLimits.reactionBytesMax {
+            throw .send(.tooLong(bytes: reaction.utf8.count))
+        }
+        let contact: Contact
+        do { contact = try self.writable(peer) } catch { throw .send(error) }
+        // Nothing of ours is there before the first login.
+        guard let ownID = self.id else { throw .refused(.notFound) }
+        let id = UUIDText.random()
+        let result: Result<(message: Message, isNew: Bool), ChangeRefusal>
+        do {
+            result = try self.store.queue(
+                kind, id: id, of: target, with: peer, ownID: ownID, at: self.serverNow)
+        } catch {
+            throw .send(.store(error))
+        }
+        switch result {
+        case .failure(let refusal): throw .refused(refusal)
+        case .success(let (message, isNew)):
+            guard isNew else { return message }
+            if contact.isStranger { self.backups?.yield() }
+            self.outbox.queued(id, to: peer)
+            self.publish(.changed(message))
+            self.pump()
+            return message
+        }
+    }
+
     /// Sends again what was given up, the oldest first, `ClientLimits.retriesMax` at a time. It comes after what waits
     /// already. The server takes a message once, however often it is sent.
-    /// - Returns: what is queued again.
+    /// - Returns: the messages that are queued again. Changes are too.
     package func retry(to recipient: WhisperID) throws(ClientStoreError) -> [Message] {
-        let messages = try self.store.requeueFailed(to: recipient, limit: ClientLimits.retriesMax)
+        let (messages, changes) = try self.store.requeueFailed(to: recipient, limit: ClientLimits.retriesMax)
         for message in messages {
             self.outbox.queued(message.id, to: recipient)
             self.publish(.changed(message))
         }
+        for change in changes { self.outbox.queued(change, to: recipient) }
         self.pump()
         return messages
     }
@@ -67,32 +115,33 @@ extension WhisperClient {
     }
 
     private func sendNow(_ id: UUIDText) throws(ClientStoreError) {
-        guard let from = self.id, let token, let message = try self.store.outgoing(id),
-            case .text(let text) = message.content, let contact = try self.store.contact(message.peer)
-        else { return self.apply(self.outbox.unsendable(id, .rejected)) }
+        guard let from = self.id, let token else { return self.apply(self.outbox.unsendable(id, .rejected)) }
+        guard let mail = try self.store.mail(id) else {
+            return self.apply(self.outbox.unsendable(id, .cancelled))
+        }
+        guard let contact = try self.store.contact(mail.to) else {
+            return self.apply(self.outbox.unsendable(id, .rejected))
+        }
         let sealed: SealedMessage
         do {
             // Sealed anew for each attempt, so that the timestamp is always inside the server's window.
             sealed = try SealedMessage(
-                text: text, messageID: "\(message.id)", from: from, to: message.peer, reader: contact.keys,
+                mail.body, messageID: "\(mail.id)", from: from, to: mail.to, reader: contact.keys,
                 timestamp: self.serverNow, nonce: Sodium.random(Limits.nonceBytes), keys: self.keys)
         } catch {
             return self.apply(self.outbox.unsendable(id, .badKey))
         }
         // Not kept: after a restart it is queued again, whatever it was.
-        self.publish(.changed(message.moved(to: .sending)))
-        self.write(SendMessage(sealed, sessionToken: token.token), .message(id))
+        if let message = mail.message { self.publish(.changed(message.moved(to: .sending))) }
+        self.write(
+            SendMessage(sealed, messageType: mail.messageType, sessionToken: token.token), .message(id))
     }
 
     func apply(_ verdict: OutboxMachine<UUIDText>.Verdict) {
         do {
             switch verdict {
-            case .again(let id, let attempts):
-                guard let message = try self.store.outgoing(id) else { return }
-                self.change(message, to: .queued, attempts: attempts)
-            case .giveUp(let id, let reason):
-                guard let message = try self.store.outgoing(id) else { return }
-                self.change(message, to: .failed(reason), attempts: nil)
+            case .again(let id, let attempts): try self.move(id, to: .queued, attempts: attempts)
+            case .giveUp(let id, let reason): try self.move(id, to: .failed(reason), attempts: nil)
             case .ignore: break
             }
         } catch {
@@ -100,25 +149,30 @@ extension WhisperClient {
         }
     }
 
-    /// The server says how one of our messages fares.
+    private func move(_ id: UUIDText, to state: MessageState, attempts: Int?) throws(ClientStoreError) {
+        guard let message = try self.store.outgoing(id) else {
+            return try self.store.set(state, ofChange: id, attempts: attempts)
+        }
+        try self.store.set(state, of: id, attempts: attempts)
+        self.publish(.changed(message.moved(to: state)))
+    }
+
+    /// The server says how something of ours fares. A change is settled once anybody but us has it.
     /// - Parameter from: who says so, when the frame names somebody; a receipt of anybody but the recipient is void.
     func progress(_ id: UUIDText, _ progress: MessageState.Progress, from: WhisperID? = nil) {
         do {
-            guard let message = try self.store.outgoing(id) else { return }
+            guard let message = try self.store.outgoing(id) else {
+                guard let recipient = try self.store.recipientOfChange(id), from == nil || from == recipient else {
+                    return
+                }
+                self.outbox.settled(id)
+                return try self.store.changeArrived(id)
+            }
             if let from, from != message.peer { return }
             self.outbox.settled(id)
             if let changed = try self.store.advance(id, progress) { self.publish(.changed(changed)) }
         } catch {
             self.storeFailed(error)
         }
-    }
-
-    private func change(_ message: Message, to state: MessageState, attempts: Int?) {
-        do {
-            try self.store.set(state, of: message.id, attempts: attempts)
-        } catch {
-            return self.storeFailed(error)
-        }
-        self.publish(.changed(message.moved(to: state)))
     }
 }

@@ -36,12 +36,14 @@ package struct SealedMessage: Sendable, Equatable {
     }
 
     /// Encrypts and signs.
-    /// - Parameter nonce: 24 fresh random bytes.
+    /// - Parameters:
+    ///   - body: what the reader is to get (`MessageBody`).
+    ///   - nonce: 24 fresh random bytes.
     package init(
-        text: String, messageID: String, from: WhisperID, to: WhisperID, reader: PublicKeys, timestamp: Timestamp,
+        _ body: [UInt8], messageID: String, from: WhisperID, to: WhisperID, reader: PublicKeys, timestamp: Timestamp,
         nonce: [UInt8], keys: IdentityKeys
     ) throws(KeyError) {
-        let ciphertext = try keys.box(Array(text.utf8), nonce: nonce, to: reader)
+        let ciphertext = try keys.box(body, nonce: nonce, to: reader)
         self.init(
             messageID: messageID, from: "\(from)", to: "\(to)", groupID: nil, timestamp: timestamp.milliseconds,
             nonce: String(decoding: Base64.encode(nonce), as: UTF8.self),

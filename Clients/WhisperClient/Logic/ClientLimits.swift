@@ -4,6 +4,18 @@ package import Contract
 package enum ClientLimits {
     /// Plain text of one message, in bytes (spec §11).
     package static let textBytesMax = 8_000
+    /// The object behind the text of a sealed message, and the NUL before it. Far more than any release has written.
+    package static let annexBytesMax = 1_024
+    /// One reaction: an emoji of several parts, or a short word.
+    package static let reactionBytesMax = 64
+    /// People whose reactions to one message are kept. A group has no more members.
+    package static let reactionsMax = 256
+    /// Changes of one sender whose messages have not come yet. Beyond it that sender's oldest go.
+    package static let changesWaitingPerSenderMax = 100
+    /// The same of all senders together. Beyond it the oldest go.
+    package static let changesWaitingMax = 10_000
+    /// Changes of ours that the server does not have.
+    package static let changesQueuedMax = 10_000
     /// Attempts to get one message accepted (spec §5.4).
     package static let attemptsMax = 10
     /// Messages to one person that are queued again at once, at the wish of the person here.

@@ -219,6 +219,7 @@ package struct ClientStore: Sendable {
                         message INTEGER, detail TEXT);
                     """)
         }
+        migrator.registerMigration("changes") { try Self.migrateChanges($0) }
         return migrator
     }
 }

@@ -152,6 +152,12 @@ extension ClientStore {
         if let number { try Self.note("changed", message: number, detail: state, in: database) }
     }
 
+    /// What a message says was changed.
+    /// - Parameter number: of its row.
+    static func noteRevised(_ number: Int64, in database: Database) throws {
+        try Self.note("changed", message: number, in: database)
+    }
+
     private static func note(
         _ kind: String, subject: String? = nil, message: Int64? = nil, detail: String? = nil, in database: Database
     ) throws {
@@ -201,7 +207,8 @@ extension ClientStore {
         case "received", "changed":
             guard row["number"] as Int64? != nil, let message = Self.message(row) else { return nil }
             guard kind == "changed" else { return .received(message) }
-            return .changed(message.moved(to: Self.state(row["detail"] ?? "queued")))
+            // Without a state somebody has changed what the message says.
+            return .changed((row["detail"] as String?).map { message.moved(to: Self.state($0)) } ?? message)
         case "contact":
             guard let id = (row["subject"] as String?).flatMap({ WhisperID($0) }),
                 let contact = try Self.contact(id, in: database)

@@ -16,6 +16,8 @@ package struct Message: Sendable, Equatable, Identifiable {
         case other(kind: String, body: [UInt8])
         /// Truly from the sender, but not decryptable here.
         case unreadable
+        /// Its author has deleted it.
+        case deleted
     }
 
     package var id: UUIDText
@@ -27,6 +29,12 @@ package struct Message: Sendable, Equatable, Identifiable {
     package var content: Content
     /// The sender's time; for outgoing messages, when they were written.
     package var time: Timestamp
+    /// The message that this one answers. It may not be here.
+    package var replyTo: MessageReference?
+    /// Its author has changed the text.
+    package var isEdited = false
+    /// One of each person, in the order of their ids.
+    package var reactions: [Reaction] = []
 
     /// Whether it is between `peer` and us alone.
     package var isDirect: Bool { self.groupID == nil }
@@ -41,6 +49,13 @@ package struct Message: Sendable, Equatable, Identifiable {
         message.direction = .outgoing(state)
         return message
     }
+}
+
+/// What somebody thinks of a message.
+package struct Reaction: Hashable, Sendable {
+    package var from: WhisperID
+    /// An emoji, or any short text.
+    package var text: String
 }
 
 /// Somebody whose keys are pinned.

@@ -12,6 +12,8 @@ package struct UnsettledMessage: Sendable, Equatable {
 /// What came and is to be kept.
 package enum Arrival: Sendable {
     case message(Message)
+    /// - from: who signed it. `groupID`: the group that it was sent to.
+    case change(MessageChange, from: WhisperID, groupID: String?)
     /// The payload of a `message_received` that is kept apart.
     case suspicious([UInt8], id: UUIDText, Suspicion)
 }
@@ -38,10 +40,25 @@ extension ClientStore {
         }
     }
 
+    /// Messages and changes that are not settled, as they were written: a change stands behind the messages that were
+    /// there when it was made.
     package func unsettled() throws(ClientStoreError) -> [UnsettledMessage] {
         try self.read { database in
-            let sql = "SELECT id, peer, attempts FROM messages WHERE state IN ('queued', 'sending') ORDER BY number"
-            return try Row.fetchAll(database, sql: sql).compactMap { row in
+            let sql = """
+                SELECT id, peer, attempts, number AS place FROM messages WHERE state IN ('queued', 'sending')
+                ORDER BY number
+                """
+            let messages = try Row.fetchAll(database, sql: sql)
+            var changes = try Self.queuedChanges(in: database)[...]
+            var rows: [Row] = []
+            for message in messages {
+                let place: Int64 = message["place"]
+                while let change = changes.first, (change["place"] as Int64) < place {
+                    rows.append(changes.removeFirst())
+                }
+                rows.append(message)
+            }
+            return (rows + changes).compactMap { row in
                 guard let id = UUIDText(row["id"] as String), let to = WhisperID(row["peer"] as String) else {
                     return nil
                 }
@@ -73,31 +90,39 @@ extension ClientStore {
         }
     }
 
-    /// Queues messages again that were given up, the oldest first. Cancelled ones stay where they are, and so do expired
+    /// Queues again what was given up: messages, then changes, the oldest first. Cancelled ones stay where they are, and so do expired
     /// ones: the server knows their ids, and would not deliver them again.
     /// - Returns: them, in their order.
-    package func requeueFailed(to peer: WhisperID, limit: Int) throws(ClientStoreError) -> [Message] {
-        try self.write { database -> [Message] in
+    package func requeueFailed(
+        to peer: WhisperID, limit: Int
+    ) throws(ClientStoreError) -> (messages: [Message], changes: [UUIDText]) {
+        try self.write { database -> (messages: [Message], changes: [UUIDText]) in
             let sql = """
                 SELECT * FROM messages WHERE peer = ? AND group_id IS NULL AND state LIKE 'failed:%' AND state <> ?
+                    AND kind <> 'deleted'
                 ORDER BY number LIMIT ?
                 """
             let cancelled = Self.text(.failed(.cancelled))
-            return try Row.fetchAll(database, sql: sql, arguments: ["\(peer)", cancelled, limit])
+            let messages = try Row.fetchAll(database, sql: sql, arguments: ["\(peer)", cancelled, limit])
                 .compactMap(Self.message)
                 .map { message in
                     try Self.set(.queued, of: message.id, attempts: 0, in: database)
                     return message.moved(to: .queued)
                 }
+            return (messages, try Self.requeueFailedChanges(to: peer, limit: limit, in: database))
         }
     }
 
-    /// Gives messages up that were queued.
-    /// - Returns: them, in the order of the ids.
+    /// Gives messages and changes up that were queued.
+    /// - Returns: the messages, in the order of the ids.
     package func cancel(_ ids: [UUIDText]) throws(ClientStoreError) -> [Message] {
         guard !ids.isEmpty else { return [] }
         return try self.write { database -> [Message] in
             try ids.compactMap { id in
+                guard try Self.outgoing(id, in: database) != nil else {
+                    try Self.dropChange(id, in: database)
+                    return nil
+                }
                 try Self.set(.failed(.cancelled), of: id, attempts: nil, in: database)
                 return try Self.outgoing(id, in: database)
             }
@@ -108,13 +133,15 @@ extension ClientStore {
 
     /// Keeps what came together, each message once, in one transaction. All of it is safe here afterwards, and receipts
     /// may go out.
-    /// - Returns: the messages that are new, in their order.
-    package func keep(_ arrivals: [Arrival], at now: Timestamp) throws(ClientStoreError) -> [Message] {
+    /// - Returns: what is new, in its order: `.received` and `.changed`.
+    package func keep(_ arrivals: [Arrival], at now: Timestamp) throws(ClientStoreError) -> [ClientEvent] {
         guard !arrivals.isEmpty else { return [] }
-        return try self.write { database -> [Message] in
-            try arrivals.compactMap { arrival -> Message? in
+        return try self.write { database -> [ClientEvent] in
+            try arrivals.compactMap { arrival -> ClientEvent? in
                 switch arrival {
-                case .message(let message): return try Self.keep(message, in: database) ? message : nil
+                case .message(let message): return try Self.keep(message, in: database).map { .received($0) }
+                case .change(let change, let sender, let groupID):
+                    return try Self.keep(change, from: sender, groupID: groupID, in: database).map { .changed($0) }
                 case .suspicious(let frame, let id, let suspicion):
                     try Self.quarantine(frame, id: id, suspicion, at: now, in: database)
                     return nil
@@ -123,12 +150,23 @@ extension ClientStore {
         }
     }
 
-    /// - Returns: whether it was new.
-    private static func keep(_ message: Message, in database: Database) throws -> Bool {
-        let conversation = message.groupID ?? "\(message.peer)"
+    /// - Returns: it as it stands now, if it was new.
+    private static func keep(_ message: Message, in database: Database) throws -> Message? {
+        guard try Self.remember(Self.key(message.id), in: message.groupID ?? "\(message.peer)", in: database) else {
+            return nil
+        }
+        guard try Self.insert(message, in: database) else { return nil }
+        let number = database.lastInsertedRowID
+        try Self.noteReceived(number, in: database)
+        let hasChanged = try Self.applyWaiting(to: message, in: database)
+        return hasChanged ? try Self.message(number: number, in: database) : message
+    }
+
+    /// - Returns: whether the id was new.
+    static func remember(_ key: String, in conversation: String, in database: Database) throws -> Bool {
         try database.execute(
             sql: "INSERT INTO remembered_ids (conversation, id_key) VALUES (?, ?) ON CONFLICT DO NOTHING",
-            arguments: [conversation, Self.key(message.id)])
+            arguments: [conversation, key])
         guard database.changesCount == 1 else { return false }
         try database.execute(
             sql: """
@@ -137,17 +175,17 @@ extension ClientStore {
                     ORDER BY number DESC LIMIT 1 OFFSET ?2)
                 """,
             arguments: [conversation, ClientLimits.rememberedIDsMax])
-        guard try Self.insert(message, in: database) else { return false }
-        try Self.noteReceived(database.lastInsertedRowID, in: database)
         return true
     }
 
     package func isRemembered(_ id: UUIDText, in conversation: String) throws(ClientStoreError) -> Bool {
-        try self.read {
-            try Bool.fetchOne(
-                $0, sql: "SELECT EXISTS (SELECT 1 FROM remembered_ids WHERE conversation = ? AND id_key = ?)",
-                arguments: [conversation, Self.key(id)]) ?? false
-        }
+        try self.read { try Self.isRemembered(Self.key(id), in: conversation, in: $0) }
+    }
+
+    static func isRemembered(_ key: String, in conversation: String, in database: Database) throws -> Bool {
+        try Bool.fetchOne(
+            database, sql: "SELECT EXISTS (SELECT 1 FROM remembered_ids WHERE conversation = ? AND id_key = ?)",
+            arguments: [conversation, key]) ?? false
     }
 
     /// Marks messages as read here, and as owing their senders a mark. Those of ours, and those that are read, stay as
@@ -311,7 +349,7 @@ extension ClientStore {
 
     // MARK: Rows
 
-    private static func key(_ id: UUIDText) -> String { "\(id)".lowercased() }
+    static func key(_ id: UUIDText) -> String { "\(id)".lowercased() }
 
     /// - Returns: whether a row was added.
     @discardableResult
@@ -323,22 +361,25 @@ extension ClientStore {
         case .text(let text): (kind, body) = ("text", text.databaseValue)
         case .other(let other, let bytes): (kind, body) = (other, Data(bytes).databaseValue)
         case .unreadable: kind = "unreadable"
+        case .deleted: kind = "deleted"
         }
         let isRead = message.direction == .incoming(isRead: true)
         try database.execute(
             sql: """
-                INSERT INTO messages (id, id_key, peer, group_id, is_outgoing, kind, body, time, state, is_read)
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING
+                INSERT INTO messages (
+                    id, id_key, peer, group_id, is_outgoing, kind, body, time, state, is_read, reply_id, reply_author)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING
                 """,
             arguments: [
                 "\(message.id)", Self.key(message.id), "\(message.peer)", message.groupID, message.state != nil, kind,
                 body,
                 message.time.milliseconds, message.state.map(Self.text), isRead,
+                message.replyTo.map { "\($0.id)" }, message.replyTo.map { "\($0.author)" },
             ])
         return database.changesCount == 1
     }
 
-    private static func outgoing(_ id: UUIDText, in database: Database) throws -> Message? {
+    static func outgoing(_ id: UUIDText, in database: Database) throws -> Message? {
         try Row.fetchOne(
             database, sql: "SELECT * FROM messages WHERE is_outgoing AND id_key = ?", arguments: [Self.key(id)]
         )
@@ -359,6 +400,7 @@ extension ClientStore {
         let content: Message.Content =
             switch (kind, body.storage) {
             case ("unreadable", _): .unreadable
+            case ("deleted", _): .deleted
             case (_, .string(let text)): .text(text)
             case (_, .blob(let bytes)): .other(kind: kind, body: Array(bytes))
             default: .other(kind: kind, body: [])
@@ -369,12 +411,20 @@ extension ClientStore {
             } else {
                 .incoming(isRead: row["is_read"])
             }
-        return Message(
+        var message = Message(
             id: id, peer: peer, groupID: row["group_id"], direction: direction, content: content,
             time: Timestamp(milliseconds: row["time"]))
+        if let reply = (row["reply_id"] as String?).flatMap({ UUIDText($0) }),
+            let author = (row["reply_author"] as String?).flatMap({ WhisperID($0) })
+        {
+            message.replyTo = MessageReference(id: reply, author: author)
+        }
+        message.isEdited = content != .deleted && row["revised_by"] as String? != nil
+        message.reactions = Self.reactions(row["reactions"])
+        return message
     }
 
-    private static func text(_ state: MessageState) -> String {
+    static func text(_ state: MessageState) -> String {
         switch state {
         case .queued: "queued"
         case .sending: "sending"

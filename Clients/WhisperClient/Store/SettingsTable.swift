@@ -32,6 +32,10 @@ extension ClientStore {
         try self.setting("whisperId").flatMap { WhisperID($0) }
     }
 
+    static func whisperID(in database: Database) throws -> WhisperID? {
+        try Self.setting("whisperId", in: database).flatMap { WhisperID($0) }
+    }
+
     /// Keeps who we are and the session that says so, together.
     package func set(whisperID: WhisperID, session: StoredSession) throws(ClientStoreError) {
         try self.write { database in

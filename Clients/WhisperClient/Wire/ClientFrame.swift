@@ -114,14 +114,15 @@ package struct SendMessage: ClientPayload {
     package var messageId: String
     package var from: String
     package var to: String
-    package var msgType = "text"
+    package var msgType: String
     package var timestamp: Int64
     package var nonce: String
     package var ciphertext: String
     package var sig: String
 
-    package init(_ message: SealedMessage, sessionToken: String) {
+    package init(_ message: SealedMessage, messageType: String, sessionToken: String) {
         self.sessionToken = sessionToken
+        self.msgType = messageType
         self.messageId = message.messageID
         self.from = message.from
         self.to = message.to

@@ -58,7 +58,9 @@ package struct EventDefinition: Sendable {
 
     static let messageChanged = EventDefinition(
         "messageChanged",
-        about: "A message of ours is in another state. The state `sending` is told without a number.", isKept: true,
+        about:
+            "A message of ours is in another state, or what a message says was changed: edited, deleted, reacted to. The state `sending` is told without a number.",
+        isKept: true,
         [Field("message", .object(Shapes.message))],
         sample:
             #"{"type":"messageChanged","message":{"messageId":"9b2a1f64-0f7c-4e51-9d0c-3c7d1d2b7a10","chat":"WSP-AAAA-AAAA-AAAA","direction":"out","time":1767225600000,"kind":"text","text":"It is.","state":"sent"}}"#

@@ -14,10 +14,21 @@ package enum Shapes {
         Field("time", .timestamp, about: "The sender's; of ours when it was written."),
         Field(
             "kind", .text(1...64),
-            about: "`text`, `unreadable`, or another word, which is the server's: nobody signed it."),
+            about:
+                "`text`, `deleted`, `unreadable`, or another word, which is the server's: nobody signed it."),
         Field("text", .text(0...CoreLimits.commandBytesMax), .optional, about: "Of the kind `text`."),
         Field(
             "body", .base64(0...Limits.frameBytesMax), .optional, about: "What another kind holds, as it was sealed."),
+        Field("isEdited", .bool, .optional, about: "Whether its author has changed the text."),
+        Field("replyTo", .uuid, .optional, about: "The message that it answers. It may not be here."),
+        Field("replyFrom", .whisperID, .optional, about: "Who wrote that."),
+        Field(
+            "reactions",
+            .array(
+                of: .object(
+                    ObjectSchema([
+                        Field("from", .whisperID), Field("reaction", .text(1...ClientLimits.reactionBytesMax)),
+                    ])), count: 1...ClientLimits.reactionsMax), .optional, about: "One of each person."),
         Field(
             "state", .choice(["queued", "sending", "sent", "delivered", "read", "expired", "failed"]), .optional,
             about: "Of ours."),
@@ -46,6 +57,18 @@ package enum Shapes {
             json.add("kind", kind)
             json.add("body", base64: body)
         case .unreadable: json.add("kind", "unreadable")
+        case .deleted: json.add("kind", "deleted")
+        }
+        if message.isEdited { json.add("isEdited", true) }
+        if let reply = message.replyTo {
+            json.add("replyTo", reply.id)
+            json.add("replyFrom", reply.author)
+        }
+        if !message.reactions.isEmpty {
+            json.add("reactions", objects: message.reactions) { reaction, json in
+                json.add("from", reaction.from)
+                json.add("reaction", reaction.text)
+            }
         }
         switch message.direction {
         case .outgoing(let state): Self.write(state, &json)

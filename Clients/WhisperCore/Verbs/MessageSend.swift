@@ -11,19 +11,31 @@ extension Verb {
             "The id that the message is to have. A host that died before it got the answer sends the same command again: the message is sent once."
     ).optional
 
+    private static let replyTo = TypedField.uuid("replyTo", about: "The message of the chat that this one answers.")
+        .optional
+    private static let replyFrom = TypedField.whisperID(
+        "replyFrom", about: "Who wrote that. Default: whoever of both has this id."
+    ).optional
+
     static let messageSend = Verb(
         "message_send", of: "messages",
         about: "Queues a message. It is stored when this answers, and goes out now or when the server is back.",
-        [Self.to.field, Self.text.field, Self.clientID.field], type: "message",
+        [Self.to.field, Self.text.field, Self.replyTo.field, Self.replyFrom.field, Self.clientID.field],
+        type: "message",
         [Field("message", .object(Shapes.message))],
-        errors: [.noIdentity, .unknownContact, .bannedContact, .toSelf, .tooLong, .conflict, .store],
+        errors: [.noIdentity, .unknownContact, .bannedContact, .toSelf, .tooLong, .notFound, .conflict, .store],
         samples: (
             #"{"to":"WSP-AAAA-AAAA-AAAA","text":"It is."}"#,
             #"{"type":"message","message":{"messageId":"9b2a1f64-0f7c-4e51-9d0c-3c7d1d2b7a10","chat":"WSP-AAAA-AAAA-AAAA","direction":"out","time":1767225600000,"kind":"text","text":"It is.","state":"queued"}}"#
         ),
         .client { opened, parameters, json in
             let (to, text) = (try parameters[Self.to], try parameters[Self.text])
-            let message = try await opened.client.send(text, to: to, id: try parameters[Self.clientID])
+            let author = try parameters[Self.replyFrom]
+            let replyTo = try (try parameters[Self.replyTo]).map {
+                try opened.reference(to: $0, with: to, by: author, field: "replyTo")
+            }
+            let message = try await opened.client.send(
+                text, to: to, id: try parameters[Self.clientID], replyTo: replyTo)
             guard message.peer == to, message.content == .text(text) else {
                 throw CoreError(.conflict, field: "clientId")
             }

@@ -80,7 +80,8 @@ package enum VerbCatalogue {
         .connect, .disconnect, .sessionStatus,
         .contactAdd, .contactList,
         .chatList, .chatGet, .chatRead,
-        .messageSend, .messageInfo, .messageRead, .messageRetry, .messageCancel, .messageUnread,
+        .messageSend, .messageEdit, .messageDelete, .messageReact, .messageInfo, .messageRead, .messageRetry,
+        .messageCancel, .messageUnread,
         .backupStatus, .storeInfo, .schema,
         .eventsSubscribe, .eventsUnsubscribe, .eventsAck, .eventsList,
     ]

@@ -81,6 +81,7 @@ func shown(_ content: Message.Content) -> String {
     case .text(let text): harmless(text)
     case .other(let kind, let body): shown(kind: kind, body)
     case .unreadable: "(this message cannot be decrypted)"
+    case .deleted: "(this message was deleted)"
     }
 }
 

@@ -1,0 +1,366 @@
+package import Contract
+import FoundationEssentials
+import GRDB
+
+/// Something of ours that goes to somebody, as it is to be sealed.
+package struct OutgoingMail: Sendable, Equatable {
+    package var id: UUIDText
+    package var to: WhisperID
+    package var body: [UInt8]
+    /// What the envelope names.
+    package var messageType: String
+    /// `nil` for a change, which is no message of its own.
+    package var message: Message?
+}
+
+/// Why a change was not taken. Nothing was stored.
+package enum ChangeRefusal: Error, Equatable {
+    /// There is no such message, or it is of a group.
+    case notFound
+    /// It is no text, or deleted.
+    case notText
+    /// `ClientLimits.changesQueuedMax` wait already.
+    case tooMany
+}
+
+/// The only code that reads or writes `outgoing_changes` and `waiting_changes`, and the columns of `messages` that
+/// changes write.
+///
+/// Each change has a revision. Of two edits, or two reactions of one person, the later revision stays, whichever comes
+/// first; a deletion stays whatever else comes. So repetitions and any order end in the same state.
+extension ClientStore {
+    static func migrateChanges(_ database: Database) throws {
+        try database.execute(
+            sql: """
+                ALTER TABLE messages ADD COLUMN reply_id TEXT;
+                ALTER TABLE messages ADD COLUMN reply_author TEXT;
+                ALTER TABLE messages ADD COLUMN revised_at INTEGER;
+                ALTER TABLE messages ADD COLUMN revised_by TEXT;
+                ALTER TABLE messages ADD COLUMN reactions TEXT;
+                CREATE TABLE outgoing_changes (
+                    number INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL, id_key TEXT NOT NULL UNIQUE,
+                    peer TEXT NOT NULL, body BLOB NOT NULL, place INTEGER NOT NULL, state TEXT NOT NULL,
+                    attempts INTEGER NOT NULL DEFAULT 0);
+                CREATE TABLE waiting_changes (
+                    number INTEGER PRIMARY KEY AUTOINCREMENT, conversation TEXT NOT NULL, sender TEXT NOT NULL,
+                    author TEXT NOT NULL, target_key TEXT NOT NULL, change_id TEXT NOT NULL, body BLOB NOT NULL);
+                CREATE INDEX waiting_changes_target ON waiting_changes (conversation, author, target_key);
+                CREATE INDEX waiting_changes_sender ON waiting_changes (sender, number);
+                """)
+    }
+
+    // MARK: Ours
+
+    /// Changes a message here, and keeps the change until the server has it, together.
+    /// - Parameters:
+    ///   - id: of the message that brings it.
+    ///   - target: in the conversation with `peer`.
+    ///   - now: the change is later than whatever we did to the message before, even if our clock was set back.
+    /// - Returns: the message as it stands now, and whether there is anything to send.
+    package func queue(
+        _ kind: MessageChange.Kind, id: UUIDText, of target: MessageReference, with peer: WhisperID, ownID: WhisperID,
+        at now: Timestamp
+    ) throws(ClientStoreError) -> Result<(message: Message, isNew: Bool), ChangeRefusal> {
+        try self.write { database -> Result<(message: Message, isNew: Bool), ChangeRefusal> in
+            let place = Conversation.direct(peer)
+            guard let row = try Self.row(of: target, in: place, ownID: ownID, in: database),
+                let message = Self.message(row)
+            else { return .failure(.notFound) }
+            let last: Int64?
+            switch (kind, message.content) {
+            case (.delete, .deleted): return .success((message, false))
+            case (_, .deleted): return .failure(.notText)
+            case (.edit(let text), .text(let before)):
+                if text == before { return .success((message, false)) }
+                last = row["revised_at"]
+            case (.edit, _): return .failure(.notText)
+            case (.delete, _): last = row["revised_at"]
+            case (.react(let reaction), _):
+                let mine = KeptReaction.all(row["reactions"]).first { $0.from == "\(ownID)" }
+                if reaction == mine?.text ?? "" { return .success((message, false)) }
+                last = mine?.at
+            }
+            let waiting = try Int.fetchOne(database, sql: "SELECT count(*) FROM outgoing_changes") ?? 0
+            guard waiting < ClientLimits.changesQueuedMax else { return .failure(.tooMany) }
+            let change = MessageChange(
+                target: target, kind: kind,
+                revision: Revision(time: max(now.milliseconds, (last ?? 0) + 1), id: id))
+            guard let changed = try Self.apply(change, by: ownID, to: row, in: database) else {
+                return .success((message, false))
+            }
+            try database.execute(
+                sql: """
+                    INSERT INTO outgoing_changes (id, id_key, peer, body, place, state)
+                    VALUES (?, ?, ?, ?, (SELECT coalesce(max(number), 0) FROM messages), 'queued')
+                    """,
+                arguments: ["\(id)", Self.key(id), "\(peer)", Data(MessageBody.change(change).bytes)])
+            try Self.accept(peer, in: database)
+            return .success((changed, true))
+        }
+    }
+
+    /// Changes that wait, with the number of the latest message that was there when each was made.
+    static func queuedChanges(in database: Database) throws -> [Row] {
+        try Row.fetchAll(
+            database,
+            sql: "SELECT id, peer, attempts, place FROM outgoing_changes WHERE state = 'queued' ORDER BY number")
+    }
+
+    /// What is to be sent under this id. A message that was deleted meanwhile is nothing to send.
+    package func mail(_ id: UUIDText) throws(ClientStoreError) -> OutgoingMail? {
+        try self.read { database -> OutgoingMail? in
+            if let message = try Self.outgoing(id, in: database) {
+                guard case .text(let text) = message.content else { return nil }
+                let body = MessageBody.text(text, replyTo: message.replyTo)
+                return OutgoingMail(
+                    id: message.id, to: message.peer, body: body.bytes, messageType: body.messageType, message: message)
+            }
+            guard let row = try Self.outgoingChange(id, in: database), let peer = WhisperID(row["peer"] as String),
+                let id = UUIDText(row["id"] as String)
+            else { return nil }
+            return OutgoingMail(id: id, to: peer, body: Array(row["body"] as Data), messageType: "system", message: nil)
+        }
+    }
+
+    /// To whom a change of ours goes; `nil` if there is no such change, or the server has it.
+    package func recipientOfChange(_ id: UUIDText) throws(ClientStoreError) -> WhisperID? {
+        try self.read { try Self.outgoingChange(id, in: $0).flatMap { WhisperID($0["peer"] as String) } }
+    }
+
+    /// The server has it.
+    package func changeArrived(_ id: UUIDText) throws(ClientStoreError) {
+        try self.write {
+            try $0.execute(sql: "DELETE FROM outgoing_changes WHERE id_key = ?", arguments: [Self.key(id)])
+        }
+    }
+
+    /// - Parameter attempts: `nil` leaves the count.
+    package func set(
+        _ state: MessageState, ofChange id: UUIDText, attempts: Int?
+    ) throws(ClientStoreError) {
+        try self.write {
+            try $0.execute(
+                sql: "UPDATE outgoing_changes SET state = ?, attempts = coalesce(?, attempts) WHERE id_key = ?",
+                arguments: [Self.text(state), attempts, Self.key(id)])
+        }
+    }
+
+    /// Queues changes again that were given up, in the transaction that does so with messages.
+    /// - Returns: them, in their order.
+    static func requeueFailedChanges(to peer: WhisperID, limit: Int, in database: Database) throws -> [UUIDText] {
+        let sql = "SELECT id FROM outgoing_changes WHERE peer = ? AND state LIKE 'failed:%' ORDER BY number LIMIT ?"
+        let ids = try String.fetchAll(database, sql: sql, arguments: ["\(peer)", limit])
+        for id in ids {
+            try database.execute(
+                sql: "UPDATE outgoing_changes SET state = 'queued', attempts = 0 WHERE id = ?", arguments: [id])
+        }
+        return ids.compactMap { UUIDText($0) }
+    }
+
+    /// A change that is given up stays here alone.
+    static func dropChange(_ id: UUIDText, in database: Database) throws {
+        try database.execute(sql: "DELETE FROM outgoing_changes WHERE id_key = ?", arguments: [Self.key(id)])
+    }
+
+    private static func outgoingChange(_ id: UUIDText, in database: Database) throws -> Row? {
+        try Row.fetchOne(
+            database, sql: "SELECT * FROM outgoing_changes WHERE id_key = ?", arguments: [Self.key(id)])
+    }
+
+    // MARK: Theirs
+
+    /// Takes a change that came. One that comes before its message waits for it.
+    /// - Returns: the message as it stands now, if it was changed.
+    static func keep(
+        _ change: MessageChange, from sender: WhisperID, groupID: String?, in database: Database
+    ) throws -> Message? {
+        let place = groupID.map { Conversation.group($0) } ?? .direct(sender)
+        let key = change.revision.id
+        guard try Self.remember(key, in: place.name, in: database), let ownID = try Self.whisperID(in: database) else {
+            return nil
+        }
+        guard change.isAllowed(to: sender, in: place, ownID: ownID) else { return nil }
+        if let row = try Self.row(of: change.target, in: place, ownID: ownID, in: database) {
+            return try Self.apply(change, by: sender, to: row, in: database)
+        }
+        // What we have sent, and what came before, was here and is gone.
+        let target = Self.key(change.target.id)
+        guard change.target.author != ownID, try !Self.isRemembered(target, in: place.name, in: database) else {
+            return nil
+        }
+        try database.execute(
+            sql: """
+                INSERT INTO waiting_changes (conversation, sender, author, target_key, change_id, body)
+                VALUES (?, ?, ?, ?, ?, ?)
+                """,
+            arguments: [
+                place.name, "\(sender)", "\(change.target.author)", target, key,
+                Data(MessageBody.change(change).bytes),
+            ])
+        try database.execute(
+            sql: """
+                DELETE FROM waiting_changes WHERE number IN (
+                    SELECT number FROM waiting_changes WHERE sender = ? ORDER BY number DESC LIMIT -1 OFFSET ?)
+                """,
+            arguments: ["\(sender)", ClientLimits.changesWaitingPerSenderMax])
+        try database.execute(
+            sql: """
+                DELETE FROM waiting_changes WHERE number IN (
+                    SELECT number FROM waiting_changes ORDER BY number DESC LIMIT -1 OFFSET ?)
+                """, arguments: [ClientLimits.changesWaitingMax])
+        return nil
+    }
+
+    /// Changes a message that has just come by what waited for it.
+    /// - Returns: whether anything did.
+    static func applyWaiting(to message: Message, in database: Database) throws -> Bool {
+        let place = message.groupID.map { Conversation.group($0) } ?? .direct(message.peer)
+        let arguments: StatementArguments = [place.name, "\(message.peer)", Self.key(message.id)]
+        let rows = try Row.fetchAll(
+            database,
+            sql:
+                "SELECT * FROM waiting_changes WHERE conversation = ? AND author = ? AND target_key = ? ORDER BY number",
+            arguments: arguments)
+        guard !rows.isEmpty, let ownID = try Self.whisperID(in: database) else { return false }
+        try database.execute(
+            sql: "DELETE FROM waiting_changes WHERE conversation = ? AND author = ? AND target_key = ?",
+            arguments: arguments)
+        let reference = MessageReference(id: message.id, author: message.peer)
+        for waiting in rows {
+            guard let sender = WhisperID(waiting["sender"] as String),
+                let id = UUIDText(waiting["change_id"] as String),
+                case .change(let change)? = MessageBody(Array(waiting["body"] as Data), id: id),
+                let row = try Self.row(of: reference, in: place, ownID: ownID, in: database)
+            else { continue }
+            _ = try Self.apply(change, by: sender, to: row, in: database)
+        }
+        return true
+    }
+
+    package func waitingChanges() throws(ClientStoreError) -> Int {
+        try self.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM waiting_changes") ?? 0 }
+    }
+
+    // MARK: Both
+
+    /// - Parameter row: of the message.
+    /// - Returns: the message as it stands now; `nil` if it is as it was.
+    private static func apply(
+        _ change: MessageChange, by person: WhisperID, to row: Row, in database: Database
+    ) throws -> Message? {
+        let number: Int64 = row["number"]
+        guard row["kind"] as String != "deleted" else { return nil }
+        switch change.kind {
+        case .edit(let text):
+            guard row["kind"] as String == "text" else { return nil }
+            if let time = row["revised_at"] as Int64?, let key = row["revised_by"] as String?,
+                change.revision <= Revision(time: time, key: key)
+            {
+                return nil
+            }
+            try database.execute(
+                sql: "UPDATE messages SET body = ?, revised_at = ?, revised_by = ? WHERE number = ?",
+                arguments: [text, change.revision.time, change.revision.id, number])
+        case .delete:
+            // Nobody is asked to read what is gone.
+            try database.execute(
+                sql: """
+                    UPDATE messages SET kind = 'deleted', body = NULL, reactions = NULL, reply_id = NULL,
+                        reply_author = NULL, revised_at = ?, revised_by = ?, is_read = NOT is_outgoing
+                    WHERE number = ?
+                    """, arguments: [change.revision.time, change.revision.id, number])
+        case .react(let reaction):
+            var all = KeptReaction.all(row["reactions"])
+            let kept = KeptReaction(
+                from: "\(person)", text: reaction, at: change.revision.time, by: change.revision.id)
+            if let place = all.firstIndex(where: { $0.from == kept.from }) {
+                guard change.revision > all[place].revision else { return nil }
+                all[place] = kept
+            } else {
+                guard all.count < ClientLimits.reactionsMax else { return nil }
+                all.append(kept)
+                all.sort { $0.from < $1.from }
+            }
+            try database.execute(
+                sql: "UPDATE messages SET reactions = ? WHERE number = ?",
+                arguments: [String(decoding: try JSONEncoder().encode(all), as: UTF8.self), number])
+        }
+        try Self.noteRevised(number, in: database)
+        return try Self.message(number: number, in: database)
+    }
+
+    static func message(number: Int64, in database: Database) throws -> Message? {
+        try Row.fetchOne(database, sql: "SELECT * FROM messages WHERE number = ?", arguments: [number])
+            .flatMap(Self.message)
+    }
+
+    private static func row(
+        of message: MessageReference, in place: Conversation, ownID: WhisperID, in database: Database
+    ) throws -> Row? {
+        let isOurs = message.author == ownID
+        switch place {
+        case .direct(let peer):
+            guard isOurs || message.author == peer else { return nil }
+            return try Row.fetchOne(
+                database,
+                sql: """
+                    SELECT * FROM messages WHERE peer = ? AND is_outgoing = ? AND id_key = ? AND group_id IS NULL
+                    """, arguments: ["\(peer)", isOurs, Self.key(message.id)])
+        case .group(let id):
+            // Each member has a copy of ours: they go the same way.
+            return try Row.fetchOne(
+                database,
+                sql: """
+                    SELECT * FROM messages WHERE (is_outgoing OR peer = ?) AND is_outgoing = ? AND id_key = ?
+                        AND group_id = ? ORDER BY number LIMIT 1
+                    """, arguments: ["\(message.author)", isOurs, Self.key(message.id), id])
+        }
+    }
+
+    static func reactions(_ text: String?) -> [Reaction] {
+        KeptReaction.all(text).compactMap { kept in
+            guard !kept.text.isEmpty, let from = WhisperID(kept.from) else { return nil }
+            return Reaction(from: from, text: kept.text)
+        }
+    }
+}
+
+/// Where a message stands.
+private enum Conversation {
+    case direct(WhisperID)
+    case group(String)
+
+    /// As `remembered_ids` has it.
+    var name: String {
+        switch self {
+        case .direct(let peer): "\(peer)"
+        case .group(let id): id
+        }
+    }
+}
+
+extension MessageChange {
+    /// - Parameter sender: who signed it. Only authors edit and delete.
+    fileprivate func isAllowed(to sender: WhisperID, in place: Conversation, ownID: WhisperID) -> Bool {
+        switch (self.kind, place) {
+        case (.edit, _), (.delete, _): self.target.author == sender
+        case (.react, .direct): self.target.author == sender || self.target.author == ownID
+        case (.react, .group): true
+        }
+    }
+}
+
+/// A reaction in the column `reactions`. One that was taken back stays, with an empty text: an older one may come late.
+private struct KeptReaction: Codable {
+    var from: String
+    var text: String
+    var at: Int64
+    var by: String
+
+    var revision: Revision { Revision(time: self.at, key: self.by) }
+
+    static func all(_ text: String?) -> [KeptReaction] {
+        guard let text else { return [] }
+        return (try? JSONDecoder().decode([KeptReaction].self, from: Data(text.utf8))) ?? []
+    }
+}

@@ -1,0 +1,162 @@
+package import Contract
+import FoundationEssentials
+
+/// What is sealed in a message: a text, an object in JSON behind a NUL, or both.
+///
+/// A client that does not know the object still has the text. The object says what the message is. The type in the
+/// envelope does not, because nobody signs it.
+package enum MessageBody: Sendable, Equatable {
+    case text(String, replyTo: MessageReference?)
+    /// A change of another message. It is no message of its own.
+    case change(MessageChange)
+
+    /// The type that the envelope names: clients that know no changes keep them, and show no text.
+    package var messageType: String {
+        switch self {
+        case .text: "text"
+        case .change: "system"
+        }
+    }
+
+    package var bytes: [UInt8] {
+        switch self {
+        case .text(let text, let replyTo):
+            let bytes = Array(text.utf8)
+            // The object is behind the last NUL: a text that has one needs an object, even an empty one.
+            guard replyTo != nil || bytes.contains(0) else { return bytes }
+            return bytes + [0] + Annex(replyTo: replyTo.map { Annex.Reference($0) }).json
+        case .change(let change):
+            let target = Annex.Target(change)
+            switch change.kind {
+            case .edit(let text): return Array(text.utf8) + [0] + Annex(edit: target).json
+            case .delete: return [0] + Annex(delete: target).json
+            case .react: return [0] + Annex(react: target).json
+            }
+        }
+    }
+
+    /// - Parameter id: of the message that holds it.
+    /// - Returns: `nil` if there is no object, or none that this release understands: then the bytes are what they are.
+    package init?(_ bytes: [UInt8], id: UUIDText) {
+        guard let end = bytes.lastIndex(of: 0), bytes.count - end <= ClientLimits.annexBytesMax,
+            let text = String(validating: bytes[..<end], as: UTF8.self),
+            let annex = try? JSONDecoder().decode(Annex.self, from: Data(bytes[(end + 1)...]))
+        else { return nil }
+        if let target = annex.edit {
+            guard !text.isEmpty, text.utf8.count <= ClientLimits.textBytesMax,
+                let change = target.change(.edit(text), id: id)
+            else { return nil }
+            self = .change(change)
+        } else if let target = annex.delete {
+            guard let change = target.change(.delete, id: id) else { return nil }
+            self = .change(change)
+        } else if let target = annex.react {
+            guard let reaction = target.reaction, reaction.utf8.count <= ClientLimits.reactionBytesMax,
+                let change = target.change(.react(reaction), id: id)
+            else { return nil }
+            self = .change(change)
+        } else {
+            guard !text.isEmpty else { return nil }
+            self = .text(text, replyTo: annex.replyTo?.reference)
+        }
+    }
+}
+
+/// A message, by who wrote it and its id. Two people may use the same id.
+package struct MessageReference: Hashable, Sendable {
+    package var id: UUIDText
+    package var author: WhisperID
+
+    package init(id: UUIDText, author: WhisperID) {
+        self.id = id
+        self.author = author
+    }
+}
+
+/// What its author, or somebody who reacts, does to a message that is there already.
+package struct MessageChange: Sendable, Equatable {
+    package enum Kind: Sendable, Equatable {
+        /// It has another text. Only its author may say so.
+        case edit(String)
+        /// It is gone. Only its author may say so, and it stays so.
+        case delete
+        /// Somebody's reaction, in place of the one before; empty if there is none any more.
+        case react(String)
+    }
+
+    package var target: MessageReference
+    package var kind: Kind
+    package var revision: Revision
+}
+
+/// Which of two changes is the later one: by the time of whoever made them, then by their ids. So all devices agree,
+/// whatever comes first.
+package struct Revision: Hashable, Sendable, Comparable {
+    /// Milliseconds by its author's clock. The same in each attempt to send it.
+    package var time: Int64
+    /// Of the message that brings the change, in lower case.
+    package var id: String
+
+    package init(time: Int64, id: UUIDText) {
+        self.time = time
+        self.id = "\(id)".lowercased()
+    }
+
+    init(time: Int64, key: String) {
+        self.time = time
+        self.id = key
+    }
+
+    package static func < (one: Revision, other: Revision) -> Bool { (one.time, one.id) < (other.time, other.id) }
+}
+
+/// The object behind the text. Fields that this release does not know are ignored.
+private struct Annex: Codable {
+    struct Reference: Codable {
+        var id: String
+        var from: String
+
+        init(_ reference: MessageReference) {
+            self.id = "\(reference.id)"
+            self.from = "\(reference.author)"
+        }
+
+        var reference: MessageReference? {
+            guard let id = UUIDText(self.id), let author = WhisperID(self.from) else { return nil }
+            return MessageReference(id: id, author: author)
+        }
+    }
+
+    struct Target: Codable {
+        var id: String
+        var from: String
+        var at: Int64
+        var reaction: String?
+
+        init(_ change: MessageChange) {
+            self.id = "\(change.target.id)"
+            self.from = "\(change.target.author)"
+            self.at = change.revision.time
+            if case .react(let reaction) = change.kind { self.reaction = reaction }
+        }
+
+        func change(_ kind: MessageChange.Kind, id: UUIDText) -> MessageChange? {
+            guard let target = UUIDText(self.id), let author = WhisperID(self.from), self.at >= 0 else { return nil }
+            return MessageChange(
+                target: MessageReference(id: target, author: author), kind: kind,
+                revision: Revision(time: self.at, id: id))
+        }
+    }
+
+    var replyTo: Reference?
+    var edit: Target?
+    var delete: Target?
+    var react: Target?
+
+    var json: [UInt8] {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.withoutEscapingSlashes, .sortedKeys]
+        // Plain values: encoding them cannot fail.
+        return try! Array(encoder.encode(self))
+    }
+}

@@ -1,0 +1,52 @@
+import Contract
+import WhisperClient
+
+extension Verb {
+    private static let messageID = TypedField.uuid("messageId", about: "Of a message of ours.")
+    private static let text = TypedField.text(
+        "text", 1...ClientLimits.textBytesMax, about: "At most \(ClientLimits.textBytesMax) bytes of UTF-8.")
+
+    static let messageEdit = Verb(
+        "message_edit", of: "messages",
+        about: "Gives a message of ours another text, here at once and for its reader when the server is there.",
+        [Self.messageID.field, Self.text.field], type: "message", [Field("message", .object(Shapes.message))],
+        errors: [.noIdentity, .notFound, .notText, .unknownContact, .bannedContact, .tooLong, .tooMany, .store],
+        samples: (
+            #"{"messageId":"9b2a1f64-0f7c-4e51-9d0c-3c7d1d2b7a10","text":"It is on."}"#,
+            #"{"type":"message","message":{"messageId":"9b2a1f64-0f7c-4e51-9d0c-3c7d1d2b7a10","chat":"WSP-AAAA-AAAA-AAAA","direction":"out","time":1767225600000,"kind":"text","text":"It is on.","isEdited":true,"state":"sent"}}"#
+        ),
+        .client { opened, parameters, json in
+            let (message, reference) = try opened.ours(try parameters[Self.messageID])
+            let changed = try await opened.client.change(
+                reference, with: message.peer, .edit(try parameters[Self.text]))
+            json.add("message", object: changed) { Shapes.write($0, &$1) }
+        })
+}
+
+extension OpenCore {
+    /// A message of ours, and how a change names it.
+    func ours(_ id: UUIDText) throws -> (Message, MessageReference) {
+        guard let message = try self.store.outgoing(id), let ownID = self.id else {
+            throw CoreError(.notFound, field: "messageId")
+        }
+        return (message, MessageReference(id: message.id, author: ownID))
+    }
+
+    /// A message of a chat, whoever wrote it.
+    /// - Parameters:
+    ///   - author: `nil` for whoever of both has it; theirs before ours.
+    ///   - field: the parameter that named it.
+    func reference(
+        to id: UUIDText, with peer: WhisperID, by author: WhisperID?, field: String
+    ) throws -> MessageReference {
+        if author == nil || author == peer, let message = try self.store.incoming(id, from: peer), message.isDirect {
+            return MessageReference(id: message.id, author: peer)
+        }
+        if let ownID = self.id, author == nil || author == ownID, let message = try self.store.outgoing(id),
+            message.peer == peer, message.isDirect
+        {
+            return MessageReference(id: message.id, author: ownID)
+        }
+        throw CoreError(.notFound, field: field)
+    }
+}
