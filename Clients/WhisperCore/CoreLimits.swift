@@ -18,6 +18,8 @@ public enum CoreLimits {
     static let eventsReadMax = 64
     /// Messages, contacts or events of one answer.
     public static let listMax = 200
+    /// Characters of what is searched for.
+    static let searchCharactersMax = 500
     /// Characters of a consumer's name.
     public static let consumerCharacters = 1...64
 }

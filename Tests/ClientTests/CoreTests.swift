@@ -174,6 +174,12 @@ import Testing
                 == "tooLong reaction")
         let chat = try await self.perform(bob, #"chat_get {"chat":"\#(annID)"}"#)["messages"]?.elements ?? []
         #expect(chat.compactMap { $0["kind"]?.string } == ["deleted", "text"])
+        #expect(try await self.perform(bob, #"search {"text":"coffee"}"#)["messages"]?.elements.isEmpty == true)
+        let found = try await self.perform(bob, #"search {"text":"YE","chat":"\#(annID)","limit":1}"#)
+        #expect(found["messages"]?.elements.first?["text"]?.string == "yes")
+        let cursor = try #require(found["cursor"]?.integer)
+        let rest = try await self.perform(bob, #"search {"text":"ye","limit":1,"cursor":\#(cursor)}"#)
+        #expect(rest["messages"]?.elements.isEmpty == true && rest["cursor"] == nil)
         await ann.close()
         await bob.close()
     }

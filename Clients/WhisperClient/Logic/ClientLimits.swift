@@ -16,6 +16,8 @@ package enum ClientLimits {
     package static let changesWaitingMax = 10_000
     /// Changes of ours that the server does not have.
     package static let changesQueuedMax = 10_000
+    /// Words of one search. The rest is not looked for.
+    package static let searchWordsMax = 16
     /// Attempts to get one message accepted (spec §5.4).
     package static let attemptsMax = 10
     /// Messages to one person that are queued again at once, at the wish of the person here.

@@ -220,6 +220,7 @@ package struct ClientStore: Sendable {
                     """)
         }
         migrator.registerMigration("changes") { try Self.migrateChanges($0) }
+        migrator.registerMigration("search") { try Self.migrateSearch($0) }
         return migrator
     }
 }

@@ -79,7 +79,7 @@ package enum VerbCatalogue {
         .identityCreate, .identityRestore, .identityShow,
         .connect, .disconnect, .sessionStatus,
         .contactAdd, .contactList,
-        .chatList, .chatGet, .chatRead,
+        .chatList, .chatGet, .chatRead, .search,
         .messageSend, .messageEdit, .messageDelete, .messageReact, .messageInfo, .messageRead, .messageRetry,
         .messageCancel, .messageUnread,
         .backupStatus, .storeInfo, .schema,

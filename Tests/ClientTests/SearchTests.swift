@@ -1,0 +1,135 @@
+import Contract
+import Foundation
+import GRDB
+import Testing
+
+@testable import WhisperClient
+
+@Suite struct SearchTests {
+    let folder: TemporaryFolder
+
+    init() throws { self.folder = try TemporaryFolder() }
+
+    private func open() throws -> ClientStore {
+        let store = try ClientStore(path: self.folder.path + "/store.sqlite")
+        try store.set(
+            whisperID: aliceWords.id, session: StoredSession(token: "t", expiresAt: Timestamp(milliseconds: 1)))
+        return store
+    }
+
+    @discardableResult
+    private func add(
+        _ content: Message.Content, to store: ClientStore, from peer: WhisperID = bobID, groupID: String? = nil
+    ) throws -> UUIDText {
+        let id = UUIDText.random()
+        let message = Message(
+            id: id, peer: peer, groupID: groupID, direction: .incoming(isRead: false), content: content,
+            time: Timestamp(milliseconds: 6))
+        #expect(try store.keep(message))
+        return id
+    }
+
+    private func found(_ text: String, in store: ClientStore, with peer: WhisperID? = nil) throws -> [String] {
+        try store.search(text, with: peer, limit: 9).map { found in
+            if case .text(let text) = found.message.content { text } else { "?" }
+        }
+    }
+
+    /// FTS5 compares its words with the texts.
+    private func check(_ store: ClientStore) throws {
+        try store.write {
+            try $0.execute(sql: "INSERT INTO messages_fts (messages_fts, rank) VALUES ('integrity-check', 1)")
+        }
+    }
+
+    @Test func wordsAreFoundWithoutRegardToCaseAndAccents() throws {
+        let store = try self.open()
+        for text in ["Träume süß, Ångström", "traume und mehr", "Tee am Sonntag", "\u{1F44D}"] {
+            try self.add(.text(text), to: store)
+        }
+        #expect(try self.found("TRAUME", in: store) == ["traume und mehr", "Träume süß, Ångström"])
+        #expect(try self.found("ängstr", in: store) == ["Träume süß, Ångström"])
+        #expect(try self.found("sonn tee", in: store) == [])
+        #expect(try self.found("tee sonn", in: store) == ["Tee am Sonntag"])
+        #expect(try self.found("\u{1F44D}", in: store) == [])
+    }
+
+    @Test func nothingThatIsTypedIsAnOperator() throws {
+        let store = try self.open()
+        try self.add(.text("say \"NOT now\" OR body: NEAR(x) it's -5 * 3"), to: store)
+        try self.add(.text("else"), to: store)
+        for text in ["\"not", "not NOW\"", "body:", "NEAR(x)", "it's", "-5", "* 3", "\"\"", "OR else"] {
+            let count = text == "\"\"" || text == "OR else" ? 0 : 1
+            #expect(try self.found(text, in: store).count == count, "\(text)")
+        }
+        let many = Array(repeating: "say", count: 10_000).joined(separator: " ")
+        #expect(try self.found(many, in: store).count == 1)
+    }
+
+    @Test func whatIsEditedOrDeletedIsNotFoundByItsOldWords() throws {
+        let store = try self.open()
+        let (edited, deleted) = (try self.add(.text("tea"), to: store), try self.add(.text("tea"), to: store))
+        func change(_ kind: MessageChange.Kind, of id: UUIDText) throws {
+            let change = MessageChange(
+                target: MessageReference(id: id, author: bobID), kind: kind,
+                revision: Revision(time: 1, id: .random()))
+            _ = try store.keep([.change(change, from: bobID, groupID: nil)], at: Timestamp(milliseconds: 1))
+        }
+        try change(.edit("coffee"), of: edited)
+        try change(.delete, of: deleted)
+        #expect(try self.found("tea", in: store) == [])
+        #expect(try self.found("coffee", in: store) == ["coffee"])
+        try self.check(store)
+        try store.write { try $0.execute(sql: "DELETE FROM messages") }
+        #expect(try self.found("coffee", in: store) == [])
+        try self.check(store)
+    }
+
+    @Test func otherMailHasNoWords() throws {
+        let store = try self.open()
+        try self.add(.other(kind: "image", body: Array("tea".utf8)), to: store)
+        try self.add(.unreadable, to: store)
+        #expect(try self.found("tea", in: store) == [])
+        try self.check(store)
+    }
+
+    @Test func aChatIsSearchedAloneAndAPageAfterTheOther() throws {
+        let store = try self.open()
+        for number in 1...5 { try self.add(.text("tea \(number)"), to: store) }
+        try self.add(.text("tea of another"), to: store, from: carolID)
+        try self.add(.text("tea for all"), to: store, groupID: "grp-x")
+        #expect(try self.found("tea", in: store).count == 7)
+        #expect(try self.found("tea", in: store, with: carolID) == ["tea of another"])
+        var pages: [[Int64]] = []
+        var cursor: Int64?
+        repeat {
+            let page = try store.search("tea", with: bobID, before: cursor, limit: 2)
+            pages.append(page.map(\.number))
+            cursor = page.last?.number
+        } while cursor != nil
+        #expect(pages == [[5, 4], [3, 2], [1], []])
+    }
+
+    /// A store of an earlier release has texts already, and none of their words.
+    @Test func textsOfBeforeAreFound() throws {
+        do {
+            let store = try self.open()
+            try store.write { database in
+                for trigger in ["insert", "update", "delete"] {
+                    try database.execute(sql: "DROP TRIGGER messages_fts_\(trigger)")
+                }
+                try database.execute(
+                    sql: """
+                        DROP TABLE messages_fts; DROP VIEW message_texts;
+                        DELETE FROM grdb_migrations WHERE identifier = 'search'
+                        """)
+            }
+            try self.add(.text("long ago"), to: store)
+            try self.add(.other(kind: "file", body: [0xFF]), to: store)
+            store.close()
+        }
+        let store = try self.open()
+        #expect(try self.found("ago", in: store) == ["long ago"])
+        try self.check(store)
+    }
+}
