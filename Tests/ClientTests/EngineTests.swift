@@ -123,6 +123,30 @@ import Testing
             await self.settled(alice, events, sent.id, .sent)
             #expect(self.server.accepted == ["\(sent.id)"])
             #expect(self.server.seen.filter { $0 == "send_message" }.count == 3)
+            // By this time the server finds it again, for as long as it remembers.
+            #expect(self.server.times == [sent, sent, sent].map(\.time.milliseconds))
+        }
+    }
+
+    @Test func whatTheServerHasNotTakenInTimeIsSignedAnew() async throws {
+        _ = self.server.enroll(IdentityKeys(bobWords).publicKeys)
+        let alice = try self.client("alice", aliceWords)
+        try await self.running([alice]) {
+            await self.online(alice)
+            _ = try await alice.addContact(bobID, name: nil)
+            self.server.set {
+                $0.refusals = [("INVALID_TIMESTAMP", nil), ("INVALID_TIMESTAMP", nil), ("INTERNAL_ERROR", nil)]
+                $0.losesAcceptances = 1
+            }
+            let events = await alice.events()
+            let sent = try await alice.send("late", to: bobID)
+            await self.settled(alice, events, sent.id, .sent)
+            let times = self.server.times
+            #expect(times.count == 5)
+            #expect(times[0] == sent.time.milliseconds)
+            // Between the second and the third attempt lies a pause.
+            #expect(times[2] > times[0])
+            #expect(times[3] == times[2] && times[4] == times[2], "the same until it is refused again")
         }
     }
 

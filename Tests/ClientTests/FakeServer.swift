@@ -56,6 +56,7 @@ final class FakeServer: ServerLink {
         var links: [String: Link] = [:]
         var mail: [String: [[String: String]]] = [:]
         var accepted: [String] = []
+        var times: [Int64] = []
         var seen: [String] = []
         var receipts: [String] = []
         var logins = 0
@@ -70,6 +71,8 @@ final class FakeServer: ServerLink {
 
     /// Message ids in the order accepted, without repetitions.
     var accepted: [String] { self.state.withLock { $0.accepted } }
+    /// With which each attempt to send a message was signed.
+    var times: [Int64] { self.state.withLock { $0.times } }
     /// Types of all frames.
     var seen: [String] { self.state.withLock { $0.seen } }
     /// `status messageId`, as they came.
@@ -252,6 +255,7 @@ final class FakeServer: ServerLink {
         let payload = frame.payload
         switch frame.type {
         case "send_message":
+            self.state.withLock { $0.times.append(payload.timestamp!) }
             if let refusal = self.state.withLock({ $0.faults.refusals.isEmpty ? nil : $0.faults.refusals.removeFirst() }
             ) {
                 let after = refusal.retryAfterMs.map { #","retryAfterMs":\#($0)"# } ?? ""

@@ -82,6 +82,20 @@ let carolID = WhisperID("WSP-AAAA-AAAA-AAAA")!
         #expect(self.machine.disconnected() == [.giveUp(self.first, .triedTooOften)])
     }
 
+    /// What has waited for a connection is refused because of its age: nobody has to wait longer for that.
+    @Test mutating func anOldMessageIsSignedAnewAtOnceAndLaterAfterAPause() {
+        self.machine.queued(self.first, to: bobID)
+        self.machine.online()
+        #expect(self.machine.due(at: start) == [self.first])
+        for attempts in 1...2 {
+            let verdict = self.machine.refused(
+                self.first, .invalidTimestamp, retryAfter: nil, at: start, using: &self.random)
+            #expect(verdict == .signAnew(self.first, attempts: attempts))
+            #expect(self.machine.due(at: start) == (attempts == 1 ? [self.first] : []))
+        }
+        #expect(self.machine.due(at: start + .seconds(120)) == [self.first])
+    }
+
     @Test mutating func aLostSessionCostsNoAttempt() {
         self.machine.queued(self.first, to: bobID)
         self.machine.online()
@@ -106,7 +120,7 @@ let carolID = WhisperID("WSP-AAAA-AAAA-AAAA")!
         func end(_ verdicts: [OutboxMachine<UUIDText>.Verdict]) {
             for verdict in verdicts {
                 switch verdict {
-                case .again(let id, _): underWay.remove(id)
+                case .again(let id, _), .signAnew(let id, _): underWay.remove(id)
                 case .giveUp(let id, _):
                     underWay.remove(id)
                     ended[owner[id]!, default: []].append(id)
@@ -126,7 +140,7 @@ let carolID = WhisperID("WSP-AAAA-AAAA-AAAA")!
             case 2 where !isEnding: end(machine.sessionLost())
             case 3 where !isEnding:
                 guard let id = underWay.randomElement(using: &random) else { break }
-                let code: ErrorCode = Bool.random(using: &random) ? .internalError : .rateLimited
+                let code = [ErrorCode.internalError, .rateLimited, .invalidTimestamp].randomElement(using: &random)!
                 end([machine.refused(id, code, retryAfter: .seconds(2), at: now, using: &random)])
             case 4, 5, 6:
                 guard let id = underWay.randomElement(using: &random) else { break }

@@ -122,12 +122,14 @@ extension WhisperClient {
         guard let contact = try self.store.contact(mail.to) else {
             return self.apply(self.outbox.unsendable(id, .rejected))
         }
+        let time = mail.signedAt ?? self.serverNow
+        if mail.signedAt == nil { try self.store.sign(id, at: time) }
         let sealed: SealedMessage
         do {
-            // Sealed anew for each attempt, so that the timestamp is always inside the server's window.
+            // By its time the server knows what it has taken already: each attempt carries the same one.
             sealed = try SealedMessage(
                 mail.body, messageID: "\(mail.id)", from: from, to: mail.to, reader: contact.keys,
-                timestamp: self.serverNow, nonce: Sodium.random(Limits.nonceBytes), keys: self.keys)
+                timestamp: time, nonce: Sodium.random(Limits.nonceBytes), keys: self.keys)
         } catch {
             return self.apply(self.outbox.unsendable(id, .badKey))
         }
@@ -140,6 +142,9 @@ extension WhisperClient {
     func apply(_ verdict: OutboxMachine<UUIDText>.Verdict) {
         do {
             switch verdict {
+            case .signAnew(let id, let attempts):
+                try self.store.forgetSignedTime(of: id)
+                try self.move(id, to: .queued, attempts: attempts)
             case .again(let id, let attempts): try self.move(id, to: .queued, attempts: attempts)
             case .giveUp(let id, let reason): try self.move(id, to: .failed(reason), attempts: nil)
             case .ignore: break

@@ -20,6 +20,8 @@ package struct OutboxMachine<MessageID: Hashable & Sendable> {
     package enum Verdict: Equatable {
         /// Back to `queued`, with this many attempts used.
         case again(MessageID, attempts: Int)
+        /// The same, and the time of its signature is no longer to be used: the server has not taken the message.
+        case signAnew(MessageID, attempts: Int)
         case giveUp(MessageID, FailureReason)
         /// The message was settled meanwhile, or is not ours: a race between answers.
         case ignore
@@ -94,9 +96,14 @@ package struct OutboxMachine<MessageID: Hashable & Sendable> {
         using random: inout some RandomNumberGenerator
     ) -> Verdict {
         switch code {
-        case .internalError, .invalidTimestamp:
-            // A wrong timestamp is signed anew by a clock that each answer of the server corrects.
-            return self.retry(id, after: nil, at: now, using: &random)
+        case .internalError: return self.retry(id, after: nil, at: now, using: &random)
+        case .invalidTimestamp:
+            // Signed anew by a clock that each answer of the server corrects. What waited long goes at once the first time.
+            let isFirst = self.owners[id].flatMap { self.conversations[$0]?.first?.attempts } == 0
+            let verdict = self.retry(id, after: nil, at: now, using: &random)
+            guard case .again(id, let attempts) = verdict, let recipient = self.owners[id] else { return verdict }
+            if isFirst { self.postponed[recipient] = now }
+            return .signAnew(id, attempts: attempts)
         case .rateLimited:
             if let retryAfter { self.quietUntil = max(self.quietUntil ?? now, now + retryAfter) }
             return self.retry(id, after: retryAfter, at: now, using: &random)

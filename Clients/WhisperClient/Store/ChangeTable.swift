@@ -9,6 +9,8 @@ package struct OutgoingMail: Sendable, Equatable {
     package var body: [UInt8]
     /// What the envelope names.
     package var messageType: String
+    /// With which it was signed before, or is to be signed first; `nil`: with the time of the attempt.
+    package var signedAt: Timestamp?
     /// `nil` for a change, which is no message of its own.
     package var message: Message?
 }
@@ -109,17 +111,24 @@ extension ClientStore {
     /// What is to be sent under this id. A message that was deleted meanwhile is nothing to send.
     package func mail(_ id: UUIDText) throws(ClientStoreError) -> OutgoingMail? {
         try self.read { database -> OutgoingMail? in
-            if let message = try Self.outgoing(id, in: database) {
+            if let row = try Self.outgoingRow(id, in: database), let message = Self.message(row) {
                 guard case .text(let text) = message.content else { return nil }
                 let body = MessageBody.text(text, replyTo: message.replyTo)
                 return OutgoingMail(
-                    id: message.id, to: message.peer, body: body.bytes, messageType: body.messageType, message: message)
+                    id: message.id, to: message.peer, body: body.bytes, messageType: body.messageType,
+                    signedAt: Self.signedTime(row["signed_at"] ?? message.time.milliseconds), message: message)
             }
             guard let row = try Self.outgoingChange(id, in: database), let peer = WhisperID(row["peer"] as String),
                 let id = UUIDText(row["id"] as String)
             else { return nil }
-            return OutgoingMail(id: id, to: peer, body: Array(row["body"] as Data), messageType: "system", message: nil)
+            return OutgoingMail(
+                id: id, to: peer, body: Array(row["body"] as Data), messageType: "system",
+                signedAt: Self.signedTime(row["signed_at"]), message: nil)
         }
+    }
+
+    private static func signedTime(_ milliseconds: Int64) -> Timestamp? {
+        milliseconds == 0 ? nil : Timestamp(milliseconds: milliseconds)
     }
 
     /// To whom a change of ours goes; `nil` if there is no such change, or the server has it.

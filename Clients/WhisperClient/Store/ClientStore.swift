@@ -221,6 +221,7 @@ package struct ClientStore: Sendable {
         }
         migrator.registerMigration("changes") { try Self.migrateChanges($0) }
         migrator.registerMigration("search") { try Self.migrateSearch($0) }
+        migrator.registerMigration("signed times") { try Self.migrateSignedTimes($0) }
         return migrator
     }
 }

@@ -380,10 +380,12 @@ extension ClientStore {
     }
 
     static func outgoing(_ id: UUIDText, in database: Database) throws -> Message? {
+        try Self.outgoingRow(id, in: database).flatMap(Self.message)
+    }
+
+    static func outgoingRow(_ id: UUIDText, in database: Database) throws -> Row? {
         try Row.fetchOne(
-            database, sql: "SELECT * FROM messages WHERE is_outgoing AND id_key = ?", arguments: [Self.key(id)]
-        )
-        .flatMap(Self.message)
+            database, sql: "SELECT * FROM messages WHERE is_outgoing AND id_key = ?", arguments: [Self.key(id)])
     }
 
     private static func set(_ state: MessageState, of id: UUIDText, attempts: Int?, in database: Database) throws {
