@@ -67,6 +67,19 @@ package enum LivePacketDirection: String, CaseIterable, Sendable {
     case dropped
 }
 
+/// `whisper_live_packets_total`, each counter at hand: one counts for each listener.
+package struct LivePacketMetrics: Sendable {
+    package let `in`, out, skipped, dropped: Counter
+
+    package init() {
+        let family = CounterFamily<LivePacketDirection>(.livePackets, by: .direction)
+        self.in = family[.in]
+        self.out = family[.out]
+        self.skipped = family[.skipped]
+        self.dropped = family[.dropped]
+    }
+}
+
 /// Who has what a listener misses. The value of the `source` label.
 package enum LiveResyncSource: String, CaseIterable, Sendable {
     case cache, whisperer
@@ -84,7 +97,7 @@ package struct GatewayMetrics: Sendable {
     package let framesInFlight = Meter(.framesInFlight)
     package let liveStreams = Meter(.liveStreamsActive)
     package let liveListeners = Meter(.liveListenersActive)
-    package let livePackets = CounterFamily<LivePacketDirection>(.livePackets, by: .direction)
+    package let livePackets = LivePacketMetrics()
     package let liveFanOut = Timer(.liveFanOutSeconds)
     package let liveResyncs = CounterFamily<LiveResyncSource>(.liveResyncs, by: .source)
     package let errors = ErrorMetrics()

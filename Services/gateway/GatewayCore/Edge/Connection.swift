@@ -5,6 +5,7 @@ import NIOCore
 final class Connection {
     let id: ConnectionID
     let channel: any Channel
+    private(set) var socket: DirectSocket
     /// The socket's peer; once the request has been read, the client behind trusted proxies.
     var address: ClientAddress
     let openedAt: Int64
@@ -54,10 +55,23 @@ final class Connection {
     init(id: ConnectionID, channel: any Channel, address: ClientAddress, bucket: TokenBucket, at now: Int64) {
         self.id = id
         self.channel = channel
+        self.socket = DirectSocket(of: channel)
         self.address = address
         self.openedAt = now
         self.heardAt = now
         self.bucket = bucket
+    }
+
+    /// Writes to the client.
+    /// - Returns: whether the socket has taken everything.
+    func send(_ bytes: ByteBuffer) -> Bool {
+        let taken = self.socket.send(bytes, of: self.channel)
+        guard taken < bytes.readableBytes else { return true }
+        var rest = bytes
+        rest.moveReaderIndex(forwardBy: taken)
+        self.socket.queue()
+        self.channel.writeAndFlush(rest).assumeIsolated().whenComplete { _ in self.socket.leftQueue() }
+        return false
     }
 
     /// Nothing has been said to end it.

@@ -14,13 +14,13 @@ extension Gateway {
             try SendLivePacket(payload)
         }
         guard let packet else { return }
-        self.metrics.livePackets[.in].increment()
+        self.metrics.livePackets.in.increment()
         guard let feed = self.live[packet.header.conversation] else {
             return self.refuse(connection, .notHolding, requestID: frame.requestID)
         }
         switch feed.judge(packet.header, from: connection.id) {
         case .refuse(let refusal): self.refuse(connection, refusal, requestID: frame.requestID)
-        case .drop: self.metrics.livePackets[.dropped].increment()
+        case .drop: self.metrics.livePackets.dropped.increment()
         case .one(let listener):
             let rendered = self.render(packet)
             self.give(rendered, outsideSequenceTo: listener, of: feed)
@@ -71,7 +71,7 @@ extension Gateway {
             return self.refuse(connection, .notJoined, requestID: frame.requestID)
         }
         guard case .answer(let isRepeated) = listener.resync.asks(from: resync.position, at: self.now) else {
-            return self.metrics.livePackets[.dropped].increment()
+            return self.metrics.livePackets.dropped.increment()
         }
         // It is answered with `live_joined` first.
         guard listener.joining == nil else { return }
@@ -115,13 +115,12 @@ extension Gateway {
     ) {
         let before = LivePosition(epoch: packet.position.epoch, seq: previous)
         for listener in feed.listeners where listener.joining == nil && listener.connection != holder {
-            guard let connection = self.connections[listener.connection] else { continue }
             if listener.place.position == before, listener.place.hasText {
-                if self.give(packet, to: connection) { listener.place.gave(packet) }
+                if self.give(packet, to: listener.socket) { listener.place.gave(packet) }
             } else if packet.header.kind == .snapshot || packet.header.kind == .line {
                 self.catchUp(listener, of: feed)
             } else {
-                self.metrics.livePackets[.skipped].increment()
+                self.metrics.livePackets.skipped.increment()
             }
         }
     }
@@ -129,8 +128,7 @@ extension Gateway {
     /// A packet for one listener alone, outside the sequence.
     private func give(_ packet: RememberedPacket, outsideSequenceTo listener: PrincipalID, of feed: StreamFeed) {
         for one in feed.listeners where one.principal == listener && one.joining == nil {
-            guard let connection = self.connections[one.connection] else { continue }
-            _ = self.give(packet, to: connection)
+            _ = self.give(packet, to: one.socket)
         }
     }
 
@@ -138,10 +136,10 @@ extension Gateway {
     private func give(_ packet: RememberedPacket, to connection: Connection) -> Bool {
         guard connection.isOpen, let part = connection.live else { return false }
         guard part.unread.takes(packet.bytes) else {
-            self.metrics.livePackets[.skipped].increment()
+            self.metrics.livePackets.skipped.increment()
             return false
         }
-        self.metrics.livePackets[.out].increment()
+        self.metrics.livePackets.out.increment()
         self.metrics.framesOut.increment()
         self.write(packet.frame, to: connection)
         if let ping = part.unread.wrote(packet.bytes, at: self.now) {
@@ -154,9 +152,8 @@ extension Gateway {
     /// - Returns: what is not.
     @discardableResult
     private func catchUp(_ listener: StreamListener, of feed: StreamFeed) -> StreamMemory.Gift? {
-        guard let connection = self.connections[listener.connection], connection.live?.unread.isBehind == false else {
-            return nil
-        }
+        let connection = listener.socket
+        guard connection.live?.unread.isBehind == false else { return nil }
         let gift = feed.memory.gift(for: listener.place, at: .now, canAsk: feed.stream.state == .live)
         for line in gift.lines {
             guard self.give(line, to: connection) else { return nil }

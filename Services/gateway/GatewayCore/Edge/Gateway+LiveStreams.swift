@@ -54,7 +54,7 @@ extension Gateway {
         let isFirst = feed.listeners.isEmpty
         let known = feed.listener(on: connection.id)
         let listener =
-            known ?? StreamListener(connection: connection.id, principal: principal, since: attendance.since)
+            known ?? StreamListener(socket: connection, principal: principal, since: attendance.since)
         listener.place.since = attendance.since
         if known == nil {
             feed.add(listener)
@@ -131,7 +131,6 @@ extension Gateway {
             told.epoch != feed.stream.epoch || told.state != feed.stream.state || told.content != feed.stream.content
         else { return }
         listener.told = feed.stream
-        guard let connection = self.connections[listener.connection] else { return }
         let stream = feed.stream
         let state: LiveState.State =
             switch stream.state {
@@ -140,7 +139,7 @@ extension Gateway {
             case .paused: .paused
             }
         self.reply(
-            connection,
+            listener.socket,
             LiveState(
                 conversation: stream.conversation, state: state, reason: stream.state == .idle ? stream.ending : nil,
                 content: stream.content ?? told.content, epoch: stream.epoch, generation: stream.generation,
@@ -150,9 +149,7 @@ extension Gateway {
 
     /// Answers `live_join`. Packets follow.
     func join(_ listener: StreamListener, of feed: StreamFeed) {
-        guard let (attendance, _) = listener.joining, let connection = self.connections[listener.connection] else {
-            return
-        }
+        guard let (attendance, _) = listener.joining else { return }
         listener.joining = nil
         let (stream, memory) = (feed.stream, feed.memory)
         listener.told = stream
@@ -170,7 +167,7 @@ extension Gateway {
             return
         }
         self.reply(
-            connection, type: LiveJoined.type,
+            listener.socket, type: LiveJoined.type,
             payload: LiveJoined.json(
                 conversation: stream.conversation, state: stream.state, content: stream.content, epoch: stream.epoch,
                 generation: stream.generation, isTranscribed: stream.isTranscribed, seq: memory.position.seq,

@@ -293,11 +293,12 @@ package actor Gateway {
         self.publishFeed()
         let dirty = self.dirty
         self.dirty.removeAll(keepingCapacity: true)
+        var bytes = 0
         for connection in dirty {
             guard let outgoing = connection.outgoing else { continue }
             connection.outgoing = nil
-            self.metrics.bytesOut.increment(by: outgoing.readableBytes)
-            connection.channel.writeAndFlush(outgoing, promise: nil)
+            bytes += outgoing.readableBytes
+            if connection.send(outgoing) { continue }
             // What little writes leave shows with the next ping of ours.
             if outgoing.readableBytes > GatewayLimits.heldBytesUncounted / 4 { self.lookAtUnsent(of: connection) }
             if connection.isOpen, !connection.channel.isWritable {
@@ -305,6 +306,7 @@ package actor Gateway {
                 self.close(connection, .slowConsumer)
             }
         }
+        self.metrics.bytesOut.increment(by: bytes)
         self.recordFanOut()
     }
 

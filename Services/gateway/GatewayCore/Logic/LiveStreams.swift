@@ -103,7 +103,8 @@ final class StreamFeed {
 
 /// A connection that has joined a conversation.
 final class StreamListener {
-    let connection: ConnectionID
+    /// At hand for each packet. It leaves all streams before it is forgotten.
+    let socket: Connection
     let principal: PrincipalID
     var place: ListenerPosition
     /// The stream as the client was told last.
@@ -112,8 +113,10 @@ final class StreamListener {
     var joining: (attendance: LiveAttendance, since: Int64)?
     var resync = ResyncPace()
 
-    init(connection: ConnectionID, principal: PrincipalID, since: Timestamp) {
-        self.connection = connection
+    var connection: ConnectionID { self.socket.id }
+
+    init(socket: Connection, principal: PrincipalID, since: Timestamp) {
+        self.socket = socket
         self.principal = principal
         self.place = ListenerPosition(line: 0, since: since)
     }
