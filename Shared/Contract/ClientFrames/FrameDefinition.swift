@@ -1,6 +1,8 @@
-/// A frame that clients send: everything the cluster knows about it, in one value. Decoder, routing, limits, schema and
-/// documentation follow from it. Each frame is one file, and one line in `FrameCatalogue`.
-package struct FrameDefinition: Sendable {
+/// A frame that clients send: everything the cluster knows about it. Decoder, routing, limits, schema and documentation follow
+/// from it. Each frame is one file, and one line in `FrameCatalogue`.
+///
+/// A class, because each frame that comes is passed on with it: a copy of all its fields would be many reference counts.
+package final class FrameDefinition: Sendable {
     /// Who handles the frame.
     package enum Route: Sendable {
         /// The gateway itself.

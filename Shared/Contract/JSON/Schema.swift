@@ -30,8 +30,8 @@ package indirect enum FieldType: Sendable {
     case reactions
 }
 
-/// A named field of an object.
-package struct Field: Sendable {
+/// A named field of an object. A class, because decoders take one for each value that they read.
+package final class Field: Sendable {
     package enum Presence: Sendable {
         case required
         /// `null` equals absent.

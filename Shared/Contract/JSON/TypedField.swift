@@ -51,7 +51,10 @@ extension Payload {
 }
 
 extension ObjectSchema {
-    func index(of field: Field) -> Int? { self.fields.firstIndex { $0.nameBytes == field.nameBytes } }
+    func index(of field: Field) -> Int? {
+        // Mostly the schema is made of this very field.
+        self.fields.firstIndex { $0 === field } ?? self.fields.firstIndex { $0.nameBytes == field.nameBytes }
+    }
 }
 
 extension TypedField where Value == WhisperID {
