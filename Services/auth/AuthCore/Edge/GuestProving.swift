@@ -70,10 +70,11 @@ package struct GuestProving: Sendable {
             return .answer(Replies.bannedGuest, then: nil)
         case .done(let living, let replaced):
             await self.directory.proved(living, replaced: replaced)
+            let ack = Replies.guestAck(living.guest, token: token, at: self.clock())
+            // Before its first proof a guest has no connection that could end.
+            guard living.guest.epoch > GuestTable.firstEpoch else { return .answer(ack, then: nil) }
             // The other way round a connection that proves again would hear that it was replaced, by itself.
-            return .answer(
-                Replies.guestAck(living.guest, token: token, at: self.clock()),
-                then: .guestEnded(id, before: living.guest.epoch, why: .replaced))
+            return .answer(ack, then: .guestEnded(id, before: living.guest.epoch, why: .replaced))
         }
     }
 

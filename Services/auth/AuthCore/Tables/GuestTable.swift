@@ -7,6 +7,9 @@ package struct GuestTable: Sendable {
 
     package init(_ pool: PostgresPool) { self.pool = pool }
 
+    /// Of a guest that has proved itself once: what `prove` writes for a new one.
+    package static let firstEpoch = Epoch(value: 1)
+
     /// What a guest looks like to `living(_:)`.
     private static let columns: StaticString = "guest_id, epoch, token_hash, expires_at, sign_key, is_banned"
 
