@@ -17,6 +17,8 @@ package struct ChaosReport: Sendable, Codable {
     package var slowestLive: String?
     /// Of live conversations.
     package var lines: LineLedger.Count
+    /// Of rooms.
+    package var seats: SeatLedger.Count
     /// Empty if everything promised was kept.
     package var violations: [String]
 
@@ -24,7 +26,7 @@ package struct ChaosReport: Sendable, Codable {
         seed: UInt64, clients: Int, command: String, plan: FaultPlan, messages: Ledger.Count, reconnects: Int,
         attachments: Int,
         strangeActs: Int, seconds: Double, live: Spread, slowestLive: String?,
-        lines: LineLedger.Count, violations: [String]
+        lines: LineLedger.Count, seats: SeatLedger.Count, violations: [String]
     ) {
         self.seed = seed
         self.clients = clients
@@ -38,6 +40,7 @@ package struct ChaosReport: Sendable, Codable {
         self.live = live
         self.slowestLive = slowestLive
         self.lines = lines
+        self.seats = seats
         self.violations = violations
     }
 
@@ -64,6 +67,7 @@ package struct ChaosReport: Sendable, Codable {
               the slowest of them: \(self.slowestLive ?? "none")
               \(self.lines.typed) lines whispered, \(self.lines.shown) times shown in \(self.lines.visits) visits, \
             \(self.lines.missing) times told as missing
+              \(self.seats.seats) seats in rooms, \(self.seats.descriptions) descriptions taken, \(self.seats.connections) connections
             \(verdict)
             """
     }

@@ -14,6 +14,8 @@ package struct ChaosRun: Sendable {
         package var others = 2
         /// Live conversations, with five clients each beside `clients`.
         package var lessons = 4
+        /// Rooms, with two clients each beside `clients`.
+        package var meetings = 2
         package var faultsOf = Faults.random
         /// Between two messages of one client, on average.
         package var pace = Duration.seconds(2)
@@ -42,7 +44,7 @@ package struct ChaosRun: Sendable {
             let condition = OwnClock.isAvailable ? "" : "  # without libfaketime"
             if self.faultsOf == .clocks { return "make chaos SEED=\(self.seed) CLIENTS=\(self.clients) PLAN=clocks" }
             return "make chaos SEED=\(self.seed) FAULTS=\(self.faults) CLIENTS=\(self.clients) "
-                + "ARGUMENTS='--gateways \(self.gateways) --routers \(self.routers) --lessons \(self.lessons)'"
+                + "ARGUMENTS='--gateways \(self.gateways) --routers \(self.routers) --lessons \(self.lessons) --meetings \(self.meetings)'"
                 + condition
         }
 
@@ -137,6 +139,8 @@ package struct ChaosRun: Sendable {
             pushes: pushes)
         let lines = LineLedger()
         let lessons = try await self.beginLessons(at: "ws://127.0.0.1:\(links[.clients]!.port)", lines)
+        let seats = SeatLedger()
+        let meetings = try await self.beginMeetings(at: "ws://127.0.0.1:\(links[.clients]!.port)", seats)
         let keepsakes = try await Keepsakes.lay(on: stack, crowd.ledger)
         let strangers = (0...self.options.clients / Self.clientsPerStranger).map {
             Stranger(number: $0, seed: self.options.seed, at: stack.ports.public, victims: crowd.ids, crowd.ledger)
@@ -145,6 +149,7 @@ package struct ChaosRun: Sendable {
         try await withThrowingDiscardingTaskGroup { group in
             group.addTask { await crowd.run() }
             for lesson in lessons { group.addTask { await lesson.run() } }
+            for meeting in meetings { group.addTask { await meeting.run() } }
             group.addTask { await injector.keepAlive() }
             try await withThrowingDiscardingTaskGroup { acts in
                 for stranger in strangers { acts.addTask { await stranger.run() } }
@@ -156,8 +161,10 @@ package struct ChaosRun: Sendable {
             self.say("· healing")
             await crowd.stopWriting()
             for lesson in lessons { await lesson.stopTyping() }
+            for meeting in meetings { await meeting.stopBreaking() }
             await self.settle(crowd, stack, absentAreAway: true)
             await self.settle(lessons, lines)
+            await self.settle(meetings, seats)
             await crowd.fetchSleepers()
             await self.settle(crowd, stack, absentAreAway: true)
             // To those who were away all the time counts what stands in the database, and not what was kept of it elsewhere.
@@ -167,6 +174,7 @@ package struct ChaosRun: Sendable {
             group.cancelAll()
         }
         for lesson in lessons { await lesson.end() }
+        for meeting in meetings { await meeting.end() }
         await crowd.lookAround()
         await keepsakes.look()
         let clocksMoved = Set(plan.steps.compactMap(\.fault.clockOwner))
@@ -179,8 +187,8 @@ package struct ChaosRun: Sendable {
             seed: self.options.seed, clients: self.options.clients, command: self.options.command, plan: plan,
             messages: crowd.ledger.count, reconnects: await crowd.reconnects, attachments: await crowd.attachments,
             strangeActs: acts, seconds: (.now - start).seconds, live: Spread(crowd.ledger.liveTravelTimes),
-            slowestLive: crowd.ledger.slowestLive, lines: lines.count,
-            violations: crowd.ledger.faults(onTheWay: Self.onTheWay) + lines.faults())
+            slowestLive: crowd.ledger.slowestLive, lines: lines.count, seats: seats.count,
+            violations: crowd.ledger.faults(onTheWay: Self.onTheWay) + lines.faults() + seats.faults())
     }
 
     private func beginLessons(at endpoint: String, _ lines: LineLedger) async throws -> [Lesson] {
@@ -192,6 +200,30 @@ package struct ChaosRun: Sendable {
             lessons.append(try await Lesson.begin(number, seed: self.options.seed, at: server, lines))
         }
         return lessons
+    }
+
+    private func beginMeetings(at endpoint: String, _ seats: SeatLedger) async throws -> [Meeting] {
+        // An address of our own making.
+        let server = ServerAddress(endpoint)!
+        if self.options.meetings > 0 { self.say("· beginning \(self.options.meetings) rooms") }
+        var meetings: [Meeting] = []
+        for number in 0..<self.options.meetings {
+            meetings.append(try await Meeting.begin(number, at: server, seats))
+        }
+        return meetings
+    }
+
+    private func settle(_ meetings: [Meeting], _ seats: SeatLedger) async {
+        do {
+            try await waitUntil("all pairs are connected", within: Self.healingMax, every: .milliseconds(200)) {
+                for meeting in meetings where await !meeting.isSettled { return false }
+                return true
+            }
+        } catch {
+            for meeting in meetings where await !meeting.isSettled {
+                seats.remark("\(error); \(await meeting.openWork)")
+            }
+        }
     }
 
     private func settle(_ lessons: [Lesson], _ lines: LineLedger) async {

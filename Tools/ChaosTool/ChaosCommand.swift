@@ -22,6 +22,8 @@ struct ChaosCommand: AsyncParsableCommand {
     var routers = 2
     @Option(help: "Live conversations, each with a whisperer and four listeners beside the clients, 0...40.")
     var lessons = 4
+    @Option(help: "Rooms, each with two clients beside the others, 0...40.")
+    var meetings = 2
     @Option(help: "Runs, one after the other, each with the next seed, 1...100.")
     var runs = 1
     @Option(
@@ -53,6 +55,7 @@ struct ChaosCommand: AsyncParsableCommand {
         try check(self.gateways, 1...8, "--gateways")
         try check(self.routers, 1...8, "--routers")
         try check(self.lessons, 0...40, "--lessons")
+        try check(self.meetings, 0...40, "--meetings")
         try check(self.runs, 1...100, "--runs")
     }
 
@@ -142,6 +145,7 @@ struct ChaosCommand: AsyncParsableCommand {
         options.gateways = self.gateways
         options.routers = self.routers
         options.lessons = self.lessons
+        options.meetings = self.meetings
         options.programs = self.programs.map { URL(fileURLWithPath: $0).standardizedFileURL.path }
         options.keepsFolder = self.keep
         if self.plan == .clocks { options.faultsOf = .clocks }
