@@ -510,6 +510,7 @@ extension CoreError {
         case .toSelf: self.init(.toSelf)
         case .unknownContact: self.init(.unknownContact)
         case .bannedContact: self.init(.bannedContact)
+        case .blockedContact: self.init(.blockedContact)
         case .store: self.init(.store)
         }
     }

@@ -12,7 +12,7 @@ public struct CoreError: Error, Sendable, Equatable {
         // Of the identity.
         case noIdentity, identityExists, words
         // Of what was asked for.
-        case unknownContact, bannedContact, toSelf, conflict, notFound, notText, unknownConsumer
+        case unknownContact, bannedContact, blockedContact, toSelf, conflict, notFound, notText, unknownConsumer
         // Of the server and its answers.
         case offline, unreachable, server, foreignKeys, changedKeys, nameTaken
         // Of the device.
@@ -84,6 +84,7 @@ extension CoreError.Code {
         case .words: "The words are not a phrase of twelve words."
         case .unknownContact: "Add the contact first."
         case .bannedContact: "The contact is banned."
+        case .blockedContact: "The contact is blocked."
         case .toSelf: "That is your own Whisper ID."
         case .conflict: "The id belongs to another message already."
         case .notFound: "There is nothing of this name."

@@ -168,6 +168,7 @@ func describe(_ error: SendError) -> String {
     case .toSelf: "You cannot write to yourself."
     case .unknownContact: "Add this person first: `whisper add ID NAME`."
     case .bannedContact: "This person is banned from the server."
+    case .blockedContact: "You have blocked this person."
     case .store: "The local store cannot be written (is the disk full?). The message was not kept."
     }
 }

@@ -151,7 +151,7 @@ actor LiveChat {
             RawTerminal.write(self.screen.mark(message.id, mark(message.state ?? .queued, self.style), self.editor))
             self.explain(message)
         case .changed(let message): self.explain(message)
-        case .newContact(let contact): self.names[contact.id] = harmless(contact.shownName)
+        case .contact(let contact), .request(let contact): self.names[contact.id] = harmless(contact.shownName)
         case .alarm(let alarm): self.say(describe(alarm) { self.name($0) }, self.style.red)
         case .connection(.online):
             self.prompt(isOnline: true)

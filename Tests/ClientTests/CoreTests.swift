@@ -184,6 +184,73 @@ import Testing
         await bob.close()
     }
 
+    @Test func strangersAskAndContactsAreChangedBlockedAndRemoved() async throws {
+        let (ann, bob) = (try self.open("ann"), try self.open("bob"))
+        for core in [ann, bob] {
+            try await self.perform(core, "identity_create")
+            #expect(try await self.refusal(core, "contact_qr") == "offline")
+            try await self.perform(core, #"events_subscribe {"consumer":"app"}"#)
+            try await self.online(core)
+        }
+        let (annID, bobID) = (try await self.id(ann), try await self.id(bob))
+        try await self.perform(ann, #"contact_add {"whisperId":"\#(bobID)"}"#)
+        _ = try await self.next(ann, "answer")
+        try await self.perform(ann, #"message_send {"to":"\#(bobID)","text":"hello"}"#)
+        let request = try await self.next(bob, "requestReceived").event
+        #expect(request["contact"]?["whisperId"]?.string == annID)
+        _ = try await self.next(bob, "messageReceived")
+        #expect(try await self.perform(bob, "request_list")["contacts"]?.elements.count == 1)
+        #expect(try await self.perform(bob, "contact_list")["contacts"]?.elements.isEmpty == true)
+        let ofAnn = #"{"whisperId":"\#(annID)"}"#
+        #expect(try await self.refusal(bob, "contact_update " + ofAnn) == "unknownContact")
+        #expect(try await self.refusal(bob, "contact_unblock " + ofAnn) == "unknownContact")
+        #expect(try await self.refusal(bob, "contact_remove " + ofAnn) == "unknownContact")
+        try await self.perform(bob, "request_accept " + ofAnn)
+        _ = try await self.next(bob, "contactChanged") { $0["contact"]?["isStranger"] == .bool(false) }
+        #expect(try await self.refusal(bob, "request_accept " + ofAnn) == "notFound")
+        #expect(try await self.refusal(bob, "request_reject " + ofAnn) == "notFound")
+        #expect(try await self.perform(bob, "request_list")["contacts"]?.elements.isEmpty == true)
+
+        try await self.perform(
+            bob, #"contact_update {"whisperId":"\#(annID)","name":"Ann","notes":"n","pinned":true,"muted":true}"#)
+        _ = try await self.next(bob, "contactChanged") { $0["contact"]?["notes"]?.string == "n" }
+        #expect(
+            try await self.refusal(bob, #"contact_update {"whisperId":"\#(annID)","name":"\#(bobID)"}"#)
+                == "invalidField name")
+        try await self.perform(bob, #"chat_draft {"chat":"\#(annID)","text":"It may"}"#)
+        #expect(
+            try await self.refusal(bob, #"chat_draft {"chat":"\#(bobID)","text":"It may"}"#) == "unknownContact")
+        let chats = try await self.perform(bob, #"chat_list {"limit":1}"#)
+        let chat = try #require(chats["chats"]?.elements.first)
+        #expect(chat["draft"]?.string == "It may" && chat["isPinned"] == .bool(true) && chat["isMuted"] == .bool(true))
+        let cursor = try #require(chats["cursor"]?.integer)
+        #expect(
+            try await self.perform(bob, #"chat_list {"cursor":\#(cursor)}"#)["chats"]?.elements.isEmpty == true)
+        #expect(try await self.perform(bob, #"chat_clear {"chat":"\#(annID)"}"#)["count"]?.integer == 1)
+
+        let ofBob = #"{"whisperId":"\#(bobID)"}"#
+        let numbers = [
+            try await self.perform(ann, "contact_safety " + ofBob),
+            try await self.perform(bob, "contact_safety " + ofAnn),
+        ]
+        #expect(numbers[0] == numbers[1])
+        let codes = [try await self.perform(ann, "contact_qr " + ofBob), try await self.perform(bob, "contact_qr")]
+        #expect(codes[0] == codes[1])
+        try await self.perform(bob, "contact_block " + ofAnn)
+        #expect(
+            try await self.refusal(bob, #"message_send {"to":"\#(annID)","text":"x"}"#) == "blockedContact")
+        try await self.perform(bob, "contact_unblock " + ofAnn)
+        try await self.perform(bob, "contact_remove " + ofAnn)
+        #expect(try await self.perform(bob, "contact_list")["contacts"]?.elements.isEmpty == true)
+        try await self.perform(ann, #"message_send {"to":"\#(bobID)","text":"again"}"#)
+        _ = try await self.next(bob, "requestReceived")
+        _ = try await self.next(bob, "messageReceived")
+        try await self.perform(bob, "request_reject " + ofAnn)
+        #expect(try await self.perform(bob, #"chat_get {"chat":"\#(annID)"}"#)["messages"]?.elements.isEmpty == true)
+        await ann.close()
+        await bob.close()
+    }
+
     @Test func whatIsNoCommandIsRefusedAndNamed() async throws {
         let core = try self.open("ann")
         let deep = String(repeating: "[", count: 10_000)

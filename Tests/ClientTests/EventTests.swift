@@ -57,7 +57,7 @@ import Testing
         let store = try self.open()
         let contact = try #require(try store.contact(bobID))
         let all: [ClientEvent] =
-            [.received(mail), .changed(ours), .changed(ours.moved(to: .sent)), .newContact(contact)] + Self.rare
+            [.received(mail), .changed(ours), .changed(ours.moved(to: .sent)), .contact(contact)] + Self.rare
         let expected = all.enumerated().map { ConsumedEvent.event($1, number: Int64($0 + 1)) }
         #expect(try self.events(store, "bot") == expected)
         #expect(try self.events(store, "bot", limit: 2) == Array(expected[..<2]))

@@ -45,7 +45,7 @@ extension WhisperClient {
         var added: [Contact] = []
         if !isKnown { added = try await self.readBackup() }
         let (found, missing, isComplete) = try await self.lookUpMissing()
-        for contact in added + found { self.publish(.newContact(contact)) }
+        for contact in added + found { self.publish(.contact(contact)) }
         if !isKnown { self.publish(.restored(added: added.count + found.count, missing: missing)) }
         try await self.writeBackup()
         guard isComplete else { throw .temporary }
@@ -84,7 +84,7 @@ extension WhisperClient {
         }
         switch answer.status {
         case 200:
-            try self.stored { try $0.backedUp(changes, as: answer.entityTag) }
+            try self.stored { try $0.backedUp(changes, as: answer.entityTag, list) }
             self.publish(.backup(.written))
         case 412:
             // Another device was faster, or our last answer was lost: the next attempt reads.

@@ -8,8 +8,10 @@ package enum ClientEvent: Sendable, Equatable {
     case received(Message)
     /// A message of ours moved on, or what a message says was changed.
     case changed(Message)
-    /// A stranger wrote first, or somebody came back from the backup; the keys fit the id and are pinned.
-    case newContact(Contact)
+    /// Somebody came back from the backup, or a contact was changed; the keys fit the id and are pinned.
+    case contact(Contact)
+    /// A stranger wrote first; the keys fit the id and are pinned.
+    case request(Contact)
     /// The backup of the contacts was read; there may have been none. The keys of those missing could not be had yet:
     /// they stay in the backup and are asked for again.
     case restored(added: Int, missing: Int)
@@ -60,6 +62,8 @@ package enum SendError: Error, Equatable {
     /// Add the contact first: without keys there is nothing to encrypt for.
     case unknownContact
     case bannedContact
+    /// Blocked here.
+    case blockedContact
     case store(ClientStoreError)
 }
 

@@ -21,6 +21,47 @@ extension WhisperClient {
         try self.store.unread(with: peer, limit: limit)
     }
 
+    // MARK: Changes
+
+    package func update(_ id: WhisperID, _ update: ContactUpdate) throws(ClientStoreError) -> ContactChange {
+        self.told(try self.store.update(id, update))
+    }
+
+    /// Takes no more mail of this person, and sends none: what waits is given up. Or takes it again.
+    package func set(isBlocked: Bool, _ id: WhisperID) throws(ClientStoreError) -> ContactChange {
+        let change = self.told(try self.store.set(isBlocked: isBlocked, id))
+        if isBlocked, case .changed = change { _ = try self.cancel(to: id) }
+        return change
+    }
+
+    package func acceptRequest(of id: WhisperID) throws(ClientStoreError) -> ContactChange {
+        self.told(try self.store.acceptRequest(of: id))
+    }
+
+    /// - Returns: whether there was such a request.
+    package func rejectRequest(of id: WhisperID) throws(ClientStoreError) -> Bool {
+        try self.store.rejectRequest(of: id)
+    }
+
+    /// Removes a contact. What waits for them is given up.
+    /// - Returns: whether there was such a contact.
+    package func removeContact(_ id: WhisperID) throws(ClientStoreError) -> Bool {
+        guard try self.store.remove(id, at: self.serverNow) else { return false }
+        _ = try self.cancel(to: id)
+        self.backups?.yield()
+        return true
+    }
+
+    private func told(_ change: ContactChange) -> ContactChange {
+        if case .changed(let contact) = change {
+            self.publish(.contact(contact))
+            self.backups?.yield()
+        }
+        return change
+    }
+
+    // MARK: Keys
+
     /// - Parameters:
     ///   - isStranger: nobody asked for them; mail of theirs came.
     ///   - isNews: the caller publishes whoever is new.

@@ -52,6 +52,8 @@ extension WhisperClient {
             self.park(incoming, of: from)
             return .notTaken
         }
+        // The server need not send it again, and nobody sees it.
+        guard !writer.isBlocked else { return .known }
         // The server need not send again what is suspicious, nor wake us for it: no repetition will be better.
         func suspicious(_ reason: Suspicion.Reason) -> Judgement {
             .new(.suspicious(incoming.json, id: id, Suspicion(sender: from, reason: reason)))
@@ -169,7 +171,7 @@ extension WhisperClient {
     func lookUp(_ stranger: WhisperID) async {
         do {
             let contact = try await self.fetchAndPin(stranger, name: nil, isStranger: true, isNews: true)
-            self.publish(.newContact(contact))
+            self.publish(contact.isStranger ? .request(contact) : .contact(contact))
         } catch {
             self.logger.debug("keys of a stranger could not be fetched")
         }

@@ -38,6 +38,7 @@ extension WhisperClient {
         do { contact = try self.store.contact(recipient) } catch { throw .store(error) }
         guard let contact else { throw .unknownContact }
         guard !contact.isBanned else { throw .bannedContact }
+        guard !contact.isBlocked else { throw .blockedContact }
         return contact
     }
 

@@ -160,7 +160,7 @@ package actor WhisperClient {
         case .restored, .backup, .alarm:
             do { try self.store.note(event) } catch { self.storeFailed(error) }
         // Kept with what they tell of, or of now alone.
-        case .received, .changed, .newContact, .caughtUp, .live, .room: break
+        case .received, .changed, .contact, .request, .caughtUp, .live, .room: break
         }
         self.observer?(event)
         for subscriber in self.subscribers.values { subscriber.yield(event) }

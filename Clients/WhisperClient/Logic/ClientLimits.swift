@@ -18,6 +18,12 @@ package enum ClientLimits {
     package static let changesQueuedMax = 10_000
     /// Words of one search. The rest is not looked for.
     package static let searchWordsMax = 16
+    /// Messages of a conversation that are forgotten in one transaction.
+    package static let clearedAtOnceMax = 1_000
+    /// Removed contacts that are remembered, so that an old backup does not bring them back. Beyond it the oldest go.
+    package static let removedContactsMax = 1_000
+    /// What is noted of one contact, in bytes. The backup has room for some hundred of this length.
+    package static let notesBytesMax = 4_000
     /// Attempts to get one message accepted (spec §5.4).
     package static let attemptsMax = 10
     /// Messages to one person that are queued again at once, at the wish of the person here.

@@ -14,13 +14,18 @@ extension ClientStore {
                 let id = "\(contact.id)"
                 entries[id] = ContactList.Entry(contact, over: entries[id])
             }
-            let list = ContactList(
+            var list = ContactList(
                 exportedAt: now.milliseconds, contacts: entries.values.sorted { $0.whisperId < $1.whisperId })
+            let removals = try Self.removals(in: database).map {
+                ContactList.Removal(whisperId: "\($0)", removedAt: $1)
+            }
+            if !removals.isEmpty { list.removed = removals.sorted { $0.whisperId < $1.whisperId } }
             return (list: list, changes: try Self.backupChanges(in: database))
         }
     }
 
-    /// Takes in what the backup holds: afterwards the contacts here are the union of both, and names from here have won.
+    /// Takes in what the backup holds: afterwards the contacts here are the union of both, less who was removed later than
+    /// added. Names from here have won, and so have marks that were changed here since the backup was seen last.
     /// - Parameters:
     ///   - tag: the backup's `ETag`.
     ///   - ownID: nobody is among their own contacts.
@@ -30,13 +35,22 @@ extension ClientStore {
     ) throws(ClientStoreError) -> [Contact] {
         try self.write { database -> [Contact] in
             var added: [Contact] = []
+            for removal in list.removed ?? [] {
+                guard let id = WhisperID(removal.whisperId), removal.removedAt < .max else { continue }
+                _ = try Self.restore(removalOf: id, at: removal.removedAt, in: database)
+            }
+            let removals = try Self.removals(in: database)
             for entry in list.contacts {
                 guard let id = WhisperID(entry.whisperId), id != ownID else { continue }
-                try database.execute(
-                    sql:
-                        "INSERT INTO backup_entries VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET entry = excluded.entry",
-                    arguments: ["\(id)", String(decoding: try JSONEncoder().encode(entry), as: UTF8.self)])
-                if let contact = try Self.restore(entry, of: id, in: database) { added.append(contact) }
+                if let removedAt = removals[id], removedAt >= entry.addedAt {
+                    // The backup is to forget them too.
+                    try Self.dropEntry(of: id, in: database)
+                    try Self.oweBackup(in: database)
+                    continue
+                }
+                let base = try Self.entry(of: id, in: database)
+                try Self.keep(entry, of: id, in: database)
+                if let contact = try Self.restore(entry, over: base, of: id, in: database) { added.append(contact) }
             }
             try Self.set(backupTag: tag, in: database)
             return added
@@ -50,6 +64,21 @@ extension ClientStore {
             for contact in try Self.contacts(in: database) { entries["\(contact.id)"] = nil }
             return entries.values.sorted { $0.whisperId < $1.whisperId }
         }
+    }
+
+    static func entry(of id: WhisperID, in database: Database) throws -> ContactList.Entry? {
+        try String.fetchOne(database, sql: "SELECT entry FROM backup_entries WHERE id = ?", arguments: ["\(id)"])
+            .map { try JSONDecoder().decode(ContactList.Entry.self, from: Data($0.utf8)) }
+    }
+
+    static func keep(_ entry: ContactList.Entry, of id: WhisperID, in database: Database) throws {
+        try database.execute(
+            sql: "INSERT INTO backup_entries VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET entry = excluded.entry",
+            arguments: ["\(id)", String(decoding: try JSONEncoder().encode(entry), as: UTF8.self)])
+    }
+
+    static func dropEntry(of id: WhisperID, in database: Database) throws {
+        try database.execute(sql: "DELETE FROM backup_entries WHERE id = ?", arguments: ["\(id)"])
     }
 
     private static func entries(in database: Database) throws -> [String: ContactList.Entry] {

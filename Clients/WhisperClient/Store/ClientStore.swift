@@ -222,6 +222,8 @@ package struct ClientStore: Sendable {
         migrator.registerMigration("changes") { try Self.migrateChanges($0) }
         migrator.registerMigration("search") { try Self.migrateSearch($0) }
         migrator.registerMigration("signed times") { try Self.migrateSignedTimes($0) }
+        migrator.registerMigration("chats") { try Self.migrateChats($0) }
+        migrator.registerMigration("marks") { try Self.migrateMarks($0) }
         return migrator
     }
 }

@@ -11,8 +11,50 @@ package enum Pinning: Equatable, Sendable {
     case nameTaken
 }
 
-/// The only code that reads or writes `contacts`.
+/// What is to be changed of a contact. `nil` leaves it as it is, an empty text takes it away.
+package struct ContactUpdate: Sendable {
+    package var name: String?
+    package var notes: String?
+    package var isPinned: Bool?
+    package var isMuted: Bool?
+
+    package init(name: String? = nil, notes: String? = nil, isPinned: Bool? = nil, isMuted: Bool? = nil) {
+        self.name = name
+        self.notes = notes
+        self.isPinned = isPinned
+        self.isMuted = isMuted
+    }
+}
+
+package enum ContactChange: Equatable, Sendable {
+    case changed(Contact)
+    case same(Contact)
+    /// There is no such contact. A stranger is none.
+    case unknown
+    /// Another contact has this name.
+    case nameTaken
+}
+
+/// The only code that reads or writes `contacts` and `removed_contacts`.
+///
+/// Who was removed is remembered with the time: whoever the backup has from before that time is not brought back.
 extension ClientStore {
+    static func migrateMarks(_ database: Database) throws {
+        try database.execute(
+            sql: """
+                ALTER TABLE contacts ADD COLUMN notes TEXT;
+                ALTER TABLE contacts ADD COLUMN is_pinned INTEGER NOT NULL DEFAULT 0;
+                ALTER TABLE contacts ADD COLUMN is_muted INTEGER NOT NULL DEFAULT 0;
+                ALTER TABLE contacts ADD COLUMN is_blocked INTEGER NOT NULL DEFAULT 0;
+                CREATE TABLE removed_contacts (id TEXT PRIMARY KEY, removed_at INTEGER NOT NULL) WITHOUT ROWID;
+                """)
+        // What other clients have written to the backup counts here from now on.
+        for contact in try Self.contacts(in: database) {
+            guard let entry = try Self.entry(of: contact.id, in: database) else { continue }
+            try Self.takeMarks(of: entry, over: nil, to: contact.id, in: database)
+        }
+    }
+
     package func contact(_ id: WhisperID) throws(ClientStoreError) -> Contact? {
         try self.read { try Self.contact(id, in: $0) }
     }
@@ -20,6 +62,15 @@ extension ClientStore {
     /// Known people, by name, strangers last.
     package func contacts() throws(ClientStoreError) -> [Contact] {
         try self.read { try Self.contacts(in: $0) }
+    }
+
+    /// Who wrote first and was neither added nor answered, by their ids.
+    package func strangers(after id: WhisperID?, limit: Int) throws(ClientStoreError) -> [Contact] {
+        try self.read { database in
+            let sql = "SELECT * FROM contacts WHERE is_stranger AND id > ? ORDER BY id LIMIT ?"
+            return try Row.fetchAll(database, sql: sql, arguments: [id.map { "\($0)" } ?? "", limit])
+                .compactMap(Self.contact)
+        }
     }
 
     /// Keeps the keys of an id for ever, or finds that they are the ones kept. A name given later is taken over.
@@ -37,17 +88,24 @@ extension ClientStore {
             if let name, let owner = try Self.owner(of: name, in: database), owner != "\(id)" { return .nameTaken }
             try database.execute(
                 sql: """
-                    INSERT INTO contacts VALUES (?, ?, ?, ?, ?, ?, ?)
+                    INSERT INTO contacts (id, name, sign_key, box_key, is_banned, added_at, is_stranger)
+                    VALUES (?, ?, ?, ?, ?, ?, ?)
                     ON CONFLICT (id) DO UPDATE SET name = coalesce(excluded.name, name),
                         is_banned = excluded.is_banned, is_stranger = is_stranger AND excluded.is_stranger
                     """,
                 arguments: [
                     "\(id)", name, Data(keys.sign.bytes), Data(keys.box.bytes), isBanned, now.milliseconds, isStranger,
                 ])
+            if !isStranger { try Self.forgetRemoval(of: id, in: database) }
+            if known == nil, let entry = try Self.entry(of: id, in: database) {
+                try Self.takeMarks(of: entry, over: nil, to: id, in: database)
+            }
             let contact = try Self.contact(id, in: database)!
             let isChanged = contact.name != known?.name || contact.isStranger != known?.isStranger
             if isChanged, !contact.isStranger { try Self.oweBackup(in: database) }
-            if isNews, known == nil { try Self.note(.newContact(contact), in: database) }
+            if isNews, known == nil {
+                try Self.note(isStranger ? .request(contact) : .contact(contact), in: database)
+            }
             return .pinned(contact)
         }
     }
@@ -56,27 +114,203 @@ extension ClientStore {
     static func accept(_ id: WhisperID, in database: Database) throws {
         try database.execute(
             sql: "UPDATE contacts SET is_stranger = 0 WHERE id = ? AND is_stranger", arguments: ["\(id)"])
-        if database.changesCount == 1 { try Self.oweBackup(in: database) }
+        guard database.changesCount == 1 else { return }
+        try Self.forgetRemoval(of: id, in: database)
+        try Self.oweBackup(in: database)
+    }
+
+    // MARK: At the wish of the person here
+
+    package func update(_ id: WhisperID, _ update: ContactUpdate) throws(ClientStoreError) -> ContactChange {
+        try self.change(id) { contact, database in
+            if let name = update.name {
+                contact.name = name.isEmpty ? nil : name
+                if !name.isEmpty, let owner = try Self.owner(of: name, in: database), owner != "\(id)" { return false }
+            }
+            if let notes = update.notes { contact.notes = notes.isEmpty ? nil : notes }
+            contact.isPinned = update.isPinned ?? contact.isPinned
+            contact.isMuted = update.isMuted ?? contact.isMuted
+            return true
+        }
+    }
+
+    /// Whoever is blocked is no stranger: the block is kept, in the backup too.
+    package func set(isBlocked: Bool, _ id: WhisperID) throws(ClientStoreError) -> ContactChange {
+        try self.change(id, includingStrangers: isBlocked) { contact, _ in
+            contact.isBlocked = isBlocked
+            return true
+        }
+    }
+
+    /// A stranger's request is taken.
+    package func acceptRequest(of id: WhisperID) throws(ClientStoreError) -> ContactChange {
+        try self.write { database -> ContactChange in
+            guard try Self.contact(id, in: database)?.isStranger == true else { return .unknown }
+            try Self.accept(id, in: database)
+            let contact = try Self.contact(id, in: database)!
+            try Self.note(.contact(contact), in: database)
+            return .changed(contact)
+        }
+    }
+
+    /// Forgets a stranger with all mail. More mail would be another request.
+    /// - Returns: whether there was such a request.
+    package func rejectRequest(of id: WhisperID) throws(ClientStoreError) -> Bool {
+        try self.write { database -> Bool in
+            guard try Self.contact(id, in: database)?.isStranger == true else { return false }
+            while try Self.clear(with: id, upTo: .max, in: database) > 0 {}
+            try Self.drop(id, in: database)
+            return true
+        }
+    }
+
+    /// Removes a contact. Messages stay, but whoever writes again is a stranger.
+    /// - Returns: whether there was such a contact.
+    package func remove(_ id: WhisperID, at now: Timestamp) throws(ClientStoreError) -> Bool {
+        try self.write { database -> Bool in
+            guard let contact = try Self.contact(id, in: database), !contact.isStranger else { return false }
+            try Self.drop(id, in: database)
+            // A clock that was set back must not make the removal older than the contact.
+            try Self.remember(removalOf: id, at: max(now, contact.addedAt).milliseconds, in: database)
+            try Self.oweBackup(in: database)
+            return true
+        }
+    }
+
+    private func change(
+        _ id: WhisperID, includingStrangers: Bool = false, _ body: (inout Contact, Database) throws -> Bool
+    ) throws(ClientStoreError) -> ContactChange {
+        try self.write { database -> ContactChange in
+            guard let known = try Self.contact(id, in: database), includingStrangers || !known.isStranger else {
+                return .unknown
+            }
+            var contact = known
+            contact.isStranger = false
+            guard try body(&contact, database) else { return .nameTaken }
+            guard contact != known else { return .same(known) }
+            try database.execute(
+                sql: """
+                    UPDATE contacts SET name = ?, notes = ?, is_pinned = ?, is_muted = ?, is_blocked = ?, is_stranger = 0
+                    WHERE id = ?
+                    """,
+                arguments: [
+                    contact.name, contact.notes, contact.isPinned, contact.isMuted, contact.isBlocked, "\(id)",
+                ])
+            try Self.forgetRemoval(of: id, in: database)
+            try Self.oweBackup(in: database)
+            let changed = try Self.contact(id, in: database)!
+            try Self.note(.contact(changed), in: database)
+            return .changed(changed)
+        }
+    }
+
+    /// The contact's row, draft, entry in the backup, and events.
+    private static func drop(_ id: WhisperID, in database: Database) throws {
+        try database.execute(sql: "DELETE FROM contacts WHERE id = ?", arguments: ["\(id)"])
+        try Self.dropDraft(with: id, in: database)
+        try Self.dropEntry(of: id, in: database)
+        try Self.dropContactEvents(of: id, in: database)
+    }
+
+    // MARK: Removals
+
+    /// Milliseconds.
+    package func removals() throws(ClientStoreError) -> [WhisperID: Int64] {
+        try self.read { try Self.removals(in: $0) }
+    }
+
+    static func removals(in database: Database) throws -> [WhisperID: Int64] {
+        try Row.fetchAll(database, sql: "SELECT id, removed_at FROM removed_contacts").reduce(into: [:]) {
+            if let id = WhisperID($1["id"] as String) { $0[id] = $1["removed_at"] }
+        }
+    }
+
+    /// Takes a removal on another device.
+    /// - Returns: whether a contact here is gone by it.
+    static func restore(removalOf id: WhisperID, at time: Int64, in database: Database) throws -> Bool {
+        let contact = try Self.contact(id, in: database)
+        // Somebody who was added later, or only wrote, was not meant.
+        if let contact, !contact.isStranger, contact.addedAt.milliseconds > time { return false }
+        let isGone = contact.map { !$0.isStranger } ?? false
+        if isGone { try Self.drop(id, in: database) }
+        try Self.remember(removalOf: id, at: time, in: database)
+        return isGone
+    }
+
+    private static func remember(removalOf id: WhisperID, at time: Int64, in database: Database) throws {
+        try database.execute(
+            sql: """
+                INSERT INTO removed_contacts VALUES (?, ?)
+                ON CONFLICT (id) DO UPDATE SET removed_at = max(removed_at, excluded.removed_at)
+                """, arguments: ["\(id)", time])
+        try database.execute(
+            sql: """
+                DELETE FROM removed_contacts WHERE id IN (
+                    SELECT id FROM removed_contacts ORDER BY removed_at DESC, id LIMIT -1 OFFSET ?)
+                """, arguments: [ClientLimits.removedContactsMax])
+    }
+
+    /// Somebody is a contact again, from a time behind the removal on.
+    private static func forgetRemoval(of id: WhisperID, in database: Database) throws {
+        let removedAt = try Int64.fetchOne(
+            database, sql: "SELECT removed_at FROM removed_contacts WHERE id = ?", arguments: ["\(id)"])
+        guard let removedAt else { return }
+        try database.execute(
+            sql: "UPDATE contacts SET added_at = max(added_at, ?) WHERE id = ?", arguments: [removedAt + 1, "\(id)"])
+        try database.execute(sql: "DELETE FROM removed_contacts WHERE id = ?", arguments: ["\(id)"])
+    }
+
+    // MARK: Backup
+
+    /// Takes marks that the backup has and that were not changed here since.
+    /// - Parameter base: what the backup said before; `nil` if nothing is known of that: then what is set here stays.
+    static func takeMarks(
+        of entry: ContactList.Entry, over base: ContactList.Entry?, to id: WhisperID, in database: Database
+    ) throws {
+        guard let contact = try Self.contact(id, in: database) else { return }
+        func merged<Value: Equatable>(_ here: Value, _ before: Value, _ there: Value) -> Value {
+            here == before ? there : here
+        }
+        let notes = merged(contact.notes, base?.notes, entry.notes)
+        func mark(_ here: Bool, _ path: KeyPath<ContactList.Entry, Bool?>) -> Bool {
+            merged(here, base?[keyPath: path] ?? false, entry[keyPath: path] ?? false)
+        }
+        try database.execute(
+            sql: "UPDATE contacts SET notes = ?, is_pinned = ?, is_muted = ?, is_blocked = ? WHERE id = ?",
+            arguments: [
+                notes, mark(contact.isPinned, \.isPinned), mark(contact.isMuted, \.isMuted),
+                mark(contact.isBlocked, \.isBlocked), "\(id)",
+            ])
     }
 
     /// Takes what the backup says of somebody, where nothing better is known: keys and names from here win, and keys that
     /// do not belong to the id are none.
+    /// - Parameter base: what the backup said of them before.
     /// - Returns: the contact, if there was none.
-    static func restore(_ entry: ContactList.Entry, of id: WhisperID, in database: Database) throws -> Contact? {
+    static func restore(
+        _ entry: ContactList.Entry, over base: ContactList.Entry?, of id: WhisperID, in database: Database
+    ) throws -> Contact? {
         var name = entry.name
         if let wanted = name, try Self.owner(of: wanted, in: database) != nil { name = nil }
         if let known = try Self.contact(id, in: database) {
             try database.execute(
                 sql: "UPDATE contacts SET name = ?, is_stranger = 0 WHERE id = ?",
                 arguments: [known.name ?? name, "\(id)"])
+            try Self.forgetRemoval(of: id, in: database)
+            try Self.takeMarks(of: entry, over: base, to: id, in: database)
             return nil
         }
         guard let keys = entry.keys else { return nil }
         try database.execute(
-            sql: "INSERT INTO contacts VALUES (?, ?, ?, ?, ?, ?, ?)",
+            sql: """
+                INSERT INTO contacts (id, name, sign_key, box_key, is_banned, added_at, is_stranger)
+                VALUES (?, ?, ?, ?, ?, ?, ?)
+                """,
             arguments: ["\(id)", name, Data(keys.sign.bytes), Data(keys.box.bytes), false, entry.addedAt, false])
+        try Self.forgetRemoval(of: id, in: database)
+        try Self.takeMarks(of: entry, over: nil, to: id, in: database)
         let contact = try Self.contact(id, in: database)
-        if let contact { try Self.note(.newContact(contact), in: database) }
+        if let contact { try Self.note(.contact(contact), in: database) }
         return contact
     }
 
@@ -100,6 +334,7 @@ extension ClientStore {
         else { return nil }
         return Contact(
             id: id, name: row["name"], keys: PublicKeys(sign: sign, box: box), isBanned: row["is_banned"],
-            addedAt: Timestamp(milliseconds: row["added_at"]), isStranger: row["is_stranger"])
+            addedAt: Timestamp(milliseconds: row["added_at"]), isStranger: row["is_stranger"], notes: row["notes"],
+            isPinned: row["is_pinned"], isMuted: row["is_muted"], isBlocked: row["is_blocked"])
     }
 }

@@ -169,6 +169,12 @@ extension ClientStore {
         try Self.drop(upTo: database.lastInsertedRowID - Int64(ClientLimits.eventsKeptMax), in: database)
     }
 
+    /// Somebody is no contact any more.
+    static func dropContactEvents(of id: WhisperID, in database: Database) throws {
+        try database.execute(
+            sql: "DELETE FROM events WHERE kind IN ('contact', 'request') AND subject = ?", arguments: ["\(id)"])
+    }
+
     private static func hasConsumers(in database: Database) throws -> Bool {
         try Bool.fetchOne(database, sql: "SELECT EXISTS (SELECT 1 FROM consumers)") ?? false
     }
@@ -209,11 +215,11 @@ extension ClientStore {
             guard kind == "changed" else { return .received(message) }
             // Without a state somebody has changed what the message says.
             return .changed((row["detail"] as String?).map { message.moved(to: Self.state($0)) } ?? message)
-        case "contact":
+        case "contact", "request":
             guard let id = (row["subject"] as String?).flatMap({ WhisperID($0) }),
                 let contact = try Self.contact(id, in: database)
             else { return nil }
-            return .newContact(contact)
+            return kind == "request" ? .request(contact) : .contact(contact)
         default: return EventRow(kind: kind, subject: row["subject"], detail: row["detail"]).event
         }
     }
@@ -235,7 +241,8 @@ private struct EventRow {
     init?(_ event: ClientEvent) {
         switch event {
         case .connection, .caughtUp, .received, .changed, .live, .room: return nil
-        case .newContact(let contact): self.init(kind: "contact", subject: "\(contact.id)", detail: nil)
+        case .contact(let contact): self.init(kind: "contact", subject: "\(contact.id)", detail: nil)
+        case .request(let contact): self.init(kind: "request", subject: "\(contact.id)", detail: nil)
         case .restored(let added, let missing):
             self.init(kind: "restored", subject: nil, detail: "\(added) \(missing)")
         case .backup(let news):

@@ -68,6 +68,12 @@ package struct Contact: Sendable, Equatable {
     package var addedAt: Timestamp
     /// Wrote first, and was neither added nor answered. Strangers are not in the backup: anybody can be one.
     package var isStranger = false
+    /// For the person here alone, as are the marks. They are in the backup.
+    package var notes: String?
+    package var isPinned = false
+    package var isMuted = false
+    /// Their mail is acknowledged and dropped, and nothing is sent to them.
+    package var isBlocked = false
 
     package var shownName: String { self.name ?? "\(self.id)" }
 }

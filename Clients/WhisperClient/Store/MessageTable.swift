@@ -262,15 +262,18 @@ extension ClientStore {
     }
 
     /// Of each contact who has written or was written to, the latest message; the latest of all first.
-    package func latest(limit: Int) throws(ClientStoreError) -> [(number: Int64, message: Message)] {
+    /// - Parameter before: only what is older than the message of this number.
+    package func latest(
+        limit: Int, before: Int64? = nil
+    ) throws(ClientStoreError) -> [(number: Int64, message: Message)] {
         try self.read { database -> [(number: Int64, message: Message)] in
             let sql = """
                 SELECT messages.* FROM messages JOIN (
                     SELECT (SELECT max(number) FROM messages WHERE peer = contacts.id AND group_id IS NULL) AS latest
                     FROM contacts) ON messages.number = latest
-                ORDER BY number DESC LIMIT ?
+                WHERE number < ? ORDER BY number DESC LIMIT ?
                 """
-            return try Row.fetchAll(database, sql: sql, arguments: [limit]).compactMap { row in
+            return try Row.fetchAll(database, sql: sql, arguments: [before ?? .max, limit]).compactMap { row in
                 Self.message(row).map { (number: row["number"] as Int64, message: $0) }
             }
         }

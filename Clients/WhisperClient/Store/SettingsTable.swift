@@ -119,8 +119,14 @@ extension ClientStore {
     }
 
     /// The server has the list with these changes. Changes made meanwhile are still owed.
-    package func backedUp(_ changes: Int, as tag: String?) throws(ClientStoreError) {
+    /// - Parameter list: what was written: later changes on other devices are told by it.
+    package func backedUp(_ changes: Int, as tag: String?, _ list: ContactList? = nil) throws(ClientStoreError) {
         try self.write { database in
+            for entry in list?.contacts ?? [] {
+                // Whoever was removed meanwhile has no entry any more.
+                guard let id = WhisperID(entry.whisperId), try Self.contact(id, in: database) != nil else { continue }
+                try Self.keep(entry, of: id, in: database)
+            }
             try Self.set(backupTag: tag, in: database)
             if try Self.backupChanges(in: database) == changes { try Self.set("backupChanges", to: nil, in: database) }
         }

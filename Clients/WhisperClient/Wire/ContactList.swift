@@ -6,8 +6,15 @@ package struct ContactList: Codable, Sendable, Equatable {
     package var version = ContactList.knownVersion
     package var exportedAt: Int64
     package var contacts: [Entry]
+    /// Who was removed, in addition to the frozen fields: so that another device does not bring them back.
+    package var removed: [Removal]?
 
     package static let knownVersion = 1
+
+    package struct Removal: Codable, Sendable, Equatable {
+        package var whisperId: String
+        package var removedAt: Int64
+    }
 
     package struct Entry: Codable, Sendable, Equatable {
         package var whisperId: String
@@ -48,8 +55,8 @@ extension ContactList.Entry {
         func text(_ key: Bytes32) -> String { String(decoding: Base64.encode(key.bytes), as: UTF8.self) }
         self.init(
             whisperId: "\(contact.id)", addedAt: contact.addedAt.milliseconds,
-            displayName: contact.name ?? known?.displayName, notes: known?.notes, isBlocked: known?.isBlocked ?? false,
-            isPinned: known?.isPinned ?? false, isMuted: known?.isMuted ?? false,
+            displayName: contact.name ?? known?.displayName, notes: contact.notes, isBlocked: contact.isBlocked,
+            isPinned: contact.isPinned, isMuted: contact.isMuted,
             signPublicKey: text(contact.keys.sign),
             encPublicKey: text(contact.keys.box))
     }

@@ -19,7 +19,8 @@ package struct EventDefinition: Sendable {
     }
 
     package static let all: [EventDefinition] = [
-        .connection, .caughtUp, .messageReceived, .messageChanged, .contactChanged, .backup, .alarm, .answer,
+        .connection, .caughtUp, .messageReceived, .messageChanged, .contactChanged, .requestReceived, .backup, .alarm,
+        .answer,
         .eventsLost,
     ]
 
@@ -67,10 +68,18 @@ package struct EventDefinition: Sendable {
     )
 
     static let contactChanged = EventDefinition(
-        "contactChanged", about: "A stranger wrote first, or somebody came back with the backup.", isKept: true,
+        "contactChanged", about: "A contact was changed here, or came back with the backup.", isKept: true,
         [Field("contact", .object(Shapes.contact))],
         sample:
-            #"{"type":"contactChanged","contact":{"whisperId":"WSP-AAAA-AAAA-AAAA","isStranger":true,"isBanned":false,"addedAt":1767225600000,"signPublicKey":"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=","encPublicKey":"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="}}"#
+            #"{"type":"contactChanged","contact":{"whisperId":"WSP-AAAA-AAAA-AAAA","name":"Ann","isStranger":false,"isPinned":true,"isMuted":false,"isBlocked":false,"isBanned":false,"addedAt":1767225600000,"signPublicKey":"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=","encPublicKey":"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="}}"#
+    )
+
+    static let requestReceived = EventDefinition(
+        "requestReceived", about: "A stranger wrote first. Accept, reject or block them; an answer accepts.",
+        isKept: true,
+        [Field("contact", .object(Shapes.contact))],
+        sample:
+            #"{"type":"requestReceived","contact":{"whisperId":"WSP-AAAA-AAAA-AAAA","isStranger":true,"isPinned":false,"isMuted":false,"isBlocked":false,"isBanned":false,"addedAt":1767225600000,"signPublicKey":"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=","encPublicKey":"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="}}"#
     )
 
     static let backup = EventDefinition(

@@ -17,8 +17,11 @@ enum EventText {
         case .changed(let message):
             json.add("type", "messageChanged")
             json.add("message", object: message) { Shapes.write($0, &$1) }
-        case .newContact(let contact):
+        case .contact(let contact):
             json.add("type", "contactChanged")
+            json.add("contact", object: contact) { Shapes.write($0, &$1) }
+        case .request(let contact):
+            json.add("type", "requestReceived")
             json.add("contact", object: contact) { Shapes.write($0, &$1) }
         case .restored(let added, let missing):
             json.add("type", "backup")
@@ -151,7 +154,7 @@ extension ClientEvent {
     var isKept: Bool {
         switch self {
         case .changed(let message): message.state != .sending
-        case .received, .newContact, .restored, .backup, .alarm: true
+        case .received, .contact, .request, .restored, .backup, .alarm: true
         case .connection, .caughtUp, .live, .room: false
         }
     }

@@ -101,6 +101,9 @@ package enum Shapes {
         Field("whisperId", .whisperID),
         Field("name", .text(0...10_000), .optional, about: "As this person is called here."),
         Field("isStranger", .bool, about: "Wrote first, and was neither added nor answered."),
+        Field("isPinned", .bool), Field("isMuted", .bool),
+        Field("isBlocked", .bool, about: "Their mail is acknowledged and dropped. Nothing is sent to them."),
+        Field("notes", .text(0...Limits.backupBytesMax), .optional, about: "For the person here alone."),
         Field("isBanned", .bool),
         Field("addedAt", .timestamp),
         Field("signPublicKey", .base64(32...32), about: "Ed25519, pinned."),
@@ -111,6 +114,10 @@ package enum Shapes {
         json.add("whisperId", contact.id)
         json.add("name", contact.name)
         json.add("isStranger", contact.isStranger)
+        json.add("isPinned", contact.isPinned)
+        json.add("isMuted", contact.isMuted)
+        json.add("isBlocked", contact.isBlocked)
+        json.add("notes", contact.notes)
         json.add("isBanned", contact.isBanned)
         json.add("addedAt", contact.addedAt)
         json.add("signPublicKey", base64: contact.keys.sign.bytes)

@@ -9,7 +9,7 @@ extension Verb {
     static let contactList = Verb(
         "contact_list", of: "contacts",
         about:
-            "Lists contacts by name, \(CoreLimits.listMax) at a time: those without a name last, strangers among them.",
+            "Lists contacts by name, \(CoreLimits.listMax) at a time: those without a name last. Strangers are in `request_list`.",
         [Self.after.field], type: "contacts",
         [
             Field("contacts", .array(of: .object(Shapes.contact), count: 0...CoreLimits.listMax)),
@@ -17,7 +17,7 @@ extension Verb {
         ], errors: [.noIdentity, .notFound, .store],
         samples: ("{}", #"{"type":"contacts","contacts":[],"hasMore":false}"#),
         .read { opened, parameters, json in
-            var contacts = try opened.store.contacts()[...]
+            var contacts = try opened.store.contacts().filter { !$0.isStranger }[...]
             if let after = try parameters[Self.after] {
                 guard let place = contacts.firstIndex(where: { $0.id == after }) else { throw CoreError(.notFound) }
                 contacts = contacts[(place + 1)...]

@@ -9,7 +9,7 @@ extension Verb {
         about:
             "Deletes a message of ours, here at once and for its reader when the server is there. What was not sent yet is not sent any more.",
         [Self.messageID.field], type: "message", [Field("message", .object(Shapes.message))],
-        errors: [.noIdentity, .notFound, .unknownContact, .bannedContact, .tooMany, .store],
+        errors: [.noIdentity, .notFound, .unknownContact, .bannedContact, .blockedContact, .tooMany, .store],
         samples: (
             #"{"messageId":"9b2a1f64-0f7c-4e51-9d0c-3c7d1d2b7a10"}"#,
             #"{"type":"message","message":{"messageId":"9b2a1f64-0f7c-4e51-9d0c-3c7d1d2b7a10","chat":"WSP-AAAA-AAAA-AAAA","direction":"out","time":1767225600000,"kind":"deleted","state":"sent"}}"#

@@ -10,7 +10,10 @@ extension Verb {
         "message_edit", of: "messages",
         about: "Gives a message of ours another text, here at once and for its reader when the server is there.",
         [Self.messageID.field, Self.text.field], type: "message", [Field("message", .object(Shapes.message))],
-        errors: [.noIdentity, .notFound, .notText, .unknownContact, .bannedContact, .tooLong, .tooMany, .store],
+        errors: [
+            .noIdentity, .notFound, .notText, .unknownContact, .bannedContact, .blockedContact, .tooLong, .tooMany,
+            .store,
+        ],
         samples: (
             #"{"messageId":"9b2a1f64-0f7c-4e51-9d0c-3c7d1d2b7a10","text":"It is on."}"#,
             #"{"type":"message","message":{"messageId":"9b2a1f64-0f7c-4e51-9d0c-3c7d1d2b7a10","chat":"WSP-AAAA-AAAA-AAAA","direction":"out","time":1767225600000,"kind":"text","text":"It is on.","isEdited":true,"state":"sent"}}"#

@@ -17,7 +17,10 @@ extension Verb {
         "message_react", of: "messages", about: "Reacts to a message of a chat, theirs or ours.",
         [Self.chat.field, Self.messageID.field, Self.from.field, Self.reaction.field], type: "message",
         [Field("message", .object(Shapes.message))],
-        errors: [.noIdentity, .notFound, .notText, .unknownContact, .bannedContact, .tooLong, .tooMany, .store],
+        errors: [
+            .noIdentity, .notFound, .notText, .unknownContact, .bannedContact, .blockedContact, .tooLong, .tooMany,
+            .store,
+        ],
         samples: (
             #"{"chat":"WSP-AAAA-AAAA-AAAA","messageId":"9b2a1f64-0f7c-4e51-9d0c-3c7d1d2b7a10","reaction":"👍"}"#,
             #"{"type":"message","message":{"messageId":"9b2a1f64-0f7c-4e51-9d0c-3c7d1d2b7a10","chat":"WSP-AAAA-AAAA-AAAA","direction":"in","time":1767225600000,"kind":"text","text":"Is this thing on?","reactions":[{"from":"WSP-JBPU-D452-TLT4","reaction":"👍"}],"isRead":true}}"#

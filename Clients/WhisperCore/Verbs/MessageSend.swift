@@ -23,7 +23,10 @@ extension Verb {
         [Self.to.field, Self.text.field, Self.replyTo.field, Self.replyFrom.field, Self.clientID.field],
         type: "message",
         [Field("message", .object(Shapes.message))],
-        errors: [.noIdentity, .unknownContact, .bannedContact, .toSelf, .tooLong, .notFound, .conflict, .store],
+        errors: [
+            .noIdentity, .unknownContact, .bannedContact, .blockedContact, .toSelf, .tooLong, .notFound, .conflict,
+            .store,
+        ],
         samples: (
             #"{"to":"WSP-AAAA-AAAA-AAAA","text":"It is."}"#,
             #"{"type":"message","message":{"messageId":"9b2a1f64-0f7c-4e51-9d0c-3c7d1d2b7a10","chat":"WSP-AAAA-AAAA-AAAA","direction":"out","time":1767225600000,"kind":"text","text":"It is.","state":"queued"}}"#

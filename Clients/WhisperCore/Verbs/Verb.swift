@@ -78,8 +78,9 @@ package enum VerbCatalogue {
     package static let all: [Verb] = [
         .identityCreate, .identityRestore, .identityShow,
         .connect, .disconnect, .sessionStatus,
-        .contactAdd, .contactList,
-        .chatList, .chatGet, .chatRead, .search,
+        .contactAdd, .contactList, .contactUpdate, .contactRemove, .contactBlock, .contactUnblock, .contactSafety,
+        .contactQR, .requestList, .requestAccept, .requestReject,
+        .chatList, .chatGet, .chatRead, .chatDraft, .chatClear, .search,
         .messageSend, .messageEdit, .messageDelete, .messageReact, .messageInfo, .messageRead, .messageRetry,
         .messageCancel, .messageUnread,
         .backupStatus, .storeInfo, .schema,

@@ -4,6 +4,22 @@ package import Contract
 /// (contract §15.2).
 package enum SafetyNumber {
     package static let symbols = 12
+    /// Groups of five digits that two contacts compare.
+    package static let groups = 12
+
+    /// What two contacts compare: the same on both sides only if both have the true keys of the other.
+    /// - Parameters:
+    ///   - one, other: the keys of both, in any order.
+    package static func text(_ one: PublicKeys, _ other: PublicKeys) -> String {
+        let keys = [one, other].map { $0.sign.bytes + $0.box.bytes }.sorted { $0.lexicographicallyPrecedes($1) }
+        let groups = (0..<Self.groups).map { group in
+            let digest = Sodium.sha256(Array("whisper-contacts\n\(group)\n".utf8) + keys[0] + keys[1])
+            let number = digest.prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) } % 100_000
+            let digits = "\(number)"
+            return String(repeating: "0", count: 5 - digits.count) + digits
+        }
+        return groups.joined(separator: " ")
+    }
 
     /// - Parameters:
     ///   - one, other: the signing keys of both, in any order.

@@ -1,0 +1,54 @@
+package import Contract
+import GRDB
+
+/// The only code that reads or writes `chats`: what belongs to a conversation and is no message.
+extension ClientStore {
+    static func migrateChats(_ database: Database) throws {
+        try database.execute(sql: "CREATE TABLE chats (peer TEXT PRIMARY KEY, draft TEXT NOT NULL) WITHOUT ROWID")
+    }
+
+    /// What was typed and not sent.
+    package func draft(with peer: WhisperID) throws(ClientStoreError) -> String? {
+        try self.read { try String.fetchOne($0, sql: "SELECT draft FROM chats WHERE peer = ?", arguments: ["\(peer)"]) }
+    }
+
+    /// - Parameter draft: an empty one is none.
+    /// - Returns: whether there is such a contact.
+    package func set(draft: String, with peer: WhisperID) throws(ClientStoreError) -> Bool {
+        try self.write { database -> Bool in
+            guard try Self.contact(peer, in: database) != nil else { return false }
+            guard !draft.isEmpty else {
+                try Self.dropDraft(with: peer, in: database)
+                return true
+            }
+            try database.execute(
+                sql: "INSERT INTO chats VALUES (?, ?) ON CONFLICT (peer) DO UPDATE SET draft = excluded.draft",
+                arguments: ["\(peer)", draft])
+            return true
+        }
+    }
+
+    static func dropDraft(with peer: WhisperID, in database: Database) throws {
+        try database.execute(sql: "DELETE FROM chats WHERE peer = ?", arguments: ["\(peer)"])
+    }
+
+    /// Forgets messages of a conversation here, the oldest first, `ClientLimits.clearedAtOnceMax` at most. What waits to be
+    /// sent stays. Events and read marks of what goes are gone with it.
+    /// - Parameter number: of the latest message that may go.
+    /// - Returns: how many went.
+    package func clear(with peer: WhisperID, upTo number: Int64) throws(ClientStoreError) -> Int {
+        try self.write { try Self.clear(with: peer, upTo: number, in: $0) }
+    }
+
+    static func clear(with peer: WhisperID, upTo number: Int64, in database: Database) throws -> Int {
+        let rows = """
+            SELECT number FROM messages WHERE peer = ? AND group_id IS NULL AND number <= ?
+                AND (state IS NULL OR state NOT IN ('queued', 'sending'))
+            ORDER BY number LIMIT ?
+            """
+        let arguments: StatementArguments = ["\(peer)", number, ClientLimits.clearedAtOnceMax]
+        try database.execute(sql: "DELETE FROM events WHERE message IN (\(rows))", arguments: arguments)
+        try database.execute(sql: "DELETE FROM messages WHERE number IN (\(rows))", arguments: arguments)
+        return database.changesCount
+    }
+}

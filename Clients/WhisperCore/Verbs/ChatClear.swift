@@ -1,0 +1,27 @@
+import Contract
+import WhisperClient
+
+extension Verb {
+    private static let chat = TypedField.whisperID("chat")
+    private static let upTo = TypedField.integer(
+        "upTo", 1...Int64.max, about: "The number of the latest message that may go. Default: all."
+    ).optional
+
+    static let chatClear = Verb(
+        "chat_clear", of: "chats",
+        about:
+            "Forgets messages of a chat on this device alone, with their events. What waits to be sent stays.",
+        [Self.chat.field, Self.upTo.field], type: "cleared", [Field("count", .integer(0...Int64.max))],
+        errors: [.noIdentity, .store],
+        samples: (#"{"chat":"WSP-AAAA-AAAA-AAAA","upTo":7}"#, #"{"type":"cleared","count":5}"#),
+        .store { _, opened, parameters, json in
+            let (chat, upTo) = (try parameters[Self.chat], try parameters[Self.upTo])
+            var count: Int64 = 0
+            while true {
+                let cleared = try opened.store.clear(with: chat, upTo: upTo ?? .max)
+                guard cleared > 0 else { break }
+                count += Int64(cleared)
+            }
+            json.add("count", count)
+        })
+}

@@ -1,0 +1,22 @@
+import Contract
+import WhisperClient
+
+extension Verb {
+    private static let chat = TypedField.whisperID("chat", about: "Of a contact.")
+    private static let text = TypedField.text(
+        "text", 0...ClientLimits.textBytesMax, about: "What was typed and not sent. Empty: nothing.")
+
+    static let chatDraft = Verb(
+        "chat_draft", of: "chats", about: "Keeps what was typed and not sent. `chat_list` gives it back.",
+        [Self.chat.field, Self.text.field], type: "drafted", errors: [.noIdentity, .unknownContact, .tooLong, .store],
+        samples: (#"{"chat":"WSP-AAAA-AAAA-AAAA","text":"It may"}"#, #"{"type":"drafted"}"#),
+        .store { _, opened, parameters, _ in
+            let text = try parameters[Self.text]
+            guard text.utf8.count <= ClientLimits.textBytesMax else {
+                throw CoreError(.tooLong, "has too many bytes", field: "text")
+            }
+            guard try opened.store.set(draft: text, with: try parameters[Self.chat]) else {
+                throw CoreError(.unknownContact)
+            }
+        })
+}

@@ -1,0 +1,20 @@
+import Contract
+import WhisperClient
+
+extension Verb {
+    private static let whisperID = TypedField.whisperID("whisperId")
+
+    static let contactBlock = Verb(
+        "contact_block", of: "contacts",
+        about:
+            "Blocks a contact or a stranger: their mail is acknowledged and dropped, and what waits for them is given up.",
+        [Self.whisperID.field], type: "contact", [Field("contact", .object(Shapes.contact))],
+        errors: [.noIdentity, .unknownContact, .store],
+        samples: (
+            #"{"whisperId":"WSP-AAAA-AAAA-AAAA"}"#,
+            #"{"type":"contact","contact":{"whisperId":"WSP-AAAA-AAAA-AAAA","name":"Ann","isStranger":false,"isPinned":true,"isMuted":false,"isBlocked":true,"isBanned":false,"addedAt":1767225600000,"signPublicKey":"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=","encPublicKey":"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="}}"#
+        ),
+        .client { opened, parameters, json in
+            try (try await opened.client.set(isBlocked: true, try parameters[Self.whisperID])).write(&json)
+        })
+}

@@ -1,0 +1,22 @@
+import Contract
+import WhisperClient
+
+extension Verb {
+    private static let whisperID = TypedField.whisperID("whisperId")
+
+    static let contactRemove = Verb(
+        "contact_remove", of: "contacts",
+        about:
+            "Removes a contact here and from the backup. What waits for them is given up, and messages stay. Whoever writes again is a stranger.",
+        [Self.whisperID.field], type: "removed",
+        errors: [.noIdentity, .unknownContact, .store],
+        samples: (
+            #"{"whisperId":"WSP-AAAA-AAAA-AAAA"}"#,
+            #"{"type":"removed"}"#
+        ),
+        .client { opened, parameters, _ in
+            guard try await opened.client.removeContact(try parameters[Self.whisperID]) else {
+                throw CoreError(.unknownContact)
+            }
+        })
+}

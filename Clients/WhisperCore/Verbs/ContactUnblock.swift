@@ -1,0 +1,20 @@
+import Contract
+import WhisperClient
+
+extension Verb {
+    private static let whisperID = TypedField.whisperID("whisperId")
+
+    static let contactUnblock = Verb(
+        "contact_unblock", of: "contacts",
+        about:
+            "Takes mail of a contact again. What was dropped does not come back.",
+        [Self.whisperID.field], type: "contact", [Field("contact", .object(Shapes.contact))],
+        errors: [.noIdentity, .unknownContact, .store],
+        samples: (
+            #"{"whisperId":"WSP-AAAA-AAAA-AAAA"}"#,
+            #"{"type":"contact","contact":{"whisperId":"WSP-AAAA-AAAA-AAAA","name":"Ann","isStranger":false,"isPinned":true,"isMuted":false,"isBlocked":false,"isBanned":false,"addedAt":1767225600000,"signPublicKey":"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=","encPublicKey":"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="}}"#
+        ),
+        .client { opened, parameters, json in
+            try (try await opened.client.set(isBlocked: false, try parameters[Self.whisperID])).write(&json)
+        })
+}

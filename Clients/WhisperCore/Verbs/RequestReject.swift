@@ -1,0 +1,22 @@
+import Contract
+import WhisperClient
+
+extension Verb {
+    private static let whisperID = TypedField.whisperID("whisperId")
+
+    static let requestReject = Verb(
+        "request_reject", of: "requests",
+        about:
+            "Forgets a stranger who wrote first, with all messages. More mail would be another request: block whoever goes on.",
+        [Self.whisperID.field], type: "rejected",
+        errors: [.noIdentity, .notFound, .store],
+        samples: (
+            #"{"whisperId":"WSP-AAAA-AAAA-AAAA"}"#,
+            #"{"type":"rejected"}"#
+        ),
+        .client { opened, parameters, _ in
+            guard try await opened.client.rejectRequest(of: try parameters[Self.whisperID]) else {
+                throw CoreError(.notFound)
+            }
+        })
+}
