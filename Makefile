@@ -20,7 +20,7 @@ $(SWIFT) test $(FLAGS) --skip-build $(1) 2>&1 | tee .build/tests.log || { \
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help run test unit check lint format bench chaos simulate build documents admin backup restore clean dependencies images compose-test
+.PHONY: help run test unit check lint format bench project chaos simulate build documents admin backup restore clean dependencies images compose-test
 
 help:
 	@echo 'make run      start the whole cluster on this machine, prove it, stay until Ctrl-C'
@@ -32,6 +32,8 @@ help:
 	@echo 'make check    build everything in debug, where each warning is an error'
 	@echo 'make bench    measure: CPU per message, latency, offline mail, memory per connection, groups, presence'
 	@echo '              ARGUMENTS="storm" and others measure more (docs/benchmarks.md)'
+	@echo 'make project  what other sizes need, by the figures measured: CONNECTIONS=1000000 MESSAGES=20000'
+	@echo 'make project  what a size needs, by the figures measured: CONNECTIONS=1000000 MESSAGES=20000'
 	@echo 'make chaos    mistreat a cluster under traffic and judge it; SEED=42 FAULTS=100 CLIENTS=200 RUNS=1'
 	@echo '              make chaos PLAN=clocks starts some processes ten years ahead or behind'
 	@echo '              make chaos PLAN=rolling restarts every service in order and measures what clients notice'
@@ -91,6 +93,9 @@ check: dependencies
 
 bench: build
 	@$(PROGRAMS)/whisper-load $(ARGUMENTS)
+
+project:
+	@Tools/Projection/project --connections $${CONNECTIONS:-1000000} --messages $${MESSAGES:-20000} $(ARGUMENTS)
 
 chaos: build
 	@$(PROGRAMS)/whisper-chaos $(if $(SEED),--seed $(SEED)) $(if $(FAULTS),--faults $(FAULTS)) $(if $(CLIENTS),--clients $(CLIENTS)) \
