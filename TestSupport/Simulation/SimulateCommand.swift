@@ -22,6 +22,9 @@ import Glibc
 
     @Flag(help: "Each of these bugs in turn: the seed that finds it, and after how long.") var mutations = false
 
+    @Option(help: "So many gateways, each with the same load, and nothing goes wrong: what each of them hears.")
+    var gateways: Int?
+
     @Option(help: "Processes that share the seeds.") var jobs = 1
 
     func run() throws {
@@ -29,6 +32,7 @@ import Glibc
         if self.jobs > 1, self.seed == nil { return try self.share() }
         try Self.makeHashesRepeatable()
         AnyTurn.install()
+        if let gateways { return try self.grow(to: gateways) }
         var total = (seeds: 0, sent: 0, arrived: 0, live: 0, events: 0)
         var lines = (said: 0, shown: 0, missing: 0)
         var rooms = (seats: 0, signals: 0, links: 0)
@@ -77,6 +81,21 @@ import Glibc
 
     /// A bug of live conversations or rooms shows nowhere else.
     private var kind: World.Kind { self.rooms ? .rooms : self.live ? .live : self.mutation?.kind ?? .mail }
+
+    private func grow(to gateways: Int) throws {
+        guard (2...Self.gatewaysMax).contains(gateways) else {
+            throw ValidationError("2 to \(Self.gatewaysMax) gateways")
+        }
+        let world = World(seed: self.seed ?? self.first, isCalm: true, mutation: self.mutation, isTracing: self.trace)
+        let growth = world.grow(to: gateways)
+        for fault in world.record.faults.prefix(5) { print("  \(fault)") }
+        print("\(growth.text), \(world.record.count.sent) messages, \(world.record.count.arrived) arrived")
+        if !world.record.faults.isEmpty { throw ExitCode.failure }
+        world.end()
+    }
+
+    /// Seeds of keys are one byte, and each person has two.
+    private static let gatewaysMax = 38
 
     // MARK: Mutations
 

@@ -55,6 +55,24 @@ import Testing
         }
     }
 
+    /// Each gateway has four clients who write once a second. What it hears must not depend on how many gateways there are.
+    @Test(.timeLimit(.minutes(5)))
+    func aGatewayHearsNoMoreInALargerCluster() async throws {
+        var heard: [(notices: Double, bytes: Double)] = []
+        for gateways in [2, 8, 32] {
+            let said = try await Self.simulate("--gateways", "\(gateways)")
+            let line = try #require(
+                said.firstMatch(of: /([\d.]+) notices and ([\d.]+) bytes for each in a second, (\d+) notices to all/),
+                "\(said)")
+            heard.append((try #require(Double(line.1)), try #require(Double(line.2))))
+            #expect(line.3 == "0", "\(said)")
+        }
+        for larger in heard.dropFirst() {
+            #expect(abs(larger.notices / heard[0].notices - 1) < 0.05, "\(heard)")
+            #expect(abs(larger.bytes / heard[0].bytes - 1) < 0.05, "\(heard)")
+        }
+    }
+
     /// A simulation that finds nothing proves nothing: bugs that somebody might write one day are found. The seed that finds one
     /// keeps every promise without it: it is this bug that was found, and not another one.
     @Test(

@@ -24,7 +24,8 @@ enum Identities {
             self.keys = keys
             // The keys' own id is well formed.
             self.identity = WhisperID(keys.whisperID)!
-            self.device = "00000000-0000-4000-8000-00000000000\(number)"
+            let digits = "\(number)"
+            self.device = "00000000-0000-4000-8000-" + String(repeating: "0", count: 12 - digits.count) + digits
             self.address = "10.0.0.\(number + 1)"
             self.pushToken = "token-\(number)"
             self.keysBase64 = (keys.encPublicKey.base64, keys.signPublicKey.base64)
@@ -55,4 +56,7 @@ enum Identities {
     }
 
     static let all = (0..<6).map { Person($0) }
+
+    /// For one world of many.
+    static func crowd(of count: Int) -> [Person] { (0..<count).map { Person($0) } }
 }

@@ -128,7 +128,7 @@ final class Phone {
     // MARK: Connecting
 
     private func connect() {
-        guard let gateway = self.world.someGateway() else { return }
+        guard let gateway = self.world.gateway(for: self) else { return }
         self.state = .connecting
         self.lineNumber += 1
         self.lastSeen = 0

@@ -24,6 +24,8 @@ final class SimulatedRedis {
     private var waiters: [Waiter] = []
     /// When the server's clock stood at 0, on the machine's. Nil: entries have numbers and no times, so they stay young.
     private var clockStart: Int64?
+    /// What was published, by channel, and reached somebody. Nil: nobody counts.
+    var heard: [String: Growth.Heard]?
     /// Every process's link, in the order in which they were made.
     var links: [RedisLink] = []
 
@@ -102,6 +104,8 @@ final class SimulatedRedis {
             count += 1
             link.deliver(channel, bytes)
         }
+        self.heard?[channel, default: Growth.Heard()].notices += count
+        self.heard?[channel]!.bytes += count * bytes.count
         return count
     }
 }

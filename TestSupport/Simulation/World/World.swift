@@ -61,6 +61,7 @@ final class World {
     /// No other fault happens until the end of the faults.
     private var isLastAct = false
     private var isOver = false
+    private var isGrowing = false
     /// Longest time until a client has stored what it sees; nanoseconds.
     let storingMax: Int64
     private var phones: [Phone] = []
@@ -132,6 +133,32 @@ final class World {
 
     // MARK: Playing
 
+    /// Nothing goes wrong. Each phone has a gateway of its own choice and writes to the next phone, at the next gateway.
+    func grow(to gateways: Int) -> Growth {
+        self.isGrowing = true
+        for person in Identities.crowd(of: gateways * Growth.phonesPerGateway) { self.add(person) }
+        for _ in 0..<gateways { self.gateways.append(GatewayHost(self.name("gateway"), in: self)) }
+        for service in [Service.router, .router, .auth, .push] { self.start(service) }
+        self.tickPhones()
+        self.machine.run(until: self.machine.now + Growth.start) { false }
+        self.redis.heard = [:]
+        let begin = self.machine.now
+        for (index, phone) in self.phones.enumerated() {
+            // Spread over the pause, so that no two gateways have their turns at once.
+            self.machine.after(Growth.pause * Int64(index) / Int64(self.phones.count)) { [unowned self] in
+                self.keepWriting(phone, to: self.phones[(index + 1) % self.phones.count], until: begin + Growth.length)
+            }
+        }
+        self.machine.run(until: begin + Growth.length) { !self.record.faults.isEmpty }
+        return Growth(gateways: gateways, heard: self.redis.heard ?? [:])
+    }
+
+    private func keepWriting(_ phone: Phone, to next: Phone, until end: Int64) {
+        guard self.machine.now < end else { return }
+        phone.write(to: next.person.identity)
+        self.machine.after(Growth.pause) { [unowned self] in self.keepWriting(phone, to: next, until: end) }
+    }
+
     /// - Parameter seconds: how long things go wrong, of the world's time.
     func play(seconds: Int64) {
         switch self.kind {
@@ -163,10 +190,14 @@ final class World {
 
     private func makePhones() {
         for person in Identities.all.prefix(Int.random(in: 2...Identities.all.count, using: &self.machine.random)) {
-            self.postgres.tables.auth.identities[person.identity] = .init(
-                signKey: person.signPublicKey, encKey: person.encPublicKey, epoch: 0)
-            self.phones.append(Phone(person, in: self))
+            self.add(person)
         }
+    }
+
+    private func add(_ person: Identities.Person) {
+        self.postgres.tables.auth.identities[person.identity] = .init(
+            signKey: person.signPublicKey, encKey: person.encPublicKey, epoch: 0)
+        self.phones.append(Phone(person, in: self))
     }
 
     private static let lastActLength: Int64 = .seconds(8)
@@ -225,6 +256,13 @@ final class World {
         self.scene?.tick()
         self.rooms?.tick()
         self.machine.after(.milliseconds(200)) { [unowned self] in self.tickPhones() }
+    }
+
+    func gateway(for phone: Phone) -> GatewayHost? {
+        guard self.isGrowing else { return self.someGateway() }
+        guard let index = self.phones.firstIndex(where: { $0 === phone }) else { return nil }
+        let gateway = self.gateways[index % self.gateways.count]
+        return gateway.isReady ? gateway : nil
     }
 
     func someGateway() -> GatewayHost? {
