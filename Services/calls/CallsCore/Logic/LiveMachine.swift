@@ -77,39 +77,63 @@ package struct LiveMachine: Equatable, Sendable {
         package var isTranscribed: Bool { self.transcriptDays > 0 }
     }
 
+    /// A listener's row. Its fields are out of line: each change of a conversation copies and compares the rows of all its listeners.
+    @dynamicMemberLookup
     package struct Listener: Equatable, Sendable {
         package enum Status: String, Sendable {
             case waiting, admitted, refused, blocked
         }
 
-        package var status: Status
-        package var signPublicKey: Bytes32
-        package var encPublicKey: Bytes32
-        /// When it became so.
-        package var since: Timestamp
-        /// The last one.
-        package var knock: LiveSigned?
-        /// When a waiting one is sent away, unless it goes before.
-        package var expiresAt: Timestamp?
-        /// Of the newest grant; 0 without one.
-        package var generation = 0
-        package var grant: LiveSigned?
-        /// The stream that it joined last since it was last admitted, and when it first did.
-        package var joinedContent: UUIDText?
-        package var joinedAt: Timestamp?
-        /// When it last joined or was decided about.
-        package var seenAt: Timestamp
-        package var refusal: LiveRefused.Reason?
-        package var refusalNonce: [UInt8]?
+        package struct Fields: Equatable, Sendable {
+            package var status: Status
+            package var signPublicKey: Bytes32
+            package var encPublicKey: Bytes32
+            /// When it became so.
+            package var since: Timestamp
+            /// The last one.
+            package var knock: LiveSigned?
+            /// When a waiting one is sent away, unless it goes before.
+            package var expiresAt: Timestamp?
+            /// Of the newest grant; 0 without one.
+            package var generation = 0
+            package var grant: LiveSigned?
+            /// The stream that it joined last since it was last admitted, and when it first did.
+            package var joinedContent: UUIDText?
+            package var joinedAt: Timestamp?
+            /// When it last joined or was decided about.
+            package var seenAt: Timestamp
+            package var refusal: LiveRefused.Reason?
+            package var refusalNonce: [UInt8]?
+        }
+
+        private final class Box: Sendable {
+            let fields: Fields
+
+            init(_ fields: Fields) { self.fields = fields }
+        }
+
+        private var box: Box
 
         package init(
             status: Status, signPublicKey: Bytes32, encPublicKey: Bytes32, since: Timestamp, seenAt: Timestamp
         ) {
-            self.status = status
-            self.signPublicKey = signPublicKey
-            self.encPublicKey = encPublicKey
-            self.since = since
-            self.seenAt = seenAt
+            self.box = Box(
+                Fields(
+                    status: status, signPublicKey: signPublicKey, encPublicKey: encPublicKey, since: since,
+                    seenAt: seenAt))
+        }
+
+        package subscript<Value>(dynamicMember field: WritableKeyPath<Fields, Value>) -> Value {
+            get { self.box.fields[keyPath: field] }
+            set {
+                var fields = self.box.fields
+                fields[keyPath: field] = newValue
+                self.box = Box(fields)
+            }
+        }
+
+        package static func == (one: Listener, other: Listener) -> Bool {
+            one.box === other.box || one.box.fields == other.box.fields
         }
     }
 
@@ -175,6 +199,14 @@ package struct LiveMachine: Equatable, Sendable {
     package var isQuiet: Bool {
         self.stream == nil && self.attendances.isEmpty && self.waiting.isEmpty
             && !self.listeners.values.contains { $0.status == .waiting }
+    }
+
+    /// Whether the time that passes may change it: somebody has gone or waits.
+    var hasTimers: Bool {
+        self.stream.map { $0.connection == nil } ?? false
+            || !self.waiting.isEmpty || !self.knocksToldAt.isEmpty
+            || self.attendances.values.contains { $0.goneAt != nil }
+            || self.listeners.values.contains { $0.status == .waiting }
     }
 
     /// - Parameter ending: why the stream before has ended, if it has just done so.

@@ -249,7 +249,7 @@ package struct LiveRules: Sendable {
 
     /// What time does to all conversations.
     package mutating func tick() {
-        for conversation in Array(self.book.all) where !conversation.isQuiet { self.tick(conversation) }
+        for conversation in self.book.all.filter(\.hasTimers) { self.tick(conversation) }
     }
 
     private mutating func tick(_ before: LiveMachine) {
