@@ -134,7 +134,9 @@ private struct SoakSample {
 
     private var memoryTotal: Double { self.memory.reduce(0) { $0 + $1.value } }
     /// Without the ledger, which remembers each message for two weeks and has to grow.
-    private var tablesTotal: Double { self.tables.reduce(0) { $0 + ($1.name.hasPrefix("router.ledger") ? 0 : $1.value) } }
+    private var tablesTotal: Double {
+        self.tables.reduce(0) { $0 + ($1.name.hasPrefix("router.ledger") ? 0 : $1.value) }
+    }
 
     var text: String {
         "\(shown(self.minutes)) min: \(shown(self.memoryTotal)) MiB, tables \(shown(self.tablesTotal)) MiB, "
