@@ -35,6 +35,8 @@ package enum RedisLimits {
     package static let watchEvery: Duration = .seconds(1)
     /// How long answers that nobody waits for may lie in the socket.
     package static let unreadMax: Duration = .milliseconds(50)
+    /// How long they lie there at least, although the thread is awake: each look costs four calls of the kernel.
+    package static let unreadMin: Duration = .milliseconds(10)
     /// Before the next attempt to connect.
     package static let reconnect = Backoff(first: .milliseconds(50), longest: .seconds(1))
     /// Concurrent blocking calls of `read` and `take`; each has its own connection. Above it: `BusError.full`.

@@ -37,6 +37,8 @@ final class RedisConnection: ChannelInboundHandler {
     /// Of `waiting`, those that were written in this turn.
     private var writtenNow = 0
     private var nextRead: Scheduled<Void>?
+    /// When the socket was last looked at for answers.
+    private var lookedAt = NIODeadline.uptimeNanoseconds(0)
 
     private var replyMonitor = ReplyTimeoutMonitor()
     private var nextLook: Scheduled<Void>?
@@ -100,7 +102,9 @@ final class RedisConnection: ChannelInboundHandler {
     }
 
     private func readNow() {
-        if case .open(let context) = self.state { context.read() }
+        guard case .open(let context) = self.state else { return }
+        self.lookedAt = .now()
+        context.read()
     }
 
     private func readSoon() {
@@ -131,8 +135,12 @@ final class RedisConnection: ChannelInboundHandler {
 
     private func flush() {
         self.flushIsDue = false
-        // The thread is awake anyway: what has been answered since the last turn is read.
-        if self.isLazy, self.waiting.count > self.writtenNow { self.readNow() }
+        // The thread is awake anyway: what has been answered since the last look is read.
+        if self.isLazy, self.waiting.count > self.writtenNow,
+            .now() - self.lookedAt >= TimeAmount(RedisLimits.unreadMin)
+        {
+            self.readNow()
+        }
         self.writtenNow = 0
         // While the socket takes no bytes the write buffer grows (`channelWritabilityChanged`).
         // Writing may call back here.
