@@ -267,11 +267,12 @@ package struct RoomTables: Sendable {
             let (nodes, connections): ([Int64?], [Int64?]) = (parameters(10), parameters(11))
             let away: [Timestamp?] = parameters(12)
             for (index, key) in keys.enumerated() {
-                var row =
-                    model.rooms.rooms[id]?.participants[key]
-                    ?? Participant(
-                        seat: seats[index], via: vias[index], joinedCode: codes[index], signKey: signKeys[index],
-                        encKey: encKeys[index], joinedAt: joined[index])
+                let known = model.rooms.rooms[id]?.participants[key]
+                var row = Participant(
+                    seat: seats[index], via: vias[index], joinedCode: codes[index],
+                    signKey: known?.signKey ?? signKeys[index], encKey: known?.encKey ?? encKeys[index],
+                    joinedAt: joined[index])
+                row.isLeaving = known.map { $0.isLeaving && $0.seat == seats[index] } ?? false
                 (row.node, row.connection, row.awaySince) = (nodes[index], connections[index], away[index])
                 model.rooms.rooms[id]?.participants[key] = row
             }

@@ -49,6 +49,32 @@ import Testing
         }
     }
 
+    /// One batch may hold both: the participant is in the room before it and behind it, with another seat.
+    @Test func whoLeavesAndReturnsAtOnceHasTheNewSeat() async throws {
+        let (bench, code) = try RoomBench.accepted(["participantsMax": 4])
+        let first = try #require(bench.room)
+        let guest = try #require(first.participants.keys.first { $0 != first.host })
+        var second = first
+        second.participants[guest] = .init(
+            seat: first.nextSeat, via: .link, joinedCode: nil,
+            signPublicKey: first.participants[guest]!.signPublicKey,
+            encPublicKey: first.participants[guest]!.encPublicKey,
+            joinedAt: Timestamp(milliseconds: bench.now.milliseconds + 5), place: first.participants[guest]!.place)
+        second.nextSeat += 1
+        #expect(first.participants[guest]?.joinedCode == code)
+        try await LiveTableTests.run { [second] connection in
+            var pipeline = Pipeline()
+            pipeline.add(RoomTable.write([.init(before: nil, after: first)], at: bench.now))
+            // It was leaving all rooms with the seat that it had.
+            pipeline.add([RoomTable.leave([first.id], guest)])
+            pipeline.add(RoomTable.write([.init(before: first, after: second)], at: bench.now))
+            _ = try await connection.pipeline(pipeline)
+            #expect(try await RoomTable.load([first.id]).run(on: connection).first == second)
+            let leaving = try await connection.query(RoomTable.leaving(in: [LiveShare(of: first.id)], limit: 9))
+            #expect(leaving.isEmpty)
+        }
+    }
+
     @Test func missesOfAMinuteCountByAddress() async throws {
         try await LiveTableTests.run { connection in
             var pipeline = Pipeline()

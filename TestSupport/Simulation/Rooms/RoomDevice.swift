@@ -98,6 +98,15 @@ final class RoomDevice: LiveDevice {
         self.askToLeave(room)
     }
 
+    /// Leaves, and comes in again without waiting for an answer.
+    func returnAtOnce(to room: SharedRoom) {
+        guard self.visits[room.id] != nil, self.isOnline, let token else { return }
+        self.world.trace("\(self.name) leaves room \(room.id), and returns at once")
+        if let actions = self.visits[room.id]?.machine.leave() { self.perform(actions, in: room.id) }
+        self.ask(RoomFrame.Leave(room.id, token: token)) { _ in }
+        self.enter(room, by: .link)
+    }
+
     func close(_ room: SharedRoom) {
         guard self.isHost(of: room.id), self.isOnline, let token else { return }
         self.world.trace("\(self.name) closes room \(room.id)")

@@ -98,7 +98,9 @@ final class RoomScene {
             let former = self.machine.random.isOne(in: 4) ? self.one(room.formerCodes) : nil
             if let code = former ?? room.code ?? room.formerCodes.last { device.enter(room, by: .code(code)) }
         case 7, 8, 9: if let room = self.one(others) { device.enter(room, by: .link) }
-        case 10: if let room = self.one(own) { device.leave(room.id) }
+        case 10:
+            guard let room = self.one(own) else { return }
+            if self.machine.random.isOne(in: 2) { device.leave(room.id) } else { device.returnAtOnce(to: room) }
         case 11, 12:
             guard let room = self.one(own.filter { device.isHost(of: $0.id) }) else { return }
             let peers = self.devices.filter { $0 !== device && $0.visit(room.id) != nil }

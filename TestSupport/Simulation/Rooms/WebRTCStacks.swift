@@ -68,7 +68,8 @@ final class WebRTCStacks {
             if isFresh {
                 link.remote = remote
             } else if link.remote != remote {
-                return self.world.record.fault("\(device.person.name) is to accept an offer of another connection")
+                // Its sender has forgotten the connection that this one has. No stack can take that for the same.
+                return self.machine.after(self.some(Self.describing)) { [unowned self] in self.fail(link) }
             }
             self.describe(link) { .answer("answer \($0.name) \($0.descriptions) to \(remote)") }
         case .answer(let sdp):

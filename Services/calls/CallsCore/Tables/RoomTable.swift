@@ -241,8 +241,8 @@ enum RoomTable {
         let rows = changed.map(\.value)
         statements.append(
             """
-            INSERT INTO calls.room_participants (room_id, is_guest, participant, seat, via, joined_code, sign_key, enc_key,
-                joined_at, node, connection, away_since)
+            INSERT INTO calls.room_participants AS p (room_id, is_guest, participant, seat, via, joined_code, sign_key,
+                enc_key, joined_at, node, connection, away_since)
             SELECT \(PostgresUUID(id)), * FROM unnest(
                 \(changed.map(\.key.isGuest))::bool[], \(changed.map(\.key.storedUUID))::uuid[],
                 \(rows.map { Int32($0.seat) })::int4[], \(rows.map(\.via.rawValue))::text[],
@@ -251,7 +251,9 @@ enum RoomTable {
                 \(rows.map { $0.place?.storedNode })::int8[], \(rows.map { $0.place?.storedConnection })::int8[],
                 \(rows.map(\.awaySince))::timestamptz[])
             ON CONFLICT (room_id, is_guest, participant) DO UPDATE SET
-                node = excluded.node, connection = excluded.connection, away_since = excluded.away_since
+                seat = excluded.seat, via = excluded.via, joined_code = excluded.joined_code,
+                joined_at = excluded.joined_at, node = excluded.node, connection = excluded.connection,
+                away_since = excluded.away_since, is_leaving = p.is_leaving AND p.seat = excluded.seat
             """)
         return statements
     }
