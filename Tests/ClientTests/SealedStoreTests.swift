@@ -228,14 +228,44 @@ import Testing
         #expect(try profile.store.whisperID() == carolID)
         #expect(try profile.store.deviceID() != device)
         profile.close()
-        // A damaged file makes no profile.
-        var bytes = FileManager.default.contents(atPath: file)!
-        bytes[bytes.count - 100] ^= 1
-        try bytes.write(to: URL(filePath: file + "-damaged"))
-        #expect(throws: ProfileError.self) {
-            try importing(file + "-damaged", self.otherKey, to: self.folder.path + "/third")
+        // A file that is damaged anywhere makes no profile.
+        let bytes = FileManager.default.contents(atPath: file)!
+        for place in stride(from: 128 + 2_000, to: bytes.count, by: 4_136) {
+            var damaged = bytes
+            damaged[place] ^= 1
+            try damaged.write(to: URL(filePath: file + "-damaged"))
+            #expect(throws: ProfileError.self, "byte \(place)") {
+                try importing(file + "-damaged", self.otherKey, to: self.folder.path + "/third")
+            }
         }
         #expect(!Profile.exists(at: self.folder.path + "/third"))
+    }
+
+    /// Nothing that may be somebody's is replaced.
+    @Test func damagedAndHalfProfilesStay() throws {
+        try Profile.create(at: self.profile, mnemonic: aliceWords, server: .local, key: self.key).close()
+        let path = self.profile + "/whisper.sqlite"
+        var bytes = FileManager.default.contents(atPath: path)!
+        bytes[0] ^= 1
+        try bytes.write(to: URL(filePath: path))
+        for key in [nil, self.key] {
+            #expect(throws: ProfileError.notADatabase) { try Profile.open(at: self.profile, key: key) }
+            #expect(throws: ProfileError.notADatabase) { try Profile.migrations(at: self.profile, key: key) }
+            #expect(throws: ProfileError.exists) {
+                try Profile.create(at: self.profile, mnemonic: bobWords, server: .local, key: key)
+            }
+        }
+        #expect(FileManager.default.contents(atPath: path) == bytes)
+        // The phrase of a plain profile is lost.
+        let half = self.folder.path + "/half"
+        try Profile.create(at: half, mnemonic: aliceWords, server: .local).close()
+        try FileManager.default.removeItem(atPath: half + "/phrase")
+        let store = FileManager.default.contents(atPath: half + "/whisper.sqlite")
+        #expect(throws: ProfileError.missing) { try Profile.open(at: half, key: self.key) }
+        #expect(throws: ProfileError.self) {
+            try Profile.create(at: half, mnemonic: bobWords, server: .local, key: self.key)
+        }
+        #expect(FileManager.default.contents(atPath: half + "/whisper.sqlite") == store)
     }
 
     @Test func wipingNeedsNoKey() throws {

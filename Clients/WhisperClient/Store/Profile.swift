@@ -12,13 +12,24 @@ package final class Profile: Sendable {
     /// `nil` once it is closed.
     private let lock: Mutex<Int32?>
 
-    /// Whether a profile stands there.
+    /// Whether a profile stands there, or a store that is damaged beyond telling. A plain store without its phrase is none.
     package static func exists(at folder: String) -> Bool {
-        access(Self.phraseFile(folder), F_OK) == 0 || Self.isSealed(folder)
+        guard access(Self.phraseFile(folder), F_OK) != 0 else { return true }
+        let content = UnlockedFile.content(Self.storeFile(folder))
+        return content == .sealed || content == .foreign
     }
 
     /// A sealed store gets its name when it is whole.
     private static func isSealed(_ folder: String) -> Bool { UnlockedFile.isSealed(Self.storeFile(folder)) }
+
+    /// A sealed store gets its name only where nothing has it.
+    private static func settle(_ partial: String, in folder: String) throws {
+        let path = Self.storeFile(folder)
+        guard UnlockedFile.content(path) == .nothing else {
+            throw ProfileError.unusable("a store without its phrase stands at \(path)")
+        }
+        try StoreFiles.settle(partial, as: path)
+    }
 
     /// Makes a new profile. Never touches one that exists.
     /// - Parameter key: seals it.
@@ -29,7 +40,7 @@ package final class Profile: Sendable {
         return try Self.making(folder) { lock in
             let path = Self.storeFile(folder)
             let first = key == nil ? path : path + StoreFiles.partialSuffix
-            StoreFiles.remove(first)
+            if key != nil { StoreFiles.remove(first) }
             let store = try ClientStore(path: first, key: key)
             chmod(first, 0o600)
             try store.set(server: server)
@@ -42,7 +53,7 @@ package final class Profile: Sendable {
             }
             try store.set(identityKeys: keys)
             store.close()
-            try StoreFiles.settle(first, as: path)
+            try Self.settle(first, in: folder)
             return Profile(keys: keys, store: try ClientStore(path: path, key: key), lock: lock)
         }
     }
@@ -51,6 +62,7 @@ package final class Profile: Sendable {
     package static func open(at folder: String, key: StoreKey? = nil) throws(ProfileError) -> Profile {
         guard Self.exists(at: folder) else { throw .missing }
         return try Self.locked(folder) { lock in
+            guard UnlockedFile.content(Self.storeFile(folder)) != .foreign else { throw ProfileError.notADatabase }
             guard let key else {
                 guard !Self.isSealed(folder) else { throw ProfileError.wrongKey }
                 let keys = IdentityKeys(try Self.readPhrase(folder))
@@ -155,7 +167,7 @@ package final class Profile: Sendable {
                 try store.set(authorityFile: authorityFile)
                 _ = try store.deviceID()
             }
-            try StoreFiles.settle(partial, as: path)
+            try Self.settle(partial, in: folder)
             let imported = try ClientStore(path: path, key: key)
             guard let keys = try imported.identityKeys() else { throw ProfileError.notADatabase }
             return Profile(keys: keys, store: imported, lock: lock)

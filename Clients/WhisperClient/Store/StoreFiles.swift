@@ -46,6 +46,14 @@ enum StoreFiles {
         return fsync(file) == 0
     }
 
+    static func begins(_ path: String, with head: String) -> Bool {
+        let file = open(path, O_RDONLY | O_CLOEXEC)
+        guard file >= 0 else { return false }
+        defer { close(file) }
+        var bytes = [UInt8](repeating: 0, count: head.utf8.count)
+        return read(file, &bytes, bytes.count) == bytes.count && bytes.elementsEqual(head.utf8)
+    }
+
     /// Copies bytes to a new file that only its owner may read.
     static func copy(_ from: String, to path: String) throws(ClientStoreError) {
         let source = open(from, O_RDONLY | O_CLOEXEC)

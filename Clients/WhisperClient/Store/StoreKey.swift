@@ -90,10 +90,17 @@ final class UnlockedFile: Sendable {
         return "file:" + (path.hasPrefix("/") ? "//" : "") + plain + "?vfs=\(SEALED_FILE_VFS)&k=\(self.handle)"
     }
 
-    /// Whether a sealed file stands at a path, of this release or a later one.
-    static func isSealed(_ path: String) -> Bool {
+    enum Content { case nothing, plain, sealed, foreign }
+
+    /// What stands at a path. Of a sealed file it may be a later release's.
+    static func content(_ path: String) -> Content {
         var derivation = sealed_file_derivation()
-        let state = sealed_file_read_derivation(path, &derivation)
-        return state == SEALED_FILE_OPENS || state == SEALED_FILE_TOO_NEW
+        switch sealed_file_read_derivation(path, &derivation) {
+        case SEALED_FILE_MISSING: return .nothing
+        case SEALED_FILE_OPENS, SEALED_FILE_TOO_NEW: return .sealed
+        default: return StoreFiles.begins(path, with: "SQLite format 3\0") ? .plain : .foreign
+        }
     }
+
+    static func isSealed(_ path: String) -> Bool { Self.content(path) == .sealed }
 }
