@@ -122,6 +122,38 @@ static void try_media(void) {
     if (wsp_media_open(NULL, 5, frame, 25, &length) != 1) fail("media", "NULL");
 }
 
+/* A sealed folder: its key changes, and its identity moves to another folder. */
+static void try_keys(const char *root) {
+    uint8_t first[32] = {1}, second[32] = {2}, third[32] = {3};
+    char config[8192], other[8192], file[4096], folder[4096];
+    snprintf(config, sizeof config, "{\"dir\":\"%s/sealed\",\"serverUrl\":\"ws://127.0.0.1:1\"}", root);
+    snprintf(other, sizeof other, "{\"dir\":\"%s/moved\",\"serverUrl\":\"ws://127.0.0.1:1\",\"keyKind\":\"raw\"}", root);
+    snprintf(file, sizeof file, "%s/export", root);
+    snprintf(folder, sizeof folder, "%s/moved", root);
+    wsp_handle core = 0, none = 77;
+    expect("open with a key", wsp_open(config, first, 32, "error", &core), "\"ok\"");
+    expect("rekey nobody", wsp_rekey(core, second, 32), "\"noIdentity\"");
+    expect("export nobody", wsp_export(core, file, third, 32), "\"noIdentity\"");
+    expect("create", command(core, "identity_create"), "\"words\"");
+    expect("a short key", wsp_rekey(core, second, 31), "\"config\"");
+    expect("no key", wsp_rekey(core, NULL, 32), "\"config\"");
+    expect("rekey", wsp_rekey(core, second, 32), "\"ok\"");
+    expect("after rekey", wsp_query(core, "contact_list", 12), "\"contacts\"");
+    expect("export", wsp_export(core, file, third, 32), "\"ok\"");
+    expect("export again", wsp_export(core, file, third, 32), "\"path\"");
+    expect("close", wsp_close(core, 60000), "\"isComplete\":true");
+    expect("the old key", wsp_open(config, first, 32, NULL, &none), "\"wrongKey\"");
+    expect("without the key", wsp_open(config, NULL, 0, NULL, &none), "\"wrongKey\"");
+    if (none != 0) fail("handle", "of a wrong key");
+    expect("import with another key", wsp_import(file, other, second, 32), "\"wrongKey\"");
+    expect("import", wsp_import(file, other, third, 32), "\"ok\"");
+    expect("import again", wsp_import(file, other, third, 32), "\"identityExists\"");
+    expect("open what was moved", wsp_open(other, third, 32, NULL, &core), "\"ok\"");
+    expect("close", wsp_close(core, 60000), "\"isComplete\":true");
+    expect("wipe without the key", wsp_wipe(folder), "\"ok\"");
+    expect("import after wipe", wsp_import(file, other, third, 32), "\"ok\"");
+}
+
 int main(int count, char **words) {
     if (count != 2) return 64;
     alarm(patience);
@@ -138,7 +170,10 @@ int main(int count, char **words) {
     wsp_handle core = 77;
     expect("no config", wsp_open(NULL, NULL, 0, NULL, &core), "\"error\"");
     expect("no handle", wsp_open(config, NULL, 0, NULL, NULL), "\"config\"");
-    expect("a key", wsp_open(config, key, 32, NULL, &core), "\"unsupported\"");
+    expect("a short key", wsp_open(config, key, 31, NULL, &core), "\"config\"");
+    expect("a key of no length", wsp_open(config, key, 0, NULL, &core), "\"config\"");
+    expect("a length of no key", wsp_open(config, NULL, 32, NULL, &core), "\"config\"");
+    expect("a long key", wsp_open(config, key, (size_t)-1, NULL, &core), "\"config\"");
     expect("confirm", wsp_open(config, NULL, 0, "no", &core), "\"config\"");
     if (core != 0) fail("handle", "of a refusal");
     open_core("", "\"config\"");
@@ -151,9 +186,10 @@ int main(int count, char **words) {
         if (wsp_recv(none, -1) != NULL) fail("recv", "of no core");
         wsp_interrupt(none);
     }
-    expect("rekey", wsp_rekey(0, key, 32), "\"unsupported\"");
-    expect("export", wsp_export(0, "x", key, 32), "\"unsupported\"");
-    expect("import", wsp_import("x", config, key, 32), "\"unsupported\"");
+    expect("rekey", wsp_rekey(0, key, 32), "\"closed\"");
+    expect("export", wsp_export(0, "x", key, 32), "\"closed\"");
+    expect("import", wsp_import("/none/x", config, key, 32), "\"error\"");
+    expect("import", wsp_import(NULL, config, key, 32), "\"error\"");
     expect("file_seal", wsp_file_seal(0, "a", "b"), "\"unsupported\"");
     expect("file_open", wsp_file_open(0, "a", "b", "{}"), "\"unsupported\"");
     expect("parse_text", wsp_parse_text("a", 1), "\"unsupported\"");
@@ -161,6 +197,7 @@ int main(int count, char **words) {
     expect("schema", wsp_schema(), "\"openrpc\"");
     wsp_free(NULL);
     try_media();
+    try_keys(words[1]);
 
     core = open_core(config, "\"ok\"");
     expect("NULL", wsp_send(core, NULL, 5), "\"invalidCommand\"");
