@@ -151,15 +151,20 @@ static int sealed_read(sqlite3_file *base, void *buffer, int amount, sqlite3_int
     return rc;
 }
 
+// SQLite leaves out pages that are free, and may read them later. A hole on the disk would not open.
+static int fill_until(struct sealed_file *file, sqlite3_int64 number) {
+    static const uint8_t zeros[PAGE_BYTES];
+    sqlite3_int64 count;
+    int rc = count_records(file, &count);
+    for (; rc == SQLITE_OK && count < number; count++) rc = write_record(file, count, zeros);
+    return rc;
+}
+
 static int main_write(sqlite3_file *base, const void *buffer, int amount, sqlite3_int64 offset) {
     struct sealed_file *file = sealed(base);
-    static const uint8_t zeros[PAGE_BYTES];
     if (amount != PAGE_BYTES || offset % PAGE_BYTES != 0) return SQLITE_IOERR_WRITE;
-    sqlite3_int64 number = offset / PAGE_BYTES, count;
-    int rc = count_records(file, &count);
-    // SQLite leaves out pages that are free, and may read them later. A hole on the disk would not open.
-    for (; count < number && rc == SQLITE_OK; count++) rc = write_record(file, count, zeros);
-    return rc == SQLITE_OK ? write_record(file, number, buffer) : rc;
+    int rc = fill_until(file, offset / PAGE_BYTES);
+    return rc == SQLITE_OK ? write_record(file, offset / PAGE_BYTES, buffer) : rc;
 }
 
 static void remember_frame(struct sealed_file *file, sqlite3_int64 number, const uint8_t *header) {
@@ -226,6 +231,8 @@ static int sealed_truncate(sqlite3_file *base, sqlite3_int64 size) {
     struct sealed_file *file = sealed(base);
     // The first record that goes: one that is asked for in part stays whole.
     sqlite3_int64 count = size == 0 ? 0 : number_of(file->role, size - 1) + 1;
+    int rc = file->role == ROLE_MAIN ? fill_until(file, count) : SQLITE_OK;
+    if (rc != SQLITE_OK) return rc;
     file->held = 0;
     if (file->newest >= count) file->newest = count == 0 ? 0 : count - 1;
     return file->real->pMethods->xTruncate(file->real, place_of(file->role, count).sealed_at);
