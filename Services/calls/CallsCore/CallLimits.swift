@@ -54,6 +54,11 @@ package enum CallLimits {
     package static let wakesRememberedMax = 10_000
     /// Conversations that one such look ends.
     package static let conversationsExpiredAtOnce = 100
+    /// From one read of Jobs of live conversations and rooms to the next, while several come within it.
+    package static let liveReadInterval = Duration.milliseconds(8)
+    /// Jobs expected within `liveReadInterval` for which a read waits, and over how long their rate is measured.
+    package static let liveJobsWorthWaiting = 3.0
+    package static let liveRateWindow = Duration.milliseconds(200)
     /// Between two looks what time has done to rooms. All of them are walked.
     package static let roomsTickEvery = Duration.milliseconds(200)
     /// Lines wait for others so long before they are stored, and no more of them (contract §14.11: 250 ms).

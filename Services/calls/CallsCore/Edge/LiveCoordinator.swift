@@ -37,6 +37,10 @@ package actor LiveCoordinator: PartitionOwner {
     var expiredRooms: [UUIDText] = []
     var leaving: [(room: UUIDText, participant: PrincipalID)] = []
     private var sweptAt: ContinuousClock.Instant?
+    /// Jobs of live conversations and rooms, as they come.
+    private var arrivals = ArrivalPacing(
+        interval: CallLimits.liveReadInterval, worthWaiting: CallLimits.liveJobsWorthWaiting,
+        window: CallLimits.liveRateWindow)
     /// Of the latest periods in which somebody asked for relays.
     var relayKeys = RelayKeys()
     let roomMetrics = RoomMetrics()
@@ -111,7 +115,11 @@ package actor LiveCoordinator: PartitionOwner {
     /// a pause between these reads instead.
     private func gathered() async throws(BusError) -> LiveBatch {
         var batch = LiveBatch()
+        // While several come anyway, a transaction is worth a moment's wait: it costs more than what is in it.
+        let pause = self.arrivals.pause(at: .now)
+        if pause > .zero { try? await self.bus.pause(for: pause) }
         try await self.intake(&batch, within: CallLimits.readBlockMax)
+        self.arrivals.looked(batch.steps.count + batch.rooms.steps.count, at: .now)
         let end = ContinuousClock.now + CallLimits.linesGatheredFor
         while batch.isOfLinesAlone, !batch.isSingle, batch.steps.count < CallLimits.linesGatheredMax {
             let pause = min(end - .now, CallLimits.linesReadEvery)
