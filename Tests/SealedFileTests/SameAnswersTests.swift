@@ -119,6 +119,29 @@ import Testing
         }
     }
 
+    /// Outside WAL mode SQLite leaves out pages that are free when their transaction ends, and reads them all for a copy.
+    @Test(arguments: ["DELETE FROM t", "DELETE FROM t WHERE a < 250"]) func pagesThatWereNeverWrittenAreRead(
+        deletion: String
+    ) throws {
+        let folder = try SealedFolder()
+        var configuration = Configuration()
+        configuration.allowsUnsafeTransactions = true
+        configuration.prepareDatabase { try $0.execute(sql: "PRAGMA secure_delete = OFF") }
+        let queue = try DatabaseQueue(path: folder.uri(), configuration: configuration)
+        try queue.run("CREATE TABLE t (a INTEGER PRIMARY KEY, b TEXT)")
+        try queue.run("BEGIN")
+        for number in 0..<251 { try queue.run("INSERT INTO t VALUES (\(number), hex(zeroblob(1500)))") }
+        try queue.run(deletion + "; COMMIT")
+        let pages = Int(queue.answer("PRAGMA page_count"))!
+        try #require(pages > 200)
+        #expect(queue.answer("PRAGMA journal_mode = WAL") == "\"wal\"")
+        let copy = try DatabaseQueue()
+        try queue.backup(to: copy)
+        #expect(copy.answer("SELECT * FROM t") == queue.answer("SELECT * FROM t"))
+        #expect(queue.answer("PRAGMA integrity_check") == "\"ok\"")
+        #expect((folder.bytes(folder.file).count - 128) / 4_136 == pages)
+    }
+
     /// A copy under another key, as rekeying makes it.
     @Test func vacuumIntoMakesASealedCopy() throws {
         let (folder, other) = (try SealedFolder(), try SealedFolder(keyByte: 9))
