@@ -29,7 +29,7 @@ import Glibc
 
     func run() throws {
         if self.mutations { return try self.findMutations() }
-        if self.jobs > 1, self.seed == nil { return try self.share() }
+        if self.jobs > 1, self.seed == nil, self.gateways == nil { return try self.share() }
         try Self.makeHashesRepeatable()
         AnyTurn.install()
         if let gateways { return try self.grow(to: gateways) }
