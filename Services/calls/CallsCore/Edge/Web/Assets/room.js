@@ -47,7 +47,7 @@ export class Room {
   #code = null;
   #turn;
   #turnTimer;
-  /** @type {Map<string, {verify: CryptoKey, enc: Uint8Array, number: string, salt?: Uint8Array}>} */
+  /** @type {Map<string, {seat: number, verify: CryptoKey, enc: Uint8Array, number: string, salt?: Uint8Array}>} */
   #keys = new Map();
   /** @type {Map<string, {pc: RTCPeerConnection, session: string, seat: number, channel?: RTCDataChannel, steps: Promise<void>}>} */
   #links = new Map();
@@ -232,7 +232,9 @@ export class Room {
   async #see(room, change) {
     const own = room.participants.find(({ participant }) => participant === this.#guest.id);
     for (const participant of room.participants) {
-      if (participant !== own && !this.#keys.has(participant.participant)) await this.#know(participant, own);
+      // Whoever has left and come in again, to a later seat, may have come without the link's secret.
+      const seat = this.#keys.get(participant.participant)?.seat ?? 0;
+      if (participant !== own && participant.seat > seat) await this.#know(participant, own);
     }
     // Whose keys are not its own does not exist.
     const participants = room.participants.filter(({ participant: id }) => id === own?.participant || this.#keys.has(id));
@@ -243,13 +245,13 @@ export class Room {
   }
 
   /** The link's secret vouches for whoever has it; with all others the safety number has to be compared. */
-  async #know({ participant: id, via, signPublicKey, encPublicKey }, own) {
+  async #know({ participant: id, seat, via, signPublicKey, encPublicKey }, own) {
     const [sign, enc] = [fromBase64(signPublicKey, 32), fromBase64(encPublicKey, 32)];
     if (!sign || !enc || (id.startsWith("gst-") && (await guestID(sign, enc)) !== id)) return;
     const ownSign = fromBase64(this.#guest.publicKeys.signPublicKey);
     const hasSecret = (way) => way === "creator" || way === "link";
     this.#keys.set(id, {
-      verify: await verifyingKey(sign), enc, number: await safetyNumber(this.#id, ownSign, sign),
+      seat, verify: await verifyingKey(sign), enc, number: await safetyNumber(this.#id, ownSign, sign),
       salt: this.#secret && hasSecret(own?.via) && hasSecret(via) ? roomSalt(this.#secret) : undefined,
     });
   }
