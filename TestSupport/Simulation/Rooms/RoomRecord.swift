@@ -52,12 +52,20 @@ final class RoomRecord {
         var room: UUIDText
     }
 
+    /// Of a sender and its addressee.
+    private struct Seats: Equatable {
+        var own: Int?
+        var peer: Int?
+    }
+
     private struct Sent {
         var pair: Pair
         /// The machine's clock.
         var at: Int64
         /// Counts the signals of the pair.
         var number: Int
+        /// As its sender knew them.
+        var seats: Seats
         var arrivals = 0
     }
 
@@ -234,7 +242,9 @@ final class RoomRecord {
         let pair = Pair(from: device.id, to: peer, room: room)
         self.signalCount += 1
         self.sentCounts[pair, default: 0] += 1
-        self.signals[signal.nonce] = Sent(pair: pair, at: self.now, number: self.sentCounts[pair]!)
+        self.signals[signal.nonce] = Sent(
+            pair: pair, at: self.now, number: self.sentCounts[pair]!,
+            seats: self.seats(from: device.id, to: peer, in: room, as: device))
         guard let other = self.world.rooms?.device(peer), self.areSettled(device, other, room) else { return }
         let lines = (device.lineNumber, other.lineNumber)
         self.world.machine.after(Self.arrivalMax) { [unowned self] in
@@ -287,7 +297,18 @@ final class RoomRecord {
 
     /// A signal came that its addressee cannot open.
     func isLocked(_ signal: RoomSignal, _ device: RoomDevice) {
+        // Keys belong to seats. One of the two may not have heard yet that the other has taken a new one, by another way.
+        let from = signal.signal.from
+        let seats = self.seats(from: from, to: device.id, in: signal.room, as: device)
+        guard self.signals[signal.signal.nonce]?.seats == seats else { return }
         self.fault("\(device.name) cannot open \(signal.kind.rawValue) of \(signal.signal.from)")
+    }
+
+    private func seats(from: PrincipalID, to peer: PrincipalID, in room: UUIDText, as device: RoomDevice) -> Seats {
+        func seat(_ id: PrincipalID) -> Int? {
+            device.visit(room)?.shown?.participants.first { $0.participant == id }?.seat
+        }
+        return Seats(own: seat(from), peer: seat(peer))
     }
 
     // MARK: The store

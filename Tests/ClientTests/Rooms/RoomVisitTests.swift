@@ -30,11 +30,11 @@ import Testing
             })
     }
 
-    private func visit(_ states: [RoomState]) -> RoomVisit {
+    private func visit(_ states: [RoomState], of own: KeyPair? = nil) -> RoomVisit {
         let turn = TurnCredentialsFrame(urls: [], username: "", credential: [], ttl: 1)
         var visit = RoomVisit(
             RoomJoined(room: states[0], seat: 1, code: nil, codeExpiresAt: nil, turn: turn),
-            own: Self.id(self.host), secret: RoomSecret(SecretBytes(Array(0..<16))), isReturning: false)
+            own: Self.id(own ?? self.host), secret: RoomSecret(SecretBytes(Array(0..<16))), isReturning: false)
         for state in states { visit.learn(state) }
         return visit
     }
@@ -54,5 +54,14 @@ import Testing
             self.state(2, seat: 2, via: .code),
         ]
         #expect(self.visit(states).keys(of: Self.id(self.other))?.isSalted == true)
+    }
+
+    /// A request to leave and one to come in again may be done much later. Then our own way is another one.
+    @Test(arguments: [RoomParticipant.Way.code, .link])
+    func anotherSeatOfOursIsAnotherWay(way: RoomParticipant.Way) {
+        let before = RoomParticipant.Way.allCases.first { $0 != way && $0 != .creator }!
+        let visit = self.visit(
+            [self.state(2, seat: 2, via: before), self.state(4, seat: 3, via: way)], of: self.other)
+        #expect(visit.keys(of: Self.id(self.host))?.isSalted == (way == .link))
     }
 }

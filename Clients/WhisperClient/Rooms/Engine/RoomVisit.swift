@@ -10,6 +10,7 @@ struct RoomVisit {
     /// In what ways the server has said that somebody came to its seat.
     private var vias: [PrincipalID: Set<RoomParticipant.Way>] = [:]
     private var seats: [PrincipalID: Int] = [:]
+    private var ownSeat = 0
     private var keys: [PrincipalID: PairKeys] = [:]
     /// Whoever the server gave keys to that are not theirs. Nothing is sent to them.
     private(set) var forged: Set<PrincipalID> = []
@@ -28,7 +29,11 @@ struct RoomVisit {
 
     /// Learns the keys of everybody there.
     mutating func learn(_ room: RoomState) {
-        guard let own = room.participants.first(where: { $0.participant == self.machine.own }) else { return }
+        guard let own = room.participants.first(where: { $0.participant == self.machine.own }),
+            own.seat >= self.ownSeat
+        else { return }
+        // We too may have left and come in again, by another way, and hear of it only now.
+        if own.seat > self.ownSeat { (self.ownSeat, self.keys) = (own.seat, [:]) }
         for other in room.participants where other.participant != own.participant {
             let id = other.participant
             // Whoever has left and come in again may have come without the secret. Its keys are the same.

@@ -49,6 +49,7 @@ export class Room {
   #turnTimer;
   /** @type {Map<string, {seat: number, verify: CryptoKey, enc: Uint8Array, number: string, salt?: Uint8Array}>} */
   #keys = new Map();
+  #ownSeat = 0;
   /** @type {Map<string, {pc: RTCPeerConnection, session: string, seat: number, channel?: RTCDataChannel, steps: Promise<void>}>} */
   #links = new Map();
   #outgoing = Promise.resolve();
@@ -231,6 +232,9 @@ export class Room {
 
   async #see(room, change) {
     const own = room.participants.find(({ participant }) => participant === this.#guest.id);
+    // We too may have left and come in again by another way, and hear of it only now.
+    if (own && own.seat > this.#ownSeat) this.#keys.clear();
+    this.#ownSeat = own?.seat ?? this.#ownSeat;
     for (const participant of room.participants) {
       // Whoever has left and come in again, to a later seat, may have come without the link's secret.
       const seat = this.#keys.get(participant.participant)?.seat ?? 0;
