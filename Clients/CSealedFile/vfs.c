@@ -37,7 +37,7 @@ struct sealed_file {
     // Of a WAL: the frame whose header came and whose page has not; 0 if there is none.
     sqlite3_int64 held;
     uint8_t held_header[FRAME_HEADER_BYTES];
-    // Of a WAL: the last frame that was written here under these salts.
+    // Of a WAL: the last frame that was written here under these salts. Beyond it a frame's header comes before its page.
     sqlite3_int64 newest;
     uint8_t salts[SALTS_BYTES];
     // Of a memory file.
@@ -167,30 +167,40 @@ static int main_write(sqlite3_file *base, const void *buffer, int amount, sqlite
     return rc == SQLITE_OK ? write_record(file, offset / PAGE_BYTES, buffer) : rc;
 }
 
+// Whether a header has other salts than the frames before it. Zeros stand in headers that SQLite completes when the
+// transaction ends: it has changed a page of an earlier frame, and the checksums after it are not known yet.
+static int begins_anew(const struct sealed_file *file, const uint8_t *header) {
+    return !sodium_is_zero(header + FRAME_SALTS_AT, SALTS_BYTES) &&
+        memcmp(file->salts, header + FRAME_SALTS_AT, SALTS_BYTES) != 0;
+}
+
 static void remember_frame(struct sealed_file *file, sqlite3_int64 number, const uint8_t *header) {
-    if (memcmp(file->salts, header + FRAME_SALTS_AT, SALTS_BYTES) != 0) {
+    if (begins_anew(file, header)) {
         memcpy(file->salts, header + FRAME_SALTS_AT, SALTS_BYTES);
         file->newest = 0;
     }
     if (number > file->newest) file->newest = number;
 }
 
-// SQLite writes a frame's header first, and then its page. Later it may write either again within the transaction.
+// SQLite writes a frame's header first, and then its page. Later it may write either again within the transaction, and
+// the last header of all is followed by nothing. So a header waits for its page only where there is no frame to change.
 static int write_frame_part(struct sealed_file *file, sqlite3_int64 number, int from, const uint8_t *bytes, int count) {
     uint8_t plain[FRAME_BYTES];
-    int rc = SQLITE_OK;
+    int is_header = from == 0 && count == FRAME_HEADER_BYTES;
+    int is_new = is_header && (number > file->newest || begins_anew(file, bytes));
     sqlite3_int64 held = file->held;
+    int rc = SQLITE_OK;
     file->held = 0;
-    if (from == 0 && count == FRAME_HEADER_BYTES &&
-        (number > file->newest || memcmp(file->salts, bytes + FRAME_SALTS_AT, SALTS_BYTES) != 0)) {
+    if (held == number && from == FRAME_HEADER_BYTES && count == PAGE_BYTES)
+        memcpy(plain, file->held_header, FRAME_HEADER_BYTES);
+    else if (count < FRAME_BYTES && !is_new)
+        rc = read_record(file, number, plain);
+    // A frame that a failed write has cut off is none. SQLite has read whatever it changes.
+    if (is_header && (is_new || rc == SQLITE_IOERR_SHORT_READ || rc == SQLITE_IOERR_DATA)) {
         memcpy(file->held_header, bytes, FRAME_HEADER_BYTES);
         file->held = number;
         return SQLITE_OK;
     }
-    if (held == number && from == FRAME_HEADER_BYTES && count == PAGE_BYTES)
-        memcpy(plain, file->held_header, FRAME_HEADER_BYTES);
-    else if (count < FRAME_BYTES)
-        rc = read_record(file, number, plain);
     if (rc == SQLITE_OK) {
         memcpy(plain + from, bytes, (size_t)count);
         rc = write_record(file, number, plain);

@@ -75,6 +75,25 @@ import Testing
         #expect(try self.reading(left, wal: []) == left.states.first)
     }
 
+    /// With few pages in memory SQLite writes frames before their transaction ends, and completes their headers at its end.
+    @Test func aLogOfALargeTransactionHasItsCommit() throws {
+        let folder = try SealedFolder()
+        let writer = try folder.open(pragmas: "PRAGMA cache_size = 5; PRAGMA wal_autocheckpoint = 0")
+        try writer.run("CREATE TABLE t (a INTEGER PRIMARY KEY, b TEXT); CREATE TABLE u (a INTEGER PRIMARY KEY, b TEXT)")
+        for round in 1...20 {
+            try writer.run("BEGIN")
+            for number in (1...5).map({ round * 5 + $0 }) {
+                try writer.run(self.insert(number, into: "t") + "; DELETE FROM t WHERE a = \(number - 7)")
+            }
+            try writer.run(round % 4 == 0 ? "ROLLBACK" : "COMMIT")
+            let copy = folder.path + "/\(round).db"
+            try folder.write(folder.bytes(folder.file), to: copy)
+            try folder.write(folder.bytes(folder.wal), to: copy + "-wal")
+            let isSame = self.reading(folder, copy) == writer.answer(Self.dump)
+            #expect(isSame, "round \(round)")
+        }
+    }
+
     /// Nonce, text and tag of each record: a changed one ends the WAL, or is an error.
     @Test func aFlippedBitIsNeverReadAsContent() throws {
         let left = try self.left()
