@@ -142,6 +142,9 @@ static int sealed_read(sqlite3_file *base, void *buffer, int amount, sqlite3_int
         }
         // Recovery reads a WAL from header to header, and takes zeros for its end. A page of a known frame must open.
         if (rc == SQLITE_IOERR_DATA && file->role == ROLE_WAL && from == 0) rc = SQLITE_OK;
+        // SQLite looks into the first page before it reads the WAL, where that page stands if a checkpoint was cut off.
+        // A database without WAL reads the whole page next.
+        if (rc == SQLITE_IOERR_DATA && file->role == ROLE_MAIN && part < PAGE_BYTES) rc = SQLITE_OK;
         to += part;
         offset += part;
         amount -= part;
@@ -471,9 +474,11 @@ static int open_preamble(struct sealed_file *file, const char *name, int may_wri
 
 // Whether a file has been brought to WAL mode. An empty file is in none.
 static int is_in_wal_mode(struct sealed_file *file) {
-    uint8_t mode = 0;
-    int rc = sealed_read(&file->base, &mode, 1, WAL_MODE_AT);
-    return rc == SQLITE_IOERR_SHORT_READ ? 0 : rc != SQLITE_OK || mode == WAL_MODE;
+    uint8_t page[PAGE_BYTES];
+    int rc = read_record(file, 0, page);
+    int is_in_it = page[WAL_MODE_AT] == WAL_MODE;
+    sodium_memzero(page, sizeof page);
+    return rc == SQLITE_IOERR_SHORT_READ ? 0 : rc != SQLITE_OK || is_in_it;
 }
 
 static int open_file(sqlite3_vfs *vfs, const char *name, sqlite3_file *base, int flags, int *out_flags) {

@@ -94,6 +94,30 @@ import Testing
         }
     }
 
+    /// A crash during a checkpoint tears a page of the main file. The log still has it, the first page also.
+    @Test func aPageThatACheckpointHasTornIsReadFromTheLog() throws {
+        let folder = try SealedFolder()
+        let writer = try folder.open(pragmas: "PRAGMA wal_autocheckpoint = 0")
+        try writer.run("CREATE TABLE t (a INTEGER PRIMARY KEY, b TEXT); CREATE TABLE u (a INTEGER PRIMARY KEY, b TEXT)")
+        for number in 1...6 { try writer.run(self.insert(number, into: "t")) }
+        _ = writer.answer("PRAGMA wal_checkpoint(TRUNCATE)")
+        // It writes all pages anew.
+        try writer.run("VACUUM")
+        let left = Left(
+            folder: folder, main: folder.bytes(folder.file), wal: folder.bytes(folder.wal),
+            states: [writer.answer(Self.dump)], writer: writer)
+        for start in stride(from: Self.preamble, to: left.main.count, by: Self.mainRecord) {
+            for bytes in [10, 2_000, Self.mainRecord - 1] {
+                var torn = left.main
+                for place in start..<start + bytes { torn[place] ^= 0xFF }
+                let isSame = try self.reading(left, main: torn) == left.states[0]
+                #expect(isSame, "\(bytes) bytes from \(start)")
+                // Without the log it is damage.
+                #expect(try self.reading(left, main: torn, wal: []).hasPrefix("error"))
+            }
+        }
+    }
+
     /// Nonce, text and tag of each record: a changed one ends the WAL, or is an error.
     @Test func aFlippedBitIsNeverReadAsContent() throws {
         let left = try self.left()
