@@ -7,14 +7,17 @@ package final class Canary {
     private var wasSet = false
     /// It was found missing, and whoever looks has not been told.
     private var isMissing = false
+    /// Replacements of the bus that whoever looks has been told of.
+    private var replacements = 0
 
     package init(_ process: NodeID) { self.key = Keyspace.canary(process) }
 
     /// Sets the key if it is not there.
-    /// - Returns: whether Redis has been emptied since the last look that did not throw. The first such look says no.
+    /// - Returns: whether Redis has been emptied, or a part of it replaced, since the last look that did not throw. The first such look says no.
     package func sawEmptied(
         _ bus: any KeyBus, isolation: isolated (any Actor)? = #isolation
     ) async throws(BusError) -> Bool {
+        let replacements = bus.replacements
         if try await bus.get(self.key) == nil {
             // The key may be written, and the answer lost: then the next look finds a key, and still has this to tell.
             self.isMissing = true
@@ -23,7 +26,7 @@ package final class Canary {
             // Made to live longer, not written: written, it could hide that it was gone for a moment.
             bus.extendWithoutWaiting([self.key], for: BusLimits.canaryTTL)
         }
-        defer { (self.wasSet, self.isMissing) = (true, false) }
-        return self.wasSet && self.isMissing
+        defer { (self.wasSet, self.isMissing, self.replacements) = (true, false, replacements) }
+        return self.wasSet && (self.isMissing || replacements != self.replacements)
     }
 }

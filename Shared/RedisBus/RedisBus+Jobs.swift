@@ -12,6 +12,7 @@ extension RedisBus {
     package func read(
         _ positions: [(stream: String, after: EntryID)], limit: Int, blockFor: Duration
     ) async throws(BusError) -> [StreamBatch] {
+        if self.isCluster { return try await self.readCluster(positions, limit: limit, blockFor: blockFor) }
         guard blockFor > .zero else {
             return try await self.ask(.read(positions, limit: limit, blockFor: nil)) { cursor throws(BusError) in
                 try cursor.batches()
@@ -84,11 +85,13 @@ extension RedisBus {
 
     package func depth(of streams: [String]) async throws(BusError) -> [Int] {
         guard !streams.isEmpty else { return [] }
-        return try await self.ask(.depth(streams)) { cursor throws(BusError) in
+        let decode: @Sendable (inout ReplyCursor) throws(BusError) -> [Int] = { cursor throws(BusError) in
             var depths: [Int] = []
             for _ in 0..<(try cursor.array() ?? 0) { depths.append(try cursor.integer()) }
             return depths
         }
+        guard self.isCluster else { return try await self.ask(.depth(streams), decode: decode) }
+        return try await self.askEach(streams.map { .depth([$0]) }, decode: decode).flatMap { $0 }
     }
 
     /// Runs `body`, and once more with a new group if the server does not know the group (or lost it while we waited).

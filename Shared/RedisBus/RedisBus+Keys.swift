@@ -8,12 +8,20 @@ extension RedisBus {
 
     package func get(_ keys: [KeyName]) async throws(BusError) -> [[UInt8]?] {
         guard !keys.isEmpty else { return [] }
+        if self.isCluster { return try await self.askEach(keys.map { .get($0.name) }, decode: Self.value) }
         return try await self.ask(.getAll(keys.map(\.name)), decode: Self.values)
     }
 
     package func getWithoutWaiting(_ keys: [KeyName], heard: @escaping @Sendable (Result<[[UInt8]?], BusError>) -> Void)
     {
+        if self.isCluster {
+            return self.sendEach(keys.map { .get($0.name) }, areAwaited: false, decode: Self.value, done: heard)
+        }
         self.send(.getAll(keys.map(\.name)), .news { heard($0.decoded(Self.values)) })
+    }
+
+    private static let value: @Sendable (inout ReplyCursor) throws(BusError) -> [UInt8]? = {
+        cursor throws(BusError) in try cursor.bytes()
     }
 
     private static let values: @Sendable (inout ReplyCursor) throws(BusError) -> [[UInt8]?] = {
@@ -37,6 +45,10 @@ extension RedisBus {
 
     package func delete(_ keys: [KeyName]) async throws(BusError) {
         guard !keys.isEmpty else { return }
+        if self.isCluster {
+            _ = try await self.askEach(keys.map { .delete([$0.name]) }) { _ throws(BusError) in }
+            return
+        }
         try await self.ask(.delete(keys.map(\.name))) { _ throws(BusError) in }
     }
 

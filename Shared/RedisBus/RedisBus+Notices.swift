@@ -5,11 +5,14 @@ extension RedisBus {
     package func publish(
         _ bytes: [UInt8], to channel: String, heard: (@Sendable (Result<Int, BusError>) -> Void)?
     ) {
-        guard let heard else { return self.send(.publish(bytes, channel: channel), .nobody) }
+        let command = RedisCommand.publish(bytes, channel: channel, isSharded: self.isCluster)
+        guard let heard else { return self.send(command, .nobody) }
         self.send(
-            .publish(bytes, channel: channel),
+            command,
             .news { result in
-                heard(result.decoded { cursor throws(BusError) in try cursor.integer() })
+                let count = result.decoded { cursor throws(BusError) in try cursor.integer() }
+                if case .success(0) = count, self.mayMissListeners(of: channel) { return heard(.failure(.unavailable)) }
+                heard(count)
             })
     }
 
@@ -34,10 +37,10 @@ extension RedisBus {
 /// One call of `subscribe`, which may be cancelled before it has begun.
 private final class SubscribeCall {
     private var isCalledOff = false
-    private var subscription: RedisSubscription?
+    private var subscription: (any Subscription)?
 
     func start(
-        _ channels: [String], on core: RedisCore, onEvent: @escaping @Sendable (SubscriptionEvent) -> Void,
+        _ channels: [String], on core: any RedisServers, onEvent: @escaping @Sendable (SubscriptionEvent) -> Void,
         done: @escaping (Result<Void, BusError>) -> Void
     ) {
         guard !self.isCalledOff else { return done(.success(())) }
@@ -50,6 +53,6 @@ private final class SubscribeCall {
 
     func callOff() {
         self.isCalledOff = true
-        self.subscription?.end()
+        self.subscription?.end(.success(()))
     }
 }

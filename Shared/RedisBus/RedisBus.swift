@@ -12,7 +12,7 @@ package enum RedisConnectionEvent: Sendable, Equatable {
     case lost
 }
 
-/// The `Bus` on Redis. Everything happens on one event loop: commands issued in one turn of it leave in one write, and
+/// The `Bus` on Redis, or on a Redis Cluster if the configuration names nodes. Everything happens on one event loop: commands issued in one turn of it leave in one write, and
 /// a caller already on that loop pays for nothing but the bytes.
 ///
 /// It keeps trying to connect from its making until `close()`; commands issued meanwhile fail with `.unavailable`.
@@ -21,18 +21,26 @@ package final class RedisBus: Bus {
     /// The event loop's. A task that prefers it issues commands and takes their answers without a change of threads; what blocks, or
     /// computes for long, does not belong there.
     package let taskExecutor: any TaskExecutor
-    private let core: NIOLoopBoundBox<RedisCore>
+    private let core: NIOLoopBoundBox<any RedisServers>
     private let status: Status
+    /// Several names in one command must have one slot: what asks for several asks for each.
+    let isCluster: Bool
 
     /// - Parameter eventLoop: where `failed`, `heard`, `onEvent` and the like are called. A process that serves
     ///   sockets passes the loop they live on.
     package init(configuration: RedisConfiguration, eventLoop: any EventLoop, logger: Logger) {
-        let dial = RedisDial(configuration: configuration, eventLoop: eventLoop)
         self.eventLoop = eventLoop
+        self.isCluster = !configuration.nodes.isEmpty
         self.taskExecutor = LoopTaskExecutor(eventLoop)
         let status = Status()
         self.status = status
-        self.core = .makeBoxSendingValue(RedisCore(dial: dial, logger: logger), eventLoop: eventLoop)
+        let servers: any RedisServers =
+            configuration.nodes.isEmpty
+            ? RedisCore(dial: RedisDial(configuration: configuration, eventLoop: eventLoop), logger: logger)
+            : RedisCluster(configuration: configuration, eventLoop: eventLoop, logger: logger) {
+                status.replacements.withLock { $0 += 1 }
+            }
+        self.core = .makeBoxSendingValue(servers, eventLoop: eventLoop)
         // Not the bus itself: a weak reference would make every retain of it slow.
         self.onConnectionEvent { event in status.isConnected.withLock { $0 = event != .lost } }
         self.onLoop { $0.start() }
@@ -47,12 +55,15 @@ package final class RedisBus: Bus {
     /// What other threads may ask.
     private final class Status: Sendable {
         let isConnected = Mutex(false)
+        let replacements = Mutex(0)
         let isClosed = Mutex(false)
     }
 
     /// Whether commands can be sent now. A server that stops answering is found out within
     /// `RedisLimits.answerMax` and one look.
     package var isConnected: Bool { self.status.isConnected.withLock { $0 } }
+
+    package var replacements: Int { self.status.replacements.withLock { $0 } }
 
     /// Calls `handler` on the event loop at every change from now on; at once if a connection is up already.
     package func onConnectionEvent(_ handler: @escaping @Sendable (RedisConnectionEvent) -> Void) {
@@ -100,6 +111,42 @@ package final class RedisBus: Bus {
         return try result.get()
     }
 
+    /// As `ask`, of several commands that leave together.
+    /// - Returns: in their order; the first error in that order if there is one.
+    func askEach<T: Sendable>(
+        _ commands: [RedisCommand], decode: @escaping @Sendable (inout ReplyCursor) throws(BusError) -> T
+    ) async throws(BusError) -> [T] {
+        let result = await withCheckedContinuation { continuation in
+            self.sendEach(commands, areAwaited: true, decode: decode) { continuation.resume(returning: $0) }
+        }
+        return try result.get()
+    }
+
+    /// As `askEach`. `done` is called once, on the event loop.
+    func sendEach<T: Sendable>(
+        _ commands: [RedisCommand], areAwaited: Bool,
+        decode: @escaping @Sendable (inout ReplyCursor) throws(BusError) -> T,
+        done: @escaping @Sendable (Result<[T], BusError>) -> Void
+    ) {
+        guard !commands.isEmpty else { return done(.success([])) }
+        self.onLoop { servers in
+            let results = NIOLoopBoundBox<[Int: Result<T, BusError>]>([:], eventLoop: self.eventLoop)
+            for (index, command) in commands.enumerated() {
+                let heard: @Sendable (Result<Reply, BusError>) -> Void = { reply in
+                    results.value[index] = reply.decoded(decode)
+                    guard results.value.count == commands.count else { return }
+                    done(
+                        Result { () throws(BusError) in
+                            var all: [T] = []
+                            for index in commands.indices { all.append(try results.value[index]!.get()) }
+                            return all
+                        })
+                }
+                servers.send(command, areAwaited ? .answer(heard) : .news(heard))
+            }
+        }
+    }
+
     /// As `ask`, for a command that the server may block for as long as `blockFor`.
     /// - Returns: nil if the task was cancelled.
     func askBlocking<T: Sendable>(
@@ -109,9 +156,12 @@ package final class RedisBus: Bus {
         let call = NIOLoopBoundBox.makeBoxSendingValue(BlockingCall(), eventLoop: self.eventLoop)
         let result: Result<T?, BusError> = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                self.onLoop { core in
+                self.onLoop { servers in
+                    guard let readers = servers.readers(for: command) else {
+                        return continuation.resume(returning: .failure(.unavailable))
+                    }
                     call.value.start(
-                        command, blockFor: blockFor, on: core.readers, eventLoop: self.eventLoop
+                        command, blockFor: blockFor, on: readers, eventLoop: self.eventLoop
                     ) { outcome in
                         continuation.resume(
                             returning: outcome.flatMap { reply in
@@ -127,7 +177,10 @@ package final class RedisBus: Bus {
         return try result.get()
     }
 
-    func onLoop(_ body: @escaping @Sendable (RedisCore) -> Void) {
+    /// Only on the event loop. Nil with a single server.
+    var clusterOnLoop: RedisCluster? { self.core.value as? RedisCluster }
+
+    func onLoop(_ body: @escaping @Sendable (any RedisServers) -> Void) {
         if self.eventLoop.inEventLoop {
             body(self.core.value)
         } else {

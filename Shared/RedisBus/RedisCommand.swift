@@ -9,7 +9,9 @@ enum RedisCommand: Sendable {
     case append([UInt8], stream: String)
     case trim(stream: String, through: EntryID)
     /// Without `blockFor` the server answers at once.
-    case read([(stream: String, after: EntryID)], limit: Int, blockFor: Duration?)
+    /// - Parameter bytesMax: of text that is kept of the answer.
+    case read(
+        [(stream: String, after: EntryID)], limit: Int, blockFor: Duration?, bytesMax: Int = BusLimits.readBytesMax)
     case take(stream: String, group: String, consumer: String, limit: Int, blockFor: Duration?)
     case claim(stream: String, group: String, consumer: String, idle: Duration, from: EntryID, limit: Int)
     /// Makes the group, and the stream if need be; everything in the stream is still to be taken.
@@ -29,18 +31,39 @@ enum RedisCommand: Sendable {
     case admit(String, Allowance)
     case lease(String, RateRequest)
     // Publish/subscribe
-    case publish([UInt8], channel: String)
+    /// - Parameter isSharded: heard where the channel's slot is, and not in the whole of a cluster.
+    case publish([UInt8], channel: String, isSharded: Bool)
     /// Answered once per channel.
-    case subscribe([String])
+    case subscribe([String], isSharded: Bool)
     // The connection itself
     case authenticate(user: String?, password: Secret)
     case ping
+    // A node of a cluster
+    case clusterInfo
+    case clusterSlots
 }
 
 extension RedisCommand {
     /// Bytes of text that are kept of its answer. Redis counts entries and not bytes: what one read brings is bounded here.
     var textMax: Int {
-        if case .read = self { BusLimits.readBytesMax } else { .max }
+        if case .read(_, _, _, let bytesMax) = self { bytesMax } else { .max }
+    }
+
+    /// The name whose slot says which master of a cluster it is for; `nil`: any will do. What names several must have one slot.
+    var place: String? {
+        switch self {
+        case .append(_, let stream), .trim(let stream, _), .take(let stream, _, _, _, _),
+            .claim(let stream, _, _, _, _, _), .makeGroup(_, let stream), .acknowledge(_, let stream, _),
+            .remove(_, let stream):
+            stream
+        case .read(let positions, _, _, _): positions.first?.stream
+        case .depth(let names), .getAll(let names), .delete(let names), .subscribe(let names, _): names.first
+        case .get(let key), .getAndDelete(let key), .set(let key, _, _), .deleteIfStill(let key, _), .touch(let key, _),
+            .admit(let key, _), .lease(let key, _):
+            key
+        case .publish(_, let channel, _): channel
+        case .time, .authenticate, .ping, .clusterInfo, .clusterSlots: nil
+        }
     }
 
     /// `Pace.admit`, in the server.
@@ -102,7 +125,7 @@ extension RedisCommand {
             buffer.writeWord("=")
             buffer.writeWord(through.next)
 
-        case .read(let positions, let limit, let blockFor):
+        case .read(let positions, let limit, let blockFor, _):
             buffer.writeCommand("XREAD", words: 4 + (blockFor == nil ? 0 : 2) + 2 * positions.count)
             buffer.writeWord("COUNT")
             buffer.writeWord(limit)
@@ -216,13 +239,13 @@ extension RedisCommand {
             buffer.writeWord(key)
             buffer.writeWord(timeToLive.wholeMilliseconds)
 
-        case .publish(let bytes, let channel):
-            buffer.writeCommand("PUBLISH", words: 3)
+        case .publish(let bytes, let channel, let isSharded):
+            buffer.writeCommand(isSharded ? "SPUBLISH" : "PUBLISH", words: 3)
             buffer.writeWord(channel)
             buffer.writeWord(bytes)
 
-        case .subscribe(let channels):
-            buffer.writeCommand("SUBSCRIBE", words: 1 + channels.count)
+        case .subscribe(let channels, let isSharded):
+            buffer.writeCommand(isSharded ? "SSUBSCRIBE" : "SUBSCRIBE", words: 1 + channels.count)
             for channel in channels { buffer.writeWord(channel) }
 
         case .authenticate(let user, let password):
@@ -232,6 +255,14 @@ extension RedisCommand {
 
         case .ping:
             buffer.writeCommand("PING", words: 1)
+
+        case .clusterInfo:
+            buffer.writeCommand("CLUSTER", words: 2)
+            buffer.writeWord("INFO")
+
+        case .clusterSlots:
+            buffer.writeCommand("CLUSTER", words: 2)
+            buffer.writeWord("SLOTS")
         }
     }
 }

@@ -1,6 +1,20 @@
 package import Contract
 package import Telemetry
 
+/// Where a server listens.
+package struct RedisAddress: Hashable, Sendable, CustomStringConvertible {
+    /// A name or an address.
+    package var host: String
+    package var port: Int
+
+    package init(host: String, port: Int) {
+        self.host = host
+        self.port = port
+    }
+
+    package var description: String { "\(self.host):\(self.port)" }
+}
+
 /// Where the server is.
 package struct RedisConfiguration: Sendable {
     /// A name or an address.
@@ -12,15 +26,19 @@ package struct RedisConfiguration: Sendable {
     package var password: Secret?
     /// In the clear when nil.
     package var tls: RedisTLS?
+    /// Some nodes of a Redis Cluster, to ask who is its master of what. Empty for a single server, which `host` and `port` name.
+    package var nodes: [RedisAddress]
 
     package init(
-        host: String = "127.0.0.1", port: Int = 6379, user: String? = nil, password: Secret? = nil, tls: RedisTLS? = nil
+        host: String = "127.0.0.1", port: Int = 6379, user: String? = nil, password: Secret? = nil,
+        tls: RedisTLS? = nil, nodes: [RedisAddress] = []
     ) {
         self.host = host
         self.port = port
         self.user = user
         self.password = password
         self.tls = tls
+        self.nodes = nodes
     }
 }
 
@@ -41,6 +59,16 @@ package enum RedisLimits {
     package static let reconnect = Backoff(first: .milliseconds(50), longest: .seconds(1))
     /// Concurrent blocking calls of `read` and `take`; each has its own connection. Above it: `BusError.full`.
     package static let blockingReadersMax = 128
+    /// Between two questions who is master of what in a cluster, while nothing seems wrong.
+    package static let topologyEvery: Duration = .seconds(5)
+    /// The same after a sign that it has changed, or without an answer.
+    package static let topologyRetry: Duration = .milliseconds(200)
+    /// Since a master is there, or has become one: listeners may not have come to it yet. Longer than `reconnect.longest`.
+    package static let listenersMissing: Duration = .seconds(3)
+    /// Before a stream of a cluster is read again that could not be read.
+    package static let readRetry: Duration = .milliseconds(100)
+    /// What was read of a stream that nobody asks for any more is kept for this long.
+    package static let unaskedMax: Duration = .seconds(10)
     /// Memory in bytes that a connection keeps between two bursts, for each of writing and reading.
     package static let memoryKeptMax = 1_024 * 1_024
 }

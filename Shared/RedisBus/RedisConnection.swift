@@ -48,6 +48,8 @@ final class RedisConnection: ChannelInboundHandler {
     var onOpen: (() -> Void)?
     /// For a connection that subscribes: sees each answer first and says whether it was news, not an answer.
     var onNews: ((borrowing Reply) -> Bool)?
+    /// Told of each answer by which a node of a cluster refuses a command that belongs to another.
+    var onMisrouted: (() -> Void)?
     /// Told once, after the commands without an answer were failed.
     var onClose: (() -> Void)?
 
@@ -196,6 +198,7 @@ final class RedisConnection: ChannelInboundHandler {
                 guard let waiting = self.waiting.popFirst() else { return false }
                 if self.isLazy, waiting.handler.isAwaited { self.awaited -= 1 }
                 self.limitText()
+                if let onMisrouted = self.onMisrouted, reply.isMisrouted { onMisrouted() }
                 waiting.handler.hear(reply)
                 return self.isOpen
             }
@@ -230,5 +233,6 @@ final class RedisConnection: ChannelInboundHandler {
         self.onClose?()
         self.onClose = nil
         self.onNews = nil
+        self.onMisrouted = nil
     }
 }

@@ -50,10 +50,18 @@ struct Reply: Sendable {
         guard case .error(let place) = self.tokens.first else { return nil }
         let text = String(decoding: self.text[place], as: UTF8.self)
         return switch text.prefix(while: { $0 != " " }) {
-        // The server is there but cannot serve yet, or not now: the same as away.
-        case "LOADING", "BUSY", "MASTERDOWN", "TRYAGAIN", "READONLY": .unavailable
+        // The server is there but cannot serve yet, or not now, or not this: the same as away.
+        case "LOADING", "BUSY", "MASTERDOWN", "TRYAGAIN", "READONLY", "MOVED", "ASK", "CLUSTERDOWN": .unavailable
         case "OOM": .full
         default: .refused(text)
+        }
+    }
+
+    /// Whether a node of a cluster says that another one serves this, or that nobody does.
+    var isMisrouted: Bool {
+        guard case .error(let place) = self.tokens.first else { return false }
+        return ["MOVED", "ASK", "CLUSTERDOWN", "READONLY", "MASTERDOWN", "UNBLOCKED"].contains {
+            self.text[place].starts(with: $0.utf8)
         }
     }
 
@@ -76,6 +84,11 @@ struct ReplyCursor {
     }
 
     private static var surprise: BusError { .refused("an answer of an unknown form") }
+
+    /// Passes one element, and whatever is in it.
+    mutating func skip() throws(BusError) {
+        if case .array(let count) = try self.next() { for _ in 0..<count { try self.skip() } }
+    }
 
     /// - Returns: the number of elements that follow; nil for a null.
     mutating func array() throws(BusError) -> Int? {

@@ -22,7 +22,7 @@ import Testing
             var cuts = 0
             while true {
                 let read = try await test.bus.read(
-                    positions.map { (stream: $0.key, after: $0.value) }, limit: 64, blockFor: .milliseconds(5))
+                    positions.map { (stream: $0.key, after: $0.value) }, limit: 64, blockFor: .seconds(2))
                 if read.isEmpty { break }
                 #expect(read.reduce(0) { $0 + $1.entries.reduce(0) { $0 + $1.bytes.count } } <= BusLimits.readBytesMax)
                 #expect(read.contains { !$0.entries.isEmpty })

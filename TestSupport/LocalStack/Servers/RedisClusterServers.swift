@@ -1,0 +1,160 @@
+/// A real Redis Cluster on loopback: masters, each with one replica. Like `RedisServer` it forgets everything when it ends.
+package actor RedisClusterServers {
+    /// Slots of a cluster (Redis Cluster specification).
+    private static let slots = 16_384
+    /// Time for all to know each other, and for a replica to take over.
+    private static let wholeMax = Duration.seconds(30)
+    /// After this time without an answer a node is taken for lost, in milliseconds.
+    private static let nodeTimeout = 1_500
+
+    /// Masters first, as they are made; later either of a pair may be the master.
+    package nonisolated let nodes: [RedisServer]
+    package nonisolated let masters: Int
+    private let temporary: TemporaryFolder?
+
+    /// - Parameters:
+    ///   - folder: gets a folder for each node.
+    ///   - arguments: more of redis-server's command line.
+    package init(folder: String, masters: Int = 3, arguments: [String] = []) {
+        self.init(folder: folder, temporary: nil, masters: masters, arguments: arguments)
+    }
+
+    private init(folder: String, temporary: TemporaryFolder?, masters: Int, arguments: [String]) {
+        self.temporary = temporary
+        self.masters = masters
+        self.nodes = (0..<2 * masters).map { number in
+            RedisServer(
+                folder: "\(folder)/redis-\(number)",
+                arguments: [
+                    "--cluster-enabled", "yes", "--cluster-config-file", "nodes.conf",
+                    "--cluster-port", "\(LoopbackPort.free())", "--cluster-node-timeout", "\(Self.nodeTimeout)",
+                    "--cluster-replica-validity-factor", "0", "--cluster-require-full-coverage", "no",
+                    "--repl-diskless-sync-delay", "0",
+                ] + arguments)
+        }
+    }
+
+    /// A running cluster for one test, in a folder that `stop` removes.
+    package static func temporary(masters: Int = 3) async throws -> RedisClusterServers {
+        let folder = try TemporaryFolder(named: "redis-cluster")
+        let cluster = RedisClusterServers(folder: folder.path, temporary: folder, masters: masters, arguments: [])
+        do {
+            try await cluster.start()
+        } catch {
+            await cluster.stop()
+            throw error
+        }
+        return cluster
+    }
+
+    /// Returns when the cluster serves all slots and each master has a replica.
+    package func start() async throws {
+        for node in self.nodes { try await node.start() }
+        for (number, node) in self.nodes.enumerated() {
+            try await self.tell(node, "CLUSTER SET-CONFIG-EPOCH \(number + 1)")
+            guard number < self.masters else { continue }
+            let (first, last) = (number * Self.slots / self.masters, (number + 1) * Self.slots / self.masters - 1)
+            try await self.tell(node, "CLUSTER ADDSLOTSRANGE \(first) \(last)")
+        }
+        for node in self.nodes.dropFirst() {
+            try await self.tell(
+                self.nodes[0], "CLUSTER MEET 127.0.0.1 \(node.port) \(try await self.busPort(of: node))")
+        }
+        try await self.untilAll("know each other") { $0.contains("cluster_known_nodes:\(self.nodes.count)\r") }
+        for number in 0..<self.masters {
+            let id = try await self.id(of: self.nodes[number])
+            try await waitUntil("a replica knows its master", within: Self.wholeMax) {
+                await self.nodes[self.masters + number].answer(to: "CLUSTER REPLICATE \(id)\r\n", lines: 1) == "+OK\r\n"
+            }
+        }
+        try await self.untilWhole()
+    }
+
+    /// Returns when all slots are served, every node that runs says so, and each replica that runs has its master's data.
+    package func untilWhole() async throws {
+        try await self.untilAll("serve") { $0.contains("cluster_state:ok") }
+        try await waitUntil("replicas have their masters' data", within: Self.wholeMax) {
+            for node in self.nodes where await node.child?.isRunning == true {
+                guard let answer = await node.answer(to: "ROLE\r\n", lines: 3) else { return false }
+                if answer.contains("slave"), !answer.contains("connected") { return false }
+            }
+            return true
+        }
+    }
+
+    package func stop() async {
+        for node in self.nodes { await node.stop() }
+        self.temporary?.remove()
+    }
+
+    /// Empties all masters.
+    package func flush() async throws {
+        for node in self.nodes where await self.isMaster(node) { try await node.flush() }
+    }
+
+    /// The node that is master of a name's slot now.
+    package func master(of name: String) async throws -> RedisServer {
+        for node in self.nodes where await node.child?.isRunning == true {
+            // Whoever does not serve it refuses the question.
+            let answer = await node.answer(to: "EXISTS \(name)\r\n", lines: 1)
+            if answer?.hasPrefix(":") == true { return node }
+        }
+        throw LaunchError.notReady(name: "redis-cluster", after: .zero, log: "nobody serves \(name)")
+    }
+
+    /// Moves the slot of a name, with the one key that it may have, to another master, as resharding does.
+    package func move(_ name: String) async throws {
+        let source = try await self.master(of: name)
+        var target: RedisServer?
+        for node in self.nodes where node.port != source.port && target == nil {
+            if await node.child?.isRunning == true, await self.isMaster(node) { target = node }
+        }
+        let answer = await source.answer(to: "CLUSTER KEYSLOT \(name)\r\n", lines: 1)
+        guard let target, let slot = answer?.dropFirst().split(separator: "\r\n").first else {
+            throw LaunchError.notReady(name: "redis-cluster", after: .zero, log: "there is no other master")
+        }
+        let (from, to) = (try await self.id(of: source), try await self.id(of: target))
+        try await self.tell(target, "CLUSTER SETSLOT \(slot) IMPORTING \(from)")
+        try await self.tell(source, "CLUSTER SETSLOT \(slot) MIGRATING \(to)")
+        _ = await source.answer(to: "MIGRATE 127.0.0.1 \(target.port) \(name) 0 5000\r\n", lines: 1)
+        try await self.tell(target, "CLUSTER SETSLOT \(slot) NODE \(to)")
+        try await self.tell(source, "CLUSTER SETSLOT \(slot) NODE \(to)")
+    }
+
+    private func isMaster(_ node: RedisServer) async -> Bool {
+        await node.answer(to: "ROLE\r\n", lines: 3)?.contains("master") == true
+    }
+
+    private func tell(_ node: RedisServer, _ command: String) async throws {
+        let answer = await node.answer(to: command + "\r\n", lines: 1)
+        guard answer == "+OK\r\n" else {
+            throw LaunchError.notReady(
+                name: "redis-cluster", after: .zero, log: "\(command): \(answer ?? "no answer")")
+        }
+    }
+
+    private func id(of node: RedisServer) async throws -> String {
+        let lines = await node.answer(to: "CLUSTER MYID\r\n", lines: 2)?.split(separator: "\r\n") ?? []
+        guard lines.count == 2 else {
+            throw LaunchError.notReady(name: "redis-cluster", after: .zero, log: "a node has no id")
+        }
+        return String(lines[1])
+    }
+
+    private func busPort(of node: RedisServer) async throws -> Int {
+        let lines = await node.answer(to: "CONFIG GET cluster-port\r\n", lines: 5)?.split(separator: "\r\n") ?? []
+        guard lines.count == 5, let port = Int(lines[4]) else {
+            throw LaunchError.notReady(name: "redis-cluster", after: .zero, log: "a node has no cluster port")
+        }
+        return port
+    }
+
+    private func untilAll(_ what: String, _ holds: @escaping (String) -> Bool) async throws {
+        try await waitUntil("all nodes \(what)", within: Self.wholeMax) {
+            for node in self.nodes where await node.child?.isRunning == true {
+                guard let info = await node.answer(to: "CLUSTER INFO\r\n", lines: 10), holds(info) else { return false }
+            }
+            return true
+        }
+    }
+}
