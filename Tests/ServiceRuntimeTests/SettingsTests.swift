@@ -137,6 +137,18 @@ private struct SampleSettings: ServiceSettings {
         #expect(redis.authorityFile == "/ca.pem")
     }
 
+    @Test func nodesOfARedisClusterAreListed() throws {
+        #expect(try self.settings([:]).redis.access().nodes.isEmpty)
+        let nodes = try self.settings(["REDIS_NODES": "a:1, 10.0.0.2:6379,[fd00::1]:65535"]).redis.access().nodes
+        #expect(nodes.map(\.host) == ["a", "10.0.0.2", "fd00::1"])
+        #expect(nodes.map(\.port) == [1, 6_379, 65_535])
+        for wrong in ["a", "a:0", "a:65536", ":6379", "fd00::1:6379", "a:1;b:2", "a:x"] {
+            #expect(throws: SettingsError.self, "\(wrong)") {
+                try self.settings(["REDIS_NODES": wrong]).redis.access()
+            }
+        }
+    }
+
     @Test(arguments: [
         ("host=db user=a", "s'3\\", #"host=db user=a password='s\'3\\'"#),
         ("postgresql://a@db/whisper", "s'3/é", "postgresql://a@db/whisper?password=s%273%2F%C3%A9"),
@@ -179,8 +191,8 @@ private struct SampleSettings: ServiceSettings {
         #expect(lines.allSatisfy { $0.count == 4 })
         #expect(
             lines.map(\.[0]) == [
-                "LOG_LEVEL", "INSTANCE", "OPS_HOST", "OPS_PORT", "REDIS_HOST", "REDIS_PORT", "REDIS_USER",
-                "REDIS_PASSWORD",
+                "LOG_LEVEL", "INSTANCE", "OPS_HOST", "OPS_PORT", "REDIS_HOST", "REDIS_PORT", "REDIS_NODES",
+                "REDIS_USER", "REDIS_PASSWORD",
                 "REDIS_TLS_AUTHORITY", "POSTGRES_URL", "POSTGRES_PASSWORD", "RATE_LIMIT_SCALE", "RATE_LIMITS",
                 "ADMIN_TOKEN", "VIEWER_TOKEN",
                 "TRUSTED_PROXIES", "PAUSE_SECONDS", "IS_ALLOWED", "SIGNING_SECRET", "FOLDER",

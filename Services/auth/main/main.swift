@@ -15,7 +15,8 @@ await runService("auth", AuthSettings()) { context in
     let bus = RedisBus(
         configuration: RedisConfiguration(
             host: redis.host, port: redis.port, user: redis.user, password: redis.password,
-            tls: try redis.authorityFile.map(RedisTLS.init)),
+            tls: try redis.authorityFile.map(RedisTLS.init),
+            nodes: redis.nodes.map { RedisAddress(host: $0.host, port: $0.port) }),
         eventLoop: context.eventLoop, logger: context.logger)
     let pool = Auth.pool(
         url: try context.settings.postgres.conninfo(), instance: context.instance, logger: context.logger)

@@ -12,7 +12,8 @@ await runService("push", PushSettings()) { context in
     let bus = RedisBus(
         configuration: RedisConfiguration(
             host: redis.host, port: redis.port, user: redis.user, password: redis.password,
-            tls: try redis.authorityFile.map(RedisTLS.init)),
+            tls: try redis.authorityFile.map(RedisTLS.init),
+            nodes: redis.nodes.map { RedisAddress(host: $0.host, port: $0.port) }),
         eventLoop: context.eventLoop, logger: context.logger)
     let pool = PostgresPool(
         PostgresConfiguration(

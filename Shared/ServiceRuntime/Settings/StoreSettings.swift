@@ -5,6 +5,9 @@ package import Telemetry
 package struct RedisSettings: SettingGroup {
     let host = Setting("redis.host", .text, default: "127.0.0.1", "Name or address of Redis.")
     let port = Setting("redis.port", .port, default: "6379", "Port of Redis.")
+    let nodes = Setting(
+        "redis.nodes", .nodes, default: "",
+        "Some nodes of a Redis Cluster, in place of host and port: it is asked of them who serves what.")
     let user = Setting(
         optional: "redis.user", .text, "The ACL user of this service (`deploy/redis/users.acl`); `default` if none.")
     let password = Setting(optional: "redis.password", .secret, "Its password; a user without one is refused.")
@@ -16,6 +19,13 @@ package struct RedisSettings: SettingGroup {
 
 /// How to reach Redis.
 package struct RedisAccess: Sendable {
+    package struct Node: Sendable, Equatable {
+        package var host: String
+        package var port: Int
+    }
+
+    /// Nodes of a Redis Cluster. Empty for a single server.
+    package var nodes: [Node]
     package var host: String
     package var port: Int
     /// The ACL user of this service; the server's `default` user when nil.
@@ -30,7 +40,30 @@ extension Settings<RedisSettings> {
         let (user, password) = (try self.user, try self.password)
         if user != nil, password == nil { throw .missing(key: "redis.password") }
         return RedisAccess(
-            host: try self.host, port: try self.port, user: user, password: password, authorityFile: try self.authority)
+            nodes: try self.nodes, host: try self.host, port: try self.port, user: user, password: password,
+            authorityFile: try self.authority)
+    }
+}
+
+extension SettingParser<[RedisAccess.Node]> {
+    fileprivate static var nodes: SettingParser {
+        SettingParser("a list of `host:port`, with commas between; `[…]` around an IPv6 address") { text in
+            var nodes: [RedisAccess.Node] = []
+            for word in text.split(whereSeparator: { $0 == "," || $0.isWhitespace }) {
+                guard let colon = word.lastIndex(of: ":"), let port = Int(word[word.index(after: colon)...]),
+                    (1...65_535).contains(port)
+                else { return nil }
+                var host = word[..<colon]
+                if host.first == "[", host.last == "]" {
+                    host = host.dropFirst().dropLast()
+                } else if host.contains(":") {
+                    return nil
+                }
+                guard !host.isEmpty else { return nil }
+                nodes.append(RedisAccess.Node(host: String(host), port: port))
+            }
+            return nodes
+        }
     }
 }
 

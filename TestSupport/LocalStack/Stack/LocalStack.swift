@@ -14,6 +14,8 @@ package actor LocalStack {
     /// In its place, if `StackConfiguration.failsOver`.
     package nonisolated let cluster: PatroniCluster?
     package nonisolated let redis: RedisServer
+    /// In its place, if `StackConfiguration.busMasters` says so.
+    package nonisolated let redisCluster: RedisClusterServers?
     package nonisolated let balancer: HAProxyServer
     package nonisolated let relay: CoturnServer
 
@@ -53,6 +55,11 @@ package actor LocalStack {
         self.redis = RedisServer(
             folder: self.folder + "/redis", port: self.ports.redis, log: log + "/redis.log",
             arguments: ["--aclfile", self.folder + "/redis-users.acl"])
+        self.redisCluster =
+            configuration.busMasters > 0
+            ? RedisClusterServers(
+                folder: self.folder, masters: configuration.busMasters,
+                arguments: ["--aclfile", self.folder + "/redis-users.acl"]) : nil
         self.balancer = HAProxyServer(
             folder: self.folder, ports: self.ports,
             limits: configuration.addressLimits ?? .standard.scaled(by: configuration.rateLimitScale),
@@ -155,6 +162,7 @@ package actor LocalStack {
         await self.balancer.stop()
         await self.relay.stop()
         await self.redis.stop()
+        await self.redisCluster?.stop()
         if self.temporary != nil { await self.postgres.kill() }  // its last checkpoint is of no use to anybody
         await self.postgres.stop()
         await self.cluster?.stop()
@@ -182,7 +190,9 @@ package actor LocalStack {
         case .postgres:
             await self.postgres.stop()
             await self.cluster?.stop()
-        case .redis: await self.redis.stop()
+        case .redis:
+            await self.redis.stop()
+            await self.redisCluster?.stop()
         case .balancer: await self.balancer.stop()
         case .relay: await self.relay.stop()
         case .service: return await self.services[process]?.stop(timeout: Self.drainTimeout)
@@ -195,7 +205,9 @@ package actor LocalStack {
         self.wanted.remove(process)
         switch process {
         case .postgres: await self.postgres.kill()
-        case .redis: await self.redis.kill()
+        case .redis:
+            await self.redis.kill()
+            for node in self.redisCluster?.nodes ?? [] { await node.kill() }
         case .balancer: await self.balancer.kill()
         case .relay: await self.relay.kill()
         case .service: await self.services[process]?.kill()
@@ -220,7 +232,7 @@ package actor LocalStack {
 
     /// FLUSHALL.
     package func flushRedis() async throws {
-        try await self.redis.flush()
+        if let redisCluster { try await redisCluster.flush() } else { try await self.redis.flush() }
     }
 
     /// Nil while it does not run.
@@ -277,7 +289,8 @@ package actor LocalStack {
         switch process {
         case .postgres:
             if let cluster { try await cluster.start() } else { try await self.postgres.start() }
-        case .redis: try await self.redis.start()
+        case .redis:
+            if let redisCluster { try await redisCluster.start() } else { try await self.redis.start() }
         case .balancer: try await self.balancer.start()
         case .relay: try await self.relay.start()
         case .service(let service, let number):
@@ -348,6 +361,9 @@ package actor LocalStack {
             "RATE_LIMIT_SCALE": "\(self.configuration.rateLimitScale)",
             "TRUSTED_PROXIES": "127.0.0.1",
         ]
+        if let nodes = self.redisCluster?.nodes {
+            environment["REDIS_NODES"] = nodes.map { "127.0.0.1:\($0.port)" }.joined(separator: ",")
+        }
         if let http = instance?.http {
             environment["HTTP_HOST"] = "127.0.0.1"
             environment["HTTP_PORT"] = "\(http)"

@@ -39,6 +39,8 @@ package struct StackConfiguration: Sendable {
     package var failsOver = false
     /// Then: whether a commit waits for a standby.
     package var waitsForStandby = true
+    /// Masters of a Redis Cluster in place of one Redis (`RedisClusterServers`); 0 for the one.
+    package var busMasters = 0
     /// Where the services find Redis and Postgres instead of at the servers themselves: ports of proxies.
     package var redisDetour: Int?
     package var postgresDetour: Int?
