@@ -37,6 +37,7 @@ help:
 	@echo 'make chaos    mistreat a cluster under traffic and judge it; SEED=42 FAULTS=100 CLIENTS=200 RUNS=1'
 	@echo '              make chaos PLAN=clocks starts some processes ten years ahead or behind'
 	@echo '              make chaos PLAN=rolling restarts every service in order and measures what clients notice'
+	@echo '              make chaos PLAN=masters kills, freezes and moves masters of a Redis Cluster, beside other faults'
 	@echo '              make chaos PLAN=failover takes the primary of three Postgres away in seven ways (root)'
 	@echo 'make simulate SEEDS=100000   play a cluster in one thread, from seeds, through every kind of failure'
 	@echo 'make admin ARGS="stats"   ask a running cluster as an operator; ARGS="help" says what'

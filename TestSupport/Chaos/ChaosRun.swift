@@ -31,6 +31,8 @@ package struct ChaosRun: Sendable {
             case random
             /// One process of each service is years ahead, another years behind.
             case clocks
+            /// By the seed, with a Redis Cluster of three masters and three replicas.
+            case masters
         }
 
         package init(seed: UInt64, faults: Int) {
@@ -43,7 +45,8 @@ package struct ChaosRun: Sendable {
             // The plan has other faults in it where clocks cannot be moved.
             let condition = OwnClock.isAvailable ? "" : "  # without libfaketime"
             if self.faultsOf == .clocks { return "make chaos SEED=\(self.seed) CLIENTS=\(self.clients) PLAN=clocks" }
-            return "make chaos SEED=\(self.seed) FAULTS=\(self.faults) CLIENTS=\(self.clients) "
+            let plan = self.faultsOf == .masters ? "PLAN=masters " : ""
+            return "make chaos SEED=\(self.seed) FAULTS=\(self.faults) CLIENTS=\(self.clients) \(plan)"
                 + "ARGUMENTS='--gateways \(self.gateways) --routers \(self.routers) --lessons \(self.lessons) --meetings \(self.meetings)'"
                 + condition
         }
@@ -66,6 +69,8 @@ package struct ChaosRun: Sendable {
     private static let healingMax = Duration.seconds(90)
     /// One stranger for so many clients, and one more.
     private static let clientsPerStranger = 10
+    /// Of a Redis Cluster. Each has a replica.
+    private static let masters = 3
     /// What a frozen process or a held link had in its hands comes when it thaws.
     private static let onTheWay = Duration.seconds(20)
 
@@ -77,7 +82,8 @@ package struct ChaosRun: Sendable {
     package static func plan(of options: Options) -> FaultPlan {
         if options.faultsOf == .clocks { return .clocks(of: options.instances) }
         return FaultPlan(
-            seed: options.seed, count: options.faults, instances: options.instances, hasClocks: OwnClock.isAvailable)
+            seed: options.seed, count: options.faults, instances: options.instances, hasClocks: OwnClock.isAvailable,
+            hasMasters: options.faultsOf == .masters)
     }
 
     package func report() async throws -> ChaosReport {
@@ -99,7 +105,11 @@ package struct ChaosRun: Sendable {
         if let programs = self.options.programs { configuration.programs = programs }
         configuration.instances = self.options.instances
         configuration.rateLimitScale = 1_000
-        configuration.redisDetour = links[.redis]?.port
+        if self.options.faultsOf == .masters {
+            configuration.busMasters = Self.masters
+        } else {
+            configuration.redisDetour = links[.redis]?.port
+        }
         configuration.postgresDetour = links[.postgres]?.port
         configuration.hasOwnClocks = OwnClock.isAvailable
         configuration.environment[.push] = pushes.environment

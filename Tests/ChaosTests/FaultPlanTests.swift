@@ -40,6 +40,17 @@ import Testing
         #expect(faults.count == 2 * ServiceName.allCases.count)
     }
 
+    /// Faults of one Redis would hit nothing in a cluster, and the other way round.
+    @Test func aClusterOfRedisHasFaultsOfItsOwn() {
+        let plan = FaultPlan(seed: 3, count: 200, instances: Self.instances, hasClocks: true, hasMasters: true)
+        let kinds = Set(plan.steps.map(\.fault.kind))
+        let own: Set = ["kill a master of redis", "freeze a master of redis", "move a stream"]
+        #expect(kinds.isSuperset(of: own) && kinds.contains("kill router") && kinds.contains("flush redis"))
+        #expect(
+            kinds.isDisjoint(with: ["kill redis", "freeze redis", "fill queues", "kill several at once", "cut redis"]))
+        #expect(own.isDisjoint(with: self.plan(3, 200).map(\.fault.kind)))
+    }
+
     @Test func withoutTheLibraryNoClockIsMoved() {
         #expect(!self.plan(3, 200, hasClocks: false).contains { $0.fault.kind.hasPrefix("move clock") })
     }

@@ -28,7 +28,7 @@ struct ChaosCommand: AsyncParsableCommand {
     var runs = 1
     @Option(
         help:
-            "random: faults by the seed. clocks: some processes are ten years ahead, others behind. rolling: every service is restarted in order, and what clients notice is measured. failover: Postgres under Patroni loses its primary in every way."
+            "random: faults by the seed. clocks: some processes are ten years ahead, others behind. rolling: every service is restarted in order, and what clients notice is measured. masters: a Redis Cluster loses masters, beside other faults. failover: Postgres under Patroni loses its primary in every way."
     )
     var plan = Plan.random
     @Option(help: "Folder of the server executables; the one beside this program by default.")
@@ -44,7 +44,7 @@ struct ChaosCommand: AsyncParsableCommand {
     @Option(help: "Write all figures to this file, as JSON.")
     var json: String?
 
-    enum Plan: String, ExpressibleByArgument, CaseIterable { case random, clocks, rolling, failover }
+    enum Plan: String, ExpressibleByArgument, CaseIterable { case random, clocks, rolling, failover, masters }
 
     func validate() throws {
         func check(_ value: Int, _ range: ClosedRange<Int>, _ name: String) throws {
@@ -76,7 +76,7 @@ struct ChaosCommand: AsyncParsableCommand {
     /// - Returns: whether every promise was kept.
     private func work() async throws -> Bool {
         switch self.plan {
-        case .random, .clocks: try await self.mistreat()
+        case .random, .clocks, .masters: try await self.mistreat()
         case .rolling: try await self.roll()
         case .failover: try await self.failOver()
         }
@@ -149,6 +149,7 @@ struct ChaosCommand: AsyncParsableCommand {
         options.programs = self.programs.map { URL(fileURLWithPath: $0).standardizedFileURL.path }
         options.keepsFolder = self.keep
         if self.plan == .clocks { options.faultsOf = .clocks }
+        if self.plan == .masters { options.faultsOf = .masters }
         options.logLevel = self.logLevel
         return options
     }

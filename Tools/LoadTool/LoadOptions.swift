@@ -54,6 +54,8 @@ struct LoadOptions: ParsableArguments {
     var rates: [Int] = []
     @Option(help: "Gateways, 1...8.")
     var gateways = 2
+    @Option(help: "Masters of a Redis Cluster in place of one Redis, each with a replica, 1...8; 0 for the one.")
+    var masters = 0
     @Option(help: "Routers, 1...8.")
     var routers = 2
 
@@ -105,6 +107,7 @@ struct LoadOptions: ParsableArguments {
         guard self.levels == self.levels.sorted() else { throw ValidationError("--levels must rise") }
         try check(self.gateways, 1...8, "--gateways")
         try check(self.routers, 1...8, "--routers")
+        try check(self.masters, 0...8, "--masters")
         if !self.profileWords.isEmpty, self.profile == nil {
             throw ValidationError("--profile takes seconds (1...60) and a process, such as: --profile 5 router-1")
         }
@@ -123,6 +126,7 @@ struct LoadOptions: ParsableArguments {
         if self.keep { stack.folder = try TemporaryFolder(named: "load-\(workload.rawValue)").path }
         stack.instances[.gateway] = self.gateways
         stack.instances[.router] = self.routers
+        stack.busMasters = self.masters
         stack.postgresSettings = self.postgres
         if [.storm, .liveLines].contains(workload) {
             stack.postgresSettings += ["shared_preload_libraries=pg_stat_statements"]

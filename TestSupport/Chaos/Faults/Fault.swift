@@ -30,6 +30,12 @@ package enum Fault: Hashable, Sendable {
     case startYearsOff(StackProcess, years: Int, for: Duration)
     /// These partitions' streams are filled to their bound while no router reads.
     case fillQueues(partitions: [Int], for: Duration)
+    /// SIGKILL to the master of a partition's stream. It is started again when its replica has taken over.
+    case killMaster(ofPartition: Int)
+    /// SIGSTOP to it, and on it goes as a replica.
+    case freezeMaster(ofPartition: Int, for: Duration)
+    /// The stream moves to another master.
+    case moveStream(ofPartition: Int)
 
     /// For counting.
     package var kind: String {
@@ -46,6 +52,9 @@ package enum Fault: Hashable, Sendable {
         case .moveClock(let process, _, _): "move clock of \(process.kind)"
         case .startYearsOff(let process, let years, _): "move clock of \(process.kind) by \(years) years"
         case .fillQueues: "fill queues"
+        case .killMaster: "kill a master of redis"
+        case .freezeMaster: "freeze a master of redis"
+        case .moveStream: "move a stream"
         }
     }
 
@@ -64,7 +73,7 @@ package enum Fault: Hashable, Sendable {
             .startYearsOff(let process, _, _):
             [process.description]
         case .killTogether(let processes, _): Set(processes.map(\.description))
-        case .flush: ["redis"]
+        case .flush, .killMaster, .freezeMaster, .moveStream: ["redis"]
         case .cut(let link, _), .delay(let link, _, _), .hold(let link, _, _), .close(let link, _):
             ["link \(link.rawValue)"]
         case .fillQueues: ["routers", "redis"]
@@ -91,6 +100,10 @@ extension Fault: CustomStringConvertible {
         case .startYearsOff(let process, let years, let time):
             "kill \(process), start it with a clock that is \(years) years off for \(time.shown)"
         case .fillQueues(let partitions, let time): "fill the queues of partitions \(partitions) for \(time.shown)"
+        case .killMaster(let partition): "kill the master of partition \(partition)'s stream"
+        case .freezeMaster(let partition, let time):
+            "freeze the master of partition \(partition)'s stream for \(time.shown)"
+        case .moveStream(let partition): "move partition \(partition)'s stream to another master"
         }
     }
 }

@@ -33,13 +33,18 @@ package struct FaultPlan: Sendable {
     /// - Parameters:
     ///   - instances: of each service.
     ///   - hasClocks: whether clocks can be moved.
-    package init(seed: UInt64, count: Int, instances: [ServiceName: Int], hasClocks: Bool) {
+    ///   - hasMasters: whether Redis is a cluster. Then there are faults of its masters, and none of the one server.
+    package init(
+        seed: UInt64, count: Int, instances: [ServiceName: Int], hasClocks: Bool, hasMasters: Bool = false
+    ) {
         var random = SeededGenerator(seed: seed)
         var kinds: [Kind] = []
         self.together = Self.together
         self.steps = (0..<count).map { _ in
             // From a bag that is filled again when it is empty: every kind happens, even in a short run.
-            if kinds.isEmpty { kinds = Kind.bag(hasClocks: hasClocks).shuffled(using: &random) }
+            if kinds.isEmpty {
+                kinds = Kind.bag(hasClocks: hasClocks, hasMasters: hasMasters).shuffled(using: &random)
+            }
             let fault = kinds.removeLast().fault(of: instances, &random)
             return Step(pause: .milliseconds(Int.random(in: 50...Self.pauseMax, using: &random)), fault: fault)
         }
@@ -66,13 +71,21 @@ package struct FaultPlan: Sendable {
             killBalancer
         case killTogether, stopService, freezeRouter, freezeGateway, freezeOther, freezeRedis, flush
         case cut, delay, hold, close, moveClock, startYearsOff, fillQueues
+        case killMaster, freezeMaster, moveStream
 
         /// How often each is in the bag.
-        static func bag(hasClocks: Bool) -> [Kind] {
+        static func bag(hasClocks: Bool, hasMasters: Bool) -> [Kind] {
             self.allCases.flatMap { kind in
                 switch kind {
-                case .cut, .killRouter, .killGateway: [kind, kind, kind]
-                case .stopService, .flush, .delay, .hold, .close: [kind, kind]
+                case .killMaster, .freezeMaster, .moveStream: hasMasters ? [kind, kind] : []
+                // They name the one Redis, or its link.
+                case .killRedis, .killTogether, .freezeRedis, .fillQueues, .cut, .delay, .hold, .close:
+                    hasMasters
+                        ? []
+                        : kind == .cut
+                            ? [kind, kind, kind] : [.delay, .hold, .close].contains(kind) ? [kind, kind] : [kind]
+                case .killRouter, .killGateway: [kind, kind, kind]
+                case .stopService, .flush: [kind, kind]
                 case .moveClock: hasClocks ? [kind, kind] : []
                 case .startYearsOff: hasClocks ? [kind] : []
                 default: [kind]
@@ -126,6 +139,10 @@ package struct FaultPlan: Sendable {
             case .fillQueues:
                 let first = Int.random(in: 0..<32, using: &random)
                 return .fillQueues(partitions: (0..<4).map { (first + 8 * $0) % 32 }, for: time(troubles))
+            case .killMaster: return .killMaster(ofPartition: Int.random(in: 0..<32, using: &random))
+            case .freezeMaster:
+                return .freezeMaster(ofPartition: Int.random(in: 0..<32, using: &random), for: time(freezes))
+            case .moveStream: return .moveStream(ofPartition: Int.random(in: 0..<32, using: &random))
             }
         }
     }

@@ -105,6 +105,21 @@ struct Injector: Sendable {
             try? await Task.sleep(for: time)
             try self.stack.setClock(of: process, offBy: 0)
         case .fillQueues(let partitions, let time): try await self.fill(partitions, for: time)
+        case .killMaster(let partition):
+            try await self.withMaster(of: partition) { cluster, master in
+                await master.kill()
+                try await waitUntil("a replica has taken over", within: Self.takeoverMax) {
+                    (try? await cluster.master(of: Self.stream(partition))) != nil
+                }
+                try await master.start()
+            }
+        case .freezeMaster(let partition, let time):
+            try await self.withMaster(of: partition) { _, master in
+                await master.signal(.pause)
+                try? await Task.sleep(for: time)
+                await master.signal(.resume)
+            }
+        case .moveStream(let partition): try await self.stack.redisCluster?.move(Self.stream(partition))
         }
     }
 
@@ -134,6 +149,20 @@ struct Injector: Sendable {
                 try await Task.sleep(for: .milliseconds(200))
             }
         }
+    }
+
+    /// Time a replica has to take its master's place.
+    private static let takeoverMax = Duration.seconds(60)
+
+    private static func stream(_ partition: Int) -> String { Keyspace.mailbox(Partition.all[partition]).name }
+
+    /// Afterwards the cluster of Redis is whole again.
+    private func withMaster(
+        of partition: Int, _ body: (RedisClusterServers, RedisServer) async throws -> Void
+    ) async throws {
+        guard let cluster = self.stack.redisCluster else { return }
+        try await body(cluster, try await cluster.master(of: Self.stream(partition)))
+        try await cluster.untilWhole()
     }
 
     /// Jobs that mean nothing, as many as a stream may hold, while nobody takes them out.

@@ -1,3 +1,5 @@
+package import Glibc
+
 /// A real Redis Cluster on loopback: masters, each with one replica. Like `RedisServer` it forgets everything when it ends.
 package actor RedisClusterServers {
     /// Slots of a cluster (Redis Cluster specification).
@@ -85,6 +87,22 @@ package actor RedisClusterServers {
     package func stop() async {
         for node in self.nodes { await node.stop() }
         self.temporary?.remove()
+    }
+
+    /// Of all nodes that run.
+    package var pids: [pid_t] {
+        get async {
+            var pids: [pid_t] = []
+            for node in self.nodes { if let child = await node.child, child.isRunning { pids.append(child.pid) } }
+            return pids
+        }
+    }
+
+    var firstRunning: ChildProcess? {
+        get async {
+            for node in self.nodes { if let child = await node.child, child.isRunning { return child } }
+            return nil
+        }
     }
 
     /// Empties all masters.

@@ -247,7 +247,9 @@ package actor LocalStack {
         var usage: [ProcessUsage] = []
         for process in self.processes {
             guard let pid = await self.pid(of: process) else { continue }
-            usage.append(ProcessUsage(process, root: pid, table: table))
+            var roots = [pid]
+            if process == .redis, let redisCluster { roots = await redisCluster.pids }
+            usage.append(ProcessUsage(process, roots: roots, table: table))
         }
         return usage
     }
@@ -276,7 +278,7 @@ package actor LocalStack {
     private func child(_ process: StackProcess) async -> ChildProcess? {
         switch process {
         case .postgres: await self.postgres.child
-        case .redis: await self.redis.child
+        case .redis: if let redisCluster { await redisCluster.firstRunning } else { await self.redis.child }
         case .balancer: await self.balancer.child
         case .relay: await self.relay.child
         case .service: self.services[process]

@@ -13,9 +13,10 @@ package struct ProcessUsage: Sendable {
     /// Proportional bytes: what is shared is divided by those who share it. Sums make sense.
     package var proportionalBytes: Int
 
-    init(_ process: StackProcess, root: pid_t, table: ProcessTable) {
+    /// - Parameter roots: several for what is a cluster of servers.
+    init(_ process: StackProcess, roots: [pid_t], table: ProcessTable) {
         self.process = process
-        self.pids = [root] + table.descendants(of: root)
+        self.pids = roots.flatMap { [$0] + table.descendants(of: $0) }
         self.residentBytes = 0
         self.proportionalBytes = 0
         for pid in self.pids {
