@@ -16,6 +16,7 @@ import Glibc
     @Flag(help: "Nothing goes wrong.") var calm = false
     @Flag(help: "People whisper and listen instead of writing mail.") var live = false
     @Flag(help: "People meet in rooms instead of writing mail.") var rooms = false
+    @Flag(help: "Redis is a cluster of three masters, which are lost and replaced.") var masters = false
     @Flag(help: "Say what happens.") var trace = false
     @Option(help: "A bug that must be found: \(Mutation.allCases.map(\.rawValue).joined(separator: ", ")).")
     var mutation: Mutation?
@@ -38,7 +39,9 @@ import Glibc
         var rooms = (seats: 0, signals: 0, links: 0)
         for seed in self.seed.map({ $0...$0 }) ?? self.first...(self.first + max(self.seeds, 1) - 1) {
             let world = World(
-                seed: seed, isCalm: self.calm, kind: self.kind, mutation: self.mutation, isTracing: self.trace)
+                seed: seed, isCalm: self.calm, kind: self.kind,
+                hasMasters: self.masters || self.mutation?.isOfMasters == true,
+                mutation: self.mutation, isTracing: self.trace)
             world.play(seconds: self.seconds)
             if self.calm, world.record.repeatedLive > 0 {
                 world.record.fault("\(world.record.repeatedLive) messages came twice live, and nothing had gone wrong")
@@ -111,7 +114,7 @@ import Glibc
             let said = try Self.output(of: "\(course) --seeds \(Self.seedsPerMutation) --mutation \(mutation.rawValue)")
             let time = ContinuousClock.now - start
             if let seed = said.firstMatch(of: /seed (\d+) breaks a promise/)?.1 {
-                let kind = mutation.kind.option.map { " \($0)" } ?? ""
+                let kind = (mutation.kind.option.map { " \($0)" } ?? "") + (mutation.isOfMasters ? " --masters" : "")
                 let isKept = try Self.output(of: "--seed \(seed) --seconds \(self.seconds)\(kind)").contains(
                     "kept every promise")
                 let seconds = Double(time.nanoseconds / 10_000_000) / 100
@@ -170,6 +173,7 @@ import Glibc
         var words = ["whisper-simulate", "--first", "\(first)", "--seeds", "\(count)", "--seconds", "\(self.seconds)"]
         if self.calm { words.append("--calm") }
         if let option = self.kind.option { words.append(option) }
+        if self.masters { words.append("--masters") }
         if let mutation { words += ["--mutation", mutation.rawValue] }
         var arguments = words.map { strdup($0) } + [nil]
         defer { for argument in arguments { free(argument) } }
@@ -184,6 +188,7 @@ import Glibc
         if self.seconds != 45 { words.append("--seconds \(self.seconds)") }
         if self.calm { words.append("--calm") }
         if let option = self.kind.option { words.append(option) }
+        if self.masters { words.append("--masters") }
         if let mutation { words.append("--mutation \(mutation.rawValue)") }
         return words.joined(separator: " ")
     }

@@ -38,6 +38,15 @@ import Testing
         #expect(try #require(Int(found.2)) > 1_000 && #require(Int(found.3)) > 200, "\(said)")
     }
 
+    /// The same with a Redis Cluster: masters are lost, and replicas that are behind take their places.
+    @Test(.timeLimit(.minutes(5)), arguments: [[], ["--live"], ["--rooms"]])
+    func everyPromiseIsKeptWhileMastersOfRedisAreReplaced(kind: [String]) async throws {
+        let said = try await Self.simulate(["--masters", "--seeds", "60"] + kind)
+        #expect(said.contains("60 seeds kept every promise"), "\(said)")
+        let calm = try await Self.simulate(["--masters", "--calm", "--seeds", "10"] + kind)
+        #expect(calm.contains("10 seeds kept every promise"), "\(calm)")
+    }
+
     @Test(.timeLimit(.minutes(5)))
     func withoutFailuresNothingComesTwice() async throws {
         let said = try await Self.simulate("--seeds", "50", "--calm")
@@ -47,7 +56,7 @@ import Testing
     /// A course of events is the same every time, to the last event: otherwise a seed could not be replayed.
     @Test(.timeLimit(.minutes(5)))
     func aSeedIsOneCourseOfEvents() async throws {
-        for kind in [[], ["--live"], ["--rooms"]] {
+        for kind in [[], ["--live"], ["--rooms"], ["--masters"]] {
             let arguments = ["--seed", "4", "--trace"] + kind
             let once = try await Self.simulate(arguments)
             #expect(try await Self.simulate(arguments) == once)

@@ -21,6 +21,10 @@ final class RedisLink {
     private var lastReply: Int64 = 0
     private var lastNotice: Int64 = 0
     private var subscription: Subscription?
+    /// Masters of the subscription's channels to which it has not come again.
+    private var missing: Set<Int> = []
+    /// Replacements of a master that this process has heard of.
+    private(set) var replacements = 0
 
     /// How long somebody waits who asks while the connection is away.
     private static let refusal: Int64 = .milliseconds(20)
@@ -41,10 +45,13 @@ final class RedisLink {
 
     /// Has the server do something and tells the answer. Between cut and return nothing is done.
     /// - Parameters:
+    ///   - names: keys, streams and channels that it is about. Nothing is done while the master of one is away.
     ///   - work: what the server does.
     ///   - done: called as the process, unless it died.
-    func command<T>(_ work: @escaping () -> T, done: @escaping (Result<T, BusError>) -> Void) {
-        self.send { answer in
+    func command<T>(
+        at names: [String] = [], _ work: @escaping () -> T, done: @escaping (Result<T, BusError>) -> Void
+    ) {
+        self.send(at: names) { answer in
             answer(work())
         } done: {
             done($0)
@@ -53,25 +60,29 @@ final class RedisLink {
 
     /// As `command`, for what the server need not answer at once.
     func send<T>(
-        _ work: @escaping (_ answer: @escaping (T) -> Void) -> Void, done: @escaping (Result<T, BusError>) -> Void
+        at names: [String] = [], _ work: @escaping (_ answer: @escaping (T) -> Void) -> Void,
+        done: @escaping (Result<T, BusError>) -> Void
     ) {
         let machine = Machine.current
-        guard self.isUp, !self.host.isDead else {
+        guard self.isUp, !self.host.isDead, !self.server.isAway(names) else {
             machine.after(Self.refusal, for: self.host) { done(.failure(.unavailable)) }
             return
         }
-        let generation = self.generation
+        let (generation, losses) = (self.generation, self.server.masters?.losses(of: names))
         self.lastArrival = max(self.lastArrival, machine.now + self.delay())
         machine.schedule(
             at: self.lastArrival,
             .call {
-                guard self.generation == generation else { return self.fail(done) }
+                func isLost() -> Bool {
+                    self.generation != generation || self.server.masters?.losses(of: names) != losses
+                }
+                guard !isLost() else { return self.fail(done) }
                 work { value in
                     self.lastReply = max(self.lastReply, machine.now + self.delay())
                     machine.schedule(
                         at: self.lastReply,
                         .call {
-                            done(self.generation == generation ? .success(value) : .failure(.unavailable))
+                            done(isLost() ? .failure(.unavailable) : .success(value))
                         }, for: self.host)
                 }
             }, for: nil)
@@ -94,14 +105,23 @@ final class RedisLink {
     /// The server's word that somebody listens stands in front of the first Notice, on the same connection.
     private func listen() {
         self.command {
-            self.subscription?.isSubscribed = true
-            self.notify(.subscribed)
+            self.missing = self.server.masters?.away ?? []
+            let isWhole = self.isWhole
+            self.subscription?.isSubscribed = isWhole
+            if isWhole { self.notify(.subscribed) }
         } done: { _ in
         }
     }
 
     func hears(_ channel: String) -> Bool {
-        self.isUp && self.subscription?.isSubscribed == true && self.subscription!.channels.contains(channel)
+        self.isUp && self.subscription?.channels.contains(channel) == true
+            && (self.missing.isEmpty
+                ? self.subscription!.isSubscribed : !self.missing.contains(SimulatedMasters.master(of: channel)))
+    }
+
+    /// Each channel is heard.
+    private var isWhole: Bool {
+        self.missing.isDisjoint(with: self.subscription?.channels.map(SimulatedMasters.master) ?? [])
     }
 
     func deliver(_ channel: String, _ bytes: [UInt8]) {
@@ -122,12 +142,36 @@ final class RedisLink {
     // MARK: Faults
 
     /// Whether it was away at this moment or at some time after it.
-    func wasAway(since moment: Int64) -> Bool { !self.isUp || self.returnedAt >= moment }
+    func wasAway(since moment: Int64) -> Bool {
+        !self.isUp || self.returnedAt >= moment || self.server.masters.map { $0.lastTrouble >= moment } ?? false
+    }
+
+    func masterWasLost(_ master: Int) {
+        self.missing.insert(master)
+        if self.isUp, !self.isWhole { self.loseSubscription() }
+    }
+
+    /// Listeners come to the new master, and whoever asks is told of it.
+    func masterTookOver(_ master: Int) {
+        let machine = Machine.current
+        machine.after(Int64.random(in: 0...SimulatedMasters.listenersMax, using: &machine.random), for: self.host) {
+            guard self.server.masters?.away.contains(master) == false else { return }
+            self.missing.remove(master)
+            if self.isUp, self.isWhole, self.subscription?.isSubscribed == false { self.listen() }
+        }
+        machine.after(Int64.random(in: 0...SimulatedMasters.learnedMax, using: &machine.random), for: self.host) {
+            self.replacements += 1
+        }
+    }
 
     func cut() {
         guard self.isUp else { return }
         self.isUp = false
         self.generation += 1
+        self.loseSubscription()
+    }
+
+    private func loseSubscription() {
         guard self.subscription?.isSubscribed == true else { return }
         self.subscription!.isSubscribed = false
         let onEvent = self.subscription!.onEvent

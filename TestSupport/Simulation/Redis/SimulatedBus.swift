@@ -24,17 +24,18 @@ final class SimulatedBus: Bus, @unchecked Sendable {
         if let loop { loop.perform(body) } else { body() }
     }
 
-    private func ask<T>(_ work: @escaping () -> T) async throws(BusError) -> T {
+    /// - Parameter names: what it is about.
+    private func ask<T>(at names: [String], _ work: @escaping () -> T) async throws(BusError) -> T {
         let asked = Asked<Result<T, BusError>>()
         await withUnsafeContinuation { continuation in
             asked.continuation = continuation
-            self.link.command(work) { asked.answer($0) }
+            self.link.command(at: names, work) { asked.answer($0) }
         }
         return try asked.answer!.get()
     }
 
-    private func tell(_ work: @escaping () -> Void, failed: ((BusError) -> Void)? = nil) {
-        self.link.command(work) { result in
+    private func tell(at names: [String], _ work: @escaping () -> Void, failed: ((BusError) -> Void)? = nil) {
+        self.link.command(at: names, work) { result in
             if case .failure(let error) = result { self.callBack { failed?(error) } }
         }
     }
@@ -46,6 +47,7 @@ extension SimulatedBus {
     func append(_ bytes: [UInt8], to stream: String, failed: @escaping @Sendable (BusError) -> Void) {
         guard let bytes = self.mutation.map({ $0.mutated(job: bytes, on: stream) }) ?? bytes else { return }
         self.tell(
+            at: [stream],
             {
                 self.server.append(bytes, to: stream)
                 // A Job may come twice: its sender tried again, or its reader died.
@@ -54,7 +56,7 @@ extension SimulatedBus {
     }
 
     func append(_ bytes: [UInt8], to stream: String) async throws(BusError) {
-        try await self.ask { self.server.append(bytes, to: stream) }
+        try await self.ask(at: [stream]) { self.server.append(bytes, to: stream) }
     }
 
     func read(
@@ -64,34 +66,35 @@ extension SimulatedBus {
     }
 
     func trim(_ stream: String, through id: EntryID) {
-        self.tell { self.server.change(stream) { $0.remove { $0 <= id } } }
+        self.tell(at: [stream]) { self.server.change(stream) { $0.remove { $0 <= id } } }
     }
 
     func take(
         from stream: String, group: String, consumer: String, limit: Int, blockFor: Duration
     ) async throws(BusError) -> [StreamEntry] {
         try await self.blocking(blockFor, for: [stream]) {
-            self.server.change(stream) { $0.take(group: group, consumer: consumer, limit: limit) }
+            guard !self.server.isAway([stream]) else { return [] }
+            return self.server.change(stream) { $0.take(group: group, consumer: consumer, limit: limit) }
         }
     }
 
     func claim(
         from stream: String, group: String, consumer: String, idle: Duration, limit: Int
     ) async throws(BusError) -> [StreamEntry] {
-        try await self.ask {
+        try await self.ask(at: [stream]) {
             self.server.change(stream) { $0.claim(group: group, consumer: consumer, idle: idle, limit: limit) }
         }
     }
 
     func acknowledge(_ ids: [EntryID], in stream: String, group: String) {
         let ids = Set(ids)
-        self.tell { self.server.change(stream) { $0.acknowledge(ids, group: group) } }
+        self.tell(at: [stream]) { self.server.change(stream) { $0.acknowledge(ids, group: group) } }
     }
 
-    func time() async throws(BusError) -> UInt64 { try await self.ask { self.server.time } }
+    func time() async throws(BusError) -> UInt64 { try await self.ask(at: []) { self.server.time } }
 
     func depth(of streams: [String]) async throws(BusError) -> [Int] {
-        try await self.ask { streams.map { self.server.depth($0) } }
+        try await self.ask(at: streams) { streams.map { self.server.depth($0) } }
     }
 
     /// The server answers when there is something, or the time is up. Whoever is cancelled has found nothing.
@@ -156,10 +159,17 @@ extension SimulatedBus {
             heard?(.success(1))
             return
         }
-        self.link.command {
-            self.server.publish(bytes, to: channel)
+        self.link.command(at: [channel]) {
+            (
+                count: self.server.publish(bytes, to: channel),
+                isSettling: self.server.masters?.isSettling(channel) ?? false
+            )
         } done: { result in
-            self.callBack { heard?(result) }
+            let count = result.flatMap { heard -> Result<Int, BusError> in
+                heard.count == 0 && heard.isSettling && self.mutation != .believesSilence
+                    ? .failure(.unavailable) : .success(heard.count)
+            }
+            self.callBack { heard?(count) }
         }
     }
 
@@ -175,50 +185,52 @@ extension SimulatedBus {
 // MARK: - Keys
 
 extension SimulatedBus {
+    var replacements: Int { self.mutation == .missesReplacedMaster ? 0 : self.link.replacements }
+
     func get(_ key: KeyName) async throws(BusError) -> [UInt8]? {
-        let value = try await self.ask { self.server.value(of: key) }
+        let value = try await self.ask(at: [key.name]) { self.server.value(of: key) }
         return self.mutation == .missesEmptiedBus && key.name.hasPrefix("canary") ? [1] : value
     }
 
     func get(_ keys: [KeyName]) async throws(BusError) -> [[UInt8]?] {
-        try await self.ask { keys.map { self.server.value(of: $0) } }
+        try await self.ask(at: keys.map(\.name)) { keys.map { self.server.value(of: $0) } }
     }
 
     func take(_ key: KeyName) async throws(BusError) -> [UInt8]? {
-        try await self.ask {
+        try await self.ask(at: [key.name]) {
             defer { self.server.set(key, to: nil) }
             return self.server.value(of: key)
         }
     }
 
     func set(_ key: KeyName, to value: [UInt8], for timeToLive: Duration) async throws(BusError) {
-        try await self.ask { self.server.set(key, to: value, for: timeToLive) }
+        try await self.ask(at: [key.name]) { self.server.set(key, to: value, for: timeToLive) }
     }
 
     func setWithoutWaiting(_ key: KeyName, to value: [UInt8], for timeToLive: Duration) {
-        self.tell { self.server.set(key, to: value, for: timeToLive) }
+        self.tell(at: [key.name]) { self.server.set(key, to: value, for: timeToLive) }
     }
 
     func delete(_ keys: [KeyName]) async throws(BusError) {
-        try await self.ask { for key in keys { self.server.set(key, to: nil) } }
+        try await self.ask(at: keys.map(\.name)) { for key in keys { self.server.set(key, to: nil) } }
     }
 
     func deleteWithoutWaiting(_ key: KeyName, ifStill value: [UInt8]) {
-        self.tell { if self.server.value(of: key) == value { self.server.set(key, to: nil) } }
+        self.tell(at: [key.name]) { if self.server.value(of: key) == value { self.server.set(key, to: nil) } }
     }
 
     /// Nobody is too fast here.
     func admit(_ key: KeyName, _ allowance: Allowance) async throws(BusError) -> Int64? {
-        try await self.ask { nil }
+        try await self.ask(at: [key.name]) { nil }
     }
 
     func lease(_ key: KeyName, _ request: RateRequest) async throws(BusError) -> RateGrant {
-        try await self.ask { RateGrant(uses: request.uses, wait: 0, rest: 0, record: 1) }
+        try await self.ask(at: [key.name]) { RateGrant(uses: request.uses, wait: 0, rest: 0, record: 1) }
     }
 
     func extendWithoutWaiting(_ keys: [KeyName], for timeToLive: Duration) {
-        self.tell {
-            for key in keys {
+        for key in keys {
+            self.tell(at: [key.name]) {
                 if let value = self.server.value(of: key) { self.server.set(key, to: value, for: timeToLive) }
             }
         }

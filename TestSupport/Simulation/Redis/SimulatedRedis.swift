@@ -28,6 +28,8 @@ final class SimulatedRedis {
     var heard: [String: Growth.Heard]?
     /// Every process's link, in the order in which they were made.
     var links: [RedisLink] = []
+    /// Nil: there is one server.
+    private(set) var masters: SimulatedMasters?
 
     // MARK: Time
 
@@ -50,6 +52,38 @@ final class SimulatedRedis {
         }
     }
 
+    // MARK: Masters
+
+    func becomeCluster() {
+        let lag = SimulatedMasters.lags.randomElement(using: &Machine.current.random)!
+        self.masters = SimulatedMasters(lagMax: lag)
+        self.replicate()
+    }
+
+    private func replicate() {
+        guard let masters else { return }
+        masters.replicate(self.streams, self.keys)
+        Machine.current.after(Int64.random(in: 0...masters.lagMax, using: &Machine.current.random)) { [weak self] in
+            self?.replicate()
+        }
+    }
+
+    func lose(_ master: Int) {
+        guard let masters, !masters.away.contains(master) else { return }
+        masters.lose(master)
+        for link in self.links { link.masterWasLost(master) }
+    }
+
+    func takeOver(_ master: Int) {
+        guard let masters, masters.away.contains(master) else { return }
+        masters.takeOver(master, &self.streams, &self.keys)
+        for link in self.links { link.masterTookOver(master) }
+        self.waiters.removeAll { $0.answer() }
+    }
+
+    /// Whether any of these names is a lost master's.
+    func isAway(_ names: [String]) -> Bool { self.masters?.isAway(names) ?? false }
+
     // MARK: Streams
 
     func append(_ bytes: [UInt8], to stream: String) {
@@ -64,6 +98,7 @@ final class SimulatedRedis {
 
     func read(_ positions: [(stream: String, after: EntryID)], limit: Int) -> [StreamBatch] {
         positions.compactMap { position in
+            guard !self.isAway([position.stream]) else { return nil }
             let entries = self.streams[position.stream]?.entries(after: position.after, limit: limit) ?? []
             return entries.isEmpty ? nil : StreamBatch(stream: position.stream, entries: entries)
         }.cut()

@@ -80,7 +80,8 @@ final class World {
     let store = PostgresConfiguration(url: "postgres://simulated", applicationName: "simulated")
 
     init(
-        seed: UInt64, isCalm: Bool = false, kind: Kind = .mail, mutation: Mutation? = nil, isTracing: Bool = false
+        seed: UInt64, isCalm: Bool = false, kind: Kind = .mail, hasMasters: Bool = false, mutation: Mutation? = nil,
+        isTracing: Bool = false
     ) {
         let machine = Machine(seed: seed)
         self.kind = kind
@@ -102,6 +103,7 @@ final class World {
         World.current = self
         // A moment far enough from 1970 for everything that looks back.
         self.machine.begin(at: .seconds(1_767_225_600))
+        if hasMasters { self.redis.becomeCluster() }
         self.postgres.mutation = mutation
         self.postgres.tables.flaw = mutation?.flaw
         self.postgres.fate = { [unowned self] _ in self.fate() }
@@ -210,6 +212,7 @@ final class World {
         self.postgres.isAway = false
         self.providerAwayUntil = 0
         for link in self.redis.links { link.comeBack() }
+        for master in self.redis.masters?.away.sorted() ?? [] { self.redis.takeOver(master) }
         for phone in self.phones where phone.sleepsSince != nil && !self.machine.random.isOne(in: 3) { phone.wakeUp() }
         self.scene?.calmDown()
         self.rooms?.calmDown()
@@ -400,6 +403,7 @@ final class World {
             self.machine.after(self.some(.seconds(3))) { link.comeBack() }
         }
         if self.happens(self.faultRates.redis) { self.failRedis() }
+        if self.redis.masters != nil, self.happens(4 * self.faultRates.redis) { self.loseMaster() }
         if self.happens(self.faultRates.postgres) { self.failPostgres() }
         if self.happens(self.faultRates.cut) { self.providerAwayUntil = self.machine.now + self.some(.seconds(20)) }
     }
@@ -422,6 +426,19 @@ final class World {
         } else if let index = self.services.firstIndex(where: { $0.host === host }) {
             let service = self.services.remove(at: index).service
             self.machine.after(rest) { [unowned self] in self.start(service) }
+        }
+    }
+
+    /// A replica takes its place, unless all is calm by then.
+    private func loseMaster() {
+        let master = Int.random(in: 0..<SimulatedMasters.count, using: &self.machine.random)
+        let election = Int64.random(in: SimulatedMasters.election, using: &self.machine.random)
+        self.trace("master \(master) of Redis is lost for \(election / 1_000_000) ms")
+        self.troubled(for: election + SimulatedMasters.learnedMax)
+        self.redis.lose(master)
+        self.machine.after(election) { [unowned self] in
+            self.trace("master \(master) is replaced")
+            self.redis.takeOver(master)
         }
     }
 

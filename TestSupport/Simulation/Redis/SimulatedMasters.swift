@@ -1,0 +1,65 @@
+import Contract
+
+@testable import TestKit
+
+/// Masters of a Redis Cluster, each with a replica. The replica is behind, so what takes a master's place lacks what came last.
+final class SimulatedMasters {
+    static let count = 3
+    /// A replica has what its master had at most so long ago; another in each world.
+    static let lags: [Int64] = [.milliseconds(50), .milliseconds(300), .seconds(2)]
+    /// Until an election is over.
+    static let election: ClosedRange<Int64> = .milliseconds(500)...(.seconds(4))
+    /// After this time every process has asked who is master of what (`RedisLimits.topologyEvery`).
+    static let learnedMax: Int64 = .seconds(5)
+    /// Since a master is there: whoever listens may not have come to it yet (`RedisLimits.listenersMissing`).
+    static let settling: Int64 = .seconds(3)
+    /// Until listeners have come to a new master (`RedisLimits.reconnect`).
+    static let listenersMax: Int64 = .milliseconds(1_200)
+
+    let lagMax: Int64
+    private(set) var away: Set<Int> = []
+    /// Grows with each loss of a master: answers under way are lost with it.
+    private var losses = [Int](repeating: 0, count: count)
+    private var settledAt = [Int64](repeating: 0, count: count)
+    /// Some master was away then, or has just been replaced.
+    private(set) var lastTrouble = Int64.min
+    /// What the replicas have.
+    private var copy: (streams: [String: MemoryStream], keys: [KeyName: MemoryKey]) = ([:], [:])
+
+    init(lagMax: Int64) { self.lagMax = lagMax }
+
+    /// The same for the same name, in every run.
+    static func master(of name: String) -> Int {
+        Int(name.utf8.reduce(UInt32(2_166_136_261)) { ($0 ^ UInt32($1)) &* 16_777_619 } % UInt32(self.count))
+    }
+
+    func isAway(_ names: [String]) -> Bool {
+        !self.away.isEmpty && names.contains { self.away.contains(Self.master(of: $0)) }
+    }
+
+    func losses(of names: [String]) -> Int {
+        Set(names.map(Self.master)).reduce(0) { $0 + self.losses[$1] }
+    }
+
+    /// Whether nobody's hearing is no proof that nobody is there.
+    func isSettling(_ channel: String) -> Bool { Machine.current.now < self.settledAt[Self.master(of: channel)] }
+
+    func replicate(_ streams: [String: MemoryStream], _ keys: [KeyName: MemoryKey]) { self.copy = (streams, keys) }
+
+    func lose(_ master: Int) {
+        self.away.insert(master)
+        self.losses[master] += 1
+        self.settledAt[master] = .max
+        self.lastTrouble = .max
+    }
+
+    /// - Parameters: what the cluster has. The new master's part becomes what its replica had.
+    func takeOver(_ master: Int, _ streams: inout [String: MemoryStream], _ keys: inout [KeyName: MemoryKey]) {
+        self.away.remove(master)
+        self.settledAt[master] = Machine.current.now + Self.settling
+        if self.away.isEmpty { self.lastTrouble = Machine.current.now + Self.learnedMax }
+        func isOthers(_ name: String) -> Bool { Self.master(of: name) != master }
+        streams = streams.filter { isOthers($0.key) }.merging(self.copy.streams.filter { !isOthers($0.key) }) { $1 }
+        keys = keys.filter { isOthers($0.key.name) }.merging(self.copy.keys.filter { !isOthers($0.key.name) }) { $1 }
+    }
+}
