@@ -179,10 +179,8 @@ extension Gateway {
         case .gateway: self.answer(frame, on: connection)
         case .share, .ownShare: self.live(frame, of: .guest(guest), on: connection)
         case .service, .mailbox, .ownMailbox:
-            // Our own bug: these take no frames of guests.
-            assertionFailure("\(frame.definition.type) of a guest has no handler")
-            self.logger.error("frame without a handler", [.frame: "\(frame.definition.type)"])
-            self.refuse(connection, .unavailable, requestID: frame.requestID)
+            // These take no frames of guests.
+            self.refuseUnhandled(frame, on: connection)
         }
     }
 

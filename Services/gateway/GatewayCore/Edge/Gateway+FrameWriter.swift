@@ -9,11 +9,21 @@ extension Gateway {
     /// Frames that the gateway itself handles.
     func answer(_ frame: ReceivedFrame, on connection: Connection) {
         switch frame.definition.type {
+        case Ping.definition.type: self.pong(frame, on: connection)
         case SendLivePacket.definition.type: self.livePacket(frame, on: connection)
         case LiveResync.definition.type: self.liveResync(frame, on: connection)
         case SendLiveAttention.definition.type: self.liveAttention(frame, on: connection)
-        default: self.pong(frame, on: connection)
+        default: self.refuseUnhandled(frame, on: connection)
         }
+    }
+
+    /// Our own bug: no frame of the catalogue comes here.
+    func refuseUnhandled(_ frame: ReceivedFrame, on connection: Connection) {
+        assertionFailure("\(frame.definition.type) has no handler")
+        self.logger.error(
+            "frame without a handler",
+            [.frame: "\(frame.definition.type)", .connId: .number(connection.id.value)])
+        self.refuse(connection, .unavailable, requestID: frame.requestID)
     }
 
     private func pong(_ frame: ReceivedFrame, on connection: Connection) {
