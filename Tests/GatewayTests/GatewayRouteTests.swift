@@ -22,6 +22,22 @@ import Testing
             #expect(!log.lines.contains { $0.event == "frame without a handler" })
         }
     }
+
+    /// A rate that a definition names elsewhere is counted by nobody.
+    @Test(arguments: FrameCatalogue.all.map(\.type))
+    func eachRateOfADefinitionIsCounted(type: String) throws {
+        let definition = try #require(FrameCatalogue.definition(of: type))
+        switch (definition.principal, definition.route) {
+        // Before a login nobody is known but the address.
+        case (.anybody, .service): #expect(definition.rate.map { $0.per == .address } ?? true)
+        case (.anybody, _): #expect(definition.rate == nil, "counted only behind a login")
+        default: #expect(definition.rate?.per != .address)
+        }
+        switch definition.route {
+        case .share, .ownShare: #expect(definition.addressRate.map { $0.per == .address } ?? true)
+        default: #expect(definition.addressRate == nil && definition.guess == nil)
+        }
+    }
 }
 
 extension FrameDefinition {
