@@ -32,7 +32,6 @@ help:
 	@echo 'make check    build everything in debug, where each warning is an error'
 	@echo 'make bench    measure: CPU per message, latency, offline mail, memory per connection, groups, presence'
 	@echo '              ARGUMENTS="storm" and others measure more (docs/benchmarks.md)'
-	@echo 'make project  what other sizes need, by the figures measured: CONNECTIONS=1000000 MESSAGES=20000'
 	@echo 'make project  what a size needs, by the figures measured: CONNECTIONS=1000000 MESSAGES=20000'
 	@echo 'make chaos    mistreat a cluster under traffic and judge it; SEED=42 FAULTS=100 CLIENTS=200 RUNS=1'
 	@echo '              make chaos PLAN=clocks starts some processes ten years ahead or behind'
