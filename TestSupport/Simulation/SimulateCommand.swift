@@ -183,14 +183,15 @@ import Glibc
         }
     }
 
+    /// A line for the shell.
     private func replay(_ seed: UInt64) -> String {
-        var words = ["whisper-simulate --seed \(seed) --trace"]
+        var words = ["--seed \(seed) --trace"]
         if self.seconds != 45 { words.append("--seconds \(self.seconds)") }
         if self.calm { words.append("--calm") }
         if let option = self.kind.option { words.append(option) }
         if self.masters { words.append("--masters") }
         if let mutation { words.append("--mutation \(mutation.rawValue)") }
-        return words.joined(separator: " ")
+        return "make simulate ARGS=\"\(words.joined(separator: " "))\""
     }
 
     /// The order in a `Dictionary` differs from process to process, unless its environment says otherwise from the start.
