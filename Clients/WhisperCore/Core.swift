@@ -132,12 +132,16 @@ public final class Core: Sendable {
             if let server = ServerAddress(self.configuration.server) { try profile.store.set(server: server) }
             try profile.store.set(authorityFile: self.configuration.authorityFile)
             let (feed, source) = (self.feed, self.source)
+            let origin = (ServerAddress(self.configuration.server) ?? .local).origin
             let opened = try OpenCore(
                 profile, server: try self.link(self.configuration), platform: self.configuration.platform
             ) { event in
                 let isKept = event.isKept
                 if case .live = event { return }
-                if case .room = event { return }
+                if case .room(let room, let news) = event {
+                    let text = EventText.event(room, news, origin: origin, account: source.account)
+                    return feed.push(text, isKept: false)
+                }
                 feed.push(EventText.event(event, account: source.account) ?? [], isKept: isKept)
             }
             self.source.core.withLock { $0 = opened }
@@ -442,6 +446,8 @@ public final class Core: Sendable {
         case let error as CoreError: error
         case let error as SendError: CoreError(of: error)
         case let error as ContactError: CoreError(of: error)
+        case .store as LiveError: self.described(ClientStoreError.failed(""))
+        case let error as LiveError: CoreError(of: error)
         case .refused(let refusal) as ChangeError: CoreError(of: refusal)
         case .send(let error) as ChangeError: CoreError(of: error)
         // The store of a core that was closed meanwhile fails.

@@ -15,6 +15,7 @@ public struct CoreError: Error, Sendable, Equatable {
         case unknownContact, bannedContact, blockedContact, toSelf, conflict, notFound, notText, unknownConsumer
         // Of the server and its answers.
         case offline, unreachable, server, foreignKeys, changedKeys, nameTaken
+        case forbidden, rateLimited
         // Of the device.
         case store, `internal`
     }
@@ -55,6 +56,7 @@ extension CoreError.Code {
     package var isRetryable: Bool {
         switch self {
         case .tooMany, .locked, .offline, .unreachable, .server, .store: true
+        case .rateLimited: true
         default: false
         }
     }
@@ -96,6 +98,8 @@ extension CoreError.Code {
         case .foreignKeys: "The server gave out keys that do not belong to the id. They were not used."
         case .changedKeys: "The server gave out other keys than the pinned ones. The pinned ones stay."
         case .nameTaken: "Another contact has this name."
+        case .forbidden: "The server does not allow it to us."
+        case .rateLimited: "The server has heard too much of this kind. Try again in a minute."
         case .store: "The store cannot be read or written."
         case .internal: "The core has a fault."
         }

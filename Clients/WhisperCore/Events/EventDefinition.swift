@@ -20,6 +20,7 @@ package struct EventDefinition: Sendable {
 
     package static let all: [EventDefinition] = [
         .connection, .caughtUp, .messageReceived, .messageChanged, .contactChanged, .requestReceived, .backup, .alarm,
+        .roomChanged, .roomEvent, .roomSignal, .roomForged, .roomEnded,
         .answer,
         .eventsLost,
     ]

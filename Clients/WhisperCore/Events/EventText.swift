@@ -74,7 +74,7 @@ enum EventText {
         return Self.envelope(json.finished(), number: nil, account: account)
     }
 
-    private static func envelope(_ event: [UInt8], number: Int64?, account: WhisperID?) -> [UInt8] {
+    static func envelope(_ event: [UInt8], number: Int64?, account: WhisperID?) -> [UInt8] {
         var json = JSONWriter()
         if let number { json.add("seq", number) }
         if let account { json.add("account", account) }

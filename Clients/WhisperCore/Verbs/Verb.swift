@@ -83,6 +83,8 @@ package enum VerbCatalogue {
         .chatList, .chatGet, .chatRead, .chatDraft, .chatClear, .search,
         .messageSend, .messageEdit, .messageDelete, .messageReact, .messageInfo, .messageRead, .messageRetry,
         .messageCancel, .messageUnread,
+        .roomCreate, .roomJoin, .roomList, .roomGet, .roomSignal, .roomCode, .roomUpdate, .roomRemove, .roomPoke,
+        .roomTurn, .roomLeave, .roomClose, .roomPurge,
         .backupStatus, .storeInfo, .schema,
         .eventsSubscribe, .eventsUnsubscribe, .eventsAck, .eventsList,
     ]

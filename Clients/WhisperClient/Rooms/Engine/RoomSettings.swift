@@ -1,0 +1,85 @@
+package import Contract
+
+/// What a host changes about a room, and what concerns all rooms (contract §15.1).
+extension WhisperClient {
+    /// Changes a room that we host. At least one of the three is to be there.
+    /// - Returns: the room after the change.
+    @discardableResult
+    package func updateRoom(
+        _ id: UUIDText, host: PrincipalID? = nil, participantsMax: Int? = nil, isLocked: Bool? = nil
+    ) async throws(LiveError) -> RoomState? {
+        guard let token else { throw .offline }
+        let frame = RoomFrame.Update(
+            id, host: host, participantsMax: participantsMax, isLocked: isLocked, token: token.token)
+        return (try await self.ask(frame) as? RoomEvent)?.room
+    }
+
+    /// Gives up all our seats, and ends the rooms that we host.
+    package func purgeRooms() async throws(LiveError) -> RoomPurged? {
+        guard let token else { throw .offline }
+        // Whoever talks with us is told first.
+        for id in self.visits.keys {
+            if let actions = self.visits[id]?.machine.leave() { self.perform(actions, in: id) }
+        }
+        return try await self.ask(RoomFrame.Purge(token: token.token)) as? RoomPurged
+    }
+
+    /// For the link of a room that is to be opened. One that was opened before keeps its own.
+    package func roomSecret(of id: UUIDText?, isWanted: Bool) throws(LiveError) -> RoomSecret? {
+        guard isWanted else { return nil }
+        guard let id else { return .random() }
+        do throws(ClientStoreError) { return try self.roomStore.secret(of: id) ?? .random() } catch {
+            throw .store(error)
+        }
+    }
+
+    /// Other credentials for the relays. Those of `room_joined` end some day.
+    package func renewTurn(of id: UUIDText) async throws(LiveError) -> TurnCredentialsFrame {
+        guard let token else { throw .offline }
+        guard let turn = try await self.ask(RoomFrame.Turn(id, token: token.token)) as? TurnCredentialsFrame else {
+            throw .noAnswer
+        }
+        self.visits[id]?.turn = turn
+        return turn
+    }
+}
+
+extension RoomFrame {
+    struct Update: ClientPayload {
+        static let type = "room_update"
+        var protocolVersion = Version.protocolVersion
+        var cryptoVersion = Version.cryptoVersion
+        var sessionToken: String
+        var roomId: String
+        var host: String?
+        var participantsMax: Int?
+        var isLocked: Bool?
+
+        init(_ room: UUIDText, host: PrincipalID?, participantsMax: Int?, isLocked: Bool?, token: String) {
+            self.sessionToken = token
+            self.roomId = "\(room)"
+            self.host = host.map { "\($0)" }
+            self.participantsMax = participantsMax
+            self.isLocked = isLocked
+        }
+    }
+
+    struct Purge: ClientPayload {
+        static let type = "room_purge"
+        var protocolVersion = Version.protocolVersion
+        var cryptoVersion = Version.cryptoVersion
+        var sessionToken: String
+
+        init(token: String) { self.sessionToken = token }
+    }
+
+    struct Turn: ClientPayload {
+        static let type = "room_turn"
+        var protocolVersion = Version.protocolVersion
+        var cryptoVersion = Version.cryptoVersion
+        var sessionToken: String
+        var roomId: String
+
+        init(_ room: UUIDText, token: String) { (self.roomId, self.sessionToken) = ("\(room)", token) }
+    }
+}

@@ -1,0 +1,16 @@
+import Contract
+import WhisperClient
+
+extension Verb {
+    static let roomClose = Verb(
+        "room_close", of: "rooms",
+        about: "Ends a room that we host, for everybody.",
+        [RoomParameters.room.field], type: "roomLeft", [Field("roomId", .lowerCaseUUID)],
+        errors: RoomParameters.errors,
+        samples: (RoomParameters.sampleRoom, #"{"type":"roomLeft",\#(Shapes.sampleRoomID)}"#),
+        .server { opened, parameters, json in
+            let id = try parameters[RoomParameters.room]
+            try await opened.client.closeRoom(id)
+            json.add("roomId", id)
+        })
+}

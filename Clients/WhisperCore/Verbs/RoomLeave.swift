@@ -1,0 +1,16 @@
+import Contract
+import WhisperClient
+
+extension Verb {
+    static let roomLeave = Verb(
+        "room_leave", of: "rooms",
+        about: "Gives our seat up. Whoever talks with us is told first. The host's leaving hands the room over.",
+        [RoomParameters.room.field], type: "roomLeft", [Field("roomId", .lowerCaseUUID)],
+        errors: RoomParameters.errors,
+        samples: (RoomParameters.sampleRoom, #"{"type":"roomLeft",\#(Shapes.sampleRoomID)}"#),
+        .server { opened, parameters, json in
+            let id = try parameters[RoomParameters.room]
+            try await opened.client.leaveRoom(id)
+            json.add("roomId", id)
+        })
+}
