@@ -448,6 +448,7 @@ public final class Core: Sendable {
         case let error as ContactError: CoreError(of: error)
         case .store as LiveError: self.described(ClientStoreError.failed(""))
         case let error as LiveError: CoreError(of: error)
+        case let error as InquiryError: CoreError(of: error)
         case .refused(let refusal) as ChangeError: CoreError(of: refusal)
         case .send(let error) as ChangeError: CoreError(of: error)
         // The store of a core that was closed meanwhile fails.

@@ -13,7 +13,7 @@ import Testing
 
     init() throws { self.folder = try TemporaryFolder() }
 
-    private func open(_ name: String) throws -> Core {
+    func open(_ name: String) throws -> Core {
         let server = self.server
         return try Core.open(
             CoreConfiguration(folder: self.folder.path + "/" + name, server: "ws://127.0.0.1:1"),
@@ -22,7 +22,7 @@ import Testing
 
     /// Does a command that must succeed. Each answer is what its verb declares.
     @discardableResult
-    private func perform(_ core: Core, _ command: String) async throws -> JSON {
+    func perform(_ core: Core, _ command: String) async throws -> JSON {
         let answer = try JSON(parsing: Array(await core.perform(command).utf8))
         let verb = try #require(VerbCatalogue.byName[String(command.prefix { $0 != " " })])
         let result = try #require(answer["result"], "\(answer.text)")
@@ -31,7 +31,7 @@ import Testing
     }
 
     /// A value is as its schema says. Objects that may be of several kinds are declared by their type alone.
-    private static func check(_ value: JSON, _ schema: ObjectSchema) throws {
+    static func check(_ value: JSON, _ schema: ObjectSchema) throws {
         let hasSeveral = schema.fields.contains { ["result", "event", "events", "openrpc"].contains($0.name) }
         let text = Array(value.text.utf8)
         _ =
@@ -39,14 +39,14 @@ import Testing
             ? FrameDecoder.payload(bare: text, schema: schema) : FrameDecoder.payload(strict: text, schema: schema)
     }
 
-    private func refusal(_ core: Core, _ command: String) async throws -> String {
+    func refusal(_ core: Core, _ command: String) async throws -> String {
         let error = try #require(try JSON(parsing: Array(await core.perform(command).utf8))["error"])
         _ = try FrameDecoder.payload(strict: Array(error.text.utf8), schema: Shapes.error)
         return "\(error["code"]?.string ?? "")\(error["field"].map { " \($0.string ?? "")" } ?? "")"
     }
 
     /// The next event of a type. Each event on the way is what its definition declares.
-    private func next(
+    func next(
         _ core: Core, _ type: String, _ isIt: (JSON) -> Bool = { _ in true }
     ) async throws -> (event: JSON, number: Int64?) {
         while true {
@@ -62,12 +62,12 @@ import Testing
         }
     }
 
-    private func online(_ core: Core) async throws {
+    func online(_ core: Core) async throws {
         try await self.perform(core, "connect")
         _ = try await self.next(core, "connection") { $0["state"]?.string == "online" }
     }
 
-    private func id(_ core: Core) async throws -> String {
+    func id(_ core: Core) async throws -> String {
         try #require(try await self.perform(core, "identity_show")["whisperId"]?.string)
     }
 

@@ -1,6 +1,7 @@
 import Contract
 import Foundation
 import Synchronization
+import TestKit
 
 @testable import WhisperClient
 
@@ -49,7 +50,7 @@ final class FakeServer: ServerLink {
         var payload: Payload
     }
 
-    private struct State {
+    struct State {
         var faults = Faults()
         var keys: [String: PublicKeys] = [:]
         var tokens: [String: String] = [:]
@@ -63,11 +64,15 @@ final class FakeServer: ServerLink {
         var backups: [String: [UInt8]] = [:]
         /// Grows with each backup that is written: the latest is everybody's `ETag`.
         var backupsWritten = 0
+        /// Frames as they came, by their type (`FakeSignals.swift`).
+        var frames: [String: [JSON]] = [:]
+        /// Refusals of frames, by their type: one each.
+        var signalRefusals: [String: String] = [:]
         /// Receipts for people who are away.
         var waitingReceipts: [String: [String]] = [:]
     }
 
-    private let state = Mutex(State())
+    let state = Mutex(State())
 
     /// Message ids in the order accepted, without repetitions.
     var accepted: [String] { self.state.withLock { $0.accepted } }
@@ -182,6 +187,7 @@ final class FakeServer: ServerLink {
         }
 
         func send(_ text: [UInt8]) {
+            self.server.note(text)
             self.server.take(try! JSONDecoder().decode(Frame.self, from: Data(text)), from: self)
         }
         func close() { self.end(nil, "") }
@@ -294,7 +300,7 @@ final class FakeServer: ServerLink {
             let cursor = next.map { #","nextCursor":"\#($0)""# } ?? ""
             link.answer(
                 "pending_messages", #"{"messages":[\#(page.joined(separator: ","))]\#(cursor)}"#, frame.requestId)
-        default: break
+        default: self.takeSignal(frame, of: id, from: link)
         }
     }
 

@@ -18,6 +18,7 @@ package enum ClientEvent: Sendable, Equatable {
     case backup(BackupNews)
     case live(ConversationID, LiveNews)
     case room(UUIDText, RoomNews)
+    case passing(PassingNews)
     /// Something that must be shown loudly: what came is not to be trusted.
     case alarm(Alarm)
 }

@@ -21,6 +21,8 @@ extension WhisperClient {
         self.lookups = continuation
         let (wishes, backups) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         self.backups = backups
+        let (tokenWishes, tokens) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        self.tokenWishes = tokens
         let (tasks, liveTasks) = AsyncStream.makeStream(
             of: LiveTask.self, bufferingPolicy: .bufferingOldest(ClientLimits.liveTasksWaitingMax))
         self.liveTasks = liveTasks
@@ -28,6 +30,7 @@ extension WhisperClient {
             group.addTask { await self.keepTime() }
             group.addTask { for await stranger in lookups { await self.lookUp(stranger) } }
             group.addTask { for await _ in wishes { await self.backUp() } }
+            group.addTask { for await _ in tokenWishes { await self.sendTokens() } }
             group.addTask { await self.performLiveTasks(tasks) }
             for await event in link.events { self.take(event) }
             group.cancelAll()
@@ -52,6 +55,7 @@ extension WhisperClient {
         self.receiptsUnderWay = ([], 0)
         self.receipts.disconnected()
         self.liveDisconnected()
+        self.presenceDisconnected()
         for verdict in self.outbox.disconnected() { self.apply(verdict) }
     }
 
@@ -98,6 +102,7 @@ extension WhisperClient {
         case let refusal as ErrorFrame:
             self.refused(refusal, (message.requestID ?? refusal.requestID).flatMap { RequestTag($0) })
         default:
+            self.take(passing: message.frame)
             guard case .question(let number)? = message.requestID.flatMap({ RequestTag($0) }) else {
                 return self.take(live: message.frame, answering: nil)
             }
@@ -171,6 +176,7 @@ extension WhisperClient {
                 self.outbox.online()
                 self.publish(.connection(.online))
                 self.backups?.yield()
+                self.tokenWishes?.yield()
                 self.liveBound()
                 self.logger.debug("session bound")
                 // A resumed session brings no time with it.
@@ -213,7 +219,7 @@ extension WhisperClient {
         self.perform(self.session.refuse(.storeFailed))
     }
 
-    private func keep(_ session: StoredSession?) {
+    func keep(_ session: StoredSession?) {
         self.token = session
         do {
             try self.store.set(session: session)

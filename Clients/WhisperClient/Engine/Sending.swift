@@ -33,7 +33,7 @@ extension WhisperClient {
     }
 
     /// - Returns: the contact, if we may write to them.
-    private func writable(_ recipient: WhisperID) throws(SendError) -> Contact {
+    func writable(_ recipient: WhisperID) throws(SendError) -> Contact {
         let contact: Contact?
         do { contact = try self.store.contact(recipient) } catch { throw .store(error) }
         guard let contact else { throw .unknownContact }

@@ -70,6 +70,13 @@ package actor WhisperClient {
     /// Rooms that are being entered, by the question.
     var entries: [UInt64: RoomEntry] = [:]
 
+    // Typing, presence, push tokens (`Presence.swift`, `Settings.swift`).
+    var typing = TypingMachine()
+    /// Of contacts, by the server's word. Nothing is known without a connection.
+    var presences: [WhisperID: PresenceState] = [:]
+    /// Asks for the push tokens to be sent.
+    var tokenWishes: AsyncStream<Void>.Continuation?
+
     /// Is told each event at once, on the client's own queue. It must not block, and not call back.
     private let observer: (@Sendable (ClientEvent) -> Void)?
     private var subscribers: [Int: AsyncStream<ClientEvent>.Continuation] = [:]
@@ -160,7 +167,7 @@ package actor WhisperClient {
         case .restored, .backup, .alarm:
             do { try self.store.note(event) } catch { self.storeFailed(error) }
         // Kept with what they tell of, or of now alone.
-        case .received, .changed, .contact, .request, .caughtUp, .live, .room: break
+        case .received, .changed, .contact, .request, .caughtUp, .live, .room, .passing: break
         }
         self.observer?(event)
         for subscriber in self.subscribers.values { subscriber.yield(event) }
@@ -196,13 +203,16 @@ package actor WhisperClient {
 
     private var nextWake: ContinuousClock.Instant? {
         let receipts = self.session.isBound ? self.receipts.nextWake : nil
-        return [self.session.nextWake, self.outbox.nextWake, receipts, self.liveWake].compactMap { $0 }.min()
+        return [self.session.nextWake, self.outbox.nextWake, receipts, self.liveWake, self.typing.nextWake].compactMap {
+            $0
+        }.min()
     }
 
     private func tick() {
         self.perform(self.session.timerFired(at: .now, using: &self.random))
         for verdict in self.outbox.timerFired(at: .now, using: &self.random) { self.apply(verdict) }
         self.liveTick()
+        self.typingTick()
         self.pump()
     }
 

@@ -64,6 +64,15 @@ package enum ClientLimits {
     /// whose time is off by the tolerance (contract §3, §5).
     package static let mailAgeMax = Limits.pendingTTL + .milliseconds(Limits.timestampSkewMilliseconds)
 
+    /// The server drops more than one typing frame to a person in 2 s, as they arrive. The rest is for the way.
+    package static let typingPause = Duration.milliseconds(2_250)
+    /// A peer that says nothing more has stopped typing.
+    package static let typingShownFor = Duration.seconds(6)
+    /// People to whom typing was said, and people who type. More are not told, or not shown.
+    package static let typingPeersMax = 64
+    /// Contacts whose presence is kept in memory. What is told of more is forgotten.
+    package static let presencesMax = 10_000
+
     /// An answer to a frame later than this is no answer.
     package static let answerTimeout = Duration.seconds(15)
     /// The whole login, from the open socket on.

@@ -240,7 +240,7 @@ private struct EventRow {
     /// - Returns: `nil` for what tells of now, or stands in another transaction.
     init?(_ event: ClientEvent) {
         switch event {
-        case .connection, .caughtUp, .received, .changed, .live, .room: return nil
+        case .connection, .caughtUp, .received, .changed, .live, .room, .passing: return nil
         case .contact(let contact): self.init(kind: "contact", subject: "\(contact.id)", detail: nil)
         case .request(let contact): self.init(kind: "request", subject: "\(contact.id)", detail: nil)
         case .restored(let added, let missing):

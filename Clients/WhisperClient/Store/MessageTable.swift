@@ -193,13 +193,14 @@ extension ClientStore {
     package func markRead(_ messages: some Collection<Message>) throws(ClientStoreError) {
         guard !messages.isEmpty else { return }
         try self.write { database in
+            let owes = try Self.preferences(in: database).sendsReadReceipts
             for message in messages {
                 try database.execute(
                     sql: """
-                        UPDATE messages SET is_read = 1, owes_read = 1
+                        UPDATE messages SET is_read = 1, owes_read = ?
                         WHERE peer = ? AND is_outgoing = 0 AND id_key = ? AND NOT is_read
                         """,
-                    arguments: ["\(message.peer)", Self.key(message.id)])
+                    arguments: [owes, "\(message.peer)", Self.key(message.id)])
             }
         }
     }
@@ -230,11 +231,17 @@ extension ClientStore {
 
     /// A read mark did not arrive after all.
     package func owesRead(_ id: UUIDText) throws(ClientStoreError) {
-        try self.write {
-            try $0.execute(
+        try self.write { database in
+            guard try Self.preferences(in: database).sendsReadReceipts else { return }
+            try database.execute(
                 sql: "UPDATE messages SET owes_read = 1 WHERE NOT is_outgoing AND is_read AND id_key = ?",
                 arguments: [Self.key(id)])
         }
+    }
+
+    /// Nobody is told any more what was read here.
+    static func forgetOwedReadMarks(in database: Database) throws {
+        try database.execute(sql: "UPDATE messages SET owes_read = 0 WHERE owes_read")
     }
 
     // MARK: Both

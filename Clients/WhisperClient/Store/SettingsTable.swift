@@ -9,7 +9,7 @@ package struct StoredSession: Sendable, Equatable {
     package var expiresAt: Timestamp
 }
 
-/// The only code that reads or writes `settings`.
+/// The only code that reads or writes `settings`, with `Preferences.swift` and `PushTokens.swift` beside it.
 extension ClientStore {
     package func server() throws(ClientStoreError) -> ServerAddress? {
         try self.setting("server").flatMap { ServerAddress($0) }
@@ -41,6 +41,7 @@ extension ClientStore {
         try self.write { database in
             try Self.set("whisperId", to: "\(whisperID)", in: database)
             try Self.set(session, in: database)
+            try Self.oweTokens(in: database)
         }
     }
 
@@ -71,6 +72,7 @@ extension ClientStore {
         try self.write { database in
             try Self.set(nil as StoredSession?, in: database)
             try Self.set("deviceId", to: nil, in: database)
+            try Self.forgetTokens(in: database)
         }
     }
 
@@ -156,7 +158,7 @@ extension ClientStore {
         try self.read { try Self.setting(name, in: $0) }
     }
 
-    private static func setting(_ name: String, in database: Database) throws -> String? {
+    static func setting(_ name: String, in database: Database) throws -> String? {
         try String.fetchOne(database, sql: "SELECT value FROM settings WHERE name = ?", arguments: [name])
     }
 
@@ -169,7 +171,7 @@ extension ClientStore {
         try Self.set("sessionExpiresAt", to: session.map { "\($0.expiresAt.milliseconds)" }, in: database)
     }
 
-    private static func set(_ name: String, to value: String?, in database: Database) throws {
+    static func set(_ name: String, to value: String?, in database: Database) throws {
         guard let value else {
             return try database.execute(sql: "DELETE FROM settings WHERE name = ?", arguments: [name])
         }

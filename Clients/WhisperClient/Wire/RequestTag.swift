@@ -7,6 +7,8 @@ package enum RequestTag: Hashable, Sendable {
     case refresh
     case fetch
     case ping
+    /// No answer: only errors.
+    case typing
     case message(UUIDText)
     case receipt(UUIDText)
     /// About a live conversation. Numbers are not used twice by one client.
@@ -24,6 +26,7 @@ package enum RequestTag: Hashable, Sendable {
         case .refresh: "refresh"
         case .fetch: "fetch"
         case .ping: "ping"
+        case .typing: "typing"
         case .message(let id): "m:\(id)"
         case .receipt(let id): "r:\(id)"
         case .question(let number): "q:\(number)"
@@ -39,6 +42,7 @@ package enum RequestTag: Hashable, Sendable {
         case "refresh": self = .refresh
         case "fetch": self = .fetch
         case "ping": self = .ping
+        case "typing": self = .typing
         default:
             let parts = text.split(separator: ":", omittingEmptySubsequences: false).map { String($0) }
             switch (parts.first, parts.count) {

@@ -22,6 +22,7 @@ package struct EventDefinition: Sendable {
         .connection, .caughtUp, .messageReceived, .messageChanged, .contactChanged, .requestReceived, .backup, .alarm,
         .roomChanged, .roomEvent, .roomSignal, .roomForged, .roomEnded,
         .answer,
+        .settingsChanged, .typing, .presence,
         .eventsLost,
     ]
 

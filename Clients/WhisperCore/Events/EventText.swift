@@ -34,6 +34,7 @@ enum EventText {
         case .alarm(let alarm):
             json.add("type", "alarm")
             Self.write(alarm, &json)
+        case .passing(let news): Self.write(news, &json)
         case .live, .room: return nil
         }
         return Self.envelope(json.finished(), number: number, account: account)
@@ -155,7 +156,7 @@ extension ClientEvent {
         switch self {
         case .changed(let message): message.state != .sending
         case .received, .contact, .request, .restored, .backup, .alarm: true
-        case .connection, .caughtUp, .live, .room: false
+        case .connection, .caughtUp, .live, .room, .passing: false
         }
     }
 }

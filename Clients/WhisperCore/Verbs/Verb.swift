@@ -78,6 +78,8 @@ package enum VerbCatalogue {
     package static let all: [Verb] = [
         .identityCreate, .identityRestore, .identityShow,
         .connect, .disconnect, .sessionStatus,
+        .logout, .pushSet, .settingsGet, .settingsSet,
+        .typing, .presenceList,
         .contactAdd, .contactList, .contactUpdate, .contactRemove, .contactBlock, .contactUnblock, .contactSafety,
         .contactQR, .requestList, .requestAccept, .requestReject,
         .chatList, .chatGet, .chatRead, .chatDraft, .chatClear, .search,

@@ -1,0 +1,49 @@
+package import Contract
+
+/// Why a question to the server brought nothing.
+package enum InquiryError: Error, Equatable {
+    /// There is no session now.
+    case offline
+    /// No answer in time, or the connection broke. It may have been done all the same.
+    case noAnswer
+    case refused(ErrorCode?, retryAfter: Duration?)
+    case store(ClientStoreError)
+
+    /// Whether the same question may do better soon.
+    var isTemporary: Bool {
+        switch self {
+        case .noAnswer, .refused(.rateLimited, _), .refused(.internalError, _): true
+        case .offline, .refused, .store: false
+        }
+    }
+}
+
+extension WhisperClient {
+    /// Asks with the token of the session.
+    @discardableResult
+    func inquire(
+        _ payload: (_ token: String) -> some ClientPayload
+    ) async throws(InquiryError) -> (any ServerFrame)? {
+        guard let token else { throw .offline }
+        do throws(LiveError) {
+            return try await self.ask(payload(token.token))
+        } catch {
+            switch error {
+            case .offline: throw .offline
+            case .refused(let code, let retryAfter): throw .refused(code, retryAfter: retryAfter)
+            case .store(let error): throw .store(error)
+            default: throw .noAnswer
+            }
+        }
+    }
+
+    /// Ends the session at the server, and the client with it. The push tokens go too.
+    package func logOut() async throws(InquiryError) {
+        try await self.inquire { Logout(sessionToken: $0) }
+    }
+
+    func loggedOut() {
+        self.keep(nil)
+        self.close()
+    }
+}

@@ -1,0 +1,20 @@
+package import Contract
+
+/// News of now alone: nothing of it is kept, and whoever comes later asks how things stand.
+package enum PassingNews: Sendable, Equatable {
+    case settings(Preferences)
+    case typing(WhisperID, isTyping: Bool)
+    case presence(WhisperID, PresenceState)
+}
+
+extension WhisperClient {
+    /// Frames that concern this moment only.
+    func take(passing frame: (any ServerFrame)?) {
+        switch frame {
+        case is LogoutAck: self.loggedOut()
+        case let notification as TypingNotification: self.take(notification)
+        case let update as PresenceUpdate: self.take(update)
+        default: break
+        }
+    }
+}

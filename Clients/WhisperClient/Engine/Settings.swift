@@ -1,0 +1,68 @@
+package import Contract
+
+/// What the person here wants, and how the device is woken.
+extension WhisperClient {
+    package func set(_ changes: [Preferences.Name: Bool]) throws(ClientStoreError) -> Preferences {
+        let (before, after) = try self.store.set(changes)
+        guard before != after else { return after }
+        if !after.showsPresence { self.presences = [:] }
+        if !after.showsTyping { self.stopShowingTyping() }
+        if after.backsUp, !before.backsUp { self.backups?.yield() }
+        self.publish(.passing(.settings(after)))
+        return after
+    }
+
+    /// Keeps push tokens, and gives them to the server: now, or with the next session.
+    package func set(push: UpdateTokens.Change, voip: UpdateTokens.Change) throws(ClientStoreError) {
+        if try self.store.set(push: push, voip: voip) { self.tokenWishes?.yield() }
+    }
+
+    /// Brings the tokens to the server. What does not succeed is left to the next change, or the next connection.
+    func sendTokens() async {
+        var failures = 0
+        while !Task.isCancelled, self.session.isBound, failures < ClientLimits.attemptsMax {
+            var delay = Duration.zero
+            do throws(InquiryError) {
+                let owed: OwedTokens?
+                do { owed = try self.store.owedTokens() } catch { throw .store(error) }
+                guard let owed else { return }
+                try await self.inquire { TokenUpdate(sessionToken: $0, push: owed.push, voip: owed.voip) }
+                do { try self.store.tokensArrived(owed) } catch { throw .store(error) }
+                continue
+            } catch {
+                if case .store(let error) = error { return self.storeFailed(error) }
+                guard error.isTemporary else { return self.logger.warning("the push tokens were not taken") }
+                if case .refused(_, let retryAfter?) = error { delay = retryAfter }
+            }
+            failures += 1
+            delay = max(delay, ClientLimits.resend.delay(after: failures, using: &self.random))
+            try? await Task.sleep(for: delay)
+        }
+    }
+}
+
+/// `update_tokens`. An absent token is kept by the server, `null` clears it.
+struct TokenUpdate: ClientPayload {
+    static let type = "update_tokens"
+    var sessionToken: String
+    var push: UpdateTokens.Change
+    var voip: UpdateTokens.Change
+
+    private enum Key: String, CodingKey {
+        case protocolVersion, cryptoVersion, sessionToken, pushToken, voipToken
+    }
+
+    func encode(to encoder: any Encoder) throws {
+        var fields = encoder.container(keyedBy: Key.self)
+        try fields.encode(Version.protocolVersion, forKey: .protocolVersion)
+        try fields.encode(Version.cryptoVersion, forKey: .cryptoVersion)
+        try fields.encode(self.sessionToken, forKey: .sessionToken)
+        for (change, key) in [(self.push, Key.pushToken), (self.voip, .voipToken)] {
+            switch change {
+            case .keep: break
+            case .clear: try fields.encodeNil(forKey: key)
+            case .set(let token): try fields.encode(token, forKey: key)
+            }
+        }
+    }
+}

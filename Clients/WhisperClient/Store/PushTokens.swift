@@ -1,0 +1,68 @@
+package import Contract
+import GRDB
+
+/// Push tokens that the server does not have as they are here.
+package struct OwedTokens: Sendable, Equatable {
+    package var push: UpdateTokens.Change
+    package var voip: UpdateTokens.Change
+    /// Of the last change.
+    package var number: Int
+}
+
+/// The device's push tokens. They are kept, because each login makes the server forget them or another device's stand.
+extension ClientStore {
+    /// - Returns: whether anything is to be sent.
+    package func set(push: UpdateTokens.Change, voip: UpdateTokens.Change) throws(ClientStoreError) -> Bool {
+        try self.write { database -> Bool in
+            try Self.set(push, "pushToken", in: database)
+            try Self.set(voip, "voipToken", in: database)
+            guard push != .keep || voip != .keep else { return false }
+            try Self.oweTokens(in: database)
+            return true
+        }
+    }
+
+    package func owedTokens() throws(ClientStoreError) -> OwedTokens? {
+        try self.read { database -> OwedTokens? in
+            guard let number = try Self.setting("tokensOwed", in: database).flatMap({ Int($0) }) else { return nil }
+            return OwedTokens(
+                push: try Self.token("pushToken", in: database), voip: try Self.token("voipToken", in: database),
+                number: number)
+        }
+    }
+
+    /// The server has them. Changes made meanwhile are still owed.
+    package func tokensArrived(_ tokens: OwedTokens) throws(ClientStoreError) {
+        try self.write { database in
+            guard try Self.setting("tokensOwed", in: database) == "\(tokens.number)" else { return }
+            try Self.set("tokensOwed", to: nil, in: database)
+        }
+    }
+
+    /// A new session may lack them.
+    static func oweTokens(in database: Database) throws {
+        let (push, voip) = (try Self.token("pushToken", in: database), try Self.token("voipToken", in: database))
+        guard push != .keep || voip != .keep else { return }
+        let number = try Self.setting("tokensCount", in: database).flatMap { Int($0) } ?? 0
+        try Self.set("tokensCount", to: "\(number + 1)", in: database)
+        try Self.set("tokensOwed", to: "\(number + 1)", in: database)
+    }
+
+    static func forgetTokens(in database: Database) throws {
+        for name in ["pushToken", "voipToken", "tokensOwed"] { try Self.set(name, to: nil, in: database) }
+    }
+
+    private static func set(_ change: UpdateTokens.Change, _ name: String, in database: Database) throws {
+        switch change {
+        case .keep: break
+        // An empty text is a token that the server is to forget.
+        case .clear: try Self.set(name, to: "", in: database)
+        case .set(let token): try Self.set(name, to: token, in: database)
+        }
+    }
+
+    private static func token(_ name: String, in database: Database) throws -> UpdateTokens.Change {
+        guard let token = try Self.setting(name, in: database) else { return .keep }
+        return token.isEmpty ? .clear : .set(token)
+    }
+}

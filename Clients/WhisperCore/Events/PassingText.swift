@@ -1,0 +1,77 @@
+import Contract
+import WhisperClient
+
+/// Writes news of now alone.
+extension EventText {
+    static func write(_ news: PassingNews, _ json: inout JSONWriter) {
+        switch news {
+        case .settings(let preferences):
+            json.add("type", "settingsChanged")
+            json.add("settings", object: preferences) { Shapes.write($0, &$1) }
+        case .typing(let peer, let isTyping):
+            json.add("type", "typing")
+            json.add("chat", peer)
+            json.add("isTyping", isTyping)
+        case .presence(let id, let state):
+            json.add("type", "presence")
+            Shapes.write((id: id, state: state), &json)
+        }
+    }
+}
+
+extension EventDefinition {
+    static let settingsChanged = EventDefinition(
+        "settingsChanged", about: "A setting was changed. It stands as a whole.", isKept: false,
+        [Field("settings", .object(Shapes.settings))],
+        sample:
+            #"{"type":"settingsChanged","settings":{"readReceipts":false,"typing":true,"presence":true,"backup":true}}"#
+    )
+
+    static let typing = EventDefinition(
+        "typing",
+        about:
+            "A contact types, or has stopped. Who says nothing more for \(ClientLimits.typingShownFor.components.seconds) s has stopped.",
+        isKept: false, [Field("chat", .whisperID), Field("isTyping", .bool)],
+        sample: #"{"type":"typing","chat":"WSP-AAAA-AAAA-AAAA","isTyping":true}"#)
+
+    static let presence = EventDefinition(
+        "presence",
+        about:
+            "A contact came or went. Nobody signs it: it is the server's word. When the connection goes, nothing is known any more.",
+        isKept: false, Shapes.presenceFields,
+        sample:
+            #"{"type":"presence","whisperId":"WSP-AAAA-AAAA-AAAA","status":"offline","lastSeen":1767225600000}"#)
+}
+
+extension Shapes {
+    static let settings = ObjectSchema([
+        Field("readReceipts", .bool, about: "Whether senders are told what was read here."),
+        Field("typing", .bool, about: "Whether typing is told, and that of others shown."),
+        Field(
+            "presence", .bool,
+            about: "Whether presence of others is shown. The server tells peers of our own in any case."),
+        Field("backup", .bool, about: "Whether the contacts are backed up by themselves."),
+    ])
+
+    static func write(_ preferences: Preferences, _ json: inout JSONWriter) {
+        json.add("readReceipts", preferences[.sendsReadReceipts])
+        json.add("typing", preferences[.showsTyping])
+        json.add("presence", preferences[.showsPresence])
+        json.add("backup", preferences[.backsUp])
+    }
+
+    static let presenceFields = [
+        Field("whisperId", .whisperID), Field("status", .choice(["online", "offline"])),
+        Field("lastSeen", .timestamp, .optional, about: "Of `offline`."),
+    ]
+
+    static func write(_ presence: (id: WhisperID, state: PresenceState), _ json: inout JSONWriter) {
+        json.add("whisperId", presence.id)
+        switch presence.state {
+        case .online: json.add("status", "online")
+        case .offline(let lastSeen):
+            json.add("status", "offline")
+            json.add("lastSeen", lastSeen)
+        }
+    }
+}

@@ -1,0 +1,30 @@
+import Contract
+import WhisperClient
+
+extension Verb {
+    private static let pushToken = Field(
+        "pushToken", .text(Limits.pushTokenCharacters), .clearable,
+        about: "Absent keeps the one before, `null` clears it."
+    )
+    private static let voipToken = Field(
+        "voipToken", .text(Limits.pushTokenCharacters), .clearable, about: "For calls, on iOS. The same."
+    )
+
+    private static let tokens = ObjectSchema([Self.pushToken, Self.voipToken])
+
+    static let pushSet = Verb(
+        "push_set", of: "session",
+        about:
+            "Gives the server the tokens by which it wakes this device: now, or with the next connection, and again after each login. A push carries a `wakeId` and no content: whoever is woken connects.",
+        Self.tokens.fields, type: "pushSet",
+        errors: [.noIdentity, .store],
+        samples: (#"{"pushToken":"made-up","voipToken":null}"#, #"{"type":"pushSet"}"#),
+        .client { opened, parameters, _ in
+            func change(_ name: String) -> UpdateTokens.Change {
+                let field = Self.tokens.place(name)
+                if parameters.isNull(field) { return .clear }
+                return parameters.has(field) ? .set(parameters.text(field)) : .keep
+            }
+            try await opened.client.set(push: change("pushToken"), voip: change("voipToken"))
+        })
+}

@@ -1,0 +1,27 @@
+import Contract
+import WhisperClient
+
+extension Verb {
+    private static let readReceipts = TypedField.bool("readReceipts").optional
+    private static let typingSetting = TypedField.bool("typing").optional
+    private static let presenceSetting = TypedField.bool("presence").optional
+    private static let backupSetting = TypedField.bool("backup").optional
+
+    static let settingsSet = Verb(
+        "settings_set", of: "session",
+        about: "Changes what is given, and nothing else, on this device. What `settings_get` says of each holds here.",
+        [Self.readReceipts.field, Self.typingSetting.field, Self.presenceSetting.field, Self.backupSetting.field],
+        type: "settingsSet", [Field("settings", .object(Shapes.settings))], errors: [.noIdentity, .store],
+        samples: (
+            #"{"readReceipts":false}"#,
+            #"{"type":"settingsSet","settings":{"readReceipts":false,"typing":true,"presence":true,"backup":true}}"#
+        ),
+        .client { opened, parameters, json in
+            var changes: [Preferences.Name: Bool] = [:]
+            changes[.sendsReadReceipts] = try parameters[Self.readReceipts]
+            changes[.showsTyping] = try parameters[Self.typingSetting]
+            changes[.showsPresence] = try parameters[Self.presenceSetting]
+            changes[.backsUp] = try parameters[Self.backupSetting]
+            json.add("settings", object: try await opened.client.set(changes)) { Shapes.write($0, &$1) }
+        })
+}

@@ -1,0 +1,166 @@
+import Contract
+import TestKit
+import Testing
+
+@testable import WhisperClient
+@testable import WhisperCore
+
+/// Session, push tokens, settings, typing and presence through the facade, against a server in memory.
+@Suite(.timeLimit(.minutes(2))) struct CoreSessionTests {
+    let kit: CoreTests
+
+    init() throws { self.kit = try CoreTests() }
+
+    /// Two cores that are online and know each other.
+    func friends() async throws -> (ann: Core, annID: String, bob: Core, bobID: String) {
+        let (ann, bob) = (try self.kit.open("ann"), try self.kit.open("bob"))
+        for core in [ann, bob] {
+            try await self.kit.perform(core, "identity_create")
+            try await self.kit.online(core)
+        }
+        let (annID, bobID) = (try await self.kit.id(ann), try await self.kit.id(bob))
+        for (core, other) in [(ann, bobID), (bob, annID)] {
+            try await self.kit.perform(core, #"contact_add {"whisperId":"\#(other)"}"#)
+            _ = try await self.kit.next(core, "answer")
+        }
+        return (ann, annID, bob, bobID)
+    }
+
+    @Test func aLogoutEndsTheSessionAndAnotherConnectLogsIn() async throws {
+        let core = try self.kit.open("ann")
+        try await self.kit.perform(core, "identity_create")
+        try await self.kit.perform(core, "logout")
+        #expect(try await self.kit.next(core, "answer").event["error"]?["code"]?.string == "offline")
+        try await self.kit.online(core)
+        self.kit.server.refuseNext("logout", "INTERNAL_ERROR")
+        try await self.kit.perform(core, "logout")
+        #expect(try await self.kit.next(core, "answer").event["error"]?["code"]?.string == "server")
+        try await self.kit.perform(core, "logout")
+        var (isAnswered, isStopped) = (false, false)
+        while !isAnswered || !isStopped {
+            let text = try #require(await core.nextEvent(within: .seconds(30)))
+            let event = try JSON(parsing: Array(text.utf8))["event"]
+            if event?["type"]?.string == "answer" {
+                isAnswered = true
+                #expect(event?["result"]?["type"]?.string == "loggedOut")
+            }
+            if event?["state"]?.string == "stopped" {
+                isStopped = true
+                #expect(event?["reason"]?.string == "closed")
+            }
+        }
+        // It does not come back by itself, nor with the old token.
+        try await self.kit.perform(core, "disconnect")
+        #expect(self.kit.server.logins == 1)
+        try await self.kit.online(core)
+        #expect(self.kit.server.logins == 2)
+        await core.close()
+    }
+
+    @Test func pushTokensReachTheServerAndComeAgainWithEachLogin() async throws {
+        let core = try self.kit.open("ann")
+        try await self.kit.perform(core, "identity_create")
+        func isOwed() async throws -> Bool {
+            try await self.kit.perform(core, "settings_get")["owesPushTokens"] == .bool(true)
+        }
+        try await self.kit.perform(core, "push_set")
+        #expect(try await !isOwed())
+        try await self.kit.perform(core, #"push_set {"pushToken":"made-up"}"#)
+        #expect(try await isOwed())
+        self.kit.server.refuseNext("update_tokens", "RATE_LIMITED")
+        try await self.kit.online(core)
+        while try await isOwed() { await Task.yield() }
+        var frames = self.kit.server.frames("update_tokens")
+        #expect(frames.count == 2 && frames.last?["pushToken"]?.string == "made-up")
+        #expect(frames.last?.members["voipToken"] == nil)
+        try await self.kit.perform(core, #"push_set {"pushToken":null,"voipToken":"other"}"#)
+        while try await isOwed() { await Task.yield() }
+        frames = self.kit.server.frames("update_tokens")
+        #expect(frames.last?.members["pushToken"] == .null && frames.last?["voipToken"]?.string == "other")
+        self.kit.server.forgetSessions()
+        self.kit.server.breakConnections()
+        _ = try await self.kit.next(core, "connection") { $0["state"]?.string == "away" }
+        _ = try await self.kit.next(core, "connection") { $0["state"]?.string == "online" }
+        while self.kit.server.frames("update_tokens").count < 4 { await Task.yield() }
+        await core.close()
+    }
+
+    @Test func readReceiptsAreKeptBackIfThePersonWantsIt() async throws {
+        let (ann, annID, bob, bobID) = try await self.friends()
+        let off = try await self.kit.perform(bob, #"settings_set {"readReceipts":false}"#)["settings"]
+        #expect(off?["readReceipts"] == .bool(false) && off?["typing"] == .bool(true))
+        #expect(try await self.kit.next(bob, "settingsChanged").event["settings"] == off)
+        #expect(try await self.kit.perform(bob, "settings_get")["settings"] == off)
+        func say(_ text: String) async throws {
+            try await self.kit.perform(ann, #"message_send {"to":"\#(bobID)","text":"\#(text)"}"#)
+            _ = try await self.kit.next(bob, "messageReceived")
+            let number = try await self.kit.perform(bob, #"chat_get {"chat":"\#(annID)"}"#)["messages"]?
+                .elements.last?["number"]?.integer
+            try await self.kit.perform(bob, #"chat_read {"chat":"\#(annID)","upTo":\#(number ?? 0)}"#)
+            // Read marks go before it.
+            try await self.kit.perform(bob, #"message_send {"to":"\#(annID)","text":"back"}"#)
+            _ = try await self.kit.next(ann, "messageReceived")
+        }
+        try await say("one")
+        #expect(!self.kit.server.receipts.contains { $0.hasPrefix("read") })
+        #expect(try await self.kit.perform(bob, "message_unread")["count"]?.integer == 0)
+        try await self.kit.perform(bob, #"settings_set {"readReceipts":true}"#)
+        try await say("two")
+        while self.kit.server.receipts.count(where: { $0.hasPrefix("read") }) == 0 { await Task.yield() }
+        #expect(self.kit.server.receipts.count { $0.hasPrefix("read") } == 1)
+        await ann.close()
+        await bob.close()
+    }
+
+    @Test func typingIsToldShownAndKeptBack() async throws {
+        let (ann, annID, bob, bobID) = try await self.friends()
+        func type(_ isTyping: Bool) async throws -> String? {
+            try await self.kit.perform(ann, #"typing {"chat":"\#(bobID)","isTyping":\#(isTyping)}"#)["state"]?.string
+        }
+        #expect(try await type(false) == "known")
+        #expect(try await type(true) == "now")
+        #expect(try await type(true) == "known")
+        var event = try await self.kit.next(bob, "typing").event
+        #expect(event["chat"]?.string == annID && event["isTyping"] == .bool(true))
+        #expect(try await type(false) == "later")
+        event = try await self.kit.next(bob, "typing").event
+        #expect(event["isTyping"] == .bool(false))
+        #expect(self.kit.server.frames("typing").count == 2)
+        try await self.kit.perform(ann, #"settings_set {"typing":false}"#)
+        #expect(try await type(true) == "off")
+        #expect(
+            try await self.kit.refusal(ann, #"typing {"chat":"WSP-AAAA-AAAA-AAAA","isTyping":true}"#)
+                == "unknownContact")
+        await bob.close()
+        try await self.kit.perform(ann, "disconnect")
+        #expect(try await self.kit.refusal(ann, #"typing {"chat":"\#(bobID)","isTyping":true}"#) == "offline")
+        await ann.close()
+    }
+
+    @Test func presenceOfContactsIsKnownWhileThereIsAConnection() async throws {
+        let (ann, annID, bob, bobID) = try await self.friends()
+        let stranger = "WSP-AAAA-AAAA-AAAA"
+        for id in [stranger, bobID] {
+            self.kit.server.tell("presence_update", #"{"whisperId":"\#(id)","status":"online"}"#, to: annID)
+        }
+        #expect(try await self.kit.next(ann, "presence").event["whisperId"]?.string == bobID)
+        var list = try await self.kit.perform(ann, "presence_list")["presences"]?.elements ?? []
+        #expect(list.count == 1 && list[0]["status"]?.string == "online")
+        let offline = #"{"whisperId":"\#(bobID)","status":"offline","lastSeen":1730000000000}"#
+        self.kit.server.tell("presence_update", offline, to: annID)
+        #expect(try await self.kit.next(ann, "presence").event["lastSeen"]?.integer == 1_730_000_000_000)
+        list = try await self.kit.perform(ann, #"presence_list {"after":"\#(bobID)"}"#)["presences"]?.elements ?? []
+        #expect(list.isEmpty)
+        try await self.kit.perform(ann, #"settings_set {"presence":false}"#)
+        list = try await self.kit.perform(ann, "presence_list")["presences"]?.elements ?? []
+        #expect(list.isEmpty)
+        try await self.kit.perform(ann, #"settings_set {"presence":true}"#)
+        self.kit.server.tell("presence_update", offline, to: annID)
+        _ = try await self.kit.next(ann, "presence")
+        try await self.kit.perform(ann, "disconnect")
+        list = try await self.kit.perform(ann, "presence_list")["presences"]?.elements ?? []
+        #expect(list.isEmpty)
+        await ann.close()
+        await bob.close()
+    }
+}

@@ -1,0 +1,48 @@
+import Contract
+import TestKit
+
+@testable import WhisperClient
+
+/// What is of now alone, at the server in memory: logout, push tokens, typing, presence.
+extension FakeServer {
+    private static let noted: Set<String> = ["logout", "update_tokens", "typing", "report", "get_turn_credentials"]
+
+    func note(_ text: [UInt8]) {
+        guard let frame = try? JSON(parsing: text), let type = frame["type"]?.string, let payload = frame["payload"],
+            Self.noted.contains(type) || type.hasPrefix("call_")
+        else { return }
+        self.state.withLock { $0.frames[type, default: []].append(payload) }
+    }
+
+    /// Payloads of a type, as they came.
+    func frames(_ type: String) -> [JSON] { self.state.withLock { $0.frames[type] ?? [] } }
+
+    /// The next frame of the type is refused.
+    func refuseNext(_ type: String, _ code: String) { self.state.withLock { $0.signalRefusals[type] = code } }
+
+    func tell(_ type: String, _ payload: String, to id: String) {
+        self.state.withLock { $0.links[id] }?.answer(type, payload)
+    }
+
+    func takeSignal(_ frame: Frame, of id: String, from link: Link) {
+        let refusal = self.state.withLock { $0.signalRefusals.removeValue(forKey: frame.type) }
+        if let refusal {
+            return link.answer("error", #"{"code":"\#(refusal)","message":"no"}"#, frame.requestId)
+        }
+        switch frame.type {
+        case "logout":
+            self.state.withLock { $0.tokens[frame.payload.sessionToken ?? ""] = nil }
+            link.answer("logout_ack", #"{"success":true}"#, frame.requestId)
+            link.end(1000, "")
+        case "update_tokens": link.answer("tokens_updated", #"{"success":true}"#, frame.requestId)
+        case "typing":
+            guard let payload = self.frames("typing").last, let to = payload["to"]?.string,
+                let isTyping = payload["isTyping"]
+            else { return }
+            self.tell(
+                "typing_notification", #"{"from":"\#(id)","isTyping":\#(isTyping.text),"timestamp":1730000000000}"#,
+                to: to)
+        default: break
+        }
+    }
+}
