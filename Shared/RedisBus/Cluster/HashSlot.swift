@@ -10,7 +10,8 @@ enum HashSlot {
 
     /// What is hashed: the bytes within the first pair of braces if there are any, else all of them.
     private static func hashed(_ name: UnsafeBufferPointer<UInt8>) -> Slice<UnsafeBufferPointer<UInt8>> {
-        guard let open = name.firstIndex(of: 0x7B), let close = name[(open + 1)...].firstIndex(of: 0x7D), close > open + 1
+        guard let open = name.firstIndex(of: 0x7B), let close = name[(open + 1)...].firstIndex(of: 0x7D),
+            close > open + 1
         else { return name[...] }
         return name[(open + 1)..<close]
     }
