@@ -137,7 +137,11 @@ public final class Core: Sendable {
                 profile, server: try self.link(self.configuration), platform: self.configuration.platform
             ) { event in
                 let isKept = event.isKept
-                if case .live = event { return }
+                if case .live(let id, let news) = event {
+                    let text = EventText.event(id, news, origin: origin, account: source.account)
+                    if let text { feed.push(text, isKept: false) }
+                    return
+                }
                 if case .room(let room, let news) = event {
                     let text = EventText.event(room, news, origin: origin, account: source.account)
                     return feed.push(text, isKept: false)
@@ -447,6 +451,7 @@ public final class Core: Sendable {
         case let error as SendError: CoreError(of: error)
         case let error as ContactError: CoreError(of: error)
         case .store as LiveError: self.described(ClientStoreError.failed(""))
+        case is WhispererMachine.Full: CoreError(.tooMany)
         case let error as LiveError: CoreError(of: error)
         case let error as InquiryError: CoreError(of: error)
         case .refused(let refusal) as ChangeError: CoreError(of: refusal)

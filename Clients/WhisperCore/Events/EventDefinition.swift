@@ -18,7 +18,9 @@ package struct EventDefinition: Sendable {
         self.sample = sample
     }
 
-    package static let all: [EventDefinition] = [
+    package static let all: [EventDefinition] = Self.single + Self.ofLive
+
+    private static let single: [EventDefinition] = [
         .connection, .caughtUp, .messageReceived, .messageChanged, .contactChanged, .requestReceived, .backup, .alarm,
         .roomChanged, .roomEvent, .roomSignal, .roomForged, .roomEnded,
         .answer,

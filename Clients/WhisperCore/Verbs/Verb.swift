@@ -87,6 +87,11 @@ package enum VerbCatalogue {
         .messageCancel, .messageUnread,
         .roomCreate, .roomJoin, .roomList, .roomGet, .roomSignal, .roomCode, .roomUpdate, .roomRemove, .roomPoke,
         .roomTurn, .roomLeave, .roomClose, .roomPurge,
+        .liveCreate, .liveUpdate, .liveDelete, .liveList, .liveKnown,
+        .liveStart, .liveType, .liveLine, .liveCue, .liveStop,
+        .liveRoster, .liveAccept, .liveRefuse, .liveRemove,
+        .liveLook, .liveListen, .liveLeave, .liveAttention,
+        .liveTranscripts, .liveShare, .liveUnshare, .liveForget,
         .backupStatus, .storeInfo, .schema,
         .eventsSubscribe, .eventsUnsubscribe, .eventsAck, .eventsList,
     ]

@@ -1,0 +1,47 @@
+package import Contract
+
+/// What a whisperer says beside the line under its hands, and what a listener says to it (contract §14.8, §14.9).
+extension WhisperClient {
+    package func isWhispering(in id: ConversationID) -> Bool { self.whispering[id] != nil }
+
+    package func isListening(to id: ConversationID) -> Bool { self.listening[id] != nil }
+
+    /// Completes lines in between: the one that is being typed stays.
+    /// - Throws: `Full` if too much waits already; nothing was taken then.
+    package func interject(_ text: String, in id: ConversationID) throws(WhispererMachine.Full) {
+        try self.whispering[id]?.machine.interject(text)
+        self.pump()
+    }
+
+    /// - Parameter listener: whom the cue is for; `nil`: everybody.
+    /// - Throws: `Full` if too much waits already; nothing was taken then.
+    package func play(_ cue: LiveCue, to listener: PrincipalID?, in id: ConversationID) throws(WhispererMachine.Full) {
+        try self.whispering[id]?.machine.play(cue, to: listener)
+        self.pump()
+    }
+
+    /// Tells the whisperer what we want. It may be lost.
+    package func raise(_ want: LiveAttention.Want, in id: ConversationID) throws(LiveError) {
+        guard self.session.isBound, let token else { throw .offline }
+        // There is no answer, and nobody waits for an error.
+        self.questionCount += 1
+        self.write(LiveFrame.Attention(id, want, token: token.token), .question(self.questionCount))
+    }
+}
+
+extension LiveFrame {
+    struct Attention: ClientPayload {
+        static let type = "live_attention"
+        var protocolVersion = Version.protocolVersion
+        var cryptoVersion = Version.cryptoVersion
+        var sessionToken: String
+        var conversationId: String
+        var want: String
+
+        init(_ conversation: ConversationID, _ want: LiveAttention.Want, token: String) {
+            self.sessionToken = token
+            self.conversationId = "\(conversation)"
+            self.want = want.rawValue
+        }
+    }
+}

@@ -1,0 +1,21 @@
+import Contract
+import WhisperClient
+
+extension Verb {
+    static let liveKnown = Verb(
+        "live_known", of: "live",
+        about:
+            "Shows without the server which conversations are our own, and which we have listened to, the last one first.",
+        type: "known",
+        [
+            Field(
+                "own", .array(of: .object(Shapes.ownConversation), count: 0...LiveLimits.conversationsPerProfileMax)),
+            Field("heard", .array(of: .object(Shapes.heardConversation), count: 0...CoreLimits.listMax)),
+        ], errors: [.noIdentity, .store], samples: ("{}", #"{"type":"known","own":[],"heard":[]}"#),
+        .read { opened, _, json in
+            let (live, origin) = (opened.live, opened.origin)
+            let own = try live.conversations().prefix(LiveLimits.conversationsPerProfileMax)
+            json.add("own", objects: own) { Shapes.write($0, nil, origin: origin, &$1) }
+            json.add("heard", objects: try live.heard().prefix(CoreLimits.listMax)) { Shapes.write($0, &$1) }
+        })
+}

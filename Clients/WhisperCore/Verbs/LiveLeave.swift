@@ -1,0 +1,14 @@
+import Contract
+import WhisperClient
+
+extension Verb {
+    static let liveLeave = Verb(
+        "live_leave", of: "live", about: "Stops listening. Whoever is let in may come back without knocking.",
+        [LiveParameters.conversation.field], type: "liveLeft", LiveParameters.done, errors: LiveParameters.errors,
+        samples: (LiveParameters.named, LiveParameters.sampleDone("liveLeft")),
+        .server { opened, parameters, json in
+            let id = try parameters[LiveParameters.conversation]
+            try await opened.client.stopListening(to: id)
+            json.add("conversationId", id.uuid)
+        })
+}

@@ -1,0 +1,20 @@
+import Contract
+import WhisperClient
+
+extension Verb {
+    private static let share = TypedField.uuid("shareId")
+
+    static let liveUnshare = Verb(
+        "live_unshare", of: "live", about: "Has the link of a share open nothing more.",
+        [LiveParameters.conversation.field, Self.share.field], type: "unshared", LiveParameters.done,
+        errors: LiveParameters.errors,
+        samples: (
+            #"{\#(Shapes.sampleConversationID),"shareId":"0b6d8f0e-3c1a-4f5e-9a77-2d1c0b9a8f7e"}"#,
+            LiveParameters.sampleDone("unshared")
+        ),
+        .server { opened, parameters, json in
+            let id = try parameters[LiveParameters.conversation]
+            try await opened.client.unshare(try parameters[Self.share], of: id)
+            json.add("conversationId", id.uuid)
+        })
+}

@@ -1,0 +1,126 @@
+import Contract
+import TestKit
+import Testing
+
+@testable import WhisperClient
+@testable import WhisperCore
+
+/// Live conversations as verbs and events of the core, as far as they need no server (contract §14).
+@Suite(.timeLimit(.minutes(2))) struct LiveVerbTests {
+    let folder: TemporaryFolder
+    let server = FakeServer()
+
+    init() throws { self.folder = try TemporaryFolder() }
+
+    private static let id = ConversationID("3f0c8a5e-2f0d-1f6b-8d55-0c4b7d1f2a61")!
+
+    @Test func aConversationIsMadeAndWhisperedInWithoutAServer() async throws {
+        let ann = try await CoreHost("ann", in: self.folder, self.server)
+        #expect(try await ann.refusal(#"live_create {"name":"talk"}"#) == "invalidField whisperer")
+        #expect(
+            try await ann.refusal(#"live_create {"name":"talk","whisperer":"Ann","admission":"passcode"}"#)
+                == "invalidField passcode")
+        #expect(
+            try await ann.refusal(#"live_create {"name":"a\u0007b","whisperer":"Ann"}"#) == "invalidField name")
+        let own = try await ann.perform(#"live_create {"name":"talk","whisperer":"Ann","passcode":"open"}"#)[
+            "conversation"]
+        #expect(own?["title"]?.string == "talk" && own?["admission"]?.string == "passcode")
+        #expect(try await ann.refusal(#"live_create {"name":"talk","whisperer":"Ann"}"#) == "nameTaken name")
+        let known = try await ann.perform("live_known")
+        #expect(known["own"]?.elements == [try #require(own)] && known["heard"]?.elements == [])
+
+        let id = try #require(own?["conversationId"]?.string)
+        let named = #""conversationId":"\#(id)""#
+        for verb in ["live_type", "live_line"] {
+            #expect(try await ann.refusal("\(verb) {\(named),\"text\":\"x\"}") == "notFound conversationId")
+        }
+        try await ann.perform("live_start {\(named)}")
+        try await ann.perform(#"live_type {\#(named),"text":"Is th"}"#)
+        // Saying it again does not begin anew.
+        try await ann.perform("live_start {\(named)}")
+        try await ann.perform(#"live_type {\#(named),"text":"Is this on?\nY"}"#)
+        try await ann.perform(#"live_line {\#(named),"text":"in between"}"#)
+        try await ann.perform(#"live_cue {\#(named),"sound":"air-horn"}"#)
+        #expect(try await ann.refusal(#"live_cue {\#(named),"sound":"air-horn","say":"x"}"#) == "invalidField")
+        #expect(try await ann.refusal("live_cue {\(named)}") == "invalidField")
+        // What waits for a server that is away has a bound.
+        var refusal: String?
+        for _ in 0..<WhispererMachine.queueMax where refusal == nil {
+            let answer = try JSON(parsing: Array(await ann.core.perform(#"live_line {\#(named),"text":"x"}"#).utf8))
+            refusal = answer["error"]?["code"]?.string
+        }
+        #expect(refusal == "tooMany")
+        let roster = try await ann.perform("live_roster {\(named)}")
+        #expect(roster["callers"]?.elements == [] && roster["listeners"]?.elements == [])
+        for verb in ["live_accept", "live_refuse", "live_remove"] {
+            let command = #"\#(verb) {\#(named),"listener":"WSP-AAAA-AAAA-AAAA"}"#
+            #expect(try await ann.refusal(command) == "notFound listener", "\(verb)")
+        }
+        for verb in ["live_list", "live_transcripts {\(named)}", "live_stop {\(named)}", "live_delete {\(named)}"] {
+            #expect(try await ann.refusalOfServer(verb) == "offline", "\(verb)")
+        }
+        // It stays here: the server is told again.
+        #expect(try await ann.refusalOfServer(#"live_update {\#(named),"title":"Talk 2","newLink":true}"#) == "offline")
+        let changed = try await ann.perform("live_known")["own"]?[0]
+        #expect(changed?["title"]?.string == "Talk 2" && changed?["link"] != own?["link"])
+        await ann.core.close()
+    }
+
+    @Test func whatFitsNoConversationIsRefused() async throws {
+        let ann = try await CoreHost("ann", in: self.folder, self.server)
+        let (id, secret) = ("\(Self.id)", String(repeating: "A", count: 22))
+        for (command, refusal) in [
+            (#"live_look {"link":"x"}"#, "invalidField link"),
+            (#"live_look {"link":"https://other.example/listen/\#(id)#\#(secret)"}"#, "invalidField link"),
+            (#"live_look {"link":"http://127.0.0.1:1/listen/\#(id)#\#(secret)"}"#, "notFound"),
+            (#"live_listen {"name":"Bob"}"#, "invalidField"),
+            (#"live_listen {"name":"Bob","conversationId":"\#(id)"}"#, "notFound conversationId"),
+            (#"live_listen {"name":"Bob","link":"http://127.0.0.1:1/listen/\#(id)#\#(secret)"}"#, "notFound"),
+            (#"live_stop {"conversationId":"\#(id)"}"#, "notFound conversationId"),
+            (#"live_update {"conversationId":"\#(id)"}"#, "notFound conversationId"),
+        ] {
+            #expect(try await ann.refusalOfServer(command) == refusal, "\(command)")
+        }
+        #expect(
+            try await ann.refusal(#"live_attention {"conversationId":"\#(id)","want":"hand"}"#)
+                == "notFound conversationId")
+        #expect(try await ann.refusal(#"live_start {"conversationId":"\#(id)"}"#) == "notFound conversationId")
+        await ann.core.close()
+    }
+
+    /// All that a whisperer or a listener may be told.
+    private static var news: [(LiveNews, type: String)] {
+        let bob = PrincipalID("WSP-AAAA-AAAA-AAAA")!
+        let pair = KeyPair(
+            signSeed: SecretBytes(Array(repeating: 1, count: 32)), boxKey: SecretBytes(Array(repeating: 2, count: 32)))
+        let caller = AdmissionDesk.Caller(listener: bob, keys: pair.publicKeys, name: "Bob", note: "hello")
+        let share = SharedTranscript(share: .random(), secret: Array(repeating: 3, count: 16))
+        let text = LiveText("x")!
+        return [
+            (.started(isResumed: true), "liveStarted"), (.refused(.forbidden), "liveFailed"),
+            (.asks(caller), "liveKnocked"), (.keysChanged(generation: 2), "liveKeysChanged"), (.waiting, "liveWaiting"),
+            (.joined(.live, isTranscribed: true), "liveJoined"), (.heard(.began(.random())), "liveBegan"),
+            (.heard(.text(LiveText())), "liveText"), (.heard(.line(1, text)), "liveLine"),
+            (.heard(.missing(2...3)), "liveMissing"), (.heard(.cue(.sound(.airHorn))), "liveCue"),
+            (.heard(.cue(.say(text))), "liveCue"), (.heard(.cue(.transcript(share))), "liveCue"),
+        ]
+            + LiveStopped.Reason.allCases.map { (.stopped($0), "liveStopped") }
+            + LiveListenerChanged.Status.allCases.map { (.listener(bob, name: "Bob", $0, joined: 1), "liveListener") }
+            + LiveAttention.Want.allCases.map { (.attention(bob, name: "Bob", $0), "liveAttention") }
+            + LiveState.State.allCases.map { (.state($0), "liveState") }
+            + ([.notFound, .forbidden, .broken] + LiveRefused.Reason.allCases.map { .refused($0) })
+            .map { (.over($0, note: "bye"), "liveEnded") }
+    }
+
+    @Test func eachEventIsWhatItsDeclarationSays() throws {
+        for (news, type) in Self.news {
+            let text = try #require(EventText.event(Self.id, news, origin: "https://chat.example", account: nil))
+            let event = try #require(try JSON(parsing: text)["event"])
+            let definition = try #require(EventDefinition.all.first { $0.type == type })
+            _ = try FrameDecoder.payload(strict: Array(event.text.utf8), schema: definition.fields)
+        }
+        #expect(Set(Self.news.map(\.type)) == Set(EventDefinition.ofLive.map(\.type)))
+        let asked = LiveNews.heard(.resync(.start, line: 0))
+        #expect(EventText.event(Self.id, asked, origin: "", account: nil) == nil)
+    }
+}
