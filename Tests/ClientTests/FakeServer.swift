@@ -73,6 +73,7 @@ final class FakeServer: ServerLink {
     }
 
     let state = Mutex(State())
+    let rooms = FakeRooms()
 
     /// Message ids in the order accepted, without repetitions.
     var accepted: [String] { self.state.withLock { $0.accepted } }
@@ -188,7 +189,7 @@ final class FakeServer: ServerLink {
 
         func send(_ text: [UInt8]) {
             self.server.note(text)
-            self.server.take(try! JSONDecoder().decode(Frame.self, from: Data(text)), from: self)
+            self.server.take(try! JSONDecoder().decode(Frame.self, from: Data(text)), text, from: self)
         }
         func close() { self.end(nil, "") }
 
@@ -210,7 +211,7 @@ final class FakeServer: ServerLink {
         }
     }
 
-    private func take(_ frame: Frame, from link: Link) {
+    private func take(_ frame: Frame, _ text: [UInt8], from link: Link) {
         let payload = frame.payload
         self.state.withLock { $0.seen.append(frame.type) }
         let now = Int64(Date().timeIntervalSince1970 * 1_000)
@@ -245,6 +246,9 @@ final class FakeServer: ServerLink {
                 return link.answer("error", #"{"code":"NOT_REGISTERED","message":"no session"}"#, frame.requestId)
             }
             self.bind(link, id)
+            if frame.type.hasPrefix("room_"), let member = WhisperID(id) {
+                return self.rooms.take(text, of: member, from: link) { id in self.state.withLock { $0.links["\(id)"] } }
+            }
             self.take(frame, of: id, from: link)
         }
     }

@@ -7,21 +7,37 @@ extension CalmCluster {
     @Suite struct CoreHosts {
         /// Two hosts in Python. One of them is killed with events that it has not acknowledged.
         @Test func twoProcessesTalkAndNothingIsLostOrDoubled() async throws {
+            let result = try await Self.run("conversation")
+            #expect(result["sent"]?.integer == 60)
+            // What was not acknowledged came again.
+            #expect(result["again"]?.integer ?? 0 > 0)
+        }
+
+        /// Rooms as verbs: by code and by link, with WebRTC stacks that the script plays (contract §15).
+        @Test func twoProcessesMeetInARoom() async throws {
+            let result = try await Self.run("meeting")
+            #expect(result["number"]?.string?.count == 12 && result["connections"]?.integer == 3)
+        }
+
+        /// Live conversations as verbs (contract §14).
+        @Test func oneProcessWhispersAndAnotherListens() async throws {
+            #expect(try await Self.run("whispering")["lines"]?.integer == 2)
+        }
+
+        /// - Returns: what the script prints last.
+        private static func run(_ script: String) async throws -> JSON {
             let folder = try TemporaryFolder(named: "core")
             defer { folder.remove() }
             let output = try await Command(
                 "/usr/bin/python3",
                 [
-                    "\(CoreLibraryTests.here)/conversation.py", CoreLibraryTests.library, folder.path,
+                    "\(CoreLibraryTests.here)/\(script).py", CoreLibraryTests.library, folder.path,
                     "ws://127.0.0.1:\(Cluster.stack.ports.public)",
                 ]
-            ).output(name: "two cores")
+            ).output(name: script)
             let line = try #require(output.split(separator: "\n").last, "\(output)")
-            let result = try JSON(parsing: Array(line.utf8))
-            #expect(result["sent"]?.integer == 60)
-            // What was not acknowledged came again.
-            #expect(result["again"]?.integer ?? 0 > 0)
-            print("· two cores: \(line)")
+            print("· \(script) of two cores: \(line)")
+            return try JSON(parsing: Array(line.utf8))
         }
     }
 }

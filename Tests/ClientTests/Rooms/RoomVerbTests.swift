@@ -1,0 +1,168 @@
+import Contract
+import TestKit
+import Testing
+
+@testable import WhisperClient
+@testable import WhisperCore
+
+/// Rooms as verbs and events of the core: two hosts with WebRTC stacks that the test plays (contract §15).
+@Suite(.timeLimit(.minutes(2))) struct RoomVerbTests {
+    let folder: TemporaryFolder
+    let server = FakeServer()
+
+    init() throws { self.folder = try TemporaryFolder() }
+
+    private func host(_ name: String) async throws -> CoreHost {
+        let host = try await CoreHost(name, in: self.folder, self.server)
+        try await host.online()
+        return host
+    }
+
+    private func signal(_ host: CoreHost, _ kind: String) async throws -> JSON {
+        try await host.next("roomSignal") { $0["kind"]?.string == kind }
+    }
+
+    /// A stack makes an offer, another answers, and both find each other's addresses.
+    private func link(_ ann: CoreHost, _ bob: CoreHost, in room: String) async throws {
+        let (annID, bobID) = (try await ann.id, try await bob.id)
+        let offer = try await self.signal(ann, "offer")
+        #expect(offer["from"]?.string == bobID && offer["roomId"]?.string == room)
+        let (to, link) = (#""roomId":"\#(room)","to":"\#(bobID)""#, offer["link"]?.integer ?? 0)
+        try await ann.perform(#"room_signal {\#(to),"link":\#(link),"kind":"offer","sdp":"v=0 ann"}"#)
+        try await ann.perform(
+            #"room_signal {\#(to),"link":\#(link),"kind":"candidate","candidate":"of ann","sdpMLineIndex":0,"sdpMid":"0"}"#
+        )
+
+        let accept = try await self.signal(bob, "accept")
+        #expect(accept["sdp"]?.string == "v=0 ann" && accept["isFresh"] == .bool(true))
+        #expect(accept["from"]?.string == annID)
+        let candidate = try await self.signal(bob, "candidate")
+        #expect(candidate["candidate"]?.string == "of ann" && candidate["sdpMLineIndex"]?.integer == 0)
+        #expect(candidate["sdpMid"]?.string == "0")
+        let (back, number) = (#""roomId":"\#(room)","to":"\#(annID)""#, accept["link"]?.integer ?? 0)
+        try await bob.perform(#"room_signal {\#(back),"link":\#(number),"kind":"answer","sdp":"v=0 bob"}"#)
+        try await bob.perform(#"room_signal {\#(back),"link":\#(number),"kind":"candidate","candidate":"of bob"}"#)
+        #expect(try await self.signal(ann, "answer")["sdp"]?.string == "v=0 bob")
+        #expect(try await self.signal(ann, "candidate")["candidate"]?.string == "of bob")
+
+        try await ann.perform(#"room_signal {\#(to),"link":\#(link),"kind":"connected"}"#)
+        try await bob.perform(#"room_signal {\#(back),"link":\#(number),"kind":"connected"}"#)
+        for host in [ann, bob] {
+            try await host.next("roomChanged") { event in
+                event["room"]?["participants"]?.elements.contains { $0["isLinked"] == .bool(true) } ?? false
+            }
+        }
+    }
+
+    private func number(_ host: CoreHost, _ room: String) async throws -> [String] {
+        try await host.perform(#"room_get {"roomId":"\#(room)"}"#)["room"]?["participants"]?.elements
+            .compactMap { $0["safetyNumber"]?.string } ?? []
+    }
+
+    @Test func twoHostsMeetByCodeAndOneIsSentOut() async throws {
+        let (ann, bob) = (try await self.host("ann"), try await self.host("bob"))
+        let bobID = try await bob.id
+        let room = try #require(try await ann.ask("room_create")["room"])
+        let id = try #require(room["roomId"]?.string)
+        let code = try #require(room["code"]?.string)
+        #expect(room["state"]?.string == "pending" && room["participantsMax"]?.integer == 2)
+        #expect(room["link"]?.string?.hasPrefix("http://127.0.0.1:1/join/\(id)#") == true)
+        #expect(room["turn"]?["urls"]?.elements.count == 1 && room["own"] == room["host"])
+
+        #expect(try await bob.refusalOfServer(#"room_join {"code":"111111"}"#) == "notFound")
+        let entered = try await bob.ask(#"room_join {"code":"\#(code)"}"#)["room"]
+        #expect(entered?["state"]?.string == "accepted" && entered?["code"] == nil && entered?["link"] == nil)
+        #expect(try await ann.next("roomEvent")["participant"]?.string == bobID)
+        try await self.link(ann, bob, in: id)
+        let numbers = try await self.number(ann, id)
+        #expect(numbers.count == 1 && numbers[0].count == 12)
+        #expect(try await self.number(bob, id) == numbers)
+
+        // What is said of a connection that is no more changes nothing.
+        try await ann.perform(#"room_signal {"roomId":"\#(id)","to":"\#(bobID)","link":99,"kind":"failed"}"#)
+        #expect(try await bob.refusalOfServer(#"room_close {"roomId":"\#(id)"}"#) == "forbidden")
+        #expect(
+            try await ann.ask(#"room_remove {"roomId":"\#(id)","participant":"\#(bobID)"}"#)["participant"]?.string
+                == bobID)
+        #expect(try await self.signal(bob, "drop")["roomId"]?.string == id)
+        #expect(try await bob.next("roomEnded")["reason"]?.string == "removed")
+        #expect(try await bob.refusal(#"room_get {"roomId":"\#(id)"}"#) == "notFound roomId")
+        #expect(
+            try await bob.refusal(
+                #"room_signal {"roomId":"\#(id)","to":"\#(bobID)","link":1,"kind":"connected"}"#) == "notFound roomId")
+        try await ann.next("roomChanged") { $0["room"]?["participants"]?.elements.count == 1 }
+        await ann.core.close()
+        await bob.core.close()
+    }
+
+    /// By link, and all that a host may change. Each frame about rooms that the contract has for clients goes out.
+    @Test func aHostChangesItsRoom() async throws {
+        let (ann, bob) = (try await self.host("ann"), try await self.host("bob"))
+        let (annID, bobID) = (try await ann.id, try await bob.id)
+        let id = "0b6d8f0e-3c1a-4f5e-9a77-2d1c0b9a8f7e"
+        let create = #"room_create {"roomId":"\#(id)","participantsMax":3,"codeDigits":0}"#
+        let room = try await ann.ask(create)["room"]
+        #expect(room?["code"] == nil)
+        let link = try #require(room?["link"]?.string)
+        // A host that has lost the answer asks again, and has the same room by the same link.
+        #expect(try await ann.ask(create)["room"]?["link"]?.string == link)
+
+        let named = #"{"roomId":"\#(id)"}"#
+        #expect(
+            try await ann.ask(#"room_update {"roomId":"\#(id)","isLocked":true}"#)["room"]?["isLocked"] == .bool(true))
+        #expect(try await bob.refusalOfServer(#"room_join {"link":"\#(link)"}"#) == "forbidden")
+        try await ann.ask(#"room_update {"roomId":"\#(id)","isLocked":false,"participantsMax":4}"#)
+        #expect(try await bob.ask(#"room_join {"link":"\#(link)"}"#)["room"]?["link"]?.string == link)
+        try await self.link(ann, bob, in: id)
+        #expect(try await ann.ask(#"room_code {"roomId":"\#(id)","codeDigits":6}"#)["code"]?.string == "735402")
+        #expect(try await ann.ask("room_poke \(named)")["woken"]?.integer == 1)
+        #expect(try await bob.ask("room_turn \(named)")["turn"]?["ttl"]?.integer == 43_200)
+        #expect(try await bob.ask("room_list")["rooms"]?.elements.map { $0["roomId"]?.string } == [id])
+
+        try await ann.ask(#"room_update {"roomId":"\#(id)","host":"\#(bobID)"}"#)
+        try await bob.next("roomChanged") { $0["room"]?["host"]?.string == bobID }
+        #expect(try await ann.ask("room_leave \(named)")["roomId"]?.string == id)
+        #expect(try await self.signal(bob, "drop")["from"]?.string == annID)
+        try await bob.ask("room_close \(named)")
+        #expect(try await bob.next("roomEnded")["reason"]?.string == "left")
+        try await bob.ask("room_create")
+        let purged = try await bob.ask("room_purge")
+        #expect(purged["closed"]?.integer == 1 && purged["left"]?.integer == 0)
+        try await ann.ask("room_create")
+        let other = try await self.hosted(ann)
+        try await ann.ask(#"room_remove {"roomId":"\#(other)","participant":"\#(bobID)"}"#)
+        #expect(self.server.rooms.types == FakeRooms.typesOfClients)
+        await ann.core.close()
+        await bob.core.close()
+    }
+
+    private func hosted(_ host: CoreHost) async throws -> String {
+        try await host.ask("room_list")["rooms"]?[0]?["roomId"]?.string ?? ""
+    }
+
+    @Test func whatFitsNoRoomIsRefused() async throws {
+        let ann = try await self.host("ann")
+        let secret = String(repeating: "A", count: 22)
+        let id = "0b6d8f0e-3c1a-4f5e-9a77-2d1c0b9a8f7e"
+        for (command, refusal) in [
+            (#"room_create {"codeDigits":7}"#, "invalidField codeDigits"),
+            ("room_join", "invalidField"), (#"room_join {"code":"402917","roomId":"\#(id)"}"#, "invalidField"),
+            (#"room_join {"code":"4029171"}"#, "invalidField code"),
+            (#"room_join {"link":"http://127.0.0.1:1/join/x"}"#, "invalidField link"),
+            (#"room_join {"link":"https://other.example/join/\#(id)#\#(secret)"}"#, "invalidField link"),
+            (#"room_join {"roomId":"\#(id)"}"#, "notFound"), (#"room_update {"roomId":"\#(id)"}"#, "invalidField"),
+        ] {
+            #expect(try await ann.refusalOfServer(command) == refusal, "\(command)")
+        }
+        for fields in [
+            #""kind":"offer""#, #""kind":"connected","sdp":"x""#, #""kind":"candidate","sdp":"x""#,
+            #""kind":"answer","sdp":"x","candidate":"x""#,
+        ] {
+            let command = #"room_signal {"roomId":"\#(id)","to":"WSP-AAAA-AAAA-AAAA","link":1,\#(fields)}"#
+            #expect(try await ann.refusal(command) == "invalidField kind", "\(command)")
+        }
+        try await ann.perform("disconnect")
+        #expect(try await ann.refusalOfServer("room_list") == "offline")
+        await ann.core.close()
+    }
+}
