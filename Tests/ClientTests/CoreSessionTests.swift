@@ -163,4 +163,75 @@ import Testing
         await ann.close()
         await bob.close()
     }
+
+    @Test func contactsAreVerifiedByTheNumberThatBothSee() async throws {
+        let (ann, _, bob, bobID) = try await self.friends()
+        let number = try await self.kit.perform(ann, #"contact_safety {"whisperId":"\#(bobID)"}"#)["number"]?.string
+        let wrong = String((number ?? "").reversed())
+        #expect(
+            try await self.kit.refusal(
+                ann, #"contact_verify {"whisperId":"\#(bobID)","isVerified":true,"number":"\#(wrong)"}"#)
+                == "changedKeys number")
+        try await self.kit.perform(
+            ann, #"contact_verify {"whisperId":"\#(bobID)","isVerified":true,"number":"\#(number ?? "")"}"#)
+        _ = try await self.kit.next(ann, "contactChanged") { $0["contact"]?["isVerified"] == .bool(true) }
+        await ann.close()
+        let again = try self.kit.open("ann")
+        let contact = try await self.kit.perform(again, "contact_list")["contacts"]?.elements.first
+        #expect(contact?["isVerified"] == .bool(true))
+        #expect(try await self.kit.perform(again, "store_check")["isWhole"] == .bool(true))
+        await again.close()
+        await bob.close()
+    }
+
+    @Test func chatsTellOfDraftsReadingAndClearing() async throws {
+        let (ann, annID, bob, bobID) = try await self.friends()
+        for number in 1...5 {
+            try await self.kit.perform(ann, #"message_send {"to":"\#(bobID)","text":"\#(number)"}"#)
+            _ = try await self.kit.next(bob, "messageReceived")
+        }
+        let all = try await self.kit.perform(bob, #"chat_get {"chat":"\#(annID)"}"#)["messages"]?.elements ?? []
+        let numbers = all.compactMap { $0["number"]?.integer }
+        func texts(_ more: String) async throws -> [String] {
+            try await self.kit.perform(bob, #"chat_get {"chat":"\#(annID)",\#(more)}"#)["messages"]?.elements
+                .compactMap { $0["text"]?.string } ?? []
+        }
+        #expect(try await texts(#""around":\#(numbers[2]),"limit":3"#) == ["2", "3", "4"])
+        #expect(try await texts(#""around":\#(numbers[4]),"limit":3"#) == ["3", "4", "5"])
+        #expect(try await texts(#""around":\#(numbers[0]),"limit":4"#) == ["1", "2", "3"])
+        #expect(
+            try await self.kit.refusal(bob, #"chat_get {"chat":"\#(annID)","around":1,"before":2}"#)
+                == "invalidField around")
+        try await self.kit.perform(bob, #"chat_draft {"chat":"\#(annID)","text":"It may"}"#)
+        var event = try await self.kit.next(bob, "chatChanged").event
+        #expect(event["draft"]?.string == "It may" && event["unread"]?.integer == 5)
+        try await self.kit.perform(bob, #"chat_read {"chat":"\#(annID)","upTo":\#(numbers[1])}"#)
+        event = try await self.kit.next(bob, "chatChanged").event
+        #expect(event["unread"]?.integer == 3)
+        try await self.kit.perform(bob, #"chat_clear {"chat":"\#(annID)"}"#)
+        event = try await self.kit.next(bob, "chatChanged").event
+        #expect(event["unread"]?.integer == 0 && event["draft"]?.string == "It may")
+        await ann.close()
+        await bob.close()
+    }
+
+    @Test func aBackupIsWrittenAndDeletedAtWish() async throws {
+        let (ann, annID, bob, _) = try await self.friends()
+        let id = try #require(WhisperID(annID))
+        while try await self.kit.perform(ann, "backup_status")["isBackedUp"] != .bool(true) { await Task.yield() }
+        try await self.kit.perform(ann, #"settings_set {"backup":false}"#)
+        let written = self.kit.server.backupsWritten
+        try await self.kit.perform(ann, "backup_now")
+        while self.kit.server.backupsWritten == written { await Task.yield() }
+        while try await self.kit.perform(ann, "backup_status")["isBackedUp"] != .bool(true) { await Task.yield() }
+        #expect(self.kit.server.backup(of: id) != nil)
+        try await self.kit.perform(ann, "backup_delete")
+        _ = try await self.kit.next(ann, "answer") { $0["result"]?["type"]?.string == "backupDeleted" }
+        #expect(self.kit.server.backup(of: id) == nil)
+        try await self.kit.perform(ann, "disconnect")
+        #expect(try await self.kit.refusal(ann, "backup_now") == "offline")
+        await ann.close()
+        await bob.close()
+    }
+
 }

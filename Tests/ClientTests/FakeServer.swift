@@ -174,7 +174,13 @@ final class FakeServer: ServerLink {
     }
 
     func delete(_ path: String, bearer: String) async throws(LinkError) -> HTTPAnswer {
-        HTTPAnswer(status: 404, body: [])
+        self.state.withLock { state in
+            guard let caller = state.tokens[bearer], path == SealedContacts.path else {
+                return HTTPAnswer(status: 404, body: [])
+            }
+            state.backups[caller] = nil
+            return HTTPAnswer(status: 200, body: [])
+        }
     }
 
     final class Link: OpenLink {

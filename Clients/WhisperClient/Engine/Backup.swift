@@ -18,7 +18,9 @@ extension WhisperClient {
         var failures = 0
         while !Task.isCancelled, self.session.isBound {
             do throws(BackupError) {
+                guard try self.stored({ try $0.preferences() }).backsUp || self.isBackupWanted else { return }
                 try await self.synchronise()
+                self.isBackupWanted = false
                 self.backupTrouble = nil
                 return
             } catch {
@@ -38,6 +40,31 @@ extension WhisperClient {
             let delay = ClientLimits.resend.delay(after: failures, using: &self.random)
             try? await Task.sleep(for: delay)
         }
+    }
+
+    /// Writes the contacts now, changed or not. How it goes is told as `BackupNews`.
+    /// - Returns: whether there is a session.
+    package func backUpNow() throws(ClientStoreError) -> Bool {
+        guard self.session.isBound else { return false }
+        try self.store.oweBackup()
+        self.isBackupWanted = true
+        self.backupTrouble = nil
+        self.backups?.yield()
+        return true
+    }
+
+    /// Deletes the backup at the server. Unless the person here wants none, the next change writes another.
+    package func deleteBackup() async throws(InquiryError) {
+        guard let token else { throw .offline }
+        let answer: HTTPAnswer
+        do { answer = try await self.server.delete(SealedContacts.path, bearer: token.token) } catch { throw .noAnswer }
+        switch answer.status {
+        case 200, 404: break
+        case 401, 403: throw .offline
+        case 429: throw .refused(.rateLimited, retryAfter: nil)
+        default: throw .refused(nil, retryAfter: nil)
+        }
+        do { try self.store.set(backupTag: nil) } catch { throw .store(error) }
     }
 
     private func synchronise() async throws(BackupError) {

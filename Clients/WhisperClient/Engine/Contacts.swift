@@ -34,6 +34,10 @@ extension WhisperClient {
         return change
     }
 
+    package func set(isVerified: Bool, _ id: WhisperID) throws(ClientStoreError) -> ContactChange {
+        self.told(try self.store.set(isVerified: isVerified, id))
+    }
+
     package func acceptRequest(of id: WhisperID) throws(ClientStoreError) -> ContactChange {
         self.told(try self.store.acceptRequest(of: id))
     }

@@ -5,6 +5,8 @@ package enum PassingNews: Sendable, Equatable {
     case settings(Preferences)
     case typing(WhisperID, isTyping: Bool)
     case presence(WhisperID, PresenceState)
+    /// Of a chat: somebody here has read, written or cleared something.
+    case chat(ChatState)
 }
 
 extension WhisperClient {

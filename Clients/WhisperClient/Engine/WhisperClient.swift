@@ -52,6 +52,8 @@ package actor WhisperClient {
     var backups: AsyncStream<Void>.Continuation?
     /// What was told about the backup last, if it was bad.
     var backupTrouble: BackupNews?
+    /// The person here wants one backup, whatever the setting says.
+    var isBackupWanted = false
     /// What raised an alarm already.
     var alarmed: Set<String> = []
 
@@ -203,7 +205,9 @@ package actor WhisperClient {
 
     private var nextWake: ContinuousClock.Instant? {
         let receipts = self.session.isBound ? self.receipts.nextWake : nil
-        return [self.session.nextWake, self.outbox.nextWake, receipts, self.liveWake, self.typing.nextWake].compactMap {
+        return [
+            self.session.nextWake, self.outbox.nextWake, receipts, self.liveWake, self.typing.nextWake,
+        ].compactMap {
             $0
         }.min()
     }

@@ -1,6 +1,14 @@
 package import Contract
 import GRDB
 
+/// A conversation as a list shows it, less its messages.
+package struct ChatState: Sendable, Equatable {
+    package var peer: WhisperID
+    package var unread: Int
+    /// What was typed and not sent.
+    package var draft: String?
+}
+
 /// The only code that reads or writes `chats`: what belongs to a conversation and is no message.
 extension ClientStore {
     static func migrateChats(_ database: Database) throws {
@@ -10,6 +18,19 @@ extension ClientStore {
     /// What was typed and not sent.
     package func draft(with peer: WhisperID) throws(ClientStoreError) -> String? {
         try self.read { try String.fetchOne($0, sql: "SELECT draft FROM chats WHERE peer = ?", arguments: ["\(peer)"]) }
+    }
+
+    package func chatState(with peer: WhisperID) throws(ClientStoreError) -> ChatState {
+        try self.read { database -> ChatState in
+            let sql = """
+                SELECT count(*) FROM messages
+                WHERE peer = ? AND NOT is_outgoing AND NOT is_read AND group_id IS NULL
+                """
+            return ChatState(
+                peer: peer, unread: try Int.fetchOne(database, sql: sql, arguments: ["\(peer)"]) ?? 0,
+                draft: try String.fetchOne(
+                    database, sql: "SELECT draft FROM chats WHERE peer = ?", arguments: ["\(peer)"]))
+        }
     }
 
     /// - Parameter draft: an empty one is none.

@@ -123,7 +123,7 @@ package struct ClientStore: Sendable {
     }
 
     /// Whether each page opens and fits to the others.
-    func isWhole() -> Bool {
+    package func isWhole() -> Bool {
         (try? self.database.read { try String.fetchOne($0, sql: "PRAGMA integrity_check") }) == "ok"
     }
 
@@ -224,6 +224,7 @@ package struct ClientStore: Sendable {
         migrator.registerMigration("signed times") { try Self.migrateSignedTimes($0) }
         migrator.registerMigration("chats") { try Self.migrateChats($0) }
         migrator.registerMigration("marks") { try Self.migrateMarks($0) }
+        migrator.registerMigration("verified") { try Self.migrateVerified($0) }
         return migrator
     }
 }

@@ -55,6 +55,10 @@ extension ClientStore {
         }
     }
 
+    static func migrateVerified(_ database: Database) throws {
+        try database.execute(sql: "ALTER TABLE contacts ADD COLUMN is_verified INTEGER NOT NULL DEFAULT 0")
+    }
+
     package func contact(_ id: WhisperID) throws(ClientStoreError) -> Contact? {
         try self.read { try Self.contact(id, in: $0) }
     }
@@ -139,6 +143,19 @@ extension ClientStore {
         try self.change(id, includingStrangers: isBlocked) { contact, _ in
             contact.isBlocked = isBlocked
             return true
+        }
+    }
+
+    /// The keys were compared, or are not trusted any more. It stays on this device: nothing goes into the backup.
+    package func set(isVerified: Bool, _ id: WhisperID) throws(ClientStoreError) -> ContactChange {
+        try self.write { database -> ContactChange in
+            guard let known = try Self.contact(id, in: database) else { return .unknown }
+            guard known.isVerified != isVerified else { return .same(known) }
+            try database.execute(
+                sql: "UPDATE contacts SET is_verified = ? WHERE id = ?", arguments: [isVerified, "\(id)"])
+            let changed = try Self.contact(id, in: database)!
+            try Self.note(.contact(changed), in: database)
+            return .changed(changed)
         }
     }
 
@@ -335,6 +352,7 @@ extension ClientStore {
         return Contact(
             id: id, name: row["name"], keys: PublicKeys(sign: sign, box: box), isBanned: row["is_banned"],
             addedAt: Timestamp(milliseconds: row["added_at"]), isStranger: row["is_stranger"], notes: row["notes"],
-            isPinned: row["is_pinned"], isMuted: row["is_muted"], isBlocked: row["is_blocked"])
+            isPinned: row["is_pinned"], isMuted: row["is_muted"], isBlocked: row["is_blocked"],
+            isVerified: row["is_verified"] as Bool? ?? false)
     }
 }

@@ -74,6 +74,8 @@ package struct Contact: Sendable, Equatable {
     package var isMuted = false
     /// Their mail is acknowledged and dropped, and nothing is sent to them.
     package var isBlocked = false
+    /// The person here has compared the safety number, on this device.
+    package var isVerified = false
 
     package var shownName: String { self.name ?? "\(self.id)" }
 }

@@ -114,6 +114,9 @@ extension ClientStore {
         try Self.setting("backupChanges", in: database).flatMap { Int($0) } ?? 0
     }
 
+    /// The list is to be written though it has not changed.
+    func oweBackup() throws(ClientStoreError) { try self.write { try Self.oweBackup(in: $0) } }
+
     /// To be called in the transaction that changes the contact list.
     static func oweBackup(in database: Database) throws {
         let changes = try Self.backupChanges(in: database) + 1

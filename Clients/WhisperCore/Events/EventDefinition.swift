@@ -24,7 +24,7 @@ package struct EventDefinition: Sendable {
         .connection, .caughtUp, .messageReceived, .messageChanged, .contactChanged, .requestReceived, .backup, .alarm,
         .roomChanged, .roomEvent, .roomSignal, .roomForged, .roomEnded,
         .answer,
-        .settingsChanged, .typing, .presence,
+        .settingsChanged, .typing, .presence, .chatChanged,
         .eventsLost,
     ]
 

@@ -15,6 +15,11 @@ extension EventText {
         case .presence(let id, let state):
             json.add("type", "presence")
             Shapes.write((id: id, state: state), &json)
+        case .chat(let chat):
+            json.add("type", "chatChanged")
+            json.add("chat", chat.peer)
+            json.add("unread", Int64(chat.unread))
+            json.add("draft", chat.draft)
         }
     }
 }
@@ -41,6 +46,18 @@ extension EventDefinition {
         isKept: false, Shapes.presenceFields,
         sample:
             #"{"type":"presence","whisperId":"WSP-AAAA-AAAA-AAAA","status":"offline","lastSeen":1767225600000}"#)
+}
+
+extension EventDefinition {
+    static let chatChanged = EventDefinition(
+        "chatChanged",
+        about:
+            "Somebody here has read messages of a chat, cleared it, or changed its draft. Messages have events of their own.",
+        isKept: false,
+        [
+            Field("chat", .whisperID), Field("unread", .integer(0...Int64.max)),
+            Field("draft", .text(1...ClientLimits.textBytesMax), .optional, about: "What was typed and not sent."),
+        ], sample: #"{"type":"chatChanged","chat":"WSP-AAAA-AAAA-AAAA","unread":0,"draft":"It may"}"#)
 }
 
 extension Shapes {

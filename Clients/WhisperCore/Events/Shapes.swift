@@ -105,6 +105,7 @@ package enum Shapes {
         Field("isBlocked", .bool, about: "Their mail is acknowledged and dropped. Nothing is sent to them."),
         Field("notes", .text(0...Limits.backupBytesMax), .optional, about: "For the person here alone."),
         Field("isBanned", .bool),
+        Field("isVerified", .bool, .optional, about: "Whether the safety number was compared on this device."),
         Field("addedAt", .timestamp),
         Field("signPublicKey", .base64(32...32), about: "Ed25519, pinned."),
         Field("encPublicKey", .base64(32...32), about: "X25519, pinned."),
@@ -119,6 +120,7 @@ package enum Shapes {
         json.add("isBlocked", contact.isBlocked)
         json.add("notes", contact.notes)
         json.add("isBanned", contact.isBanned)
+        if contact.isVerified { json.add("isVerified", true) }
         json.add("addedAt", contact.addedAt)
         json.add("signPublicKey", base64: contact.keys.sign.bytes)
         json.add("encPublicKey", base64: contact.keys.box.bytes)

@@ -14,14 +14,8 @@ extension Verb {
         [Self.chat.field, Self.upTo.field], type: "cleared", [Field("count", .integer(0...Int64.max))],
         errors: [.noIdentity, .store],
         samples: (#"{"chat":"WSP-AAAA-AAAA-AAAA","upTo":7}"#, #"{"type":"cleared","count":5}"#),
-        .store { _, opened, parameters, json in
+        .client { opened, parameters, json in
             let (chat, upTo) = (try parameters[Self.chat], try parameters[Self.upTo])
-            var count: Int64 = 0
-            while true {
-                let cleared = try opened.store.clear(with: chat, upTo: upTo ?? .max)
-                guard cleared > 0 else { break }
-                count += Int64(cleared)
-            }
-            json.add("count", count)
+            json.add("count", try await opened.client.clear(with: chat, upTo: upTo ?? .max))
         })
 }

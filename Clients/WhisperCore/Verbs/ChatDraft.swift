@@ -10,12 +10,12 @@ extension Verb {
         "chat_draft", of: "chats", about: "Keeps what was typed and not sent. `chat_list` gives it back.",
         [Self.chat.field, Self.text.field], type: "drafted", errors: [.noIdentity, .unknownContact, .tooLong, .store],
         samples: (#"{"chat":"WSP-AAAA-AAAA-AAAA","text":"It may"}"#, #"{"type":"drafted"}"#),
-        .store { _, opened, parameters, _ in
+        .client { opened, parameters, _ in
             let text = try parameters[Self.text]
             guard text.utf8.count <= ClientLimits.textBytesMax else {
                 throw CoreError(.tooLong, "has too many bytes", field: "text")
             }
-            guard try opened.store.set(draft: text, with: try parameters[Self.chat]) else {
+            guard try await opened.client.set(draft: text, with: try parameters[Self.chat]) else {
                 throw CoreError(.unknownContact)
             }
         })

@@ -8,19 +8,32 @@ extension Verb {
     ).optional
     private static let after = TypedField.integer("after", 0...Int64.max, about: "Only what is newer than this number.")
         .optional
+    private static let around = TypedField.integer(
+        "around", 1...Int64.max, about: "The message of this number, with those before and after it."
+    ).optional
     private static let limit = TypedField.integer("limit", 1...Int64(CoreLimits.listMax), about: "Default 50.").optional
 
     static let chatGet = Verb(
         "chat_get", of: "chats",
-        about: "Reads a chat, oldest first: its latest messages, those before a number, or those after one.",
-        [Self.chat.field, Self.before.field, Self.after.field, Self.limit.field], type: "messages",
+        about: "Reads a chat, oldest first: its latest messages, those before a number, after one, or around one.",
+        [Self.chat.field, Self.before.field, Self.after.field, Self.around.field, Self.limit.field], type: "messages",
         [Field("messages", .array(of: .object(Shapes.numberedMessage), count: 0...CoreLimits.listMax))],
         errors: [.noIdentity, .store],
         samples: (#"{"chat":"WSP-AAAA-AAAA-AAAA","limit":20}"#, #"{"type":"messages","messages":[]}"#),
         .read { opened, parameters, json in
-            let page = try opened.store.page(
-                with: try parameters[Self.chat], before: try parameters[Self.before], after: try parameters[Self.after],
-                limit: Int(try parameters[Self.limit] ?? 50))
+            let (before, after) = (try parameters[Self.before], try parameters[Self.after])
+            let (chat, limit) = (try parameters[Self.chat], Int(try parameters[Self.limit] ?? 50))
+            let page: [(number: Int64, message: Message)]
+            if let around = try parameters[Self.around] {
+                guard before == nil, after == nil else {
+                    throw CoreError(.invalidField, "stands alone", field: "around")
+                }
+                let later = try opened.store.page(with: chat, after: around, limit: limit / 2)
+                let end = around == .max ? nil : around + 1
+                page = try opened.store.page(with: chat, before: end, limit: limit - later.count) + later
+            } else {
+                page = try opened.store.page(with: chat, before: before, after: after, limit: limit)
+            }
             json.add("messages", objects: page) { Shapes.write($0, &$1) }
         })
 }

@@ -13,13 +13,6 @@ extension Verb {
         samples: (#"{"chat":"WSP-AAAA-AAAA-AAAA","upTo":7}"#, #"{"type":"read","count":2}"#),
         .client { opened, parameters, json in
             let (chat, upTo) = (try parameters[Self.chat], try parameters[Self.upTo])
-            var count: Int64 = 0
-            while true {
-                let messages = try opened.store.unread(with: chat, upTo: upTo, limit: CoreLimits.listMax)
-                guard !messages.isEmpty else { break }
-                try await opened.client.markRead(messages)
-                count += Int64(messages.count)
-            }
-            json.add("count", count)
+            json.add("count", try await opened.client.read(with: chat, upTo: upTo, limit: CoreLimits.listMax))
         })
 }

@@ -80,6 +80,7 @@ package enum VerbCatalogue {
         .connect, .disconnect, .sessionStatus,
         .logout, .pushSet, .settingsGet, .settingsSet,
         .typing, .presenceList,
+        .contactVerify, .backupNow, .backupDelete, .storeCheck,
         .contactAdd, .contactList, .contactUpdate, .contactRemove, .contactBlock, .contactUnblock, .contactSafety,
         .contactQR, .requestList, .requestAccept, .requestReject,
         .chatList, .chatGet, .chatRead, .chatDraft, .chatClear, .search,
