@@ -454,6 +454,7 @@ public final class Core: Sendable {
         case is WhispererMachine.Full: CoreError(.tooMany)
         case let error as LiveError: CoreError(of: error)
         case let error as InquiryError: CoreError(of: error)
+        case let error as CallError: CoreError(of: error)
         case .refused(let refusal) as ChangeError: CoreError(of: refusal)
         case .send(let error) as ChangeError: CoreError(of: error)
         // The store of a core that was closed meanwhile fails.

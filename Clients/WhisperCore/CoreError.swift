@@ -13,6 +13,8 @@ public struct CoreError: Error, Sendable, Equatable {
         case noIdentity, identityExists, words
         // Of what was asked for.
         case unknownContact, bannedContact, blockedContact, toSelf, conflict, notFound, notText, unknownConsumer
+        // Of calls.
+        case busy, wrongStage
         // Of the server and its answers.
         case offline, unreachable, server, foreignKeys, changedKeys, nameTaken
         case forbidden, rateLimited
@@ -92,6 +94,8 @@ extension CoreError.Code {
         case .notFound: "There is nothing of this name."
         case .notText: "The message is no text, or it was deleted."
         case .unknownConsumer: "There is no such consumer, or no event of this number yet."
+        case .busy: "There is another call."
+        case .wrongStage: "The call is not at a stage in which this can be done."
         case .offline: "There is no session with the server now."
         case .unreachable: "The server cannot be reached."
         case .server: "The server gave another answer than expected."

@@ -234,4 +234,53 @@ import Testing
         await bob.close()
     }
 
+    @Test func aCallRingsIsAnsweredAndEnds() async throws {
+        let (ann, annID, bob, bobID) = try await self.friends()
+        let start = #"call_start {"chat":"\#(bobID)","isVideo":true,"sdp":"offer"}"#
+        let id = try #require(try await self.kit.perform(ann, start)["callId"]?.string)
+        #expect(try await self.kit.refusal(ann, start) == "busy")
+        let rings = try await self.kit.next(bob, "callIncoming").event
+        #expect(rings["sdp"]?.string == "offer" && rings["chat"]?.string == annID && rings["isVideo"] == .bool(true))
+        _ = try await self.kit.next(ann, "callRinging")
+        let call = #""callId":"\#(id)""#
+        #expect(try await self.kit.refusal(ann, "call_answer {\(call),\"sdp\":\"x\"}") == "wrongStage callId")
+        try await self.kit.perform(bob, "call_answer {\(call),\"sdp\":\"answer\"}")
+        #expect(try await self.kit.next(ann, "callAnswered").event["sdp"]?.string == "answer")
+        try await self.kit.perform(ann, "call_ice {\(call),\"candidate\":\"path\"}")
+        #expect(try await self.kit.next(bob, "callCandidate").event["candidate"]?.string == "path")
+        // What the server makes up is not shown: the call goes on.
+        for type in ["call_ice_candidate", "call_end"] {
+            var forged = try #require(self.kit.server.frames("call_ice_candidate").last?.members)
+            forged["ciphertext"] = .string("Y2lwaGVydGV4dA==")
+            self.kit.server.tell(type, JSON.object(forged).text, to: bobID)
+        }
+        try await self.kit.perform(ann, "call_ice {\(call),\"candidate\":\"other\"}")
+        #expect(try await self.kit.next(bob, "callCandidate").event["candidate"]?.string == "other")
+        try await self.kit.perform(bob, "call_end {\(call)}")
+        for core in [ann, bob] {
+            #expect(try await self.kit.next(core, "callEnded").event["reason"]?.string == "ended")
+        }
+        #expect(self.kit.server.frames("call_end").count == 1)
+        #expect(try await self.kit.refusal(bob, "call_end {\(call)}") == "notFound callId")
+        // A repetition of the old call does not ring.
+        var old = try #require(self.kit.server.frames("call_initiate").last?.members)
+        old["sessionToken"] = nil
+        self.kit.server.tell("call_incoming", JSON.object(old).text, to: bobID)
+        try await self.kit.perform(ann, start)
+        let second = try await self.kit.next(bob, "callIncoming").event["callId"]?.string
+        #expect(second != id)
+        try await self.kit.perform(bob, #"call_end {"callId":"\#(second ?? "")"}"#)
+        #expect(try await self.kit.next(ann, "callEnded").event["reason"]?.string == "declined")
+        self.kit.server.refuseNext("call_initiate", "NOT_FOUND")
+        try await self.kit.perform(ann, start)
+        #expect(try await self.kit.next(ann, "callEnded").event["reason"]?.string == "failed")
+        for _ in 1...2 {
+            try await self.kit.perform(ann, "call_turn")
+            let relays = try await self.kit.next(ann, "answer").event["result"]
+            #expect(relays?["urls"]?.elements == [.string("turn:x")])
+        }
+        #expect(self.kit.server.frames("get_turn_credentials").count == 1)
+        await ann.close()
+        await bob.close()
+    }
 }

@@ -42,7 +42,26 @@ extension FakeServer {
             self.tell(
                 "typing_notification", #"{"from":"\#(id)","isTyping":\#(isTyping.text),"timestamp":1730000000000}"#,
                 to: to)
+        case "call_initiate":
+            self.relay(frame, as: "call_incoming")
+            if let call = self.frames("call_initiate").last, let id = call["callId"]?.string {
+                link.answer(
+                    "call_ringing",
+                    #"{"callId":"\#(id)","from":"\#(frame.payload.to!)","timestamp":1730000000000}"#, frame.requestId)
+            }
+        case "call_answer", "call_ice_candidate", "call_end": self.relay(frame, as: frame.type)
+        case "get_turn_credentials":
+            link.answer(
+                "turn_credentials",
+                #"{"urls":["turn:x"],"username":"u","credential":"AAECAwQFBgcICQoLDA0ODxAREhM=","ttl":43200}"#,
+                frame.requestId)
         default: break
         }
+    }
+
+    private func relay(_ frame: Frame, as type: String) {
+        guard var members = self.frames(frame.type).last?.members else { return }
+        for name in ["sessionToken", "protocolVersion", "cryptoVersion"] { members[name] = nil }
+        self.tell(type, JSON.object(members).text, to: frame.payload.to!)
     }
 }

@@ -4,6 +4,7 @@ import TestKit
 import Testing
 
 extension CalmCluster {
+    /// Two hosts in Python, each with a core.
     @Suite struct CoreHosts {
         /// Two hosts in Python. One of them is killed with events that it has not acknowledged.
         @Test func twoProcessesTalkAndNothingIsLostOrDoubled() async throws {
@@ -22,6 +23,12 @@ extension CalmCluster {
         /// Live conversations as verbs (contract §14).
         @Test func oneProcessWhispersAndAnotherListens() async throws {
             #expect(try await Self.run("whispering")["lines"]?.integer == 2)
+        }
+
+        @Test func twoProcessesSeeEachOtherTypeAndCall() async throws {
+            let result = try await Self.run("calls")
+            #expect(result["reasons"]?.elements == [.string("ended"), .string("ended")])
+            #expect(result["relays"]?.integer ?? 0 > 0)
         }
 
         /// - Returns: what the script prints last.

@@ -154,6 +154,7 @@ extension WhisperClient {
             self.apply(self.outbox.refused(id, code, retryAfter: retryAfter, at: .now, using: &self.random))
             if code == .invalidTimestamp { self.perform(self.session.pingNow(at: .now, using: &self.random)) }
         case .receipt(let id): self.receiptRefused(id, code, retryAfter: retryAfter)
+        case .call(let id): self.callRefused(id, code)
         default: self.liveRefused(tag, code, retryAfter: retryAfter)
         }
         self.perform(self.session.refused(request, code, retryAfter: retryAfter, at: .now, using: &self.random))
@@ -178,6 +179,7 @@ extension WhisperClient {
                 self.backups?.yield()
                 self.tokenWishes?.yield()
                 self.liveBound()
+                self.callsBound()
                 self.logger.debug("session bound")
                 // A resumed session brings no time with it.
                 self.perform(self.session.pingNow(at: .now, using: &self.random))

@@ -7,6 +7,7 @@ package enum PassingNews: Sendable, Equatable {
     case presence(WhisperID, PresenceState)
     /// Of a chat: somebody here has read, written or cleared something.
     case chat(ChatState)
+    case call(CallNews)
 }
 
 extension WhisperClient {
@@ -16,7 +17,7 @@ extension WhisperClient {
         case is LogoutAck: self.loggedOut()
         case let notification as TypingNotification: self.take(notification)
         case let update as PresenceUpdate: self.take(update)
-        default: break
+        default: self.take(call: frame)
         }
     }
 }

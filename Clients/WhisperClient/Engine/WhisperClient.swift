@@ -76,6 +76,13 @@ package actor WhisperClient {
     var typing = TypingMachine()
     /// Of contacts, by the server's word. Nothing is known without a connection.
     var presences: [WhisperID: PresenceState] = [:]
+    // Calls (`Calls.swift`).
+    var calls = PeerCalls()
+    /// Offers of calls that may have to be made again.
+    var offers: [UUIDText: String] = [:]
+    /// The relays that were asked for last.
+    var turn: (frame: TurnCredentialsFrame, expiresAt: ContinuousClock.Instant)?
+
     /// Asks for the push tokens to be sent.
     var tokenWishes: AsyncStream<Void>.Continuation?
 
@@ -207,6 +214,7 @@ package actor WhisperClient {
         let receipts = self.session.isBound ? self.receipts.nextWake : nil
         return [
             self.session.nextWake, self.outbox.nextWake, receipts, self.liveWake, self.typing.nextWake,
+            self.calls.nextWake,
         ].compactMap {
             $0
         }.min()
@@ -217,6 +225,7 @@ package actor WhisperClient {
         for verdict in self.outbox.timerFired(at: .now, using: &self.random) { self.apply(verdict) }
         self.liveTick()
         self.typingTick()
+        self.callTick()
         self.pump()
     }
 

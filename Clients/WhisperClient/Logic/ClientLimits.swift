@@ -73,6 +73,17 @@ package enum ClientLimits {
     /// Contacts whose presence is kept in memory. What is told of more is forgotten.
     package static let presencesMax = 10_000
 
+    /// The server ends a ringing after 45 s. Later than that it is over without the server.
+    package static let ringingMax = Duration.seconds(50)
+    /// The server forgets a call after this time, and so does the client.
+    package static let callMax = Duration.seconds(12 * 3_600)
+    /// Network paths of one call that are told, and as many that are shown.
+    package static let callCandidatesMax = 256
+    /// Calls that are over and do not ring again.
+    package static let callsRememberedMax = 256
+    /// Relays that are good for less are asked for again.
+    package static let turnLeftMin = Duration.seconds(3_600)
+
     /// An answer to a frame later than this is no answer.
     package static let answerTimeout = Duration.seconds(15)
     /// The whole login, from the open socket on.

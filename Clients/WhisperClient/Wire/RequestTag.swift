@@ -9,6 +9,10 @@ package enum RequestTag: Hashable, Sendable {
     case ping
     /// No answer: only errors.
     case typing
+    /// A call that is made or taken. No answer but the call's course; an error ends it.
+    case call(UUIDText)
+    /// Of a call, and nothing hangs on it.
+    case callSignal
     case message(UUIDText)
     case receipt(UUIDText)
     /// About a live conversation. Numbers are not used twice by one client.
@@ -27,6 +31,8 @@ package enum RequestTag: Hashable, Sendable {
         case .fetch: "fetch"
         case .ping: "ping"
         case .typing: "typing"
+        case .call(let id): "c:\(id)"
+        case .callSignal: "call"
         case .message(let id): "m:\(id)"
         case .receipt(let id): "r:\(id)"
         case .question(let number): "q:\(number)"
@@ -43,10 +49,12 @@ package enum RequestTag: Hashable, Sendable {
         case "fetch": self = .fetch
         case "ping": self = .ping
         case "typing": self = .typing
+        case "call": self = .callSignal
         default:
             let parts = text.split(separator: ":", omittingEmptySubsequences: false).map { String($0) }
             switch (parts.first, parts.count) {
             case ("m", 2): self.init(UUIDText(parts[1]).map { .message($0) })
+            case ("c", 2): self.init(UUIDText(parts[1]).map { .call($0) })
             case ("r", 2): self.init(UUIDText(parts[1]).map { .receipt($0) })
             case ("q", 2): self.init(UInt64(parts[1]).map { .question($0) })
             case ("s", 2): self.init(ConversationID(parts[1]).map { .resync($0) })

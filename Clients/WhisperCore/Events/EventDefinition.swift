@@ -25,6 +25,7 @@ package struct EventDefinition: Sendable {
         .roomChanged, .roomEvent, .roomSignal, .roomForged, .roomEnded,
         .answer,
         .settingsChanged, .typing, .presence, .chatChanged,
+        .callIncoming, .callRinging, .callAnswered, .callCandidate, .callEnded,
         .eventsLost,
     ]
 

@@ -20,6 +20,7 @@ extension EventText {
             json.add("chat", chat.peer)
             json.add("unread", Int64(chat.unread))
             json.add("draft", chat.draft)
+        case .call(let news): Self.write(news, &json)
         }
     }
 }

@@ -80,6 +80,7 @@ package enum VerbCatalogue {
         .connect, .disconnect, .sessionStatus,
         .logout, .pushSet, .settingsGet, .settingsSet,
         .typing, .presenceList,
+        .callStart, .callAnswer, .callICE, .callEnd, .callTurn,
         .contactVerify, .backupNow, .backupDelete, .storeCheck,
         .contactAdd, .contactList, .contactUpdate, .contactRemove, .contactBlock, .contactUnblock, .contactSafety,
         .contactQR, .requestList, .requestAccept, .requestReject,

@@ -6,17 +6,13 @@ Prints one JSON object: how much was sent, how often an event came again.
 import json
 import uuid
 
-from peers import Peer
+from peers import Peer, befriend
 
 MESSAGES = 60
 KILLS = 3
 
 ann, bob = Peer("ann"), Peer("bob")
-ann_id, bob_id = ann.online(), bob.online()
-for peer, other in ((ann, bob_id), (bob, ann_id)):
-    peer.command("contact_add", whisperId=other)
-    added = peer.wait("answer")
-    assert "result" in added["event"], added
+ann_id, bob_id = befriend(ann, bob)
 
 sent = []
 for number in range(MESSAGES):

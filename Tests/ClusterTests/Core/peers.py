@@ -87,3 +87,11 @@ class Peer:
     def outcome(self, verb, **parameters):
         request = self.command(verb, **parameters)["request"]
         return self.wait("answer", lambda event: event["request"] == request)["event"]
+
+
+def befriend(ann, bob):
+    """Each adds the other as a contact. Returns their ids."""
+    ann_id, bob_id = ann.online(), bob.online()
+    for peer, other in ((ann, bob_id), (bob, ann_id)):
+        peer.ask("contact_add", whisperId=other)
+    return ann_id, bob_id

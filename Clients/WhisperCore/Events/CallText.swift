@@ -1,0 +1,72 @@
+import Contract
+import WhisperClient
+
+/// Writes what happens to calls.
+extension EventText {
+    static func write(_ news: CallNews, _ json: inout JSONWriter) {
+        switch news {
+        case .incoming(let id, let peer, let isVideo, let offer):
+            json.add("type", "callIncoming")
+            json.add("callId", id)
+            json.add("chat", peer)
+            json.add("isVideo", isVideo)
+            json.add("sdp", offer)
+        case .ringing(let id):
+            json.add("type", "callRinging")
+            json.add("callId", id)
+        case .answered(let id, let answer):
+            json.add("type", "callAnswered")
+            json.add("callId", id)
+            json.add("sdp", answer)
+        case .candidate(let id, let candidate):
+            json.add("type", "callCandidate")
+            json.add("callId", id)
+            json.add("candidate", candidate)
+        case .ended(let id, let peer, let reason):
+            json.add("type", "callEnded")
+            json.add("callId", id)
+            json.add("chat", peer)
+            json.add("reason", reason.rawValue)
+        }
+    }
+}
+
+extension EventDefinition {
+    private static let callID = Field("callId", .uuid)
+    private static let sdp = Field("sdp", .text(0...Limits.ciphertextBytesMax), about: "For the host's WebRTC.")
+    private static let callSample = #""callId":"c1d2e3f4-0f7c-4e51-9d0c-3c7d1d2b7a10""#
+
+    static let callIncoming = EventDefinition(
+        "callIncoming",
+        about:
+            "A contact calls: it is signed by the pinned keys. Take the call by `call_answer`, or decline it by `call_end`. Calls of strangers do not ring.",
+        isKept: false,
+        [
+            Self.callID, Field("chat", .whisperID, about: "Who calls."),
+            Field("isVideo", .bool, about: "The server's word: nobody signed it."), Self.sdp,
+        ],
+        sample: #"{"type":"callIncoming",\#(Self.callSample),"chat":"WSP-AAAA-AAAA-AAAA","isVideo":false,"sdp":"v=0"}"#)
+
+    static let callRinging = EventDefinition(
+        "callRinging", about: "A call of ours rings at the other side.", isKept: false, [Self.callID],
+        sample: #"{"type":"callRinging",\#(Self.callSample)}"#)
+
+    static let callAnswered = EventDefinition(
+        "callAnswered", about: "A call of ours was taken.", isKept: false, [Self.callID, Self.sdp],
+        sample: #"{"type":"callAnswered",\#(Self.callSample),"sdp":"v=0"}"#)
+
+    static let callCandidate = EventDefinition(
+        "callCandidate", about: "A network path to the other side of a call.", isKept: false,
+        [Self.callID, Field("candidate", .text(0...Limits.ciphertextBytesMax), about: "As `call_ice` has it there.")],
+        sample: #"{"type":"callCandidate",\#(Self.callSample),"candidate":"candidate:1"}"#)
+
+    static let callEnded = EventDefinition(
+        "callEnded",
+        about:
+            "A call is over. `busy`: there is another call, or two calls have crossed. `timeout`: nobody has answered. `failed`: the server has refused it.",
+        isKept: false,
+        [
+            Self.callID, Field("chat", .whisperID, about: "With whom it was."),
+            Field("reason", .choice(PeerCalls.EndReason.allCases.map(\.rawValue))),
+        ], sample: #"{"type":"callEnded",\#(Self.callSample),"chat":"WSP-AAAA-AAAA-AAAA","reason":"ended"}"#)
+}

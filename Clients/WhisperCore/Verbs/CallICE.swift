@@ -1,0 +1,24 @@
+import Contract
+import WhisperClient
+
+extension Verb {
+    private static let callID = TypedField.uuid("callId")
+    private static let candidate = TypedField.text(
+        "candidate", 1...CoreLimits.commandBytesMax, about: "Any text that the other host understands.")
+
+    static let callICE = Verb(
+        "call_ice", of: "calls",
+        about:
+            "Tells the other side a network path. Of a call \(ClientLimits.callCandidatesMax) are told, and as many shown.",
+        [Self.callID.field, Self.candidate.field], type: "callPathTold",
+        errors: [
+            .noIdentity, .offline, .notFound, .tooMany, .unknownContact, .bannedContact, .blockedContact, .store,
+        ],
+        samples: (
+            #"{"callId":"c1d2e3f4-0f7c-4e51-9d0c-3c7d1d2b7a10","candidate":"candidate:1"}"#,
+            #"{"type":"callPathTold"}"#
+        ),
+        .client { opened, parameters, _ in
+            try await opened.client.tell(candidate: try parameters[Self.candidate], of: try parameters[Self.callID])
+        })
+}

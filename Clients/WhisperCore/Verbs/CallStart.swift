@@ -1,0 +1,41 @@
+import Contract
+import WhisperClient
+
+extension Verb {
+    private static let chat = TypedField.whisperID("chat", about: "Whom to call: a contact.")
+    private static let isVideo = TypedField.bool("isVideo")
+    private static let sdp = TypedField.text(
+        "sdp", 1...CoreLimits.commandBytesMax, about: "The offer of the host's WebRTC. It is sealed for the callee.")
+
+    static let callStart = Verb(
+        "call_start", of: "calls",
+        about:
+            "Calls a contact. What comes of it are events: `callRinging`, `callAnswered`, `callEnded`. The media are the host's.",
+        [Self.chat.field, Self.isVideo.field, Self.sdp.field], type: "callStarted", [Field("callId", .uuid)],
+        errors: [
+            .noIdentity, .offline, .toSelf, .unknownContact, .bannedContact, .blockedContact, .busy, .store,
+        ],
+        samples: (
+            #"{"chat":"WSP-AAAA-AAAA-AAAA","isVideo":false,"sdp":"v=0"}"#,
+            #"{"type":"callStarted","callId":"c1d2e3f4-0f7c-4e51-9d0c-3c7d1d2b7a10"}"#
+        ),
+        .client { opened, parameters, json in
+            json.add(
+                "callId",
+                try await opened.client.call(
+                    try parameters[Self.chat], isVideo: try parameters[Self.isVideo], offer: try parameters[Self.sdp]))
+        })
+}
+
+extension CoreError {
+    init(of error: CallError) {
+        switch error {
+        case .offline: self.init(.offline)
+        case .send(let error): self.init(of: error)
+        case .refused(.busy): self.init(.busy)
+        case .refused(.unknown): self.init(.notFound, field: "callId")
+        case .refused(.wrongStage): self.init(.wrongStage, field: "callId")
+        case .refused(.tooMany): self.init(.tooMany)
+        }
+    }
+}
