@@ -81,7 +81,7 @@ package enum VerbCatalogue {
         .logout, .pushSet, .settingsGet, .settingsSet,
         .typing, .presenceList,
         .callStart, .callAnswer, .callICE, .callEnd, .callTurn,
-        .contactVerify, .backupNow, .backupDelete, .storeCheck,
+        .contactVerify, .reportSend, .backupNow, .backupDelete, .storeCheck,
         .contactAdd, .contactList, .contactUpdate, .contactRemove, .contactBlock, .contactUnblock, .contactSafety,
         .contactQR, .requestList, .requestAccept, .requestReject,
         .chatList, .chatGet, .chatRead, .chatDraft, .chatClear, .search,
