@@ -215,6 +215,19 @@ import Testing
         await bob.close()
     }
 
+    @Test func aReportReachesTheServer() async throws {
+        let (ann, _, bob, bobID) = try await self.friends()
+        try await self.kit.perform(ann, #"report_send {"whisperId":"\#(bobID)","reason":"spam","note":"since Monday"}"#)
+        _ = try await self.kit.next(ann, "answer") { $0["result"]?["type"]?.string == "reported" }
+        let report = self.kit.server.frames("report").first
+        #expect(report?["targetId"]?.string == bobID && report?["note"]?.string == "since Monday")
+        self.kit.server.refuseNext("report", "RATE_LIMITED")
+        try await self.kit.perform(ann, #"report_send {"whisperId":"\#(bobID)","reason":"other"}"#)
+        #expect(try await self.kit.next(ann, "answer").event["error"]?["code"]?.string == "tooMany")
+        await ann.close()
+        await bob.close()
+    }
+
     @Test func aBackupIsWrittenAndDeletedAtWish() async throws {
         let (ann, annID, bob, _) = try await self.friends()
         let id = try #require(WhisperID(annID))
@@ -280,6 +293,11 @@ import Testing
             #expect(relays?["urls"]?.elements == [.string("turn:x")])
         }
         #expect(self.kit.server.frames("get_turn_credentials").count == 1)
+        // Whoever goes ends the call.
+        try await self.kit.perform(ann, start)
+        _ = try await self.kit.next(bob, "callIncoming")
+        try await self.kit.perform(ann, "disconnect")
+        #expect(try await self.kit.next(bob, "callEnded").event["reason"]?.string == "cancelled")
         await ann.close()
         await bob.close()
     }

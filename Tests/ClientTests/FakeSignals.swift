@@ -50,6 +50,8 @@ extension FakeServer {
                     #"{"callId":"\#(id)","from":"\#(frame.payload.to!)","timestamp":1730000000000}"#, frame.requestId)
             }
         case "call_answer", "call_ice_candidate", "call_end": self.relay(frame, as: frame.type)
+        case "report":
+            link.answer("report_ack", #"{"reportId":"\#(UUIDText.random())"}"#, frame.requestId)
         case "get_turn_credentials":
             link.answer(
                 "turn_credentials",

@@ -27,7 +27,7 @@ import Testing
         let second = self.calls.incoming(Self.id(2), from: carolID, isVideo: false, at: start)
         #expect(second == [.sendEnd(Self.id(2), to: carolID, .busy)])
         try self.calls.start(Self.id(3), to: carolID, isVideo: false, at: start)
-        #expect(throws: PeerCalls.Refusal.busy) { [calls] in
+        #expect(throws: PeerCalls.Refusal.busy) { [calls = self.calls] in
             var calls = calls
             try calls.answer(Self.id(1), at: start)
         }
@@ -73,7 +73,8 @@ import Testing
                 case .ringsThere(let id), .answered(let id): #expect(shown.contains(id) && !over.contains(id))
                 case .over(let id, _, _):
                     #expect(shown.contains(id))
-                    #expect(over.insert(id).inserted)
+                    let isFirst = over.insert(id).inserted
+                    #expect(isFirst)
                 case .sendEnd: break
                 }
             }
@@ -86,7 +87,8 @@ import Testing
             case 0:
                 do {
                     try self.calls.start(id, to: peer, isVideo: false, at: now)
-                    #expect(shown.insert(id).inserted)
+                    let isNew = shown.insert(id).inserted
+                    #expect(isNew)
                 } catch {}
             case 1, 2: check(self.calls.incoming(id, from: peer, isVideo: false, at: now))
             case 3: try? self.calls.answer(id, at: now)

@@ -127,6 +127,13 @@ extension WhisperClient {
         }
     }
 
+    /// What rings here rings again at the next connection, if it still rings.
+    func endCalls() {
+        for call in self.calls.all where call.isOurs || call.stage == .talking {
+            self.perform((try? self.calls.end(call.id, nil)) ?? [])
+        }
+    }
+
     func callTick() { self.perform(self.calls.timerFired(at: .now)) }
 
     // MARK: Acting

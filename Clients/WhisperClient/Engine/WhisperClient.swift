@@ -143,8 +143,9 @@ package actor WhisperClient {
         }
     }
 
-    /// Ends `run`. What is queued stays queued.
+    /// Ends `run`, and calls with it. What is queued stays queued.
     package func close() {
+        self.endCalls()
         self.session.leave()
         self.hangUp()
         self.nudge?.yield()
