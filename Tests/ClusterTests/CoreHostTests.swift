@@ -6,7 +6,7 @@ import Testing
 extension CalmCluster {
     /// Two hosts in Python, each with a core.
     @Suite struct CoreHosts {
-        /// Two hosts in Python. One of them is killed with events that it has not acknowledged.
+        /// One of them is killed with events that it has not acknowledged.
         @Test func twoProcessesTalkAndNothingIsLostOrDoubled() async throws {
             let result = try await Self.run("conversation")
             #expect(result["sent"]?.integer == 60)
