@@ -8,7 +8,7 @@ package struct FetchPending: Sendable {
         "fetch_pending",
         about: """
             Asks for what waits in the mailbox, oldest first. Sent after every login and every reconnect: binding alone \
-            brings receipts, group events and ringing calls, never pending mail.
+            brings delivery statuses, group events and ringing calls, never pending mail.
             """,
         route: .ownMailbox, rate: Rates.fetchPending,
         fields: CommonFields.privileged + [

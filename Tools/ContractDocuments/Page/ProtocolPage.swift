@@ -46,7 +46,7 @@ package enum ProtocolPage {
 
         A connection is *bound* to an identity by `register_ack`, or by the first valid frame that carries a session token. Another
         identity on the same connection is refused with AUTH_FAILED and close 4001. Binding brings what was kept for the identity:
-        receipts, group events, ringing calls. Pending mail comes with `fetch_pending` only.
+        delivery statuses, group events, ringing calls. Pending mail comes with `fetch_pending` only.
         """
 
     private static let types = """
