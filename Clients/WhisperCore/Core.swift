@@ -455,6 +455,7 @@ public final class Core: Sendable {
         case let error as LiveError: CoreError(of: error)
         case let error as InquiryError: CoreError(of: error)
         case let error as CallError: CoreError(of: error)
+        case let error as GroupError: CoreError(of: error)
         case .refused(let refusal) as ChangeError: CoreError(of: refusal)
         case .send(let error) as ChangeError: CoreError(of: error)
         // The store of a core that was closed meanwhile fails.
@@ -524,6 +525,8 @@ extension CoreError {
         case .unknownContact: self.init(.unknownContact)
         case .bannedContact: self.init(.bannedContact)
         case .blockedContact: self.init(.blockedContact)
+        case .unknownGroup: self.init(.notFound, "There is no such group.")
+        case .notMember: self.init(.notMember)
         case .store: self.init(.store)
         }
     }

@@ -15,6 +15,8 @@ public struct CoreError: Error, Sendable, Equatable {
         case unknownContact, bannedContact, blockedContact, toSelf, conflict, notFound, notText, unknownConsumer
         // Of calls.
         case busy, wrongStage
+        // Of groups.
+        case notMember
         // Of the server and its answers.
         case offline, unreachable, server, foreignKeys, changedKeys, nameTaken
         case forbidden, rateLimited
@@ -96,6 +98,7 @@ extension CoreError.Code {
         case .unknownConsumer: "There is no such consumer, or no event of this number yet."
         case .busy: "There is another call."
         case .wrongStage: "The call is not at a stage in which this can be done."
+        case .notMember: "You are no member of this group."
         case .offline: "There is no session with the server now."
         case .unreachable: "The server cannot be reached."
         case .server: "The server gave another answer than expected."

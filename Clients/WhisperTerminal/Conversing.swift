@@ -169,6 +169,8 @@ func describe(_ error: SendError) -> String {
     case .unknownContact: "Add this person first: `whisper add ID NAME`."
     case .bannedContact: "This person is banned from the server."
     case .blockedContact: "You have blocked this person."
+    case .unknownGroup: "Nobody here knows this group."
+    case .notMember: "You are no member of this group."
     case .store: "The local store cannot be written (is the disk full?). The message was not kept."
     }
 }

@@ -78,7 +78,7 @@ struct LineChat {
         case .connection(.away(let why, _)): return "○ away: \(why)"
         case .alarm(let alarm): return describe(alarm) { "\($0)" }
         case .backup(let news): return describe(news)
-        case .connection, .caughtUp, .contact, .request, .restored, .live, .room, .passing: return nil
+        case .connection, .caughtUp, .contact, .request, .group, .restored, .live, .room, .passing: return nil
         }
     }
 }

@@ -164,7 +164,7 @@ actor LiveChat {
             self.say("The server is away (\(why)). What you write is kept and goes out later.", self.style.yellow)
         case .backup(let news):
             if let words = describe(news) { self.say(words, self.style.yellow) }
-        case .connection, .caughtUp, .restored, .live, .room, .passing: break
+        case .connection, .caughtUp, .group, .restored, .live, .room, .passing: break
         }
     }
 

@@ -215,7 +215,7 @@ import Testing
         func queue(_ kind: MessageChange.Kind, of id: UUIDText, at time: Int64 = 100) throws -> UUIDText {
             let change = UUIDText.random()
             let result = try store.queue(
-                kind, id: change, of: MessageReference(id: id, author: self.aliceID), with: bobID,
+                kind, id: change, of: MessageReference(id: id, author: self.aliceID), in: .direct(bobID),
                 ownID: self.aliceID, at: Timestamp(milliseconds: time))
             #expect(try result.get().isNew)
             return change
@@ -260,7 +260,7 @@ import Testing
                 time: Timestamp(milliseconds: 1)))
         func queue(_ kind: MessageChange.Kind, of id: UUIDText) throws -> Result<Bool, ChangeRefusal> {
             try store.queue(
-                kind, id: .random(), of: MessageReference(id: id, author: self.aliceID), with: bobID,
+                kind, id: .random(), of: MessageReference(id: id, author: self.aliceID), in: .direct(bobID),
                 ownID: self.aliceID, at: Timestamp(milliseconds: 1)
             ).map(\.isNew)
         }

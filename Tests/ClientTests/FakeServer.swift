@@ -25,6 +25,8 @@ final class FakeServer: ServerLink {
         /// Backups are written, but the answer is lost.
         var losesBackupAnswers = 0
         var pageSize = 2
+        /// Members for whom copies of group mail are refused.
+        var refusesCopiesTo: Set<String> = []
     }
 
     /// What a client wrote, as far as anybody looks at it.
@@ -44,13 +46,37 @@ final class FakeServer: ServerLink {
             var signature: String?
             var signPublicKey: String?
             var encPublicKey: String?
+            var groupId: String?
+            var title: String?
+            var memberIds: [String]?
+            var addMembers: [String]?
+            var removeMembers: [String]?
         }
         var type: String
         var requestId: String?
         var payload: Payload
     }
 
+    /// A group, its owner first.
+    struct FakeGroup {
+        var id: String
+        var title: String
+        var members: [String]
+        var revision = 1
+
+        var json: String {
+            let members = self.members.enumerated().map { place, id in
+                #"{"whisperId":"\#(id)","role":"\#(place == 0 ? "owner" : "member")","joinedAt":\#(place + 1)}"#
+            }
+            return
+                #"{"groupId":"\#(self.id)","title":"\#(self.title)","ownerId":"\#(self.members.first ?? "WSP-AAAA-AAAA-AAAA")","createdAt":1,"updatedAt":2,"revision":\#(self.revision),"members":[\#(members.joined(separator: ","))]}"#
+        }
+    }
+
     struct State {
+        var groups: [String: FakeGroup] = [:]
+        /// The latest event of each group for people who are away.
+        var waitingGroupEvents: [String: [String: String]] = [:]
         var faults = Faults()
         var keys: [String: PublicKeys] = [:]
         var tokens: [String: String] = [:]
@@ -265,6 +291,8 @@ final class FakeServer: ServerLink {
             return state.waitingReceipts.removeValue(forKey: id) ?? []
         }
         for receipt in receipts { link.answer("message_delivered", receipt) }
+        let events = self.state.withLock { $0.waitingGroupEvents.removeValue(forKey: id) ?? [:] }
+        for event in events.values { link.answer("group_event", event) }
     }
 
     private func take(_ frame: Frame, of id: String, from link: Link) {
@@ -289,6 +317,44 @@ final class FakeServer: ServerLink {
             }
             if isLost { return link.end(nil, "") }
             link.answer("message_accepted", #"{"messageId":"\#(payload.messageId!)","status":"sent"}"#, frame.requestId)
+        case "group_send_message":
+            let isRefused = self.state.withLock { state in
+                let members = state.groups[payload.groupId!]?.members ?? []
+                return !members.contains(id) || !members.contains(payload.to!)
+                    || state.faults.refusesCopiesTo.contains(payload.to!)
+            }
+            guard !isRefused else {
+                return link.answer("error", #"{"code":"FORBIDDEN","message":"no"}"#, frame.requestId)
+            }
+            self.accept([
+                "messageId": payload.messageId!, "from": payload.from!, "to": payload.to!,
+                "timestamp": "\(payload.timestamp!)", "nonce": payload.nonce!, "ciphertext": payload.ciphertext!,
+                "sig": payload.sig!, "msgType": payload.msgType!, "groupId": payload.groupId!,
+            ])
+            link.answer(
+                "message_accepted",
+                #"{"messageId":"\#(payload.messageId!)","status":"sent","to":"\#(payload.to!)"}"#, frame.requestId)
+        case "group_create":
+            let group = FakeGroup(
+                id: "grp-\(UUIDText.random())", title: payload.title!, members: [id] + payload.memberIds!)
+            self.tell(group, by: id, added: payload.memberIds!, removed: [], "created", frame.requestId)
+        case "group_update":
+            let (added, removed) = (payload.addMembers ?? [], payload.removeMembers ?? [])
+            guard var group = self.state.withLock({ $0.groups[payload.groupId!] }) else {
+                return link.answer("error", #"{"code":"NOT_FOUND","message":"no"}"#, frame.requestId)
+            }
+            guard group.members.first == id || group.members.contains(id) && removed == [id] else {
+                return link.answer("error", #"{"code":"FORBIDDEN","message":"no"}"#, frame.requestId)
+            }
+            group.title = payload.title ?? group.title
+            group.members = group.members.filter { !removed.contains($0) } + added
+            group.revision += 1
+            self.tell(group, by: id, added: added, removed: removed, "updated", frame.requestId)
+        case "group_list":
+            let groups = self.state.withLock { state in
+                state.groups.values.filter { $0.members.contains(id) }.map(\.json)
+            }
+            link.answer("groups", #"{"groups":[\#(groups.joined(separator: ","))]}"#, frame.requestId)
         case "delivery_receipt":
             let receipt = """
                 {"messageId":"\(payload.messageId!)","status":"\(payload.status!)","timestamp":1,"from":"\(id)"}
@@ -314,10 +380,31 @@ final class FakeServer: ServerLink {
         }
     }
 
+    /// Forgets a group's events and its members' mail about it: as if another device had been told.
+    func forgetGroupEvents() { self.state.withLock { $0.waitingGroupEvents = [:] } }
+
+    private func tell(
+        _ group: FakeGroup, by actor: String, added: [String], removed: [String], _ event: String, _ requestID: String?
+    ) {
+        func list(_ ids: [String]) -> String { ids.map { #""\#($0)""# }.joined(separator: ",") }
+        let payload =
+            #"{"event":"\#(event)","group":\#(group.json),"actor":"\#(actor)","added":[\#(list(added))],"removed":[\#(list(removed))]}"#
+        let people = Set(group.members + removed + [actor])
+        let links = self.state.withLock { state -> [(String, Link?)] in
+            state.groups[group.id] = group
+            for id in people where state.links[id] == nil {
+                state.waitingGroupEvents[id, default: [:]][group.id] = payload
+            }
+            return people.map { ($0, state.links[$0]) }
+        }
+        for (id, link) in links { link?.answer("group_event", payload, id == actor ? requestID : nil) }
+    }
+
     private func accept(_ message: [String: String]) {
         let recipient = self.state.withLock { state -> Link? in
-            guard !state.accepted.contains(message["messageId"]!) else { return nil }
-            state.accepted.append(message["messageId"]!)
+            let id = message["messageId"]! + (message["groupId"] == nil ? "" : " \(message["to"]!)")
+            guard !state.accepted.contains(id) else { return nil }
+            state.accepted.append(id)
             var message = message
             message["number"] = "\(state.accepted.count)"
             state.mail[message["to"]!, default: []].append(message)

@@ -42,16 +42,16 @@ import Testing
     @Test func draftsAreKeptForContactsUntilTheyAreEmptied() throws {
         do {
             let store = try self.open()
-            #expect(try !store.set(draft: "x", with: bobID))
+            #expect(try !store.set(draft: "x", in: .direct(bobID)))
             try self.pin(store)
-            #expect(try store.set(draft: "It may", with: bobID))
-            #expect(try store.set(draft: "It may be", with: bobID))
+            #expect(try store.set(draft: "It may", in: .direct(bobID)))
+            #expect(try store.set(draft: "It may be", in: .direct(bobID)))
             store.close()
         }
         let store = try self.open()
-        #expect(try store.draft(with: bobID) == "It may be")
-        #expect(try store.set(draft: "", with: bobID))
-        #expect(try store.draft(with: bobID) == nil)
+        #expect(try store.draft(in: .direct(bobID)) == "It may be")
+        #expect(try store.set(draft: "", in: .direct(bobID)))
+        #expect(try store.draft(in: .direct(bobID)) == nil)
     }
 
     @Test func aChatIsClearedWithItsEventsAndWhatWaitsStays() throws {
@@ -69,9 +69,9 @@ import Testing
         let last = self.mail("last")
         _ = try store.keep(last)
         let number = try #require(try store.page(with: bobID, limit: 1).first?.number)
-        #expect(try store.clear(with: bobID, upTo: number - 1) == ClientLimits.clearedAtOnceMax)
-        #expect(try store.clear(with: bobID, upTo: number - 1) == 1)
-        #expect(try store.clear(with: bobID, upTo: number - 1) == 0)
+        #expect(try store.clear(.direct(bobID), upTo: number - 1) == ClientLimits.clearedAtOnceMax)
+        #expect(try store.clear(.direct(bobID), upTo: number - 1) == 1)
+        #expect(try store.clear(.direct(bobID), upTo: number - 1) == 0)
         #expect(try store.messages(with: bobID, limit: 9).map(\.id) == [waiting.id, last.id])
         #expect(try store.unread(limit: 9).map(\.id) == [other.id, last.id])
         let events = try store.events(after: 0, limit: 9)

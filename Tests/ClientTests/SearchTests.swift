@@ -30,7 +30,7 @@ import Testing
     }
 
     private func found(_ text: String, in store: ClientStore, with peer: WhisperID? = nil) throws -> [String] {
-        try store.search(text, with: peer, limit: 9).map { found in
+        try store.search(text, in: peer.map { .direct($0) }, limit: 9).map { found in
             if case .text(let text) = found.message.content { text } else { "?" }
         }
     }
@@ -103,7 +103,7 @@ import Testing
         var pages: [[Int64]] = []
         var cursor: Int64?
         repeat {
-            let page = try store.search("tea", with: bobID, before: cursor, limit: 2)
+            let page = try store.search("tea", in: .direct(bobID), before: cursor, limit: 2)
             pages.append(page.map(\.number))
             cursor = page.last?.number
         } while cursor != nil

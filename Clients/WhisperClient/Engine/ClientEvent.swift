@@ -12,6 +12,8 @@ package enum ClientEvent: Sendable, Equatable {
     case contact(Contact)
     /// A stranger wrote first; the keys fit the id and are pinned.
     case request(Contact)
+    /// A group is new, or has changed: members, roles, title.
+    case group(Group, GroupChange)
     /// The backup of the contacts was read; there may have been none. The keys of those missing could not be had yet:
     /// they stay in the backup and are asked for again.
     case restored(added: Int, missing: Int)
@@ -65,6 +67,10 @@ package enum SendError: Error, Equatable {
     case bannedContact
     /// Blocked here.
     case blockedContact
+    /// Nobody has told us of it.
+    case unknownGroup
+    /// We have left it, or were removed.
+    case notMember
     case store(ClientStoreError)
 }
 

@@ -23,6 +23,8 @@ extension WhisperClient {
         self.backups = backups
         let (tokenWishes, tokens) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         self.tokenWishes = tokens
+        let (groupWishes, groups) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        self.groupWishes = groups
         let (tasks, liveTasks) = AsyncStream.makeStream(
             of: LiveTask.self, bufferingPolicy: .bufferingOldest(ClientLimits.liveTasksWaitingMax))
         self.liveTasks = liveTasks
@@ -31,6 +33,7 @@ extension WhisperClient {
             group.addTask { for await stranger in lookups { await self.lookUp(stranger) } }
             group.addTask { for await _ in wishes { await self.backUp() } }
             group.addTask { for await _ in tokenWishes { await self.sendTokens() } }
+            group.addTask { for await _ in groupWishes { await self.tendGroups() } }
             group.addTask { await self.performLiveTasks(tasks) }
             for await event in link.events { self.take(event) }
             group.cancelAll()
@@ -57,6 +60,7 @@ extension WhisperClient {
         self.liveDisconnected()
         self.presenceDisconnected()
         for verdict in self.outbox.disconnected() { self.apply(verdict) }
+        for verdict in self.groupOutbox.disconnected() { self.apply(verdict) }
     }
 
     private func take(_ event: LinkEvent) {
@@ -91,10 +95,11 @@ extension WhisperClient {
         case let pong as Pong:
             self.learn(serverTime: pong.serverTime)
             self.ponged(pong.timestamp?.milliseconds ?? 0)
-        case let accepted as MessageAccepted: self.progress(accepted.messageID, .accepted)
+        case let accepted as MessageAccepted: self.progress(accepted.messageID, .accepted, from: accepted.to)
         case let receipt as MessageDelivered:
             self.progress(receipt.messageID, receipt.status == .read ? .read : .delivered, from: receipt.from)
         case let expired as MessageExpired: self.progress(expired.messageID, .expired, from: expired.to)
+        case let event as GroupEvent: self.take(event, answering: message.requestID.flatMap { RequestTag($0) })
         case let received as MessageReceived: self.receive([received])
         case let page as PendingMessages:
             self.receive(page.messages)
@@ -129,6 +134,8 @@ extension WhisperClient {
         let token = StoredSession(token: grant.token, expiresAt: grant.expiresAt)
         do {
             try self.store.set(whisperID: id, session: token)
+            // Another device may have been told of groups meanwhile.
+            try self.store.oweGroupList()
         } catch {
             return self.storeFailed(error)
         }
@@ -153,6 +160,9 @@ extension WhisperClient {
         case .message(let id):
             self.apply(self.outbox.refused(id, code, retryAfter: retryAfter, at: .now, using: &self.random))
             if code == .invalidTimestamp { self.perform(self.session.pingNow(at: .now, using: &self.random)) }
+        case .copy(let copy):
+            self.apply(self.groupOutbox.refused(copy, code, retryAfter: retryAfter, at: .now, using: &self.random))
+            if code == .invalidTimestamp { self.perform(self.session.pingNow(at: .now, using: &self.random)) }
         case .receipt(let id): self.receiptRefused(id, code, retryAfter: retryAfter)
         case .call(let id): self.callRefused(id, code)
         default: self.liveRefused(tag, code, retryAfter: retryAfter)
@@ -175,9 +185,11 @@ extension WhisperClient {
             case .sendProof: self.sendProof()
             case .bound:
                 self.outbox.online()
+                self.groupOutbox.online()
                 self.publish(.connection(.online))
                 self.backups?.yield()
                 self.tokenWishes?.yield()
+                self.groupWishes?.yield()
                 self.liveBound()
                 self.callsBound()
                 self.logger.debug("session bound")
@@ -186,6 +198,7 @@ extension WhisperClient {
             case .forgetSession:
                 self.keep(nil)
                 for verdict in self.outbox.sessionLost() { self.apply(verdict) }
+                for verdict in self.groupOutbox.sessionLost() { self.apply(verdict) }
             case .fetch(let cursor):
                 guard let token else { continue }
                 self.write(

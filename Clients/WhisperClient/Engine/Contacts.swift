@@ -88,6 +88,7 @@ extension WhisperClient {
         switch pinning {
         case .pinned(let contact):
             self.backups?.yield()
+            do { try self.queueDeliveries(to: id) } catch { throw .store(error) }
             return contact
         case .nameTaken: throw .nameTaken
         case .changedKeys:

@@ -21,6 +21,7 @@ extension WhisperClient {
                 }
             }
             for event in try self.store.keep(arrivals, at: self.serverNow) { self.publish(event) }
+            if try self.store.owesGroupList() { self.groupWishes?.yield() }
             for receipt in safe { self.receipts.delivered(receipt) }
             for suspicion in suspicions {
                 let count = try self.store.quarantineCounts()[suspicion] ?? 1
@@ -47,7 +48,8 @@ extension WhisperClient {
             return .notTaken
         }
         let sealed = SealedMessage(incoming.envelope)
-        guard try !self.store.isRemembered(id, in: sealed.groupID ?? "\(from)") else { return .known }
+        let groupID = sealed.groupID.map { Conversation.key(ofGroup: $0) }
+        guard try !self.store.isRemembered(id, in: groupID ?? "\(from)") else { return .known }
         guard let writer = try self.store.contact(from) else {
             self.park(incoming, of: from)
             return .notTaken
@@ -59,7 +61,7 @@ extension WhisperClient {
             .new(.suspicious(incoming.json, id: id, Suspicion(sender: from, reason: reason)))
         }
         var message = Message(
-            id: id, peer: from, groupID: sealed.groupID, direction: .incoming(isRead: false), content: .unreadable,
+            id: id, peer: from, groupID: groupID, direction: .incoming(isRead: false), content: .unreadable,
             time: incoming.envelope.timestamp)
         var change: MessageChange?
         do {
@@ -78,7 +80,7 @@ extension WhisperClient {
             }
         }
         guard incoming.envelope.timestamp >= self.localNow - ClientLimits.mailAgeMax else { return suspicious(.stale) }
-        if let change { return .new(.change(change, from: from, groupID: sealed.groupID)) }
+        if let change { return .new(.change(change, from: from, groupID: groupID)) }
         return .new(.message(message))
     }
 
@@ -170,8 +172,12 @@ extension WhisperClient {
 
     func lookUp(_ stranger: WhisperID) async {
         do {
-            let contact = try await self.fetchAndPin(stranger, name: nil, isStranger: true, isNews: true)
-            self.publish(contact.isStranger ? .request(contact) : .contact(contact))
+            // Who writes to a group asks nobody here for anything. Their first message to us alone is a request.
+            let isOfGroup =
+                try self.store.isKnownByGroup(stranger)
+                || self.strangers[stranger]?.allSatisfy { $0.envelope.groupID != nil } == true
+            let contact = try await self.fetchAndPin(stranger, name: nil, isStranger: true, isNews: !isOfGroup)
+            if !isOfGroup { self.publish(contact.isStranger ? .request(contact) : .contact(contact)) }
         } catch {
             self.logger.debug("keys of a stranger could not be fetched")
         }

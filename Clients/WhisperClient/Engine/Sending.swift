@@ -48,13 +48,7 @@ extension WhisperClient {
     package func change(
         _ target: MessageReference, with peer: WhisperID, _ kind: MessageChange.Kind
     ) throws(ChangeError) -> Message {
-        if case .edit(let text) = kind {
-            guard !text.isEmpty else { throw .send(.empty) }
-            guard text.utf8.count <= ClientLimits.textBytesMax else { throw .send(.tooLong(bytes: text.utf8.count)) }
-        }
-        if case .react(let reaction) = kind, reaction.utf8.count > ClientLimits.reactionBytesMax {
-            throw .send(.tooLong(bytes: reaction.utf8.count))
-        }
+        try Self.check(kind)
         let contact: Contact
         do { contact = try self.writable(peer) } catch { throw .send(error) }
         // Nothing of ours is there before the first login.
@@ -63,7 +57,7 @@ extension WhisperClient {
         let result: Result<(message: Message, isNew: Bool), ChangeRefusal>
         do {
             result = try self.store.queue(
-                kind, id: id, of: target, with: peer, ownID: ownID, at: self.serverNow)
+                kind, id: id, of: target, in: .direct(peer), ownID: ownID, at: self.serverNow)
         } catch {
             throw .send(.store(error))
         }
@@ -76,6 +70,16 @@ extension WhisperClient {
             self.publish(.changed(message))
             self.pump()
             return message
+        }
+    }
+
+    static func check(_ kind: MessageChange.Kind) throws(ChangeError) {
+        if case .edit(let text) = kind {
+            guard !text.isEmpty else { throw .send(.empty) }
+            guard text.utf8.count <= ClientLimits.textBytesMax else { throw .send(.tooLong(bytes: text.utf8.count)) }
+        }
+        if case .react(let reaction) = kind, reaction.utf8.count > ClientLimits.reactionBytesMax {
+            throw .send(.tooLong(bytes: reaction.utf8.count))
         }
     }
 
@@ -110,6 +114,7 @@ extension WhisperClient {
                 return self.storeFailed(error)
             }
         }
+        do { try self.pumpGroups() } catch { return self.storeFailed(error) }
         self.pumpReceipts()
         self.pumpLive()
         self.rearm()
@@ -164,9 +169,12 @@ extension WhisperClient {
     }
 
     /// The server says how something of ours fares. A change is settled once anybody but us has it.
-    /// - Parameter from: who says so, when the frame names somebody; a receipt of anybody but the recipient is void.
+    /// - Parameter from: of whom the frame tells, if it names somebody; a receipt of anybody but the recipient is void.
     func progress(_ id: UUIDText, _ progress: MessageState.Progress, from: WhisperID? = nil) {
         do {
+            if let from, try self.store.isGroupSending(id) {
+                return try self.progress(GroupDeliveryID(id: id, member: from), progress)
+            }
             guard let message = try self.store.outgoing(id) else {
                 guard let recipient = try self.store.recipientOfChange(id), from == nil || from == recipient else {
                     return

@@ -24,6 +24,7 @@ package actor WhisperClient {
 
     var session: SessionMachine
     var outbox = OutboxMachine<UUIDText>()
+    var groupOutbox = OutboxMachine<GroupDeliveryID>()
     var random = SystemRandomNumberGenerator()
 
     /// Known since the first login.
@@ -48,6 +49,8 @@ package actor WhisperClient {
     /// The last page has come, and has not been announced.
     var owesCaughtUp = false
     var lookups: AsyncStream<WhisperID>.Continuation?
+    /// Asks for the list of groups, and the keys of members, to be looked after.
+    var groupWishes: AsyncStream<Void>.Continuation?
     /// Asks for the backup to be looked after.
     var backups: AsyncStream<Void>.Continuation?
     /// What was told about the backup last, if it was bad.
@@ -119,6 +122,9 @@ package actor WhisperClient {
         for message in try profile.store.unsettled() {
             self.outbox.queued(message.id, to: message.to, attempts: message.attempts)
         }
+        for (copy, attempts) in try profile.store.queuedDeliveries() {
+            self.groupOutbox.queued(copy, to: copy.member, attempts: attempts)
+        }
     }
 
     // MARK: Life
@@ -177,7 +183,7 @@ package actor WhisperClient {
         case .restored, .backup, .alarm:
             do { try self.store.note(event) } catch { self.storeFailed(error) }
         // Kept with what they tell of, or of now alone.
-        case .received, .changed, .contact, .request, .caughtUp, .live, .room, .passing: break
+        case .received, .changed, .contact, .request, .group, .caughtUp, .live, .room, .passing: break
         }
         self.observer?(event)
         for subscriber in self.subscribers.values { subscriber.yield(event) }
@@ -214,16 +220,15 @@ package actor WhisperClient {
     private var nextWake: ContinuousClock.Instant? {
         let receipts = self.session.isBound ? self.receipts.nextWake : nil
         return [
-            self.session.nextWake, self.outbox.nextWake, receipts, self.liveWake, self.typing.nextWake,
-            self.calls.nextWake,
-        ].compactMap {
-            $0
-        }.min()
+            self.session.nextWake, self.outbox.nextWake, self.groupOutbox.nextWake, receipts, self.liveWake,
+            self.typing.nextWake, self.calls.nextWake,
+        ].compactMap { $0 }.min()
     }
 
     private func tick() {
         self.perform(self.session.timerFired(at: .now, using: &self.random))
         for verdict in self.outbox.timerFired(at: .now, using: &self.random) { self.apply(verdict) }
+        for verdict in self.groupOutbox.timerFired(at: .now, using: &self.random) { self.apply(verdict) }
         self.liveTick()
         self.typingTick()
         self.callTick()

@@ -40,12 +40,13 @@ package struct SealedMessage: Sendable, Equatable {
     ///   - body: what the reader is to get (`MessageBody`).
     ///   - nonce: 24 fresh random bytes.
     package init(
-        _ body: [UInt8], messageID: String, from: WhisperID, to: WhisperID, reader: PublicKeys, timestamp: Timestamp,
+        _ body: [UInt8], messageID: String, from: WhisperID, to: WhisperID, groupID: String? = nil,
+        reader: PublicKeys, timestamp: Timestamp,
         nonce: [UInt8], keys: IdentityKeys
     ) throws(KeyError) {
         let ciphertext = try keys.box(body, nonce: nonce, to: reader)
         self.init(
-            messageID: messageID, from: "\(from)", to: "\(to)", groupID: nil, timestamp: timestamp.milliseconds,
+            messageID: messageID, from: "\(from)", to: "\(to)", groupID: groupID, timestamp: timestamp.milliseconds,
             nonce: String(decoding: Base64.encode(nonce), as: UTF8.self),
             ciphertext: String(decoding: Base64.encode(ciphertext), as: UTF8.self), signature: "")
         self.signature = String(decoding: Base64.encode(keys.sign(self.canonical)), as: UTF8.self)

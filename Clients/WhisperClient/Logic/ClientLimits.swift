@@ -16,6 +16,14 @@ package enum ClientLimits {
     package static let changesWaitingMax = 10_000
     /// Changes of ours that the server does not have.
     package static let changesQueuedMax = 10_000
+    /// Groups that are known here. The server lets an identity be in fewer; those that were left count too.
+    package static let groupsMax = 10_000
+    /// Pages of one list of groups.
+    package static let groupPagesMax = 100
+    /// Members of groups whose keys are asked for in one go, of those without any answer.
+    package static let groupMembersLookedUpMax = 256
+    /// Between questions for keys of members, when the server does not want to answer now.
+    package static let memberLookupPause = Duration.seconds(5)
     /// Words of one search. The rest is not looked for.
     package static let searchWordsMax = 16
     /// Messages of a conversation that are forgotten in one transaction.

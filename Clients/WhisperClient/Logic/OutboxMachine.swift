@@ -166,6 +166,12 @@ package struct OutboxMachine<MessageID: Hashable & Sendable> {
         return wakes.min()
     }
 
+    /// Whether it was written, and has no answer yet.
+    package func isUnderWay(_ id: MessageID) -> Bool {
+        guard let recipient = self.owners[id], self.underWay[recipient] != nil else { return false }
+        return self.conversations[recipient]?.first?.id == id
+    }
+
     private func isReady(_ recipient: WhisperID) -> Bool {
         self.underWay[recipient] == nil && self.postponed[recipient] == nil
     }

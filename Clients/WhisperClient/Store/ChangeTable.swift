@@ -56,15 +56,14 @@ extension ClientStore {
     /// Changes a message here, and keeps the change until the server has it, together.
     /// - Parameters:
     ///   - id: of the message that brings it.
-    ///   - target: in the conversation with `peer`.
+    ///   - target: in the conversation `place`.
     ///   - now: the change is later than whatever we did to the message before, even if our clock was set back.
     /// - Returns: the message as it stands now, and whether there is anything to send.
     package func queue(
-        _ kind: MessageChange.Kind, id: UUIDText, of target: MessageReference, with peer: WhisperID, ownID: WhisperID,
+        _ kind: MessageChange.Kind, id: UUIDText, of target: MessageReference, in place: Conversation, ownID: WhisperID,
         at now: Timestamp
     ) throws(ClientStoreError) -> Result<(message: Message, isNew: Bool), ChangeRefusal> {
         try self.write { database -> Result<(message: Message, isNew: Bool), ChangeRefusal> in
-            let place = Conversation.direct(peer)
             guard let row = try Self.row(of: target, in: place, ownID: ownID, in: database),
                 let message = Self.message(row)
             else { return .failure(.notFound) }
@@ -83,19 +82,27 @@ extension ClientStore {
                 last = mine?.at
             }
             let waiting = try Int.fetchOne(database, sql: "SELECT count(*) FROM outgoing_changes") ?? 0
-            guard waiting < ClientLimits.changesQueuedMax else { return .failure(.tooMany) }
+            guard try waiting + Self.groupChangesQueued(in: database) < ClientLimits.changesQueuedMax else {
+                return .failure(.tooMany)
+            }
             let change = MessageChange(
                 target: target, kind: kind,
                 revision: Revision(time: max(now.milliseconds, (last ?? 0) + 1), id: id))
             guard let changed = try Self.apply(change, by: ownID, to: row, in: database) else {
                 return .success((message, false))
             }
+            let body = MessageBody.change(change).bytes
+            guard case .direct(let peer) = place else {
+                guard let group = try Self.group(place.name, in: database) else { return .failure(.notFound) }
+                _ = try Self.queue(id, toGroup: group, body: body, in: database)
+                return .success((changed, true))
+            }
             try database.execute(
                 sql: """
                     INSERT INTO outgoing_changes (id, id_key, peer, body, place, state)
                     VALUES (?, ?, ?, ?, (SELECT coalesce(max(number), 0) FROM messages), 'queued')
                     """,
-                arguments: ["\(id)", Self.key(id), "\(peer)", Data(MessageBody.change(change).bytes)])
+                arguments: ["\(id)", Self.key(id), "\(peer)", Data(body)])
             try Self.accept(peer, in: database)
             return .success((changed, true))
         }
@@ -223,7 +230,7 @@ extension ClientStore {
     /// Changes a message that has just come by what waited for it.
     /// - Returns: whether anything did.
     static func applyWaiting(to message: Message, in database: Database) throws -> Bool {
-        let place = message.groupID.map { Conversation.group($0) } ?? .direct(message.peer)
+        let place = message.place
         let arguments: StatementArguments = [place.name, "\(message.peer)", Self.key(message.id)]
         let rows = try Row.fetchAll(
             database,
@@ -330,20 +337,6 @@ extension ClientStore {
         KeptReaction.all(text).compactMap { kept in
             guard !kept.text.isEmpty, let from = WhisperID(kept.from) else { return nil }
             return Reaction(from: from, text: kept.text)
-        }
-    }
-}
-
-/// Where a message stands.
-private enum Conversation {
-    case direct(WhisperID)
-    case group(String)
-
-    /// As `remembered_ids` has it.
-    var name: String {
-        switch self {
-        case .direct(let peer): "\(peer)"
-        case .group(let id): id
         }
     }
 }

@@ -1,4 +1,4 @@
-package import Contract
+import Contract
 import GRDB
 
 /// A conversation as a list shows it, less its messages.
@@ -16,8 +16,10 @@ extension ClientStore {
     }
 
     /// What was typed and not sent.
-    package func draft(with peer: WhisperID) throws(ClientStoreError) -> String? {
-        try self.read { try String.fetchOne($0, sql: "SELECT draft FROM chats WHERE peer = ?", arguments: ["\(peer)"]) }
+    package func draft(in place: Conversation) throws(ClientStoreError) -> String? {
+        try self.read {
+            try String.fetchOne($0, sql: "SELECT draft FROM chats WHERE peer = ?", arguments: [place.name])
+        }
     }
 
     package func chatState(with peer: WhisperID) throws(ClientStoreError) -> ChatState {
@@ -34,42 +36,47 @@ extension ClientStore {
     }
 
     /// - Parameter draft: an empty one is none.
-    /// - Returns: whether there is such a contact.
-    package func set(draft: String, with peer: WhisperID) throws(ClientStoreError) -> Bool {
+    /// - Returns: whether there is such a contact or group.
+    package func set(draft: String, in place: Conversation) throws(ClientStoreError) -> Bool {
         try self.write { database -> Bool in
-            guard try Self.contact(peer, in: database) != nil else { return false }
+            switch place {
+            case .direct(let peer): guard try Self.contact(peer, in: database) != nil else { return false }
+            case .group(let id): guard try Self.group(id, in: database) != nil else { return false }
+            }
             guard !draft.isEmpty else {
-                try Self.dropDraft(with: peer, in: database)
+                try Self.dropDraft(in: place, in: database)
                 return true
             }
             try database.execute(
                 sql: "INSERT INTO chats VALUES (?, ?) ON CONFLICT (peer) DO UPDATE SET draft = excluded.draft",
-                arguments: ["\(peer)", draft])
+                arguments: [place.name, draft])
             return true
         }
     }
 
-    static func dropDraft(with peer: WhisperID, in database: Database) throws {
-        try database.execute(sql: "DELETE FROM chats WHERE peer = ?", arguments: ["\(peer)"])
+    static func dropDraft(in place: Conversation, in database: Database) throws {
+        try database.execute(sql: "DELETE FROM chats WHERE peer = ?", arguments: [place.name])
     }
 
     /// Forgets messages of a conversation here, the oldest first, `ClientLimits.clearedAtOnceMax` at most. What waits to be
     /// sent stays. Events and read marks of what goes are gone with it.
     /// - Parameter number: of the latest message that may go.
     /// - Returns: how many went.
-    package func clear(with peer: WhisperID, upTo number: Int64) throws(ClientStoreError) -> Int {
-        try self.write { try Self.clear(with: peer, upTo: number, in: $0) }
+    package func clear(_ place: Conversation, upTo number: Int64) throws(ClientStoreError) -> Int {
+        try self.write { try Self.clear(place, upTo: number, in: $0) }
     }
 
-    static func clear(with peer: WhisperID, upTo number: Int64, in database: Database) throws -> Int {
+    static func clear(_ place: Conversation, upTo number: Int64, in database: Database) throws -> Int {
         let rows = """
-            SELECT number FROM messages WHERE peer = ? AND group_id IS NULL AND number <= ?
+            SELECT number FROM messages WHERE \(place.rows) AND number <= ?
                 AND (state IS NULL OR state NOT IN ('queued', 'sending'))
             ORDER BY number LIMIT ?
             """
-        let arguments: StatementArguments = ["\(peer)", number, ClientLimits.clearedAtOnceMax]
+        let arguments: StatementArguments = [place.name, number, ClientLimits.clearedAtOnceMax]
         try database.execute(sql: "DELETE FROM events WHERE message IN (\(rows))", arguments: arguments)
         try database.execute(sql: "DELETE FROM messages WHERE number IN (\(rows))", arguments: arguments)
-        return database.changesCount
+        let count = database.changesCount
+        if case .group = place { try Self.dropForgottenSendings(in: database) }
+        return count
     }
 }

@@ -225,6 +225,7 @@ package struct ClientStore: Sendable {
         migrator.registerMigration("chats") { try Self.migrateChats($0) }
         migrator.registerMigration("marks") { try Self.migrateMarks($0) }
         migrator.registerMigration("verified") { try Self.migrateVerified($0) }
+        migrator.registerMigration("groups") { try Self.migrateGroups($0) }
         return migrator
     }
 }

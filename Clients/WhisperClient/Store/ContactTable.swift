@@ -68,10 +68,17 @@ extension ClientStore {
         try self.read { try Self.contacts(in: $0) }
     }
 
-    /// Who wrote first and was neither added nor answered, by their ids.
+    /// Who wrote first and was neither added nor answered, by their ids. Members of groups who wrote to these alone are none.
     package func strangers(after id: WhisperID?, limit: Int) throws(ClientStoreError) -> [Contact] {
         try self.read { database in
-            let sql = "SELECT * FROM contacts WHERE is_stranger AND id > ? ORDER BY id LIMIT ?"
+            let sql = """
+                SELECT * FROM contacts WHERE is_stranger AND id > ? AND (
+                    EXISTS (SELECT 1 FROM messages WHERE peer = contacts.id AND group_id IS NULL)
+                    OR NOT EXISTS (SELECT 1 FROM messages WHERE peer = contacts.id AND group_id IS NOT NULL)
+                    AND NOT EXISTS (SELECT 1 FROM group_members WHERE member = contacts.id)
+                    AND NOT EXISTS (SELECT 1 FROM group_deliveries WHERE member = contacts.id))
+                ORDER BY id LIMIT ?
+                """
             return try Row.fetchAll(database, sql: sql, arguments: [id.map { "\($0)" } ?? "", limit])
                 .compactMap(Self.contact)
         }
@@ -175,7 +182,7 @@ extension ClientStore {
     package func rejectRequest(of id: WhisperID) throws(ClientStoreError) -> Bool {
         try self.write { database -> Bool in
             guard try Self.contact(id, in: database)?.isStranger == true else { return false }
-            while try Self.clear(with: id, upTo: .max, in: database) > 0 {}
+            while try Self.clear(.direct(id), upTo: .max, in: database) > 0 {}
             try Self.drop(id, in: database)
             return true
         }
@@ -224,7 +231,7 @@ extension ClientStore {
     /// The contact's row, draft, entry in the backup, and events.
     private static func drop(_ id: WhisperID, in database: Database) throws {
         try database.execute(sql: "DELETE FROM contacts WHERE id = ?", arguments: ["\(id)"])
-        try Self.dropDraft(with: id, in: database)
+        try Self.dropDraft(in: .direct(id), in: database)
         try Self.dropEntry(of: id, in: database)
         try Self.dropContactEvents(of: id, in: database)
     }

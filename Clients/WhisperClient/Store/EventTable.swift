@@ -220,6 +220,14 @@ extension ClientStore {
                 let contact = try Self.contact(id, in: database)
             else { return nil }
             return kind == "request" ? .request(contact) : .contact(contact)
+        case "group":
+            guard let group = try (row["subject"] as String?).flatMap({ try Self.group($0, in: database) }) else {
+                return nil
+            }
+            let people = (row["detail"] as String? ?? "").split(separator: " ", omittingEmptySubsequences: false)
+                .map { $0.split(separator: ",").compactMap { WhisperID(String($0)) } }
+            guard people.count == 3 else { return nil }
+            return .group(group, GroupChange(actor: people[0].first, added: people[1], removed: people[2]))
         default: return EventRow(kind: kind, subject: row["subject"], detail: row["detail"]).event
         }
     }
@@ -241,6 +249,11 @@ private struct EventRow {
     init?(_ event: ClientEvent) {
         switch event {
         case .connection, .caughtUp, .received, .changed, .live, .room, .passing: return nil
+        case .group(let group, let change):
+            let people = [change.actor.map { [$0] } ?? [], change.added, change.removed]
+            self.init(
+                kind: "group", subject: group.id,
+                detail: people.map { $0.map { "\($0)" }.joined(separator: ",") }.joined(separator: " "))
         case .contact(let contact): self.init(kind: "contact", subject: "\(contact.id)", detail: nil)
         case .request(let contact): self.init(kind: "request", subject: "\(contact.id)", detail: nil)
         case .restored(let added, let missing):

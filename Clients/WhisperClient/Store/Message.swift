@@ -21,7 +21,7 @@ package struct Message: Sendable, Equatable, Identifiable {
     }
 
     package var id: UUIDText
-    /// Who wrote it, or to whom it goes.
+    /// Who wrote it, or to whom it goes. Of ours to a group it is ourselves.
     package var peer: WhisperID
     /// The group it was written to. Then it is no part of the conversation with `peer`.
     package var groupID: String?
@@ -36,8 +36,13 @@ package struct Message: Sendable, Equatable, Identifiable {
     /// One of each person, in the order of their ids.
     package var reactions: [Reaction] = []
 
+    /// Of ours to a group: members whose copy has failed.
+    package var failedMembers = 0
+
     /// Whether it is between `peer` and us alone.
     package var isDirect: Bool { self.groupID == nil }
+
+    package var place: Conversation { self.groupID.map { .group($0) } ?? .direct(self.peer) }
 
     package var state: MessageState? {
         if case .outgoing(let state) = self.direction { state } else { nil }

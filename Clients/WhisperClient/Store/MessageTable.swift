@@ -45,8 +45,8 @@ extension ClientStore {
     package func unsettled() throws(ClientStoreError) -> [UnsettledMessage] {
         try self.read { database in
             let sql = """
-                SELECT id, peer, attempts, number AS place FROM messages WHERE state IN ('queued', 'sending')
-                ORDER BY number
+                SELECT id, peer, attempts, number AS place FROM messages
+                WHERE state IN ('queued', 'sending') AND group_id IS NULL ORDER BY number
                 """
             let messages = try Row.fetchAll(database, sql: sql)
             var changes = try Self.queuedChanges(in: database)[...]
@@ -137,14 +137,22 @@ extension ClientStore {
     package func keep(_ arrivals: [Arrival], at now: Timestamp) throws(ClientStoreError) -> [ClientEvent] {
         guard !arrivals.isEmpty else { return [] }
         return try self.write { database -> [ClientEvent] in
-            try arrivals.compactMap { arrival -> ClientEvent? in
+            try arrivals.flatMap { arrival -> [ClientEvent] in
                 switch arrival {
-                case .message(let message): return try Self.keep(message, in: database).map { .received($0) }
+                case .message(let message):
+                    let isRequest = try message.isDirect && Self.isFirstRequest(of: message.peer, in: database)
+                    guard let kept = try Self.keep(message, in: database) else { return [] }
+                    guard isRequest, let contact = try Self.contact(message.peer, in: database) else {
+                        return [.received(kept)]
+                    }
+                    try Self.note(.request(contact), in: database)
+                    return [.request(contact), .received(kept)]
                 case .change(let change, let sender, let groupID):
-                    return try Self.keep(change, from: sender, groupID: groupID, in: database).map { .changed($0) }
+                    return try Self.keep(change, from: sender, groupID: groupID, in: database).map { [.changed($0)] }
+                        ?? []
                 case .suspicious(let frame, let id, let suspicion):
                     try Self.quarantine(frame, id: id, suspicion, at: now, in: database)
-                    return nil
+                    return []
                 }
             }
         }
@@ -157,6 +165,7 @@ extension ClientStore {
         }
         guard try Self.insert(message, in: database) else { return nil }
         let number = database.lastInsertedRowID
+        if let group = message.groupID { try Self.meet(group: group, in: database) }
         try Self.noteReceived(number, in: database)
         let hasChanged = try Self.applyWaiting(to: message, in: database)
         return hasChanged ? try Self.message(number: number, in: database) : message
@@ -246,21 +255,21 @@ extension ClientStore {
 
     // MARK: Both
 
-    /// Messages with a peer, the latest of them, oldest first. Mail to a group is none of them.
+    /// Messages of a conversation, the latest of them, oldest first. Mail to a group is none of those with its sender.
     /// - Parameters:
     ///   - before: only what is older than the message of this number; `after` the other way: then the oldest of them.
     /// - Returns: them with their numbers, which grow in the order in which they came here.
     package func page(
-        with peer: WhisperID, before: Int64? = nil, after: Int64? = nil, limit: Int
+        in place: Conversation, before: Int64? = nil, after: Int64? = nil, limit: Int
     ) throws(ClientStoreError) -> [(number: Int64, message: Message)] {
         try self.read { database -> [(number: Int64, message: Message)] in
             let order = after == nil ? "DESC" : "ASC"
             let sql = """
-                SELECT * FROM messages WHERE peer = ? AND group_id IS NULL AND number < ? AND number > ?
+                SELECT * FROM messages WHERE \(place.rows) AND number < ? AND number > ?
                 ORDER BY number \(order) LIMIT ?
                 """
             let rows = try Row.fetchAll(
-                database, sql: sql, arguments: ["\(peer)", before ?? .max, after ?? 0, limit])
+                database, sql: sql, arguments: [place.name, before ?? .max, after ?? 0, limit])
             let page = rows.compactMap { row in
                 Self.message(row).map { (number: row["number"] as Int64, message: $0) }
             }
@@ -268,7 +277,14 @@ extension ClientStore {
         }
     }
 
-    /// Of each contact who has written or was written to, the latest message; the latest of all first.
+    /// The same with a peer.
+    package func page(
+        with peer: WhisperID, before: Int64? = nil, after: Int64? = nil, limit: Int
+    ) throws(ClientStoreError) -> [(number: Int64, message: Message)] {
+        try self.page(in: .direct(peer), before: before, after: after, limit: limit)
+    }
+
+    /// Of each contact who has written or was written to, and of each group, the latest message; the latest of all first.
     /// - Parameter before: only what is older than the message of this number.
     package func latest(
         limit: Int, before: Int64? = nil
@@ -277,7 +293,9 @@ extension ClientStore {
             let sql = """
                 SELECT messages.* FROM messages JOIN (
                     SELECT (SELECT max(number) FROM messages WHERE peer = contacts.id AND group_id IS NULL) AS latest
-                    FROM contacts) ON messages.number = latest
+                    FROM contacts
+                    UNION ALL
+                    SELECT (SELECT max(number) FROM messages WHERE group_id = chat_groups.id) FROM chat_groups) ON messages.number = latest
                 WHERE number < ? ORDER BY number DESC LIMIT ?
                 """
             return try Row.fetchAll(database, sql: sql, arguments: [before ?? .max, limit]).compactMap { row in
@@ -324,16 +342,16 @@ extension ClientStore {
         }
     }
 
-    /// The same, up to the message of this number.
+    /// What came into a conversation and was not read, up to the message of this number.
     package func unread(
-        with peer: WhisperID, upTo number: Int64, limit: Int
+        in place: Conversation, upTo number: Int64, limit: Int
     ) throws(ClientStoreError) -> [Message] {
         try self.read { database -> [Message] in
             let sql = """
-                SELECT * FROM messages WHERE NOT is_outgoing AND NOT is_read AND group_id IS NULL AND peer = ?
+                SELECT * FROM messages WHERE NOT is_outgoing AND NOT is_read AND \(place.rows)
                     AND number <= ? ORDER BY number LIMIT ?
                 """
-            return try Row.fetchAll(database, sql: sql, arguments: ["\(peer)", number, limit]).compactMap(Self.message)
+            return try Row.fetchAll(database, sql: sql, arguments: [place.name, number, limit]).compactMap(Self.message)
         }
     }
 
@@ -341,6 +359,17 @@ extension ClientStore {
     package func unreadCount() throws(ClientStoreError) -> Int {
         try self.read {
             try Int.fetchOne($0, sql: "SELECT count(*) FROM messages WHERE NOT is_outgoing AND NOT is_read") ?? 0
+        }
+    }
+
+    /// How much came into each group and was not read.
+    package func unreadGroupCounts() throws(ClientStoreError) -> [String: Int] {
+        try self.read { database -> [String: Int] in
+            let sql = """
+                SELECT group_id, count(*) AS count FROM messages
+                WHERE NOT is_outgoing AND NOT is_read AND group_id IS NOT NULL GROUP BY group_id
+                """
+            return try Row.fetchAll(database, sql: sql).reduce(into: [:]) { $0[$1["group_id"]] = $1["count"] }
         }
     }
 
@@ -363,7 +392,7 @@ extension ClientStore {
 
     /// - Returns: whether a row was added.
     @discardableResult
-    private static func insert(_ message: Message, in database: Database) throws -> Bool {
+    static func insert(_ message: Message, in database: Database) throws -> Bool {
         // Text is a string, all else a blob. Before there were blobs, nothing was kept of it.
         let kind: String
         var body = DatabaseValue.null
@@ -433,6 +462,7 @@ extension ClientStore {
         }
         message.isEdited = content != .deleted && row["revised_by"] as String? != nil
         message.reactions = Self.reactions(row["reactions"])
+        message.failedMembers = row["failed_members"]
         return message
     }
 

@@ -1,4 +1,4 @@
-package import Contract
+import Contract
 import GRDB
 
 /// The only code that reads or writes `messages_fts`: the words of all texts.
@@ -35,21 +35,21 @@ extension ClientStore {
     /// Finds texts that have all of the words, the newest first. Case and accents do not count, and of the last word the
     /// beginning is enough. Emoji and punctuation are no words.
     /// - Parameters:
-    ///   - peer: only the conversation with this person.
+    ///   - place: only this conversation.
     ///   - before: only what is older than the message of this number.
     package func search(
-        _ text: String, with peer: WhisperID? = nil, before: Int64? = nil, limit: Int
+        _ text: String, in place: Conversation? = nil, before: Int64? = nil, limit: Int
     ) throws(ClientStoreError) -> [(number: Int64, message: Message)] {
         guard let pattern = Self.pattern(text) else { return [] }
         return try self.read { database -> [(number: Int64, message: Message)] in
             let sql = """
                 SELECT messages.* FROM messages_fts JOIN messages ON messages.number = messages_fts.rowid
                 WHERE messages_fts MATCH ?1 AND messages_fts.rowid < ?2
-                    AND (?3 IS NULL OR messages.peer = ?3 AND messages.group_id IS NULL)
+                    AND (?3 IS NULL OR coalesce(messages.group_id, messages.peer) = ?3)
                 ORDER BY messages_fts.rowid DESC LIMIT ?4
                 """
             let rows = try Row.fetchAll(
-                database, sql: sql, arguments: [pattern, before ?? .max, peer.map { "\($0)" }, limit])
+                database, sql: sql, arguments: [pattern, before ?? .max, place?.name, limit])
             return rows.compactMap { row in Self.message(row).map { (number: row["number"] as Int64, message: $0) } }
         }
     }

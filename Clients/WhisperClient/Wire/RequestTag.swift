@@ -15,6 +15,8 @@ package enum RequestTag: Hashable, Sendable {
     case callSignal
     case message(UUIDText)
     case receipt(UUIDText)
+    /// One member's copy of a message to a group.
+    case copy(GroupDeliveryID)
     /// About a live conversation. Numbers are not used twice by one client.
     case question(UInt64)
     /// A packet of a live conversation. No answer: only errors.
@@ -35,6 +37,7 @@ package enum RequestTag: Hashable, Sendable {
         case .callSignal: "call"
         case .message(let id): "m:\(id)"
         case .receipt(let id): "r:\(id)"
+        case .copy(let copy): "c:\(copy.id):\(copy.member)"
         case .question(let number): "q:\(number)"
         case .packet(let conversation, let position): "p:\(conversation):\(position.epoch):\(position.seq)"
         case .resync(let conversation): "s:\(conversation)"
@@ -56,6 +59,9 @@ package enum RequestTag: Hashable, Sendable {
             case ("m", 2): self.init(UUIDText(parts[1]).map { .message($0) })
             case ("c", 2): self.init(UUIDText(parts[1]).map { .call($0) })
             case ("r", 2): self.init(UUIDText(parts[1]).map { .receipt($0) })
+            case ("c", 3):
+                guard let id = UUIDText(parts[1]), let member = WhisperID(parts[2]) else { return nil }
+                self = .copy(GroupDeliveryID(id: id, member: member))
             case ("q", 2): self.init(UInt64(parts[1]).map { .question($0) })
             case ("s", 2): self.init(ConversationID(parts[1]).map { .resync($0) })
             case ("g", 2): self.init(UUIDText(parts[1]).map { .room($0) })

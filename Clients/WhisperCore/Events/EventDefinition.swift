@@ -21,7 +21,8 @@ package struct EventDefinition: Sendable {
     package static let all: [EventDefinition] = Self.single + Self.ofLive
 
     private static let single: [EventDefinition] = [
-        .connection, .caughtUp, .messageReceived, .messageChanged, .contactChanged, .requestReceived, .backup, .alarm,
+        .connection, .caughtUp, .messageReceived, .messageChanged, .contactChanged, .requestReceived, .groupChanged,
+        .backup, .alarm,
         .roomChanged, .roomEvent, .roomSignal, .roomForged, .roomEnded,
         .answer,
         .settingsChanged, .typing, .presence, .chatChanged,

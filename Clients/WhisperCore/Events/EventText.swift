@@ -23,6 +23,12 @@ enum EventText {
         case .request(let contact):
             json.add("type", "requestReceived")
             json.add("contact", object: contact) { Shapes.write($0, &$1) }
+        case .group(let group, let change):
+            json.add("type", "groupChanged")
+            json.add("group", object: group) { Shapes.write($0, &$1) }
+            if let actor = change.actor { json.add("actor", actor) }
+            json.add("added", strings: change.added.map { "\($0)" })
+            json.add("removed", strings: change.removed.map { "\($0)" })
         case .restored(let added, let missing):
             json.add("type", "backup")
             json.add("state", "restored")
@@ -155,7 +161,7 @@ extension ClientEvent {
     var isKept: Bool {
         switch self {
         case .changed(let message): message.state != .sending
-        case .received, .contact, .request, .restored, .backup, .alarm: true
+        case .received, .contact, .request, .group, .restored, .backup, .alarm: true
         case .connection, .caughtUp, .live, .room, .passing: false
         }
     }

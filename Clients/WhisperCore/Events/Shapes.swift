@@ -7,9 +7,9 @@ package enum Shapes {
 
     static let message = ObjectSchema([
         Field("messageId", .uuid),
-        Field("chat", .whisperID, about: "With whom: who wrote it, or to whom it goes."),
+        Field("chat", .whisperID, about: "Who wrote it, or to whom it goes. Of ours to a group it is ourselves."),
         Field(
-            "groupId", .text(1...64), .optional, about: "The group it was written to. Then it is no part of the chat."),
+            "groupId", .text(1...64), .optional, about: "The group it was written to. Then that is its chat."),
         Field("direction", .choice(["in", "out"])),
         Field("time", .timestamp, about: "The sender's; of ours when it was written."),
         Field(
@@ -34,6 +34,9 @@ package enum Shapes {
             about: "Of ours."),
         Field(
             "reason", .choice(FailureReason.allCases.map(\.rawValue)), .optional, about: "Why it has failed."),
+        Field(
+            "failedMembers", .integer(1...Int64(Limits.groupMembersMax)), .optional,
+            about: "Of ours to a group: members for whom it has failed. `message_info` names them."),
         Field("isRead", .bool, .optional, about: "Of theirs: whether it was marked as read here."),
     ])
 
@@ -71,12 +74,14 @@ package enum Shapes {
             }
         }
         switch message.direction {
-        case .outgoing(let state): Self.write(state, &json)
+        case .outgoing(let state):
+            Self.write(state, &json)
+            if message.failedMembers > 0 { json.add("failedMembers", Int64(message.failedMembers)) }
         case .incoming(let isRead): json.add("isRead", isRead)
         }
     }
 
-    private static func write(_ state: MessageState, _ json: inout JSONWriter) {
+    static func write(_ state: MessageState, _ json: inout JSONWriter) {
         switch state {
         case .queued: json.add("state", "queued")
         case .sending: json.add("state", "sending")

@@ -2,7 +2,7 @@ import Contract
 import WhisperClient
 
 extension Verb {
-    private static let chat = TypedField.whisperID("chat", about: "Of a contact.")
+    private static let chat = ChatField("chat", about: "Of a contact or a group.")
     private static let text = TypedField.text(
         "text", 0...ClientLimits.textBytesMax, about: "What was typed and not sent. Empty: nothing.")
 

@@ -2,7 +2,7 @@ import Contract
 import WhisperClient
 
 extension Verb {
-    private static let chat = TypedField.whisperID("chat")
+    private static let chat = ChatField("chat")
     private static let before = TypedField.integer(
         "before", 1...Int64.max, about: "Only what is older than this number."
     ).optional

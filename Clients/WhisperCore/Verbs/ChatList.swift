@@ -7,7 +7,8 @@ extension Verb {
         .optional
 
     static let chatList = Verb(
-        "chat_list", of: "chats", about: "Lists chats with two people in them, the one with the latest message first.",
+        "chat_list", of: "chats",
+        about: "Lists chats with people and in groups, the one with the latest message first.",
         [Self.limit.field, Self.cursor.field], type: "chats",
         [
             Field(
@@ -15,7 +16,8 @@ extension Verb {
                 .array(
                     of: .object(
                         ObjectSchema([
-                            Field("chat", .whisperID), Field("name", .text(0...10_000), .optional),
+                            Field("chat", .text(1...64), about: "A Whisper ID, or the id of a group."),
+                            Field("name", .text(0...10_000), .optional),
                             Field("isStranger", .bool, about: "A request that nobody has accepted."),
                             Field("isPinned", .bool), Field("isMuted", .bool), Field("isBlocked", .bool),
                             Field("unread", .integer(0...Int64.max)),
@@ -30,22 +32,42 @@ extension Verb {
             let limit = Int(try parameters[Self.limit] ?? 50)
             let latest = try opened.store.latest(limit: limit, before: try parameters[Self.cursor])
             let unread = try opened.store.unreadCounts()
-            let chats = try latest.map { chat in
-                let peer = chat.message.peer
-                return (chat, try opened.store.contact(peer), try opened.store.draft(with: peer))
+            let unreadInGroups = try opened.store.unreadGroupCounts()
+            let chats = try latest.map { latest in
+                let place = latest.message.place
+                let draft = try opened.store.draft(in: place)
+                switch place {
+                case .direct(let peer):
+                    let contact = try opened.store.contact(peer)
+                    return Chat(
+                        latest: latest, name: contact?.name, contact: contact, unread: unread[peer] ?? 0, draft: draft)
+                case .group(let id):
+                    let title = try opened.store.group(id)?.title
+                    return Chat(
+                        latest: latest, name: title?.isEmpty == true ? nil : title, contact: nil,
+                        unread: unreadInGroups[id] ?? 0, draft: draft)
+                }
             }
             json.add("chats", objects: chats) { chat, json in
-                let (latest, contact, draft) = chat
-                json.add("chat", latest.message.peer)
-                json.add("name", contact?.name)
-                json.add("isStranger", contact?.isStranger ?? false)
-                json.add("isPinned", contact?.isPinned ?? false)
-                json.add("isMuted", contact?.isMuted ?? false)
-                json.add("isBlocked", contact?.isBlocked ?? false)
-                json.add("unread", Int64(unread[latest.message.peer] ?? 0))
-                json.add("draft", draft)
-                json.add("latest", object: latest) { Shapes.write($0, &$1) }
+                json.add("chat", chat.latest.message.place.name)
+                json.add("name", chat.name)
+                json.add("isStranger", chat.contact?.isStranger ?? false)
+                json.add("isPinned", chat.contact?.isPinned ?? false)
+                json.add("isMuted", chat.contact?.isMuted ?? false)
+                json.add("isBlocked", chat.contact?.isBlocked ?? false)
+                json.add("unread", Int64(chat.unread))
+                json.add("draft", chat.draft)
+                json.add("latest", object: chat.latest) { Shapes.write($0, &$1) }
             }
             if latest.count == limit, let last = latest.last { json.add("cursor", last.number) }
         })
+}
+
+private struct Chat {
+    var latest: (number: Int64, message: Message)
+    var name: String?
+    /// `nil` for a group.
+    var contact: Contact?
+    var unread: Int
+    var draft: String?
 }

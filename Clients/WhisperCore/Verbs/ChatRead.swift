@@ -2,7 +2,7 @@ import Contract
 import WhisperClient
 
 extension Verb {
-    private static let chat = TypedField.whisperID("chat")
+    private static let chat = ChatField("chat")
     private static let upTo = TypedField.integer(
         "upTo", 1...Int64.max, about: "The number of the latest message that was shown. Later ones stay unread.")
 

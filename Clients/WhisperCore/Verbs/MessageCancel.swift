@@ -2,7 +2,7 @@ import Contract
 import WhisperClient
 
 extension Verb {
-    private static let chat = TypedField.whisperID("chat")
+    private static let chat = ChatField("chat")
 
     static let messageCancel = Verb(
         "message_cancel", of: "messages",
@@ -11,6 +11,11 @@ extension Verb {
         errors: [.noIdentity, .store],
         samples: (#"{"chat":"WSP-AAAA-AAAA-AAAA"}"#, #"{"type":"cancelled","count":1}"#),
         .client { opened, parameters, json in
-            json.add("count", Int64(try await opened.client.cancel(to: try parameters[Self.chat]).count))
+            let messages =
+                switch try parameters[Self.chat] {
+                case .direct(let peer): try await opened.client.cancel(to: peer)
+                case .group(let id): try await opened.client.cancel(inGroup: id)
+                }
+            json.add("count", Int64(messages.count))
         })
 }

@@ -9,14 +9,16 @@ extension Verb {
         about:
             "Deletes a message of ours, here at once and for its reader when the server is there. What was not sent yet is not sent any more.",
         [Self.messageID.field], type: "message", [Field("message", .object(Shapes.message))],
-        errors: [.noIdentity, .notFound, .unknownContact, .bannedContact, .blockedContact, .tooMany, .store],
+        errors: [
+            .noIdentity, .notFound, .unknownContact, .bannedContact, .blockedContact, .notMember, .tooMany, .store,
+        ],
         samples: (
             #"{"messageId":"9b2a1f64-0f7c-4e51-9d0c-3c7d1d2b7a10"}"#,
             #"{"type":"message","message":{"messageId":"9b2a1f64-0f7c-4e51-9d0c-3c7d1d2b7a10","chat":"WSP-AAAA-AAAA-AAAA","direction":"out","time":1767225600000,"kind":"deleted","state":"sent"}}"#
         ),
         .client { opened, parameters, json in
             let (message, reference) = try opened.ours(try parameters[Self.messageID])
-            let changed = try await opened.client.change(reference, with: message.peer, .delete)
+            let changed = try await opened.client.change(reference, in: message.place, .delete)
             json.add("message", object: changed) { Shapes.write($0, &$1) }
         })
 }

@@ -11,8 +11,8 @@ extension Verb {
         about: "Gives a message of ours another text, here at once and for its reader when the server is there.",
         [Self.messageID.field, Self.text.field], type: "message", [Field("message", .object(Shapes.message))],
         errors: [
-            .noIdentity, .notFound, .notText, .unknownContact, .bannedContact, .blockedContact, .tooLong, .tooMany,
-            .store,
+            .noIdentity, .notFound, .notText, .unknownContact, .bannedContact, .blockedContact, .notMember, .tooLong,
+            .tooMany, .store,
         ],
         samples: (
             #"{"messageId":"9b2a1f64-0f7c-4e51-9d0c-3c7d1d2b7a10","text":"It is on."}"#,
@@ -21,7 +21,7 @@ extension Verb {
         .client { opened, parameters, json in
             let (message, reference) = try opened.ours(try parameters[Self.messageID])
             let changed = try await opened.client.change(
-                reference, with: message.peer, .edit(try parameters[Self.text]))
+                reference, in: message.place, .edit(try parameters[Self.text]))
             json.add("message", object: changed) { Shapes.write($0, &$1) }
         })
 }
@@ -37,11 +37,21 @@ extension OpenCore {
 
     /// A message of a chat, whoever wrote it.
     /// - Parameters:
-    ///   - author: `nil` for whoever of both has it; theirs before ours.
+    ///   - author: `nil` for whoever of both has it; theirs before ours. In a group it must be named, unless it is ours.
     ///   - field: the parameter that named it.
     func reference(
-        to id: UUIDText, with peer: WhisperID, by author: WhisperID?, field: String
+        to id: UUIDText, in place: Conversation, by author: WhisperID?, field: String
     ) throws -> MessageReference {
+        guard case .direct(let peer) = place else {
+            let message =
+                if let author, author != self.id {
+                    try self.store.incoming(id, from: author)
+                } else {
+                    try self.store.outgoing(id)
+                }
+            guard let message, message.place == place else { throw CoreError(.notFound, field: field) }
+            return MessageReference(id: message.id, author: message.peer)
+        }
         if author == nil || author == peer, let message = try self.store.incoming(id, from: peer), message.isDirect {
             return MessageReference(id: message.id, author: peer)
         }

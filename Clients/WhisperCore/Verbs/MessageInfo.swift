@@ -6,8 +6,15 @@ extension Verb {
     private static let from = TypedField.whisperID("from", about: "Who wrote it. Without: one of ours.").optional
 
     static let messageInfo = Verb(
-        "message_info", of: "messages", about: "Says how a message stands.", [Self.messageID.field, Self.from.field],
-        type: "message", [Field("message", .object(Shapes.message))], errors: [.noIdentity, .notFound, .store],
+        "message_info", of: "messages", about: "Says how a message stands: one of ours to a group for each member.",
+        [Self.messageID.field, Self.from.field],
+        type: "message",
+        [
+            Field("message", .object(Shapes.message)),
+            Field(
+                "members", .array(of: .object(Shapes.delivery), count: 0...Limits.groupMembersMax), .optional,
+                about: "Of ours to a group."),
+        ], errors: [.noIdentity, .notFound, .store],
         samples: (
             #"{"messageId":"9b2a1f64-0f7c-4e51-9d0c-3c7d1d2b7a10"}"#,
             #"{"type":"message","message":{"messageId":"9b2a1f64-0f7c-4e51-9d0c-3c7d1d2b7a10","chat":"WSP-AAAA-AAAA-AAAA","direction":"out","time":1767225600000,"kind":"text","text":"It is.","state":"failed","reason":"noSuchPerson"}}"#
@@ -22,5 +29,7 @@ extension Verb {
             }
             guard let message else { throw CoreError(.notFound) }
             json.add("message", object: message) { Shapes.write($0, &$1) }
+            guard message.state != nil, !message.isDirect else { return }
+            json.add("members", objects: try opened.store.deliveries(of: id)) { Shapes.write($0, &$1) }
         })
 }

@@ -2,7 +2,7 @@ import Contract
 import WhisperClient
 
 extension Verb {
-    private static let chat = TypedField.whisperID("chat")
+    private static let chat = ChatField("chat")
     private static let messageID = TypedField.uuid("messageId")
     private static let from = TypedField.whisperID(
         "from", about: "Who wrote it. Default: whoever of both has this id."
@@ -18,8 +18,8 @@ extension Verb {
         [Self.chat.field, Self.messageID.field, Self.from.field, Self.reaction.field], type: "message",
         [Field("message", .object(Shapes.message))],
         errors: [
-            .noIdentity, .notFound, .notText, .unknownContact, .bannedContact, .blockedContact, .tooLong, .tooMany,
-            .store,
+            .noIdentity, .notFound, .notText, .unknownContact, .bannedContact, .blockedContact, .notMember, .tooLong,
+            .tooMany, .store,
         ],
         samples: (
             #"{"chat":"WSP-AAAA-AAAA-AAAA","messageId":"9b2a1f64-0f7c-4e51-9d0c-3c7d1d2b7a10","reaction":"👍"}"#,
@@ -31,9 +31,8 @@ extension Verb {
                 throw CoreError(.tooLong, "has too many bytes", field: "reaction")
             }
             let reference = try opened.reference(
-                to: try parameters[Self.messageID], with: chat, by: try parameters[Self.from], field: "messageId")
-            let changed = try await opened.client.change(
-                reference, with: chat, .react(reaction))
+                to: try parameters[Self.messageID], in: chat, by: try parameters[Self.from], field: "messageId")
+            let changed = try await opened.client.change(reference, in: chat, .react(reaction))
             json.add("message", object: changed) { Shapes.write($0, &$1) }
         })
 }

@@ -7,7 +7,7 @@ extension Verb {
 
     static let messageRead = Verb(
         "message_read", of: "messages",
-        about: "Marks one message as read, here and for its sender. Mail to groups has no other way.",
+        about: "Marks one message as read, here and for its sender.",
         [Self.messageID.field, Self.from.field], type: "read", [Field("count", .integer(0...1))],
         errors: [.noIdentity, .notFound, .store],
         samples: (

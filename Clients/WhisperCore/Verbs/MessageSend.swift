@@ -2,7 +2,7 @@ import Contract
 import WhisperClient
 
 extension Verb {
-    private static let to = TypedField.whisperID("to", about: "A contact.")
+    private static let to = ChatField("to", about: "A contact or a group.")
     private static let text = TypedField.text(
         "text", 1...ClientLimits.textBytesMax, about: "At most \(ClientLimits.textBytesMax) bytes of UTF-8.")
     private static let clientID = TypedField.uuidV4(
@@ -24,8 +24,8 @@ extension Verb {
         type: "message",
         [Field("message", .object(Shapes.message))],
         errors: [
-            .noIdentity, .unknownContact, .bannedContact, .blockedContact, .toSelf, .tooLong, .notFound, .conflict,
-            .store,
+            .noIdentity, .unknownContact, .bannedContact, .blockedContact, .toSelf, .tooLong, .notFound, .notMember,
+            .conflict, .store,
         ],
         samples: (
             #"{"to":"WSP-AAAA-AAAA-AAAA","text":"It is."}"#,
@@ -35,11 +35,15 @@ extension Verb {
             let (to, text) = (try parameters[Self.to], try parameters[Self.text])
             let author = try parameters[Self.replyFrom]
             let replyTo = try (try parameters[Self.replyTo]).map {
-                try opened.reference(to: $0, with: to, by: author, field: "replyTo")
+                try opened.reference(to: $0, in: to, by: author, field: "replyTo")
             }
-            let message = try await opened.client.send(
-                text, to: to, id: try parameters[Self.clientID], replyTo: replyTo)
-            guard message.peer == to, message.content == .text(text) else {
+            let clientID = try parameters[Self.clientID]
+            let message =
+                switch to {
+                case .direct(let peer): try await opened.client.send(text, to: peer, id: clientID, replyTo: replyTo)
+                case .group(let id): try await opened.client.send(text, toGroup: id, id: clientID, replyTo: replyTo)
+                }
+            guard message.place == to, message.content == .text(text) else {
                 throw CoreError(.conflict, field: "clientId")
             }
             json.add("message", object: message) { Shapes.write($0, &$1) }

@@ -5,7 +5,7 @@ extension Verb {
     private static let text = TypedField.text(
         "text", 1...CoreLimits.searchCharactersMax,
         about: "Words. Of the last one the beginning is enough. At most \(ClientLimits.searchWordsMax) count.")
-    private static let chat = TypedField.whisperID("chat", about: "Only this chat. Default: all mail.").optional
+    private static let chat = ChatField("chat", about: "Only this chat. Default: all mail.").optional
     private static let limit = TypedField.integer("limit", 1...Int64(CoreLimits.listMax), about: "Default 50.").optional
     private static let cursor = TypedField.integer("cursor", 1...Int64.max, about: "As the page before gave it.")
         .optional
@@ -23,7 +23,7 @@ extension Verb {
         .read { opened, parameters, json in
             let limit = Int(try parameters[Self.limit] ?? 50)
             let page = try opened.store.search(
-                try parameters[Self.text], with: try parameters[Self.chat], before: try parameters[Self.cursor],
+                try parameters[Self.text], in: try parameters[Self.chat], before: try parameters[Self.cursor],
                 limit: limit)
             json.add("messages", objects: page) { Shapes.write($0, &$1) }
             if page.count == limit, let last = page.last { json.add("cursor", last.number) }

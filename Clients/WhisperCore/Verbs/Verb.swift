@@ -94,6 +94,7 @@ package enum VerbCatalogue {
         .liveRoster, .liveAccept, .liveRefuse, .liveRemove,
         .liveLook, .liveListen, .liveLeave, .liveAttention,
         .liveTranscripts, .liveShare, .liveUnshare, .liveForget,
+        .groupCreate, .groupUpdate, .groupLeave, .groupList, .groupMembers,
         .backupStatus, .storeInfo, .schema,
         .eventsSubscribe, .eventsUnsubscribe, .eventsAck, .eventsList,
     ]

@@ -1,0 +1,157 @@
+package import Contract
+
+/// What is to be changed of a group: all of it or nothing.
+package struct GroupUpdateOrder: Sendable, Equatable {
+    package var title: String?
+    package var added: [WhisperID]
+    package var removed: [WhisperID]
+    /// `.owner` cannot be given: the owner changes by leaving alone.
+    package var roles: [WhisperID: GroupRole]
+
+    package init(
+        title: String? = nil, added: [WhisperID] = [], removed: [WhisperID] = [], roles: [WhisperID: GroupRole] = [:]
+    ) {
+        self.title = title
+        self.added = added
+        self.removed = removed
+        self.roles = roles
+    }
+}
+
+/// Why a group was not made or changed.
+package enum GroupError: Error, Equatable {
+    /// There is no session now.
+    case offline
+    /// No answer in time. It may have been done: then the group event comes.
+    case noAnswer
+    case refused(ErrorCode?)
+    /// Nobody here knows this group.
+    case unknownGroup
+    case notMember
+    case store(ClientStoreError)
+}
+
+/// Groups: made, changed, and known as the server tells of them.
+extension WhisperClient {
+    package func createGroup(title: String, members: [WhisperID]) async throws(GroupError) -> Group {
+        guard let token else { throw .offline }
+        return try await self.group(
+            by: CreateGroup(sessionToken: token.token, title: title, memberIds: members.map { "\($0)" }))
+    }
+
+    /// - Parameter id: in lower case, with its prefix.
+    package func updateGroup(_ id: String, _ update: GroupUpdateOrder) async throws(GroupError) -> Group {
+        guard let token else { throw .offline }
+        let group: Group?
+        do { group = try self.store.group(id) } catch { throw .store(error) }
+        guard let group else { throw .unknownGroup }
+        guard group.isMember else { throw .notMember }
+        return try await self.group(by: UpdateGroup(update, of: id, sessionToken: token.token))
+    }
+
+    package func leaveGroup(_ id: String) async throws(GroupError) -> Group {
+        guard let ownID = self.id else { throw .offline }
+        return try await self.updateGroup(id, GroupUpdateOrder(removed: [ownID]))
+    }
+
+    private func group(by order: some ClientPayload) async throws(GroupError) -> Group {
+        let answer: (any ServerFrame)?
+        do throws(LiveError) {
+            answer = try await self.ask(order)
+        } catch {
+            switch error {
+            case .offline: throw .offline
+            case .refused(let code, _): throw .refused(code)
+            default: throw .noAnswer
+            }
+        }
+        guard let event = answer as? GroupEvent, let ownID = self.id else { throw .noAnswer }
+        return Group(event.group, ownID: ownID)
+    }
+
+    // MARK: What the server tells
+
+    /// - Parameter tag: of our question, if the frame answers one.
+    func take(_ event: GroupEvent, answering tag: RequestTag?) {
+        guard let ownID = self.id else { return }
+        self.keep(
+            Group(event.group, ownID: ownID),
+            GroupChange(actor: event.actor, added: event.added, removed: event.removed))
+        if case .question(let number)? = tag { self.answered(number, .success(event)) }
+    }
+
+    private func keep(_ group: Group, _ change: GroupChange) {
+        do {
+            if try self.store.keep(group, change) { self.publish(.group(group, change)) }
+        } catch {
+            self.storeFailed(error)
+        }
+    }
+
+    // MARK: What is to be asked
+
+    /// Asks for the list of groups if it is owed, and for the keys of members. One at a time, as long as a connection lives.
+    func tendGroups() async {
+        do {
+            if try self.store.owesGroupList() { try await self.listGroups() }
+        } catch {
+            self.logger.debug("the list of groups could not be fetched")
+        }
+        await self.lookUpMembers()
+    }
+
+    private func listGroups() async throws {
+        let known = try self.store.groupRevisions()
+        var ids: Set<String> = []
+        var cursor: String?
+        // The server ends its list long before this bound.
+        for _ in 0..<ClientLimits.groupPagesMax {
+            guard let token, let ownID = self.id else { return }
+            guard let page = try await self.ask(ListGroups(sessionToken: token.token, cursor: cursor)) as? Groups else {
+                return
+            }
+            for description in page.groups {
+                let group = Group(description, ownID: ownID)
+                ids.insert(group.id)
+                self.keep(group, GroupChange())
+            }
+            cursor = page.nextCursor
+            guard cursor == nil else { continue }
+            for left in try self.store.groupsListed(ids, known: known) { self.publish(.group(left, GroupChange())) }
+            return
+        }
+    }
+
+    /// Fetches the keys of members for whom a copy waits.
+    private func lookUpMembers() async {
+        var tried: Set<WhisperID> = []
+        while self.session.isBound, !Task.isCancelled, tried.count < ClientLimits.groupMembersLookedUpMax {
+            let member: WhisperID?
+            do { member = try self.store.memberWithoutKeys(except: tried) } catch { return self.storeFailed(error) }
+            guard let member else { return }
+            do throws(ContactError) {
+                // Queues what waits for them.
+                _ = try await self.fetchAndPin(member, name: nil, isStranger: true)
+                self.pump()
+            } catch {
+                switch error {
+                case .noSuchPerson: self.giveUp(to: member, .noSuchPerson)
+                case .foreignKeys, .changedKeys: self.giveUp(to: member, .badKey)
+                case .store(let error): return self.storeFailed(error)
+                case .server, .unreachable:
+                    // Mostly too many questions at once. The others have their turn later too.
+                    try? await Task.sleep(for: ClientLimits.memberLookupPause)
+                case .offline, .isSelf, .nameTaken: tried.insert(member)
+                }
+            }
+        }
+    }
+
+    private func giveUp(to member: WhisperID, _ reason: FailureReason) {
+        do {
+            for copy in try self.store.waitingDeliveries(to: member) { try self.move(copy, to: .failed(reason)) }
+        } catch {
+            self.storeFailed(error)
+        }
+    }
+}

@@ -1,0 +1,315 @@
+package import Contract
+import FoundationEssentials
+import GRDB
+
+/// One member's copy, as it is to be sealed.
+package struct GroupMail: Sendable, Equatable {
+    package var groupID: String
+    package var body: [UInt8]
+    /// What the envelope names.
+    package var messageType: String
+    /// With which it was signed before; `nil`: with the time of the attempt.
+    package var signedAt: Timestamp?
+}
+
+/// The only code that reads or writes `group_sendings` and `group_deliveries`: what goes to groups, copy by copy.
+///
+/// A sending is a message, whose text stands in `messages`, or a change with a body of its own. A change that everybody's
+/// server copy has is forgotten. Copies of a message stay, because they say who has read it.
+extension ClientStore {
+    // MARK: Queueing
+
+    /// Keeps a new message of ours to a group, with a copy for each member, before anything is sent.
+    /// - Returns: the message as it stands, and the copies that can go at once.
+    package func queue(
+        _ message: Message, toGroup group: Group
+    ) throws(ClientStoreError) -> (message: Message, ready: [GroupDeliveryID]) {
+        try self.write { database -> (message: Message, ready: [GroupDeliveryID]) in
+            try Self.insert(message, in: database)
+            let ready = try Self.queue(message.id, toGroup: group, body: nil, in: database)
+            let changed = try Self.settleSending(message.id, in: database)
+            return (changed ?? message, ready)
+        }
+    }
+
+    /// Those we have blocked get no copy.
+    static func queue(
+        _ id: UUIDText, toGroup group: Group, body: [UInt8]?, in database: Database
+    ) throws -> [GroupDeliveryID] {
+        try database.execute(
+            sql: "INSERT INTO group_sendings (id, id_key, group_id, body) VALUES (?, ?, ?, ?)",
+            arguments: ["\(id)", Self.key(id), group.id, body.map { Data($0) }])
+        let number = database.lastInsertedRowID
+        let ownID = try Self.whisperID(in: database)
+        var ready: [GroupDeliveryID] = []
+        for member in group.members where member.id != ownID {
+            let contact = try Self.contact(member.id, in: database)
+            guard contact?.isBlocked != true else { continue }
+            try database.execute(
+                sql: "INSERT INTO group_deliveries (sending, member, state) VALUES (?, ?, 'queued')",
+                arguments: [number, "\(member.id)"])
+            if contact != nil { ready.append(GroupDeliveryID(id: id, member: member.id)) }
+        }
+        return ready
+    }
+
+    static func groupChangesQueued(in database: Database) throws -> Int {
+        try Int.fetchOne(database, sql: "SELECT count(*) FROM group_sendings WHERE body IS NOT NULL") ?? 0
+    }
+
+    /// Copies that wait and can go, in the order written.
+    /// - Parameter member: `nil` for those of everybody.
+    package func queuedDeliveries(
+        to member: WhisperID? = nil
+    ) throws(ClientStoreError) -> [(copy: GroupDeliveryID, attempts: Int)] {
+        try self.read { database -> [(copy: GroupDeliveryID, attempts: Int)] in
+            let sql = """
+                SELECT group_sendings.id AS id, member, attempts FROM group_deliveries
+                    JOIN group_sendings ON group_sendings.number = sending
+                WHERE state = 'queued' AND (?1 IS NULL OR member = ?1) AND member IN (SELECT id FROM contacts)
+                ORDER BY sending
+                """
+            return try Row.fetchAll(database, sql: sql, arguments: [member.map { "\($0)" }]).compactMap { row in
+                Self.copy(row).map { ($0, row["attempts"]) }
+            }
+        }
+    }
+
+    /// Copies of one sending that wait and can go.
+    package func queuedDeliveries(of id: UUIDText) throws(ClientStoreError) -> [GroupDeliveryID] {
+        try self.read { database -> [GroupDeliveryID] in
+            let sql = """
+                SELECT group_sendings.id AS id, member FROM group_deliveries
+                    JOIN group_sendings ON group_sendings.number = sending
+                WHERE id_key = ? AND state = 'queued' AND member IN (SELECT id FROM contacts) ORDER BY member
+                """
+            return try Row.fetchAll(database, sql: sql, arguments: [Self.key(id)]).compactMap(Self.copy)
+        }
+    }
+
+    /// Somebody whose keys are not here, and for whom a copy waits.
+    package func memberWithoutKeys(except tried: Set<WhisperID>) throws(ClientStoreError) -> WhisperID? {
+        try self.read { database -> WhisperID? in
+            let sql = """
+                SELECT DISTINCT member FROM group_deliveries
+                WHERE state = 'queued' AND member NOT IN (SELECT id FROM contacts) ORDER BY member LIMIT ?
+                """
+            return try String.fetchAll(database, sql: sql, arguments: [tried.count + 1])
+                .compactMap { WhisperID($0) }.first { !tried.contains($0) }
+        }
+    }
+
+    private static func copy(_ row: Row) -> GroupDeliveryID? {
+        guard let id = UUIDText(row["id"] as String), let member = WhisperID(row["member"] as String) else {
+            return nil
+        }
+        return GroupDeliveryID(id: id, member: member)
+    }
+
+    // MARK: Sending
+
+    /// What is to be sent. A message that was deleted meanwhile, or a copy that does not wait, is nothing to send.
+    package func mail(_ copy: GroupDeliveryID) throws(ClientStoreError) -> GroupMail? {
+        try self.read { database -> GroupMail? in
+            let sql = """
+                SELECT group_sendings.*, signed_at FROM group_sendings
+                    JOIN group_deliveries ON sending = number AND member = ?
+                WHERE id_key = ? AND state = 'queued'
+                """
+            guard
+                let row = try Row.fetchOne(database, sql: sql, arguments: ["\(copy.member)", Self.key(copy.id)])
+            else { return nil }
+            let signedAt = (row["signed_at"] as Int64?).map { Timestamp(milliseconds: $0) }
+            if let body = row["body"] as Data? {
+                // Groups take no `system`. What it is stands inside; clients that do not know it show no text.
+                return GroupMail(
+                    groupID: row["group_id"], body: Array(body), messageType: "file", signedAt: signedAt)
+            }
+            guard let message = try Self.outgoing(copy.id, in: database), case .text(let text) = message.content else {
+                return nil
+            }
+            let body = MessageBody.text(text, replyTo: message.replyTo)
+            return GroupMail(
+                groupID: row["group_id"], body: body.bytes, messageType: body.messageType, signedAt: signedAt)
+        }
+    }
+
+    /// Each attempt from now on carries this time; `nil`: the next one gets a new one.
+    package func sign(_ copy: GroupDeliveryID, at time: Timestamp?) throws(ClientStoreError) {
+        try self.write { database in
+            try Self.update(copy, "signed_at = ?", [time?.milliseconds], in: database)
+        }
+    }
+
+    /// - Parameter attempts: `nil` leaves the count.
+    /// - Returns: the message, if it stands otherwise now.
+    package func set(
+        _ state: MessageState, of copy: GroupDeliveryID, attempts: Int? = nil
+    ) throws(ClientStoreError) -> Message? {
+        try self.write { database -> Message? in
+            try Self.update(
+                copy, "state = ?, attempts = coalesce(?, attempts)", [Self.text(state), attempts], in: database)
+            return try Self.settleSending(copy.id, in: database)
+        }
+    }
+
+    /// Whether something of ours with this id goes, or went, to a group.
+    package func isGroupSending(_ id: UUIDText) throws(ClientStoreError) -> Bool {
+        try self.read { database -> Bool in
+            try Bool.fetchOne(
+                database, sql: "SELECT EXISTS (SELECT 1 FROM group_sendings WHERE id_key = ?)",
+                arguments: [Self.key(id)]) ?? false
+        }
+    }
+
+    /// Takes news about one member's copy.
+    /// - Returns: the message, if it stands otherwise now.
+    package func advance(
+        _ copy: GroupDeliveryID, _ progress: MessageState.Progress
+    ) throws(ClientStoreError) -> Message? {
+        try self.write { database -> Message? in
+            let sql = """
+                SELECT state FROM group_deliveries JOIN group_sendings ON number = sending
+                WHERE id_key = ? AND member = ?
+                """
+            guard
+                var state = try String.fetchOne(database, sql: sql, arguments: [Self.key(copy.id), "\(copy.member)"])
+                    .map(Self.state), state.advance(progress)
+            else { return nil }
+            try Self.update(copy, "state = ?", [Self.text(state)], in: database)
+            return try Self.settleSending(copy.id, in: database)
+        }
+    }
+
+    private static func update(
+        _ copy: GroupDeliveryID, _ assignments: String, _ values: StatementArguments, in database: Database
+    ) throws {
+        try database.execute(
+            sql: """
+                UPDATE group_deliveries SET \(assignments)
+                WHERE member = ? AND sending = (SELECT number FROM group_sendings WHERE id_key = ?)
+                """, arguments: values + ["\(copy.member)", Self.key(copy.id)])
+    }
+
+    /// Brings the message to where its copies are, or forgets a change that all copies have left.
+    /// - Returns: the message, if it stands otherwise now.
+    private static func settleSending(_ id: UUIDText, in database: Database) throws -> Message? {
+        guard
+            let sending = try Row.fetchOne(
+                database, sql: "SELECT number, body IS NULL AS is_message FROM group_sendings WHERE id_key = ?",
+                arguments: [Self.key(id)])
+        else { return nil }
+        let number: Int64 = sending["number"]
+        guard sending["is_message"] as Bool else {
+            try database.execute(
+                sql: """
+                    DELETE FROM group_deliveries WHERE sending = ? AND state <> 'queued' AND state NOT LIKE 'failed:%'
+                    """, arguments: [number])
+            try database.execute(
+                sql: """
+                    DELETE FROM group_sendings WHERE number = ?1
+                        AND NOT EXISTS (SELECT 1 FROM group_deliveries WHERE sending = ?1)
+                    """, arguments: [number])
+            return nil
+        }
+        let states = try String.fetchAll(
+            database, sql: "SELECT state FROM group_deliveries WHERE sending = ?", arguments: [number])
+        let progress = GroupProgress(of: states.map(Self.state))
+        guard let message = try Self.outgoing(id, in: database),
+            message.state != progress.state || message.failedMembers != progress.failed
+        else { return nil }
+        try database.execute(
+            sql: "UPDATE messages SET state = ?, failed_members = ? WHERE is_outgoing AND id_key = ?",
+            arguments: [Self.text(progress.state), progress.failed, Self.key(id)])
+        try Self.noteChanged(Self.key(id), to: Self.text(progress.state), in: database)
+        return try Self.outgoing(id, in: database)
+    }
+
+    // MARK: At the wish of the person here
+
+    /// How each member's copy of a message of ours stands, by their ids.
+    package func deliveries(of id: UUIDText) throws(ClientStoreError) -> [GroupDelivery] {
+        try self.read { database -> [GroupDelivery] in
+            let sql = """
+                SELECT member, state FROM group_deliveries JOIN group_sendings ON number = sending
+                WHERE id_key = ? ORDER BY member
+                """
+            return try Row.fetchAll(database, sql: sql, arguments: [Self.key(id)]).compactMap { row in
+                WhisperID(row["member"] as String).map { GroupDelivery(member: $0, state: Self.state(row["state"])) }
+            }
+        }
+    }
+
+    /// Queues again what has failed for some members, for these alone: the oldest sendings first. Cancelled copies stay.
+    /// - Returns: the messages that are queued again, and the copies that can go at once.
+    package func requeueFailed(
+        inGroup id: String, limit: Int
+    ) throws(ClientStoreError) -> (messages: [Message], ready: [GroupDeliveryID]) {
+        try self.write { database -> (messages: [Message], ready: [GroupDeliveryID]) in
+            let cancelled = Self.text(.failed(.cancelled))
+            let sql = """
+                SELECT number, id FROM group_sendings WHERE group_id = ? AND number IN (
+                    SELECT sending FROM group_deliveries WHERE state LIKE 'failed:%' AND state <> ?)
+                    AND (body IS NOT NULL OR EXISTS (
+                        SELECT 1 FROM messages WHERE is_outgoing AND messages.id_key = group_sendings.id_key
+                            AND kind = 'text'))
+                ORDER BY number LIMIT ?
+                """
+            var messages: [Message] = []
+            var ready: [GroupDeliveryID] = []
+            for row in try Row.fetchAll(database, sql: sql, arguments: [id, cancelled, limit]) {
+                let number: Int64 = row["number"]
+                let failed = try String.fetchAll(
+                    database,
+                    sql: """
+                        SELECT member FROM group_deliveries
+                        WHERE sending = ? AND state LIKE 'failed:%' AND state <> ? ORDER BY member
+                        """, arguments: [number, cancelled])
+                try database.execute(
+                    sql: """
+                        UPDATE group_deliveries SET state = 'queued', attempts = 0
+                        WHERE sending = ? AND state LIKE 'failed:%' AND state <> ?
+                        """, arguments: [number, cancelled])
+                guard let id = UUIDText(row["id"] as String) else { continue }
+                for member in failed.compactMap({ WhisperID($0) }) {
+                    guard try Self.contact(member, in: database) != nil else { continue }
+                    ready.append(GroupDeliveryID(id: id, member: member))
+                }
+                if let message = try Self.settleSending(id, in: database) { messages.append(message) }
+            }
+            return (messages, ready)
+        }
+    }
+
+    /// All copies that wait in a group, whether they can go or not.
+    package func waitingDeliveries(inGroup id: String) throws(ClientStoreError) -> [GroupDeliveryID] {
+        try self.read { database -> [GroupDeliveryID] in
+            let sql = """
+                SELECT group_sendings.id AS id, member FROM group_deliveries JOIN group_sendings ON number = sending
+                WHERE group_id = ? AND state = 'queued' ORDER BY sending, member
+                """
+            return try Row.fetchAll(database, sql: sql, arguments: [id]).compactMap(Self.copy)
+        }
+    }
+
+    /// Copies for somebody whose keys cannot be had.
+    package func waitingDeliveries(to member: WhisperID) throws(ClientStoreError) -> [GroupDeliveryID] {
+        try self.read { database -> [GroupDeliveryID] in
+            let sql = """
+                SELECT group_sendings.id AS id, member FROM group_deliveries JOIN group_sendings ON number = sending
+                WHERE member = ? AND state = 'queued' ORDER BY sending
+                """
+            return try Row.fetchAll(database, sql: sql, arguments: ["\(member)"]).compactMap(Self.copy)
+        }
+    }
+
+    /// Of messages that are forgotten here.
+    static func dropForgottenSendings(in database: Database) throws {
+        try database.execute(
+            sql: """
+                DELETE FROM group_sendings WHERE body IS NULL AND NOT EXISTS (
+                    SELECT 1 FROM messages WHERE is_outgoing AND messages.id_key = group_sendings.id_key);
+                DELETE FROM group_deliveries WHERE sending NOT IN (SELECT number FROM group_sendings);
+                """)
+    }
+}

@@ -1,0 +1,25 @@
+import Contract
+import WhisperClient
+
+extension Verb {
+    private static let title = TypedField.text("title", Limits.groupTitleCharacters)
+    private static let members = TypedField.whisperIDs(
+        "members", count: 0...Limits.groupMembersMax - 1, about: "Everybody else. They need not be contacts.")
+
+    static let groupErrors: [CoreError.Code] = [
+        .noIdentity, .offline, .unreachable, .server, .notFound, .forbidden, .tooMany, .store,
+    ]
+
+    static let groupCreate = Verb(
+        "group_create", of: "groups", about: "Makes a group that we own. Its members are told.",
+        [Self.title.field, Self.members.field], type: "group", [Field("group", .object(Shapes.group))],
+        errors: Self.groupErrors,
+        samples: (
+            #"{"title":"Hiking","members":["WSP-AAAA-AAAA-AAAA"]}"#, #"{"type":"group","group":\#(Shapes.groupSample)}"#
+        ),
+        .server { opened, parameters, json in
+            let group = try await opened.client.createGroup(
+                title: try parameters[Self.title], members: try parameters[Self.members])
+            json.add("group", object: group) { Shapes.write($0, &$1) }
+        })
+}
