@@ -3,7 +3,7 @@ import GRDB
 
 /// A conversation as a list shows it, less its messages.
 package struct ChatState: Sendable, Equatable {
-    package var peer: WhisperID
+    package var place: Conversation
     package var unread: Int
     /// What was typed and not sent.
     package var draft: String?
@@ -22,16 +22,15 @@ extension ClientStore {
         }
     }
 
-    package func chatState(with peer: WhisperID) throws(ClientStoreError) -> ChatState {
+    package func chatState(of place: Conversation) throws(ClientStoreError) -> ChatState {
         try self.read { database -> ChatState in
             let sql = """
-                SELECT count(*) FROM messages
-                WHERE peer = ? AND NOT is_outgoing AND NOT is_read AND group_id IS NULL
+                SELECT count(*) FROM messages WHERE NOT is_outgoing AND NOT is_read AND \(place.rows)
                 """
             return ChatState(
-                peer: peer, unread: try Int.fetchOne(database, sql: sql, arguments: ["\(peer)"]) ?? 0,
+                place: place, unread: try Int.fetchOne(database, sql: sql, arguments: [place.name]) ?? 0,
                 draft: try String.fetchOne(
-                    database, sql: "SELECT draft FROM chats WHERE peer = ?", arguments: ["\(peer)"]))
+                    database, sql: "SELECT draft FROM chats WHERE peer = ?", arguments: [place.name]))
         }
     }
 

@@ -17,7 +17,7 @@ extension EventText {
             Shapes.write((id: id, state: state), &json)
         case .chat(let chat):
             json.add("type", "chatChanged")
-            json.add("chat", chat.peer)
+            json.add("chat", chat.place.name)
             json.add("unread", Int64(chat.unread))
             json.add("draft", chat.draft)
         case .call(let news): Self.write(news, &json)
@@ -56,7 +56,8 @@ extension EventDefinition {
             "Somebody here has read messages of a chat, cleared it, or changed its draft. Messages have events of their own.",
         isKept: false,
         [
-            Field("chat", .whisperID), Field("unread", .integer(0...Int64.max)),
+            Field("chat", .text(1...64), about: "A Whisper ID, or the id of a group in lower case."),
+            Field("unread", .integer(0...Int64.max)),
             Field("draft", .text(1...ClientLimits.textBytesMax), .optional, about: "What was typed and not sent."),
         ], sample: #"{"type":"chatChanged","chat":"WSP-AAAA-AAAA-AAAA","unread":0,"draft":"It may"}"#)
 }

@@ -15,7 +15,7 @@ extension Verb {
             guard text.utf8.count <= ClientLimits.textBytesMax else {
                 throw CoreError(.tooLong, "has too many bytes", field: "text")
             }
-            guard try await opened.client.set(draft: text, with: try parameters[Self.chat]) else {
+            guard try await opened.client.set(draft: text, in: try parameters[Self.chat]) else {
                 throw CoreError(.unknownContact)
             }
         })
