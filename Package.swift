@@ -214,8 +214,9 @@ let package = Package(
         .executableTarget(
             name: "LoadTool",
             dependencies: [
-                "Contract", "GatewayCore", "PushCore", "LocalStack", "TestKit", "PushPeers", "CSodium", nioCore,
-                nioEmbedded, nioPosix, nioWebSocket, nioHTTP2, nioSSL, log, arguments, histogram,
+                "Contract", "GatewayCore", "PushCore", "WhisperClient", "WhisperCore", "LocalStack", "TestKit",
+                "PushPeers",
+                "CSodium", nioCore, nioEmbedded, nioPosix, nioWebSocket, nioHTTP2, nioSSL, log, arguments, histogram,
             ],
             path: "Tools/LoadTool", swiftSettings: strict),
         .target(

@@ -67,8 +67,9 @@ private enum Architecture {
             "ArgumentParser", "_Concurrency",
         ]),
         "LoadTool": nio.union([
-            "Contract", "GatewayCore", "PushCore", "LocalStack", "TestKit", "PushPeers", "CSodium", "NIOEmbedded",
-            "NIOWebSocket", "NIOSSL", "NIOHTTP2", "NIOHPACK", "Logging", "ArgumentParser", "Histogram", "Foundation",
+            "Contract", "GatewayCore", "PushCore", "WhisperClient", "WhisperCore", "LocalStack", "TestKit", "PushPeers",
+            "CSodium", "NIOEmbedded", "NIOWebSocket", "NIOSSL", "NIOHTTP2", "NIOHPACK", "Logging", "ArgumentParser",
+            "Histogram", "Foundation",
         ]),
         "Chaos": nio.union([
             "Contract", "WhisperClient", "LocalStack", "TestKit", "PushPeers", "Logging", "Foundation",

@@ -7,7 +7,8 @@ import LocalStack
 struct LoadCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "whisper-load", abstract: "Measures the cluster: CPU per message, latency, memory per connection.",
-        subcommands: [MeasureCommand.self, PlotCommand.self, CrowdCommand.self], defaultSubcommand: MeasureCommand.self)
+        subcommands: [MeasureCommand.self, PlotCommand.self, CrowdCommand.self, CoreCommand.self],
+        defaultSubcommand: MeasureCommand.self)
 }
 
 struct MeasureCommand: AsyncParsableCommand {

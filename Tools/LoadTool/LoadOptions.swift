@@ -9,7 +9,7 @@ struct LoadOptions: ParsableArguments {
 
     @Option(
         help:
-            "Seconds measured, 1...600. Default: 15 in W1, 20 in W2, 60 in W4, 10 in W5 and for each point of a growth curve, 75 in W6."
+            "Seconds measured, 1...600. Default: 15 in W1, 20 in W2, 60 in W4, 10 in W5 and for each point of a growth curve, 75 in W6, 30 of an idle core."
     )
     var seconds: Int?
     @Option(help: "Seconds of traffic before the measurement, 0...60.")
@@ -40,6 +40,8 @@ struct LoadOptions: ParsableArguments {
     var signals = 20
     @Option(help: "Joins a second (rooms), 1...2000.")
     var joins = 100
+    @Option(help: "Messages in the store (core), 1000...1000000.")
+    var stored = 100_000
     @Option(help: "How long the soak takes, 1...240 minutes.")
     var minutes = 60
     @Option(
@@ -98,6 +100,7 @@ struct LoadOptions: ParsableArguments {
         try check(self.signals, 1...200, "--signals")
         try check(self.joins, 1...2_000, "--joins")
         if self.workloads.contains(.rooms) { try check(self.count ?? roomsMeasured, 1...7_500, "--count of rooms") }
+        try check(self.stored, 1_000...1_000_000, "--stored")
         try check(self.minutes, 1...240, "--minutes")
         for level in self.levels { try check(level, 100...1_000_000, "--levels") }
         for rate in self.rates { try check(rate, 0...20_000, "--rates") }
@@ -113,11 +116,11 @@ struct LoadOptions: ParsableArguments {
         }
     }
 
-    var profile: Profile? {
+    var profile: ProcessProfile? {
         guard self.profileWords.count == 2, let seconds = Int(self.profileWords[0]), (1...60).contains(seconds) else {
             return nil
         }
-        return Profile(seconds: seconds, process: self.profileWords[1])
+        return ProcessProfile(seconds: seconds, process: self.profileWords[1])
     }
 
     func stack(for workload: Workload) throws -> StackConfiguration {

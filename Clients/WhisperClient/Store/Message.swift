@@ -39,6 +39,19 @@ package struct Message: Sendable, Equatable, Identifiable {
     /// Of ours to a group: members whose copy has failed.
     package var failedMembers = 0
 
+    package init(
+        id: UUIDText, peer: WhisperID, groupID: String? = nil, direction: Direction, content: Content, time: Timestamp,
+        replyTo: MessageReference? = nil
+    ) {
+        self.id = id
+        self.peer = peer
+        self.groupID = groupID
+        self.direction = direction
+        self.content = content
+        self.time = time
+        self.replyTo = replyTo
+    }
+
     /// Whether it is between `peer` and us alone.
     package var isDirect: Bool { self.groupID == nil }
 

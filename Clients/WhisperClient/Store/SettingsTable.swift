@@ -7,6 +7,11 @@ package struct StoredSession: Sendable, Equatable {
     package var token: String
     /// By the server's clock.
     package var expiresAt: Timestamp
+
+    package init(token: String, expiresAt: Timestamp) {
+        self.token = token
+        self.expiresAt = expiresAt
+    }
 }
 
 /// The only code that reads or writes `settings`, with `Preferences.swift` and `PushTokens.swift` beside it.

@@ -40,7 +40,8 @@ extension Report {
         let figures =
             ["| | | |", "| --- | --- | --- |"]
             + self.figures.map { figure in
-                let aim = figure.aim.map { "at most \(shown($0))" } ?? ""
+                let aims = [figure.aim.map { "at most \(shown($0))" }, figure.least.map { "at least \(shown($0))" }]
+                let aim = aims.compactMap { $0 }.joined(separator: ", ")
                 return "| \(figure.name) | **\(shown(figure.value))** \(figure.unit) | \(aim) |"
             }
         let checks = self.checks.map { "\($0.name): \($0.count)" }.joined(separator: ", ")
@@ -61,17 +62,21 @@ struct Figure: Codable, Sendable {
     var unit: String
     /// What it should not exceed.
     var aim: Double?
+    /// What it should reach.
+    var least: Double?
 
-    init(_ name: String, _ value: Double, _ unit: String = "", aim: Double? = nil) {
+    init(_ name: String, _ value: Double, _ unit: String = "", aim: Double? = nil, least: Double? = nil) {
         self.name = name
         self.value = value
         self.unit = unit
         self.aim = aim
+        self.least = least
     }
 
     var text: String {
         let aim = self.aim.map { "   (at most \(shown($0)): \(self.value <= $0 ? "yes" : "NO"))" } ?? ""
-        return "\(self.name.padded(to: 44))\(shown(self.value).padded(to: -10)) \(self.unit)\(aim)"
+        let least = self.least.map { "   (at least \(shown($0)): \(self.value >= $0 ? "yes" : "NO"))" } ?? ""
+        return "\(self.name.padded(to: 44))\(shown(self.value).padded(to: -10)) \(self.unit)\(aim)\(least)"
     }
 }
 

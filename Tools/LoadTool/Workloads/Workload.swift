@@ -30,6 +30,7 @@ enum Workload: String, CaseIterable, ExpressibleByArgument, Sendable {
     case liveListeners = "live-listeners"
     case liveTranscripts = "live-transcripts"
     case rooms
+    case core
 
     /// Those that run when none is named.
     static let usual: [Workload] = [.throughput, .latency, .offline, .idle, .groups, .flapping]
@@ -64,6 +65,7 @@ enum Workload: String, CaseIterable, ExpressibleByArgument, Sendable {
         case .liveListeners: "growth: CPU per packet that reaches one of 1 to 500 listeners of each conversation"
         case .liveTranscripts: "growth: CPU per stored line beside 1,000 to 100,000 that are kept"
         case .rooms: "rooms: CPU and latency of each signal, and of joins (L9)"
+        case .core: "client core: opening, reading, receiving and sending on a sealed store of --stored messages"
         }
     }
 
@@ -97,6 +99,7 @@ enum Workload: String, CaseIterable, ExpressibleByArgument, Sendable {
         case .liveListeners: try await measureLiveListeners(options)
         case .liveTranscripts: try await onCluster(options, measureLiveTranscripts)
         case .rooms: try await onCluster(options, measureRooms)
+        case .core: try await measureCore(options)
         }
     }
 

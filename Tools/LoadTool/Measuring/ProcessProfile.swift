@@ -2,7 +2,7 @@ import Foundation
 import LocalStack
 
 /// Watches where a process spends its time, with perf(1).
-struct Profile: Sendable {
+struct ProcessProfile: Sendable {
     var seconds: Int
     /// As in the tables: `gateway-1`, `postgres`.
     var process: String
