@@ -244,7 +244,8 @@ private func programs(_ options: LoadOptions, in folder: String) async throws ->
 /// Starts a program twenty times. A process of its own does it, because the kernel counts the memory of whoever forks as the
 /// child's. Prints the median in seconds, and the most memory in KiB.
 private let coldStart = """
-    import resource, statistics, subprocess, sys, time
+    resource, statistics, subprocess, sys, time = map(
+        __import__, ["resource", "statistics", "subprocess", "sys", "time"])
     times = []
     for _ in range(20):
         start = time.perf_counter()
