@@ -1,4 +1,5 @@
 import Contract
+import Synchronization
 import TestKit
 import Testing
 
@@ -6,8 +7,10 @@ import Testing
 @testable import WhisperCore
 
 /// A host of one core against a server in memory. Each answer and event is what its declaration says.
-struct CoreHost {
+final class CoreHost: Sendable {
     let core: Core
+    /// Events that came before somebody asked for them.
+    private let waiting = Mutex<[JSON]>([])
 
     init(_ name: String, in folder: TemporaryFolder, _ server: FakeServer) async throws {
         self.core = try Core.open(
@@ -68,9 +71,13 @@ struct CoreHost {
         "\(error["code"]?.string ?? "")\(error["field"].map { " \($0.string ?? "")" } ?? "")"
     }
 
-    /// The next event of a type. Others on the way are dropped.
+    /// The next event of a type. Others on the way wait for whoever asks for them.
     @discardableResult
     func next(_ type: String, _ isIt: (JSON) -> Bool = { _ in true }) async throws -> JSON {
+        let kept = self.waiting.withLock { waiting in
+            waiting.firstIndex { $0["type"]?.string == type && isIt($0) }.map { waiting.remove(at: $0) }
+        }
+        if let kept { return kept }
         while true {
             let text = try #require(await self.core.nextEvent(within: .seconds(30)), "the core was closed")
             try #require(!text.isEmpty, "no event \(type)")
@@ -78,6 +85,7 @@ struct CoreHost {
             let definition = try #require(EventDefinition.all.first { $0.type == event["type"]?.string })
             try Self.check(event, definition.fields)
             if definition.type == type, isIt(event) { return event }
+            self.waiting.withLock { $0.append(event) }
         }
     }
 

@@ -3,9 +3,12 @@
 Prints one JSON object: the safety number that both show, and how often a connection was made.
 """
 
+import itertools
 import json
 
 from peers import Peer
+
+descriptions = itertools.count()
 
 
 def signal(peer, kind):
@@ -13,14 +16,15 @@ def signal(peer, kind):
 
 
 def connect(ann, bob, room):
-    """Ann has the lower seat: her stack offers."""
+    """Ann has the lower seat: her stack offers. Each of its descriptions is another one."""
     offer = signal(ann, "offer")
     assert offer["from"] == bob_id and offer["roomId"] == room, offer
     out = {"roomId": room, "to": bob_id, "link": offer["link"]}
-    ann.command("room_signal", kind="offer", sdp="v=0 of ann", **out)
+    described = f"v=0 of ann, {next(descriptions)}"
+    ann.command("room_signal", kind="offer", sdp=described, **out)
     ann.command("room_signal", kind="candidate", candidate="address of ann", sdpMLineIndex=0, sdpMid="0", **out)
     accept = signal(bob, "accept")
-    assert accept["from"] == ann_id and accept["sdp"] == "v=0 of ann" and accept["isFresh"], accept
+    assert accept["from"] == ann_id and accept["sdp"] == described and accept["isFresh"], accept
     candidate = signal(bob, "candidate")
     assert (candidate["candidate"], candidate["sdpMLineIndex"], candidate["sdpMid"]) == ("address of ann", 0, "0")
     back = {"roomId": room, "to": ann_id, "link": accept["link"]}
@@ -70,7 +74,7 @@ by_link = room["roomId"]
 assert "code" not in room, room
 assert ann.ask("room_update", roomId=by_link, isLocked=True)["room"]["isLocked"]
 assert bob.refused("room_join", link=room["link"]) == "forbidden"
-ann.ask("room_update", roomId=by_link, isLocked=False, participantsMax=2)
+ann.ask("room_update", roomId=by_link, isLocked=False, participantsMax=4)
 bob.ask("room_join", link=room["link"])
 connect(ann, bob, by_link)
 assert len(ann.ask("room_code", roomId=by_link, codeDigits=8)["code"]) == 8
