@@ -107,11 +107,14 @@ extension WhisperClient {
         case let refusal as ErrorFrame:
             self.refused(refusal, (message.requestID ?? refusal.requestID).flatMap { RequestTag($0) })
         default:
-            self.take(passing: message.frame)
-            guard case .question(let number)? = message.requestID.flatMap({ RequestTag($0) }) else {
-                return self.take(live: message.frame, answering: nil)
+            let tag = message.requestID.flatMap { RequestTag($0) }
+            if case .question(let number)? = tag {
+                self.take(live: message.frame, answering: number)
+            } else {
+                self.take(live: message.frame, answering: nil)
             }
-            self.take(live: message.frame, answering: number)
+            // Who asked for a logout has the answer before the connection goes.
+            self.take(passing: message.frame)
         }
     }
 
