@@ -79,7 +79,6 @@ import Testing
         #expect(frames.last?.members["pushToken"] == .null && frames.last?["voipToken"]?.string == "other")
         self.kit.server.forgetSessions()
         self.kit.server.breakConnections()
-        _ = try await self.kit.next(core, "connection") { $0["state"]?.string == "away" }
         _ = try await self.kit.next(core, "connection") { $0["state"]?.string == "online" }
         while self.kit.server.frames("update_tokens").count < 4 { await Task.yield() }
         await core.close()
