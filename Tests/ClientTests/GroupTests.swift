@@ -137,6 +137,7 @@ extension CoreTests {
         #expect(try await self.refusal(carol, #"message_send {"to":"\#(group)","text":"x"}"#) == "notMember")
         _ = try await self.next(bob, "groupChanged") { $0["group"]?["title"]?.string == "Tea" }
         try await self.perform(bob, #"group_leave {"groupId":"\#(group)"}"#)
+        _ = try await self.next(bob, "answer") { $0["result"]?["group"]?["isMember"] == .bool(false) }
         _ = try await self.next(ann, "groupChanged") { $0["group"]?["members"]?.integer == 1 }
         #expect(
             try await self.perform(bob, "group_list")["groups"]?.elements.first?["isMember"] == .bool(false))
