@@ -66,6 +66,8 @@ package final class PartitionWorker<Share: LeasedShare> {
     private let latch = DrainLatch()
     private let streams = Share.all.map(\.stream)
     private let sharesByStream = Dictionary(uniqueKeysWithValues: Share.all.map { ($0.stream, $0) })
+    /// Replacements of a part of the bus when the positions were last known to be of its present streams.
+    private var replacements = 0
     private var isServing = false
     private var lookedAt: ContinuousClock.Instant?
     /// Above 0: Jobs are taken one at a time.
@@ -139,11 +141,13 @@ package final class PartitionWorker<Share: LeasedShare> {
         guard self.lookedAt.map({ now - $0 >= self.bounds.leaseInterval }) ?? true else { return false }
         self.lookedAt = now
         try await self.lookAtLeases(owner)
+        let replacements = self.bus.replacements
         if try await self.canary.sawEmptied(self.bus) {
             self.logger.warning("bus was emptied", [.count: .number(self.owned.count)])
             for share in self.owned.keys { self.owned[share] = .start }
             owner.busWasEmptied()
         }
+        self.replacements = replacements
         return true
     }
 
@@ -213,6 +217,10 @@ package final class PartitionWorker<Share: LeasedShare> {
         }
     }
 
-    /// What is done leaves its stream.
-    package func trim(_ share: Share, through id: EntryID) { self.bus.trim(self.streams[share.index], through: id) }
+    /// What is done leaves its stream. After a replacement it stays until it was read again: a new master may have given its
+    /// number, or a lower one, to a Job that nobody has read.
+    package func trim(_ share: Share, through id: EntryID) {
+        guard self.bus.replacements == self.replacements else { return }
+        self.bus.trim(self.streams[share.index], through: id)
+    }
 }

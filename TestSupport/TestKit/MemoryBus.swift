@@ -42,6 +42,11 @@ package final class MemoryBus: Bus {
         }
     }
 
+    /// A copy takes the place of a part, here with all that the part had.
+    package func replacePart() { self.state.withLock { $0.replacements += 1 } }
+
+    package var replacements: Int { self.state.withLock { $0.replacements } }
+
     /// Runs `body` on the state, or throws if the bus is away.
     private func run<T>(_ body: (inout MemoryBusState) throws(BusError) -> sending T) throws(BusError) -> sending T {
         let result: Result<T, BusError> = self.state.withLock { state in

@@ -4,6 +4,7 @@ import Synchronization
 
 /// What a `MemoryBus` remembers.
 struct MemoryBusState {
+    var replacements = 0
     var isAway = false
     /// Calls until one whose answer is lost.
     var callsUntilLoss: Int?

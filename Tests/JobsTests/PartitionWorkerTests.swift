@@ -79,6 +79,25 @@ import Testing
         }
     }
 
+    /// A master of Redis is replaced between a read and the end of its batch.
+    @Test func whatWasReadOfAReplacedPartIsNotTrimmed() async throws {
+        try await Bench.run { bench in
+            let owner = bench.owner(beforeTrim: {
+                if $0 == [7], bench.bus.replacements == 0 { bench.bus.replacePart() }
+            })
+            try await bench.working([owner]) {
+                try await bench.append(6, to: 0)
+                #expect(await owner.heard { $0.isJob } == .job(6, isSingle: false))
+                try await bench.append(7, to: 0)
+                #expect(await owner.heard { $0.isJob } == .job(7, isSingle: false))
+                // Read again, and then done with.
+                #expect(await owner.heard { $0.isJob } == .job(7, isSingle: false))
+                await owner.drain()
+            }
+            #expect(try await bench.depth() == 0)
+        }
+    }
+
     /// The database takes the connection and says nothing. An attempt to connect lasts longer than a drain may.
     @Test func aDrainDoesNotWaitForADatabaseThatIsSilent() async throws {
         try await Bench.run { bench in
@@ -110,9 +129,10 @@ private struct Bench {
         await bench.postgres.stop()
     }
 
-    func owner() -> Owner {
+    func owner(beforeTrim: @escaping @Sendable ([UInt8]) -> Void = { _ in }) -> Owner {
         let configuration = PostgresConfiguration(url: self.postgres.url(), applicationName: "jobs-tests")
-        return Owner(bus: self.bus, store: PostgresConnection(configuration, logger: quiet))
+        return Owner(
+            bus: self.bus, store: PostgresConnection(configuration, logger: quiet), beforeTrim: beforeTrim)
     }
 
     /// Lets owners work during `body`.
@@ -148,7 +168,10 @@ private actor Owner: PartitionOwner {
     private let worker: PartitionWorker<CallShare>
     private let (events, tell) = AsyncStream.makeStream(of: Event.self, bufferingPolicy: .bufferingOldest(1_000))
 
-    init(bus: MemoryBus, store: PostgresConnection) {
+    private let beforeTrim: @Sendable ([UInt8]) -> Void
+
+    init(bus: MemoryBus, store: PostgresConnection, beforeTrim: @escaping @Sendable ([UInt8]) -> Void) {
+        self.beforeTrim = beforeTrim
         self.worker = PartitionWorker(
             process: .random(), bus: bus, store: store,
             leases: .calls(CallShare.count, frozenAfter: .seconds(60)),
@@ -197,6 +220,7 @@ private actor Owner: PartitionOwner {
             let parts = self.worker.advance(past: read)
             let jobs = parts.flatMap { $0.entries.flatMap(\.bytes) }
             if jobs.contains(Self.poison), !isSingle { throw StoreError.refused(sqlState: "22000", message: "poison") }
+            self.beforeTrim(jobs)
             for part in parts { self.worker.trim(part.share, through: part.through) }
             for job in jobs { self.tell.yield(.job(job, isSingle: isSingle)) }
         }
