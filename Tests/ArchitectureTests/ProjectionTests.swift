@@ -58,10 +58,10 @@ import Testing
     /// One size, reckoned here by hand.
     @Test func aSizeIsReckonedRight() throws {
         let text = try Self.project("--connections", "1000000", "--messages", "100000")
-        // 100,000 × 28 µs and 1,000,000 × 1.1 µs at 60 %; 50,000 connections each.
-        #expect(text.contains("gateways       20      6.5     2.8 GB"), "\(text)")
-        // 100,000 × 44 µs at 60 %: what one connection to Postgres commits.
-        #expect(text.contains("routers         8      4.6     0.6 GB"), "\(text)")
+        // 100,000 × 25 µs and 1,000,000 × 1.1 µs at 60 %; 50,000 connections each.
+        #expect(text.contains("gateways       20      6.0     2.8 GB"), "\(text)")
+        // 100,000 × 43 µs at 60 %: what one connection to Postgres commits.
+        #expect(text.contains("routers         8      5.6     0.6 GB"), "\(text)")
         #expect(text.contains("WAL        180 MB a second"), "\(text)")
         #expect(text.contains("0.03 times this load: clients of one HAProxy"), "\(text)")
     }

@@ -236,6 +236,7 @@ import Testing
         #expect(numbers[0] == numbers[1])
         let codes = [try await self.perform(ann, "contact_qr " + ofBob), try await self.perform(bob, "contact_qr")]
         #expect(codes[0] == codes[1])
+        #expect(try await self.refusal(bob, #"chat_get {"chat":"WSP-aaaa-AAAA-AAAA"}"#) == "invalidField chat")
         try await self.perform(bob, "contact_block " + ofAnn)
         #expect(
             try await self.refusal(bob, #"message_send {"to":"\#(annID)","text":"x"}"#) == "blockedContact")
@@ -262,7 +263,7 @@ import Testing
             (#"identity_show {"corrId":1}"#, "invalidField corrId"),
             (#"identity_show {"corrId":"a","corrId":"a"}"#, "invalidField corrId"),
             ("identity_restore", "invalidField words"), (#"identity_restore {"words":"abandon"}"#, "words words"),
-            (#"chat_get {"chat":"WSP-aaaa-AAAA-AAAA"}"#, "invalidField chat"),
+            (#"contact_safety {"whisperId":"WSP-aaaa-AAAA-AAAA"}"#, "invalidField whisperId"),
             (#"chat_get {"chat":"WSP-AAAA-AAAA-AAAA","limit":201}"#, "invalidField limit"),
             (#"chat_get {"chat":"WSP-AAAA-AAAA-AAAA","limit":1.0}"#, "invalidField limit"),
             (String(repeating: "x", count: CoreLimits.commandBytesMax + 1), "tooLong"),
