@@ -211,8 +211,9 @@ import Testing
 
 /// The backup and a server in memory.
 extension EngineTests {
-    /// Waits until the server has what the client has.
+    /// Waits until the server has what the client has, and nothing else is to be written after a login.
     func backedUp(_ client: WhisperClient, _ events: AsyncStream<ClientEvent>) async throws {
+        while try client.store.owesGroupList() { try await Task.sleep(for: .milliseconds(2)) }
         while try await !client.isBackedUp() { await self.wait(client, for: events) { $0 == .backup(.written) } }
     }
 

@@ -131,7 +131,7 @@ import Testing
         }
     }
 
-    /// A frame of either principal, which the catalogue does not have yet.
+    /// A frame of either principal that is answered by the gateway alone: a `ping` that needs a session or a guest.
     @Test(arguments: [true, false]) func aGuestsTokenBindsTheConnection(isCached: Bool) async throws {
         try await GatewayBench.run { bench in
             let guest = Guest.test()
@@ -231,7 +231,7 @@ extension Gateway {
     /// Receives a frame of either principal on the only connection there is.
     fileprivate func receiveOfEither(_ guestToken: String) throws {
         let definition = FrameDefinition(
-            "of_either", about: "", route: .gateway, principal: .either,
+            Ping.definition.type, about: "", route: .gateway, principal: .either,
             fields: CommonFields.versions + [CommonFields.sessionToken, CommonFields.guestToken, Ping.timestamp.field],
             samples: [])
         let payload = try FrameDecoder.payload(
