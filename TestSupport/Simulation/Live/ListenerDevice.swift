@@ -92,6 +92,8 @@ final class ListenerDevice: LiveDevice {
                 if case .asking(let next) = self.course.state { self.ask(next) }
             case .refused(let code, let pause):
                 guard let next = self.course.failed(step, code, retryAfter: .nanoseconds(pause), at: .now) else {
+                    // It may have been let in meanwhile. The engine asks the next step by itself.
+                    if case .asking(let queued) = self.course.state { return self.ask(queued) }
                     return self.isOver()
                 }
                 self.after(max(next.after.nanoseconds, .milliseconds(1))) { [unowned self] in self.ask(next.0) }
