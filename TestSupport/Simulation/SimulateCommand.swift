@@ -40,7 +40,7 @@ import Glibc
         for seed in self.seed.map({ $0...$0 }) ?? self.first...(self.first + max(self.seeds, 1) - 1) {
             let world = World(
                 seed: seed, isCalm: self.calm, kind: self.kind,
-                hasMasters: self.masters || self.mutation?.isOfMasters == true,
+                hasMasters: self.masters,
                 mutation: self.mutation, isTracing: self.trace)
             world.play(seconds: self.seconds)
             if self.calm, world.record.repeatedLive > 0 {
@@ -114,7 +114,7 @@ import Glibc
             let said = try Self.output(of: "\(course) --seeds \(Self.seedsPerMutation) --mutation \(mutation.rawValue)")
             let time = ContinuousClock.now - start
             if let seed = said.firstMatch(of: /seed (\d+) breaks a promise/)?.1 {
-                let kind = (mutation.kind.option.map { " \($0)" } ?? "") + (mutation.isOfMasters ? " --masters" : "")
+                let kind = mutation.kind.option.map { " \($0)" } ?? ""
                 let isKept = try Self.output(of: "--seed \(seed) --seconds \(self.seconds)\(kind)").contains(
                     "kept every promise")
                 let seconds = Double(time.nanoseconds / 10_000_000) / 100

@@ -166,8 +166,7 @@ extension SimulatedBus {
             )
         } done: { result in
             let count = result.flatMap { heard -> Result<Int, BusError> in
-                heard.count == 0 && heard.isSettling && self.mutation != .believesSilence
-                    ? .failure(.unavailable) : .success(heard.count)
+                heard.count == 0 && heard.isSettling ? .failure(.unavailable) : .success(heard.count)
             }
             self.callBack { heard?(count) }
         }
@@ -185,7 +184,7 @@ extension SimulatedBus {
 // MARK: - Keys
 
 extension SimulatedBus {
-    var replacements: Int { self.mutation == .missesReplacedMaster ? 0 : self.link.replacements }
+    var replacements: Int { self.link.replacements }
 
     func get(_ key: KeyName) async throws(BusError) -> [UInt8]? {
         let value = try await self.ask(at: [key.name]) { self.server.value(of: key) }

@@ -12,10 +12,6 @@ enum Mutation: String, CaseIterable, Sendable {
     case takesOverInSilence
     /// Nobody notices that Redis was emptied.
     case missesEmptiedBus
-    /// Nobody notices that a replica has taken a master's place.
-    case missesReplacedMaster
-    /// A Notice that nobody hears just after that is taken for proof that a gateway is gone.
-    case believesSilence
     /// Routers and gateways do not reconcile connections, so one whose end was lost stays live for ever.
     case skipsReconciliation
     /// Any answer of a router confirms a connection, also the answer to an older announcement.
@@ -85,9 +81,6 @@ enum Mutation: String, CaseIterable, Sendable {
         default: .mail
         }
     }
-
-    /// It shows only where masters of Redis are replaced.
-    var isOfMasters: Bool { self == .missesReplacedMaster || self == .believesSilence }
 
     /// - Returns: nil if the Job is not appended.
     func mutated(job bytes: [UInt8], on stream: String) -> [UInt8]? {
