@@ -13,7 +13,8 @@ package final class Canary {
     package init(_ process: NodeID) { self.key = Keyspace.canary(process) }
 
     /// Sets the key if it is not there.
-    /// - Returns: whether Redis has been emptied, or a part of it replaced, since the last look that did not throw. The first such look says no.
+    /// - Returns: whether Redis has been emptied, or a part of it replaced, since the last look that did not throw. The first such
+    ///   look says no.
     package func sawEmptied(
         _ bus: any KeyBus, isolation: isolated (any Actor)? = #isolation
     ) async throws(BusError) -> Bool {

@@ -53,6 +53,8 @@ final class ClusterReads {
         for (stream, after) in positions {
             if let reading = self.readings[stream] {
                 if reading.after == after, reading.limit == limit { continue }
+                // Forgotten first: what its end brings is of no use to the next read of this stream.
+                self.readings[stream] = nil
                 self.end(reading)
             }
             self.begin(stream, after: after, limit: limit, bytesMax: bytesMax, blockFor: blockFor)
