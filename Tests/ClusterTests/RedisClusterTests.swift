@@ -37,9 +37,9 @@ struct RedisClusterTests {
         }
 
         /// Longer than the others wait before a replica takes over.
-        private static let frozenFor = Duration.seconds(8)
+        private static let frozenFor = Duration.seconds(10)
 
-        var onTheWay: Duration { self == .nothing ? .zero : .seconds(10) }
+        var onTheWay: Duration { self == .nothing ? .zero : Self.frozenFor + .seconds(2) }
     }
 
     @Test(arguments: Fault.allCases)

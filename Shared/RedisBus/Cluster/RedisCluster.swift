@@ -118,6 +118,8 @@ final class RedisCluster: RedisServers {
                 self.metrics.reconnects.increment()
                 self.logger.notice("bus reconnected", [.node: "\(address)"])
                 self.onReplaced()
+                // While it was away, another may have taken its slots.
+                self.askSoon()
             }
         case .down:
             self.members[address]?.upAt = nil

@@ -6,8 +6,9 @@ package actor RedisClusterServers {
     private static let slots = 16_384
     /// Time for all to know each other, and for a replica to take over.
     private static let wholeMax = Duration.seconds(30)
-    /// After this time without an answer a node is taken for lost, in milliseconds.
-    private static let nodeTimeout = 1_500
+    /// After this time without an answer a node is taken for lost, in milliseconds. A busy machine lets a node wait for
+    /// the processor or the disk for a second or two; none may lose its slots for that.
+    private static let nodeTimeout = 4_000
 
     /// Masters first, as they are made; later either of a pair may be the master.
     package nonisolated let nodes: [RedisServer]

@@ -17,7 +17,7 @@ struct Traffic {
         var people: [Correspondent] = []
         for number in 0..<2 * pairs {
             let gateway = 1 + number % 2
-            let phone = try await Cluster.phone(gateway: gateway)
+            let phone = try await Self.logIn(gateway: gateway)
             var habits = Habits()
             habits.isPolite = false
             people.append(
@@ -32,6 +32,21 @@ struct Traffic {
         for number in people.indices { await people[number].writes(to: people[number ^ 1].id) }
         self.people = people
     }
+
+    /// As a client does: INTERNAL_ERROR may be tried again (contract §3). After a fault each process notices by a command
+    /// of its own what it has lost, and `Cluster.calm` does not meet all of them.
+    private static func logIn(gateway: Int) async throws -> Phone {
+        for _ in 1..<Self.loginsMax {
+            do { return try await Cluster.phone(gateway: gateway) } catch let refusal as Unexpected {
+                guard refusal.frame.errorCode == "INTERNAL_ERROR" else { throw refusal }
+                try await Task.sleep(for: Self.betweenLogins)
+            }
+        }
+        return try await Cluster.phone(gateway: gateway)
+    }
+
+    private static let loginsMax = 5
+    private static let betweenLogins = Duration.milliseconds(500)
 
     /// Has them write, does `mistreat` in the middle of it, and checks the ledger when all is calm again.
     func run(onTheWay: Duration, _ mistreat: @escaping () async throws -> Void) async throws {
