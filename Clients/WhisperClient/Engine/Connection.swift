@@ -162,14 +162,14 @@ extension WhisperClient {
         switch tag {
         case .message(let id):
             self.apply(self.outbox.refused(id, code, retryAfter: retryAfter, at: .now, using: &self.random))
-            if code == .invalidTimestamp { self.perform(self.session.pingNow(at: .now, using: &self.random)) }
         case .copy(let copy):
             self.apply(self.groupOutbox.refused(copy, code, retryAfter: retryAfter, at: .now, using: &self.random))
-            if code == .invalidTimestamp { self.perform(self.session.pingNow(at: .now, using: &self.random)) }
         case .receipt(let id): self.receiptRefused(id, code, retryAfter: retryAfter)
         case .call(let id): self.callRefused(id, code)
         default: self.liveRefused(tag, code, retryAfter: retryAfter)
         }
+        // Its answer tells the server's time.
+        if code == .invalidTimestamp { self.perform(self.session.pingNow(at: .now, using: &self.random)) }
         self.perform(self.session.refused(request, code, retryAfter: retryAfter, at: .now, using: &self.random))
     }
 

@@ -30,6 +30,9 @@ package struct Timestamp: Hashable, Comparable, Sendable {
         let (distance, overflow) = self.milliseconds.subtractingReportingOverflow(now.milliseconds)
         return !overflow && distance.magnitude <= Limits.timestampSkewMilliseconds
     }
+
+    /// Whether no clock that a server takes can have shown this time yet.
+    package func isAhead(of now: Timestamp) -> Bool { self > now && !self.isWithinSkew(of: now) }
 }
 
 extension Timestamp: WireCodable {

@@ -360,14 +360,15 @@ final class RoomDevice: LiveDevice {
         guard let visit = self.visits[id], signal.to == self.id else { return }
         guard let keys = visit.keys(of: sender) else {
             let actions = self.visits[id]?.machine.received(
-                SignalContent(signal.kind), from: sender, signal.signal.timestamp, at: .now)
+                SignalContent(signal.kind), from: sender, signal.signal.timestamp, serverTime: .now, at: .now)
             return self.perform(actions ?? [], in: id)
         }
         guard let content = keys.open(signal.signal, signal.kind, in: id, to: self.id, reader: self.pair) else {
             return self.record.isLocked(signal, self)
         }
         self.world.trace("\(self.name) gets \(signal.kind.rawValue) of \(sender)")
-        let actions = self.visits[id]?.machine.received(content, from: sender, signal.signal.timestamp, at: .now)
+        let actions = self.visits[id]?.machine.received(
+            content, from: sender, signal.signal.timestamp, serverTime: .now, at: .now)
         self.perform(actions ?? [], in: id)
     }
 

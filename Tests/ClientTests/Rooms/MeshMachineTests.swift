@@ -69,6 +69,7 @@ import Testing
     }
 
     private static func time(_ number: Int64) -> Timestamp { Timestamp(milliseconds: number) }
+    private static let now = time(300)
 
     @Test func theLowerSeatOffersAndTheHigherWaits() {
         let lower = Self.joined(ownSeat: 1)
@@ -87,16 +88,21 @@ import Testing
         }
         for number in 0..<100 {
             let content = SignalContent(candidate(number))
-            #expect(machine.received(content, from: Self.peer, Self.time(100 + Int64(number)), at: start) == [])
+            #expect(
+                machine.received(
+                    content, from: Self.peer, Self.time(100 + Int64(number)), serverTime: Self.now, at: start) == [])
         }
         // Of the last 64, those that are older than the offer belong to another one.
-        let actions = machine.received(SignalContent(.offer, sdp: "o"), from: Self.peer, Self.time(150), at: start)
+        let actions = machine.received(
+            SignalContent(.offer, sdp: "o"), from: Self.peer, Self.time(150), serverTime: Self.now, at: start)
         #expect(actions.first == .link(Self.peer, number: 1, .accept("o", isFresh: true)))
         let given = (50..<100).map { MeshMachine.Action.link(Self.peer, number: 1, .candidate(candidate($0))) }
         #expect(Array(actions.dropFirst()) == given)
-        let late = machine.received(SignalContent(candidate(7)), from: Self.peer, Self.time(149), at: start)
+        let late = machine.received(
+            SignalContent(candidate(7)), from: Self.peer, Self.time(149), serverTime: Self.now, at: start)
         #expect(late == [])
-        let next = machine.received(SignalContent(candidate(8)), from: Self.peer, Self.time(300), at: start)
+        let next = machine.received(
+            SignalContent(candidate(8)), from: Self.peer, Self.time(300), serverTime: Self.now, at: start)
         #expect(next == [.link(Self.peer, number: 1, .candidate(candidate(8)))])
     }
 
@@ -132,7 +138,9 @@ import Testing
             later == [.changed, .link(Self.peer, number: 1, .drop), .link(Self.peer, number: 2, .offer)])
         let again = machine.heard(.offer("p"), of: Self.peer, number: 2, at: start + .seconds(31))
         #expect(again == [.signal(.restart, to: Self.peer, SignalContent(.restart, sdp: "p"))])
-        _ = machine.received(SignalContent(.answer, sdp: "a"), from: Self.peer, Self.time(1), at: start + .seconds(32))
+        _ = machine.received(
+            SignalContent(.answer, sdp: "a"), from: Self.peer, Self.time(1), serverTime: Self.now,
+            at: start + .seconds(32))
         #expect(machine.heard(.connected, of: Self.peer, number: 2, at: start + .seconds(33)) == [.changed])
         _ = machine.changed(.away, Self.peer, Self.state(10, isConnected: false), at: start + .seconds(40))
         // Media flows on: nothing is begun anew.
@@ -166,20 +174,34 @@ import Testing
     @Test func aRepeatedOfferIsAnsweredAsBefore() {
         var (machine, _) = Self.joined(ownSeat: 3)
         let offer = SignalContent(.offer, sdp: "o")
-        _ = machine.received(offer, from: Self.peer, Self.time(10), at: start)
+        _ = machine.received(offer, from: Self.peer, Self.time(10), serverTime: Self.now, at: start)
         let answer = MeshMachine.Action.signal(.answer, to: Self.peer, SignalContent(.answer, sdp: "a"))
         #expect(machine.heard(.answer("a"), of: Self.peer, number: 1, at: start) == [answer])
-        #expect(machine.received(offer, from: Self.peer, Self.time(20), at: start) == [answer])
+        #expect(machine.received(offer, from: Self.peer, Self.time(20), serverTime: Self.now, at: start) == [answer])
         // The very same signal again, and one from before it.
-        #expect(machine.received(offer, from: Self.peer, Self.time(20), at: start) == [])
+        #expect(machine.received(offer, from: Self.peer, Self.time(20), serverTime: Self.now, at: start) == [])
         let old = SignalContent(.restart, sdp: "older")
-        #expect(machine.received(old, from: Self.peer, Self.time(19), at: start) == [])
+        #expect(machine.received(old, from: Self.peer, Self.time(19), serverTime: Self.now, at: start) == [])
+    }
+
+    /// Somebody came by a server whose clock was ahead, which has been set right since (contract §13a).
+    @Test func anOfferOfAClockThatWasAheadShutsOutNone() {
+        let skew = Limits.timestampSkewMilliseconds
+        for ahead in [skew, skew + 1] {
+            var (machine, _) = Self.joined(ownSeat: 3)
+            let early = Self.time(Self.now.milliseconds + ahead)
+            _ = machine.received(
+                SignalContent(.offer, sdp: "ahead"), from: Self.peer, early, serverTime: early, at: start)
+            let next = machine.received(
+                SignalContent(.offer, sdp: "next"), from: Self.peer, Self.now, serverTime: Self.now, at: start)
+            #expect(next.contains(.link(Self.peer, number: 2, .accept("next", isFresh: true))) == (ahead > skew))
+        }
     }
 
     @Test func theLowerSeatTakesNoFirstOffer() {
         var (machine, _) = Self.joined(ownSeat: 1)
         let offer = SignalContent(.offer, sdp: "o")
-        #expect(machine.received(offer, from: Self.peer, Self.time(10), at: start) == [])
+        #expect(machine.received(offer, from: Self.peer, Self.time(10), serverTime: Self.now, at: start) == [])
     }
 
     /// Either may change a connection that is up. If both do at once, the lower seat insists.
@@ -187,22 +209,27 @@ import Testing
         var (machine, _) = Self.joined(ownSeat: ownSeat)
         if ownSeat == 1 {
             _ = machine.heard(.offer("o"), of: Self.peer, number: 1, at: start)
-            _ = machine.received(SignalContent(.answer, sdp: "a"), from: Self.peer, Self.time(10), at: start)
+            _ = machine.received(
+                SignalContent(.answer, sdp: "a"), from: Self.peer, Self.time(10), serverTime: Self.now, at: start)
         } else {
-            _ = machine.received(SignalContent(.offer, sdp: "o"), from: Self.peer, Self.time(10), at: start)
+            _ = machine.received(
+                SignalContent(.offer, sdp: "o"), from: Self.peer, Self.time(10), serverTime: Self.now, at: start)
             _ = machine.heard(.answer("a"), of: Self.peer, number: 1, at: start)
         }
         _ = machine.heard(.connected, of: Self.peer, number: 1, at: start)
         let own = machine.heard(.offer("mine"), of: Self.peer, number: 1, at: start)
         #expect(own == [.signal(.offer, to: Self.peer, SignalContent(.offer, sdp: "mine"))])
-        let taken = machine.received(SignalContent(.offer, sdp: "theirs"), from: Self.peer, Self.time(20), at: start)
+        let taken = machine.received(
+            SignalContent(.offer, sdp: "theirs"), from: Self.peer, Self.time(20), serverTime: Self.now, at: start)
         #expect(taken == (ownSeat == 1 ? [] : [.link(Self.peer, number: 1, .accept("theirs", isFresh: false))]))
     }
 
     @Test func whoeverIsUnknownMakesTheMachineAsk() throws {
         var (machine, _) = Self.joined(ownSeat: 1, peerSeat: nil)
         #expect(machine.nextWake == nil)
-        #expect(machine.received(SignalContent(.restart), from: Self.peer, Self.time(1), at: start) == [])
+        #expect(
+            machine.received(SignalContent(.restart), from: Self.peer, Self.time(1), serverTime: Self.now, at: start)
+                == [])
         let due = try #require(machine.nextWake)
         #expect(machine.timerFired(at: due) == [.join])
         let actions = machine.joined(Self.state(6), at: due)
@@ -213,7 +240,8 @@ import Testing
         var (machine, _) = Self.joined(ownSeat: 3)
         _ = machine.changed(.away, Self.peer, Self.state(6, ownSeat: 3, isConnected: false), at: start)
         #expect(machine.nextWake == nil)
-        _ = machine.received(SignalContent(.offer, sdp: "o"), from: Self.peer, Self.time(1), at: start)
+        _ = machine.received(
+            SignalContent(.offer, sdp: "o"), from: Self.peer, Self.time(1), serverTime: Self.now, at: start)
         let due = try #require(machine.nextWake)
         #expect(machine.timerFired(at: due) == [.join])
     }
@@ -241,7 +269,8 @@ import Testing
 
     @Test func byeEndsTheConnectionAndTheServerIsAsked() {
         var (machine, _) = Self.joined(ownSeat: 1)
-        let actions = machine.received(SignalContent(.bye), from: Self.peer, Self.time(1), at: start)
+        let actions = machine.received(
+            SignalContent(.bye), from: Self.peer, Self.time(1), serverTime: Self.now, at: start)
         #expect(actions == [.link(Self.peer, number: 1, .drop)])
         // Nothing is offered to somebody who is about to leave.
         #expect(machine.timerFired(at: start + .seconds(1)) == [])

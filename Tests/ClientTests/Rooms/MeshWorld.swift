@@ -240,7 +240,8 @@ struct MeshWorld {
             case .event(let event, let participant, let state):
                 actions = self.people[person].machine.changed(event, participant, state, at: self.now)
             case .signal(let content, let sender, let time):
-                actions = self.people[person].machine.received(content, from: sender, time, at: self.now)
+                actions = self.people[person].machine.received(
+                    content, from: sender, time, serverTime: time, at: self.now)
             }
             self.perform(actions, of: person)
         }

@@ -64,4 +64,20 @@ import Testing
             [self.state(2, seat: 2, via: before), self.state(4, seat: 3, via: way)], of: self.other)
         #expect(visit.keys(of: Self.id(self.host))?.isSalted == (way == .link))
     }
+
+    /// Each signal is later than the one before, also if the clock stands still or goes back a little. The time of a clock
+    /// that no server would take is left behind.
+    @Test func signalsGetLater() {
+        var visit = self.visit([self.state(2, seat: 2, via: .code)])
+        let (now, skew) = (Timestamp(milliseconds: 1_730_000_000_000), Limits.timestampSkewMilliseconds)
+        #expect(visit.nextSignalTime(now) == now)
+        #expect(visit.nextSignalTime(now).milliseconds == now.milliseconds + 1)
+        #expect(visit.nextSignalTime(now - .seconds(60)).milliseconds == now.milliseconds + 2)
+        let ahead = Timestamp(milliseconds: now.milliseconds + skew)
+        #expect(visit.nextSignalTime(ahead) == ahead)
+        #expect(visit.nextSignalTime(now).milliseconds == ahead.milliseconds + 1)
+        let tenYearsAhead = Timestamp(milliseconds: now.milliseconds + 315_360_000_000)
+        #expect(visit.nextSignalTime(tenYearsAhead) == tenYearsAhead)
+        #expect(visit.nextSignalTime(now) == now)
+    }
 }

@@ -52,8 +52,10 @@ struct RoomVisit {
         }
     }
 
+    /// - Parameter now: by the server's clock. The time of a clock that was ahead of it is left: no server would take it.
     mutating func nextSignalTime(_ now: Timestamp) -> Timestamp {
-        self.signalledAt = max(now, Timestamp(milliseconds: self.signalledAt.milliseconds + 1))
+        let next = Timestamp(milliseconds: self.signalledAt.milliseconds + 1)
+        self.signalledAt = self.signalledAt.isAhead(of: now) ? now : max(now, next)
         return self.signalledAt
     }
 }

@@ -189,14 +189,15 @@ extension WhisperClient {
         guard let keys = visit.keys(of: sender) else {
             // Of somebody of whom nobody has told yet: the machine asks who is there.
             let actions = self.visits[id]?.machine.received(
-                SignalContent(signal.kind), from: sender, signal.signal.timestamp, at: .now)
+                SignalContent(signal.kind), from: sender, signal.signal.timestamp, serverTime: self.serverNow, at: .now)
             return self.perform(actions ?? [], in: id)
         }
         guard
             let content = keys.open(
                 signal.signal, signal.kind, in: id, to: visit.machine.own, reader: self.keys.pair)
         else { return self.logger.debug("a signal did not open") }
-        let actions = self.visits[id]?.machine.received(content, from: sender, signal.signal.timestamp, at: .now)
+        let actions = self.visits[id]?.machine.received(
+            content, from: sender, signal.signal.timestamp, serverTime: self.serverNow, at: .now)
         self.perform(actions ?? [], in: id)
     }
 

@@ -238,11 +238,17 @@ package struct MeshMachine {
     // MARK: Signals
 
     /// A signal came that its sender has signed, and that opens.
-    /// - Parameter timestamp: the sender's.
+    /// - Parameters:
+    ///   - timestamp: the sender's.
+    ///   - serverTime: now, by the server's clock.
     package mutating func received(
-        _ content: SignalContent, from id: PrincipalID, _ timestamp: Timestamp, at now: Instant
+        _ content: SignalContent, from id: PrincipalID, _ timestamp: Timestamp, serverTime: Timestamp, at now: Instant
     ) -> [Action] {
         guard self.state == .joined else { return [] }
+        // A server's clock was wrong when it was signed. It must not shut out what is signed by the right clock.
+        if self.peers[id]?.remote?.timestamp.isAhead(of: serverTime) == true {
+            self.peers[id]?.remote?.timestamp = Timestamp(milliseconds: 0)
+        }
         guard let peer = self.peers[id] else {
             // Somebody has come whom nobody has told of.
             self.doubt(at: now)
