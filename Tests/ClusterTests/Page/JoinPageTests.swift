@@ -352,6 +352,33 @@ extension PageCluster {
         }
     }
 
+    /// What the server says of somebody who comes is said once, and can get lost. The newcomer's first signal shows it.
+    @Test func somebodyOfWhomNobodyToldIsFound() async throws {
+        try await JoinPage.windows(2) { pages in
+            try await pages[0].browser.runBeforePages(Self.losesNewcomers)
+            try await pages[0].browser.reload()
+            let room = try await pages[0].create()
+            try await pages[1].join(code: room.code)
+            for page in pages { try await page.isConnected(with: 1) }
+            #expect(try await pages[0].browser.value(of: "return window.lost").integer == 1)
+        }
+    }
+
+    /// No `room_event` of whoever has joined reaches the page.
+    private static let losesNewcomers = """
+        window.lost = 0;
+        const own = Object.getOwnPropertyDescriptor(WebSocket.prototype, "onmessage");
+        Object.defineProperty(WebSocket.prototype, "onmessage", {
+          set(handler) {
+            own.set.call(this, (event) => {
+              const { type, payload } = JSON.parse(event.data);
+              if (type === "room_event" && payload.event === "joined") window.lost += 1;
+              else handler(event);
+            });
+          },
+        });
+        """
+
     private static func tellsNothing(_ page: JoinPage, of secrets: [String]) async throws {
         var sent = 0
         for (method, parameters) in try await page.browser.traffic() {

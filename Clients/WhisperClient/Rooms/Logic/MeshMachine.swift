@@ -130,7 +130,10 @@ package struct MeshMachine {
         case (.removed, self.own): return self.end(.removed)
         default: break
         }
-        guard self.state == .joined, room.revision > self.shown?.revision ?? 0 else { return [] }
+        guard room.revision > self.shown?.revision ?? 0 else { return [] }
+        // It has overtaken the answer to `room_join`, which then is the older one.
+        if self.state == .joining { return self.learn(room) }
+        guard self.state == .joined else { return [] }
         let before = self.peers.filter(\.value.participant.isConnected).keys
         var actions = self.learn(room)
         for id in self.peers.keys.sorted(by: self.bySeat) {

@@ -246,6 +246,13 @@ function steps() {
   low.mesh.opened("high", "one");
   same("open", [low.peer.state, low.mesh.nextWake], ["connected", Infinity]);
   same("an older state", low.mesh.seen({ revision: 4, participants: [] }, { event: "left" }, 2), []);
+  // What was told meanwhile has overtaken the answer.
+  const late = pair("low");
+  late.mesh.seen({ revision: 6, participants: [...late.participants, { participant: "third", seat: 3, isConnected: true }] }, { event: "joined", participant: "third" }, 1);
+  const before = late.mesh.seen({ revision: 5, participants: late.participants }, null, 2);
+  same("an older answer", [[...late.mesh.peers.keys()], before.map(({ peer }) => peer)], [["high", "third"], ["high", "third"]]);
+  // A look at who is there leaves sessions that begin as they are.
+  same("a look", late.mesh.seen({ revision: 6, participants: late.participants }, { event: "looked" }, 3), [{ do: "close", peer: "third" }]);
   same("it is back, and nothing is lost", low.mesh.seen({ revision: 6, participants: low.participants }, { event: "back", participant: "high" }, 2), []);
   same("asked by a page that was loaded again", kinds(low.mesh.signalled("high", { kind: "restart" }, 3)), ["start"]);
 

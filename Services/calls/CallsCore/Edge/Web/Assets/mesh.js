@@ -74,6 +74,8 @@ export class Mesh {
   #own;
   #draw;
   #revision = 0;
+  /** @type {Participant[]} as of this revision */
+  #participants = [];
   #isOnline = false;
 
   /** @param {string} own participant @param {() => string} draw a new name for a session */
@@ -86,13 +88,16 @@ export class Mesh {
 
   /**
    * @param {{revision: number, participants: Participant[]}} room
-   * @param {{event: string, participant?: string} | null} change null: we have come, on a new connection
+   * @param {{event: string, participant?: string} | null} change null: we have come, on a new connection. What was told of a
+   *   later revision stands
    * @returns {Action[]}
    */
   seen({ revision, participants }, change, now) {
+    const isOld = revision < this.#revision;
     if (!change) this.#isOnline = true;
-    else if (revision < this.#revision) return [];
-    this.#revision = revision;
+    else if (isOld) return [];
+    if (isOld) participants = this.#participants;
+    else [this.#revision, this.#participants] = [revision, participants];
     const actions = [];
     const gone = new Set(this.peers.keys());
     for (const { participant: id, seat } of participants) {

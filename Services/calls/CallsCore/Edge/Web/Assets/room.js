@@ -13,6 +13,8 @@ export const messageMax = 4_000;
 /** Bytes that wait for one peer. Until there are fewer, nothing is sent. */
 const bufferedMax = 1_048_576;
 const leftWithin = 1_000;
+/** After a sign that somebody has come or gone of whom nothing was told. */
+const lookPause = 2_000;
 /** Of their life, after which credentials for relays are renewed. */
 const relaysShare = 0.75;
 const freshCode = { codeDigits: 6, codeTtlSeconds: 600 };
@@ -56,6 +58,8 @@ export class Room {
   /** @type {MediaStream | null} */
   #stream = null;
   #wakeTimer;
+  #lookTimer;
+  #isLooking = false;
 
   /** @param {Audience} audience @param {boolean} isRelayed others do not learn this browser's address */
   constructor(guest, audience, isRelayed) {
@@ -180,6 +184,21 @@ export class Room {
     this.#mesh?.offline();
     clearTimeout(this.#wakeTimer);
     clearTimeout(this.#turnTimer);
+    clearTimeout(this.#lookTimer);
+    [this.#lookTimer, this.#isLooking] = [undefined, false];
+  }
+
+  /** What the server told may have been lost: it is asked who is there. */
+  #look() {
+    this.#lookTimer ??= setTimeout(() => {
+      this.#lookTimer = undefined;
+      if (!this.#isOnline) return;
+      this.#isLooking = true;
+      this.#connection.ask("room_join", { roomId: this.#id, ...this.#guest.publicKeys }).catch((error) => {
+        this.#isLooking = false;
+        if (error.code === "NOT_FOUND") this.#isRefused(error);
+      });
+    }, lookPause);
   }
 
   #end(state, reason) {
@@ -198,7 +217,7 @@ export class Room {
         this.#connection.settled();
         this.#takeCode(payload);
         this.#takeRelays(payload.turn);
-        return this.#see(payload, null);
+        return this.#see(payload, this.#isLooking ? { event: "looked" } : null).then(() => (this.#isLooking = false));
       case "room_event":
         if (payload.roomId !== this.#id) return;
         if (payload.event === "closed") return this.#end("ended", "closed");
@@ -262,7 +281,9 @@ export class Room {
 
   async #signalled(frame) {
     const keys = this.#keys.get(frame.from);
-    if (frame.roomId !== this.#id || frame.to !== this.#guest.id || !keys) return;
+    if (frame.roomId !== this.#id || frame.to !== this.#guest.id) return;
+    if (!this.#mesh.peers.get(frame.from)?.isConnected || frame.kind === "bye") this.#look();
+    if (!keys) return;
     const digest = await signedDigest("room_signal", this.#id, frame.to, frame);
     if (!(await isSigned(keys.verify, frame.sig, digest))) return;
     const { pairs, encPublicKey } = this.#guest;
