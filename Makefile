@@ -20,7 +20,7 @@ $(SWIFT) test $(FLAGS) --skip-build $(1) 2>&1 | tee .build/tests.log || { \
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help run test unit check lint format bench project chaos simulate build documents admin backup restore clean dependencies images compose-test
+.PHONY: help run test unit check sanitize lint format bench project chaos simulate build documents admin backup restore clean dependencies images compose-test
 
 help:
 	@echo 'make run      start the whole cluster on this machine, prove it, stay until Ctrl-C'
@@ -30,6 +30,7 @@ help:
 	@echo 'make unit     the quick tests, without root and network: under two minutes on a built tree'
 	@echo 'make format   format all Swift files; make lint (in make test) says which are not formatted'
 	@echo 'make check    build everything in debug, where each warning is an error'
+	@echo 'make sanitize look for data races: tests under the Thread Sanitizer, at most an hour; SANITIZED_SUITES="BusTests RouterTests"'
 	@echo 'make bench    measure: CPU per message, latency, offline mail, memory per connection, groups, presence'
 	@echo '              ARGUMENTS="storm" and others measure more (docs/benchmarks.md)'
 	@echo 'make project  what a size needs, by the figures measured: CONNECTIONS=1000000 MESSAGES=20000'
@@ -90,6 +91,17 @@ unit: lint
 # In debug a warning is an error and an assertion ends the process.
 check: dependencies
 	@$(SWIFT) build --build-tests
+
+# Debug, in a tree of its own: sanitized and other modules do not mix. Not in `make test`, because a test takes ten times as long.
+SANITIZED := .build-sanitize
+# Not those of documents and sources, and of whole clusters, whose programs have too little time for this.
+SANITIZED_SUITES ?= $(filter-out ArchitectureTests ContractDocumentTests ChaosTests ClusterTests SimulationTests,$(notdir $(wildcard Tests/*Tests)))
+# For build and tests together. Then the target ends, and fails.
+SANITIZE_MINUTES ?= 60
+
+sanitize: dependencies
+	@SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=$(TESTS_AT_ONCE) timeout --kill-after=10 $(SANITIZE_MINUTES)m \
+	  Tests/Sanitizer/run $(SANITIZED) $(SANITIZED_SUITES)
 
 bench: build
 	@$(PROGRAMS)/whisper-load $(ARGUMENTS)

@@ -75,6 +75,8 @@ private enum Architecture {
             "Contract", "WhisperClient", "LocalStack", "TestKit", "PushPeers", "Logging", "Foundation",
         ]),
         "ChaosTool": ["Chaos", "LocalStack", "ArgumentParser", "Foundation"],
+        // Programs of one file, which `make sanitize` compiles
+        "Sanitizer": ["Foundation"],
     ]
 
     private static let core: Set = ["Contract", "Bus", "Store", "Telemetry", "ServerCrypto", "Logging"]
