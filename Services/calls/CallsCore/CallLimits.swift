@@ -59,6 +59,11 @@ package enum CallLimits {
     /// Jobs expected within `liveReadInterval` for which a read waits, and over how long their rate is measured.
     package static let liveJobsWorthWaiting = 3.0
     package static let liveRateWindow = Duration.milliseconds(200)
+    /// Requests about rooms are remembered for this at least once they are handled. Longer than one may wait in its stream
+    /// (`ClusterLimits.frameAgeMax`), by clocks that differ by a second.
+    package static let handledFor = Duration.seconds(12)
+    /// Of them in that time. Beyond it the oldest are forgotten sooner.
+    package static let handledMax = 20_000
     /// Between two looks what time has done to rooms. All of them are walked.
     package static let roomsTickEvery = Duration.milliseconds(200)
     /// Lines wait for others so long before they are stored, and no more of them (contract §14.11: 250 ms).

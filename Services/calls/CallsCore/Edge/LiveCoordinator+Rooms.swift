@@ -9,6 +9,7 @@ extension LiveCoordinator {
     func handle(_ batch: RoomBatch) async throws {
         for case .report(let node, _, _) in batch.steps { self.reportedAt[node] = .now }
         var batch = batch
+        batch.drop(self.handled)
         // Before what has come: somebody may be back by now.
         batch.steps = self.leaving.map { .purge($0.room, $0.participant) } + batch.steps
         let time = ContinuousClock.now
@@ -32,6 +33,7 @@ extension LiveCoordinator {
         let outcome = try await self.transacted(batch, facts)
         self.rooms.commit()
         self.signals.commit()
+        self.handled.note(batch.asked, at: time)
         (self.expiredRooms, self.leaving) = ([], [])
         await self.tell(outcome)
         guard batch.isTick else { return }

@@ -31,6 +31,8 @@ package actor LiveCoordinator: PartitionOwner {
     var knockWakes = WakePauses<ConversationID>(of: CallLimits.knockWakePause)
     var rooms = RoomBook()
     var signals = KeptSignals()
+    /// Of rooms.
+    var handled = HandledRequests()
     /// When time was last applied to rooms.
     var roomsTickedAt: ContinuousClock.Instant?
     /// Rooms that are over, and seats of those who leave all rooms. The next batch ends them.

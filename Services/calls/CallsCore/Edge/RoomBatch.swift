@@ -19,6 +19,18 @@ struct RoomBatch {
         self.steps.lazy.compactMap { if case .frame(_, let request) = $0 { request.answer } else { nil } }.first
     }
 
+    /// Where the answers to its questions go.
+    var asked: [AnswerAddress] {
+        self.steps.compactMap { if case .frame(_, let request) = $0 { request.answer } else { nil } }
+    }
+
+    /// Whoever asked them has been answered, and may have asked for something else since.
+    mutating func drop(_ handled: HandledRequests) {
+        self.steps.removeAll { step in
+            if case .frame(_, let request) = step { handled.contains(request.answer) } else { false }
+        }
+    }
+
     var frames: [RoomFrame] {
         self.steps.compactMap { if case .frame(let frame, _) = $0 { frame } else { nil } }
     }
