@@ -59,7 +59,8 @@ package enum RedisLimits {
     package static let reconnect = Backoff(first: .milliseconds(50), longest: .seconds(1))
     /// Concurrent blocking calls of `read` and `take`; each has its own connection. Above it: `BusError.full`.
     package static let blockingReadersMax = 128
-    /// Between two questions who is master of what in a cluster, while nothing seems wrong.
+    /// Between two questions who is master of what in a cluster, while nothing seems wrong. A master that was replaced and does
+    /// not know it is left within two of them: each goes to another node, and none is believed whose epoch is older.
     package static let topologyEvery: Duration = .seconds(5)
     /// The same after a sign that it has changed, or without an answer.
     package static let topologyRetry: Duration = .milliseconds(200)

@@ -100,13 +100,16 @@ package struct ChaosRun: Sendable {
 
     private func report(with pushes: Pushes) async throws -> ChaosReport {
         let links = Dictionary(uniqueKeysWithValues: Fault.Link.allCases.map { ($0, FaultyProxy()) })
+        let hasMasters = self.options.faultsOf == .masters
+        let busLinks = hasMasters ? (0..<2 * Self.masters).map { _ in FaultyProxy() } : []
         if !OwnClock.isAvailable { self.say("· libfaketime is not installed: no clock is moved") }
         var configuration = StackConfiguration()
         if let programs = self.options.programs { configuration.programs = programs }
         configuration.instances = self.options.instances
         configuration.rateLimitScale = 1_000
-        if self.options.faultsOf == .masters {
+        if hasMasters {
             configuration.busMasters = Self.masters
+            configuration.busDetours = busLinks.map(\.port)
         } else {
             configuration.redisDetour = links[.redis]?.port
         }
@@ -123,22 +126,23 @@ package struct ChaosRun: Sendable {
         await links[.clients]?.leads(to: stack.ports.public)
         await links[.redis]?.leads(to: stack.ports.redis)
         await links[.postgres]?.leads(to: stack.ports.postgres)
-        for link in links.values { try await link.open() }
+        for (link, port) in zip(busLinks, stack.redisCluster?.busPorts ?? []) { await link.leads(to: port) }
+        for link in links.values + busLinks { try await link.open() }
         do {
             try await stack.start { self.say("· \($0)") }
-            let report = try await self.mistreat(stack, links, pushes)
-            for link in links.values { await link.close() }
+            let report = try await self.mistreat(stack, links, busLinks, pushes)
+            for link in links.values + busLinks { await link.close() }
             await stack.stop()
             return report
         } catch {
-            for link in links.values { await link.close() }
+            for link in links.values + busLinks { await link.close() }
             await stack.stop()
             throw error
         }
     }
 
     private func mistreat(
-        _ stack: LocalStack, _ links: [Fault.Link: FaultyProxy], _ pushes: Pushes
+        _ stack: LocalStack, _ links: [Fault.Link: FaultyProxy], _ busLinks: [FaultyProxy], _ pushes: Pushes
     ) async throws -> ChaosReport {
         let start = ContinuousClock.now
         let plan = Self.plan(of: self.options)
@@ -155,7 +159,8 @@ package struct ChaosRun: Sendable {
         let strangers = (0...self.options.clients / Self.clientsPerStranger).map {
             Stranger(number: $0, seed: self.options.seed, at: stack.ports.public, victims: crowd.ids, crowd.ledger)
         }
-        let injector = Injector(stack: stack, links: links, ledger: crowd.ledger, say: self.say)
+        let injector = Injector(
+            stack: stack, links: links, busLinks: busLinks, ledger: crowd.ledger, say: self.say)
         try await withThrowingDiscardingTaskGroup { group in
             group.addTask { await crowd.run() }
             for lesson in lessons { group.addTask { await lesson.run() } }

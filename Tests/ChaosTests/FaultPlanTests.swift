@@ -44,7 +44,7 @@ import Testing
     @Test func aClusterOfRedisHasFaultsOfItsOwn() {
         let plan = FaultPlan(seed: 3, count: 200, instances: Self.instances, hasClocks: true, hasMasters: true)
         let kinds = Set(plan.steps.map(\.fault.kind))
-        let own: Set = ["kill a master of redis", "freeze a master of redis", "move a stream"]
+        let own: Set = ["kill a master of redis", "freeze a master of redis", "move a stream", "split the bus"]
         #expect(kinds.isSuperset(of: own) && kinds.contains("kill router") && kinds.contains("flush redis"))
         #expect(
             kinds.isDisjoint(with: ["kill redis", "freeze redis", "fill queues", "kill several at once", "cut redis"]))

@@ -98,6 +98,21 @@ import Testing
         }
     }
 
+    @Test func whoeverComesFromAnAddressIsShutOut() async throws {
+        try await self.withEcho { proxy, client in
+            client.say("x")
+            try await client.hears("x")
+            await proxy.set(.init(isClosedTo: ["127.0.1.1"]))
+            await proxy.cutUnwanted()
+            try await self.echoes(through: proxy, "from elsewhere", expecting: true)
+            await proxy.set(.init(isClosedTo: ["127.0.0.1"]))
+            try await self.echoes(through: proxy, "new", expecting: false)
+            #expect(!client.hasEnded)
+            await proxy.cutUnwanted()
+            try await waitUntil("the connection ends", within: .seconds(10)) { client.hasEnded }
+        }
+    }
+
     private func echoes(through proxy: FaultyProxy, _ text: String, expecting: Bool) async throws {
         let client = try await Talker.connect(to: proxy.port)
         client.say(text)

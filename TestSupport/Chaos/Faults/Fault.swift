@@ -36,6 +36,9 @@ package enum Fault: Hashable, Sendable {
     case freezeMaster(ofPartition: Int, for: Duration)
     /// The stream moves to another master.
     case moveStream(ofPartition: Int)
+    /// Its master and the other nodes do not hear each other, but the services reach all. For so long after its replica has
+    /// taken over; then they hear each other again. An unaware master does not notice, and acknowledges all the time.
+    case splitBus(ofPartition: Int, isUnaware: Bool, for: Duration)
 
     /// For counting.
     package var kind: String {
@@ -55,6 +58,7 @@ package enum Fault: Hashable, Sendable {
         case .killMaster: "kill a master of redis"
         case .freezeMaster: "freeze a master of redis"
         case .moveStream: "move a stream"
+        case .splitBus: "split the bus"
         }
     }
 
@@ -73,7 +77,7 @@ package enum Fault: Hashable, Sendable {
             .startYearsOff(let process, _, _):
             [process.description]
         case .killTogether(let processes, _): Set(processes.map(\.description))
-        case .flush, .killMaster, .freezeMaster, .moveStream: ["redis"]
+        case .flush, .killMaster, .freezeMaster, .moveStream, .splitBus: ["redis"]
         case .cut(let link, _), .delay(let link, _, _), .hold(let link, _, _), .close(let link, _):
             ["link \(link.rawValue)"]
         case .fillQueues: ["routers", "redis"]
@@ -104,6 +108,8 @@ extension Fault: CustomStringConvertible {
         case .freezeMaster(let partition, let time):
             "freeze the master of partition \(partition)'s stream for \(time.shown)"
         case .moveStream(let partition): "move partition \(partition)'s stream to another master"
+        case .splitBus(let partition, let isUnaware, let time):
+            "cut the \(isUnaware ? "unaware " : "")master of partition \(partition)'s stream off from the other nodes, until \(time.shown) after its replica has taken over"
         }
     }
 }

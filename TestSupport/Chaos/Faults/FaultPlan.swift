@@ -71,13 +71,13 @@ package struct FaultPlan: Sendable {
             killBalancer
         case killTogether, stopService, freezeRouter, freezeGateway, freezeOther, freezeRedis, flush
         case cut, delay, hold, close, moveClock, startYearsOff, fillQueues
-        case killMaster, freezeMaster, moveStream
+        case killMaster, freezeMaster, moveStream, splitBus
 
         /// How often each is in the bag.
         static func bag(hasClocks: Bool, hasMasters: Bool) -> [Kind] {
             self.allCases.flatMap { kind in
                 switch kind {
-                case .killMaster, .freezeMaster, .moveStream: hasMasters ? [kind, kind] : []
+                case .killMaster, .freezeMaster, .moveStream, .splitBus: hasMasters ? [kind, kind] : []
                 // They name the one Redis, or its link.
                 case .killRedis, .killTogether, .freezeRedis, .fillQueues, .cut, .delay, .hold, .close:
                     hasMasters
@@ -143,6 +143,10 @@ package struct FaultPlan: Sendable {
             case .freezeMaster:
                 return .freezeMaster(ofPartition: Int.random(in: 0..<32, using: &random), for: time(freezes))
             case .moveStream: return .moveStream(ofPartition: Int.random(in: 0..<32, using: &random))
+            case .splitBus:
+                return .splitBus(
+                    ofPartition: Int.random(in: 0..<32, using: &random), isUnaware: Bool.random(using: &random),
+                    for: time(troubles))
             }
         }
     }

@@ -7,6 +7,8 @@ import TestKit
 struct Injector: Sendable {
     let stack: LocalStack
     let links: [Fault.Link: FaultyProxy]
+    /// Between the nodes of Redis: each leads to one.
+    let busLinks: [FaultyProxy]
     let ledger: Ledger
     let say: @Sendable (String) -> Void
     private let busy = BusyVictims()
@@ -16,10 +18,12 @@ struct Injector: Sendable {
     private static let startsMax = 20
 
     init(
-        stack: LocalStack, links: [Fault.Link: FaultyProxy], ledger: Ledger, say: @escaping @Sendable (String) -> Void
+        stack: LocalStack, links: [Fault.Link: FaultyProxy], busLinks: [FaultyProxy], ledger: Ledger,
+        say: @escaping @Sendable (String) -> Void
     ) {
         self.stack = stack
         self.links = links
+        self.busLinks = busLinks
         self.ledger = ledger
         self.say = say
     }
@@ -120,8 +124,53 @@ struct Injector: Sendable {
                 await master.signal(.resume)
             }
         case .moveStream(let partition): try await self.stack.redisCluster?.move(Self.stream(partition))
+        case .splitBus(let partition, let isUnaware, let time):
+            try await self.withMaster(of: partition) { cluster, master in
+                if isUnaware { try await cluster.setNoticing(of: master, isOn: false) }
+                try await self.split(cluster, at: master, of: partition, for: time)
+                if isUnaware { try await cluster.setNoticing(of: master, isOn: true) }
+            }
         }
     }
+
+    private func split(
+        _ cluster: RedisClusterServers, at master: RedisServer, of partition: Int, for time: Duration
+    ) async throws {
+        let number = cluster.nodes.firstIndex { $0.port == master.port } ?? 0
+        for (other, link) in self.busLinks.enumerated() {
+            await link.set(
+                other == number
+                    ? FaultyProxy.Conditions(isClosed: true)
+                    : FaultyProxy.Conditions(isClosedTo: [RedisClusterServers.source(of: number)]))
+            await link.cutUnwanted()
+        }
+        // What it writes from here on is lost.
+        try await cluster.setReplication(of: master, isOn: false)
+        let kept = await cluster.bytesWritten(at: master) ?? 0
+        try await waitUntil("a replica has taken over", within: Self.takeoverMax) {
+            await cluster.hasSuccessor(of: master, for: Self.stream(partition))
+        }
+        let takenOver = ContinuousClock.now
+        let before = await cluster.bytesWritten(at: master) ?? 0
+        do {
+            try await waitUntil("services have left the old master", within: Self.leftMax) {
+                await cluster.clients(of: master) == 0
+            }
+            let all = await cluster.bytesWritten(at: master) ?? 0
+            self.say(
+                "  services have left the old master after \((.now - takenOver).shown); it has \(all - kept) bytes for itself, \(all - before) of them since then"
+            )
+        } catch is TimeUp {
+            self.ledger.remark("services still speak to a master that was replaced \(Self.leftMax.shown) ago")
+        }
+        try? await Task.sleep(for: time)
+        for link in self.busLinks { await link.set(FaultyProxy.Conditions()) }
+        try await cluster.setReplication(of: master, isOn: true)
+    }
+
+    /// Services ask one node every 5 s who is master of what (`RedisLimits.topologyEvery`), and the old master at most
+    /// every second time. Beside that a machine may be busy.
+    private static let leftMax = Duration.seconds(15)
 
     private func kill(_ processes: [StackProcess], _ time: Duration) async throws {
         await withDiscardingTaskGroup { group in

@@ -61,11 +61,20 @@ package actor FaultyProxy {
         package var held: Set<Way> = []
         /// Nobody gets onto the other side.
         package var isClosed = false
+        /// Nor does whoever comes from these addresses.
+        package var isClosedTo: Set<String> = []
 
-        package init(delay: Duration = .zero, held: Set<Way> = [], isClosed: Bool = false) {
+        package init(
+            delay: Duration = .zero, held: Set<Way> = [], isClosed: Bool = false, isClosedTo: Set<String> = []
+        ) {
             self.delay = delay
             self.held = held
             self.isClosed = isClosed
+            self.isClosedTo = isClosedTo
+        }
+
+        func lets(_ channel: any Channel) -> Bool {
+            !self.isClosed && !self.isClosedTo.contains(channel.remoteAddress?.ipAddress ?? "")
         }
     }
 
@@ -108,10 +117,15 @@ package actor FaultyProxy {
         return doomed.count
     }
 
+    /// Breaks the connections that could not be made now.
+    package func cutUnwanted() {
+        for relay in self.relays.values where !self.conditions.lets(relay.near) { relay.near.close(promise: nil) }
+    }
+
     // MARK: Relaying
 
     private func arrived(_ near: any Channel) -> EventLoopFuture<Void> {
-        guard !self.conditions.isClosed else { return near.eventLoop.makeFailedFuture(ChannelError.connectPending) }
+        guard self.conditions.lets(near) else { return near.eventLoop.makeFailedFuture(ChannelError.connectPending) }
         self.next += 1
         let number = self.next
         return ClientBootstrap(group: self.eventLoop)

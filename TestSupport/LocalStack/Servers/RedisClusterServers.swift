@@ -9,32 +9,58 @@ package actor RedisClusterServers {
     /// After this time without an answer a node is taken for lost, in milliseconds. A busy machine lets a node wait for
     /// the processor or the disk for a second or two; none may lose its slots for that.
     private static let nodeTimeout = 4_000
+    /// The same of a node that is to notice nothing: longer than any fault.
+    private static let unawareFor = 120_000
 
     /// Masters first, as they are made; later either of a pair may be the master.
     package nonisolated let nodes: [RedisServer]
     package nonisolated let masters: Int
+    /// Where each node listens for the others.
+    package nonisolated let busPorts: [Int]
+    /// Where the others look for it instead: ports of proxies. Empty without them.
+    private nonisolated let busDetours: [Int]
     private let temporary: TemporaryFolder?
 
     /// - Parameters:
     ///   - folder: gets a folder for each node.
+    ///   - busDetours: where nodes look for each other, one for each node: ports of proxies that lead to `busPorts`.
     ///   - arguments: more of redis-server's command line.
-    package init(folder: String, masters: Int = 3, arguments: [String] = []) {
-        self.init(folder: folder, temporary: nil, masters: masters, arguments: arguments)
+    package init(folder: String, masters: Int = 3, busDetours: [Int] = [], arguments: [String] = []) {
+        self.init(folder: folder, temporary: nil, masters: masters, busDetours: busDetours, arguments: arguments)
     }
 
-    private init(folder: String, temporary: TemporaryFolder?, masters: Int, arguments: [String]) {
+    private init(
+        folder: String, temporary: TemporaryFolder?, masters: Int, busDetours: [Int] = [], arguments: [String]
+    ) {
         self.temporary = temporary
         self.masters = masters
+        self.busDetours = busDetours
+        let busPorts = (0..<2 * masters).map { _ in LoopbackPort.free() }
+        self.busPorts = busPorts
         self.nodes = (0..<2 * masters).map { number in
             RedisServer(
                 folder: "\(folder)/redis-\(number)",
                 arguments: [
                     "--cluster-enabled", "yes", "--cluster-config-file", "nodes.conf",
-                    "--cluster-port", "\(LoopbackPort.free())", "--cluster-node-timeout", "\(Self.nodeTimeout)",
+                    "--cluster-port", "\(busPorts[number])", "--cluster-node-timeout", "\(Self.nodeTimeout)",
                     "--cluster-replica-validity-factor", "0", "--cluster-require-full-coverage", "no",
                     "--repl-diskless-sync-delay", "0",
-                ] + arguments)
+                ] + Self.detour(of: number, busDetours) + arguments)
         }
+    }
+
+    /// The address from which a node speaks to proxies, which tell nodes apart by it.
+    package static func source(of number: Int) -> String { "127.0.1.\(number + 1)" }
+
+    private static func detour(of number: Int, _ busDetours: [Int]) -> [String] {
+        guard !busDetours.isEmpty else { return [] }
+        return [
+            "--cluster-announce-bus-port", "\(busDetours[number])",
+            // The others would take the proxy's address for its own.
+            "--cluster-announce-ip", "127.0.0.1", "--bind-source-addr", self.source(of: number),
+            // Protected, a node takes no other address than 127.0.0.1 for this machine.
+            "--protected-mode", "no",
+        ]
     }
 
     /// A running cluster for one test, in a folder that `stop` removes.
@@ -59,9 +85,9 @@ package actor RedisClusterServers {
             let (first, last) = (number * Self.slots / self.masters, (number + 1) * Self.slots / self.masters - 1)
             try await self.tell(node, "CLUSTER ADDSLOTSRANGE \(first) \(last)")
         }
-        for node in self.nodes.dropFirst() {
-            try await self.tell(
-                self.nodes[0], "CLUSTER MEET 127.0.0.1 \(node.port) \(try await self.busPort(of: node))")
+        let busPorts = self.busDetours.isEmpty ? self.busPorts : self.busDetours
+        for (node, busPort) in zip(self.nodes, busPorts).dropFirst() {
+            try await self.tell(self.nodes[0], "CLUSTER MEET 127.0.0.1 \(node.port) \(busPort)")
         }
         try await self.untilAll("know each other") { $0.contains("cluster_known_nodes:\(self.nodes.count)\r") }
         for number in 0..<self.masters {
@@ -121,6 +147,39 @@ package actor RedisClusterServers {
         throw LaunchError.notReady(name: "redis-cluster", after: .zero, log: "nobody serves \(name)")
     }
 
+    /// Whether another node is master of a name's slot now.
+    package func hasSuccessor(of master: RedisServer, for name: String) async -> Bool {
+        for node in self.nodes where node.port != master.port {
+            guard await node.child?.isRunning == true else { continue }
+            if await node.answer(to: "EXISTS \(name)\r\n", lines: 1)?.hasPrefix(":") == true { return true }
+        }
+        return false
+    }
+
+    /// Whether replicas get what a master writes. They are connected anew when they may.
+    package func setReplication(of master: RedisServer, isOn: Bool) async throws {
+        try await master.setUser("default \(isOn ? "+" : "-")psync \(isOn ? "+" : "-")sync")
+        if !isOn { _ = await master.answer(to: "CLIENT KILL TYPE replica\r\n", lines: 1) }
+    }
+
+    /// Whether a node notices in time that it does not hear the others. One that does not goes on answering.
+    package func setNoticing(of node: RedisServer, isOn: Bool) async throws {
+        try await self.tell(node, "CONFIG SET cluster-node-timeout \(isOn ? Self.nodeTimeout : Self.unawareFor)")
+    }
+
+    /// Bytes that a master has had for its replicas until now; `nil` without an answer.
+    package func bytesWritten(at master: RedisServer) async -> Int? {
+        let info = await master.answer(to: "INFO replication\r\n", lines: 12) ?? ""
+        return info.firstMatch(of: /master_repl_offset:(\d+)/).flatMap { Int($0.1) }
+    }
+
+    /// Connections of services to a node; `nil` without an answer.
+    package func clients(of node: RedisServer) async -> Int? {
+        // The default user is whoever asks, and the other nodes.
+        await node.answer(to: "CLIENT LIST\r\n", lines: 2)?.split(separator: "\n")
+            .count { $0.contains(" user=") && !$0.contains(" user=default ") }
+    }
+
     /// Moves the slot of a name, with the one key that it may have, to another master, as resharding does.
     package func move(_ name: String) async throws {
         let source = try await self.master(of: name)
@@ -158,14 +217,6 @@ package actor RedisClusterServers {
             throw LaunchError.notReady(name: "redis-cluster", after: .zero, log: "a node has no id")
         }
         return String(lines[1])
-    }
-
-    private func busPort(of node: RedisServer) async throws -> Int {
-        let lines = await node.answer(to: "CONFIG GET cluster-port\r\n", lines: 5)?.split(separator: "\r\n") ?? []
-        guard lines.count == 5, let port = Int(lines[4]) else {
-            throw LaunchError.notReady(name: "redis-cluster", after: .zero, log: "a node has no cluster port")
-        }
-        return port
     }
 
     private func untilAll(_ what: String, _ holds: @escaping (String) -> Bool) async throws {

@@ -58,7 +58,7 @@ package actor LocalStack {
         self.redisCluster =
             configuration.busMasters > 0
             ? RedisClusterServers(
-                folder: self.folder, masters: configuration.busMasters,
+                folder: self.folder, masters: configuration.busMasters, busDetours: configuration.busDetours,
                 arguments: ["--aclfile", self.folder + "/redis-users.acl"]) : nil
         self.balancer = HAProxyServer(
             folder: self.folder, ports: self.ports,

@@ -41,6 +41,8 @@ package struct StackConfiguration: Sendable {
     package var waitsForStandby = true
     /// Masters of a Redis Cluster in place of one Redis (`RedisClusterServers`); 0 for the one.
     package var busMasters = 0
+    /// Then: where its nodes look for each other, one for each node: ports of proxies. Empty: at the nodes themselves.
+    package var busDetours: [Int] = []
     /// Where the services find Redis and Postgres instead of at the servers themselves: ports of proxies.
     package var redisDetour: Int?
     package var postgresDetour: Int?
