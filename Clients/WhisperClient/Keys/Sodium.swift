@@ -147,6 +147,46 @@ package enum Sodium {
         return plain
     }
 
+    // MARK: Secretbox in pieces
+
+    /// The beginning of the key stream behind a secretbox: its first 32 bytes are the key of the tag.
+    /// - Returns: `nil` for a key or nonce of another size.
+    static func secretboxKeystream(_ count: Int, nonce: [UInt8], key: SecretBytes) -> [UInt8]? {
+        guard nonce.count == Int(crypto_secretbox_NONCEBYTES), key.bytes.count == Int(crypto_secretbox_KEYBYTES) else {
+            return nil
+        }
+        Self.started
+        var stream = [UInt8](repeating: 0, count: count)
+        crypto_stream_xsalsa20(&stream, UInt64(count), nonce, key.bytes)
+        return stream
+    }
+
+    /// Applies the key stream of a secretbox to a piece of its text. The text begins 32 bytes into the stream.
+    /// - Parameter block: where the piece begins in the text, in blocks of 64 bytes.
+    static func secretboxCrypt(_ piece: [UInt8], atBlock block: UInt64, nonce: [UInt8], key: SecretBytes) -> [UInt8] {
+        var padded = [UInt8](repeating: 0, count: 32) + piece
+        crypto_stream_xsalsa20_xor_ic(&padded, padded, UInt64(padded.count), nonce, block, key.bytes)
+        return Array(padded[32...])
+    }
+
+    /// Poly1305 over what comes in pieces.
+    struct OneTimeAuthenticator: Sendable {
+        private var state = crypto_onetimeauth_state()
+
+        init(key: [UInt8]) {
+            precondition(key.count == Int(crypto_onetimeauth_KEYBYTES))
+            crypto_onetimeauth_init(&self.state, key)
+        }
+
+        mutating func update(_ bytes: [UInt8]) { crypto_onetimeauth_update(&self.state, bytes, UInt64(bytes.count)) }
+
+        func tag() -> [UInt8] {
+            var (state, tag) = (self.state, [UInt8](repeating: 0, count: Int(crypto_onetimeauth_BYTES)))
+            crypto_onetimeauth_final(&state, &tag)
+            return tag
+        }
+    }
+
     static func erase(_ bytes: inout [UInt8]) {
         bytes.withUnsafeMutableBytes { sodium_memzero($0.baseAddress, $0.count) }
     }
