@@ -456,6 +456,8 @@ public final class Core: Sendable {
         case let error as InquiryError: CoreError(of: error)
         case let error as CallError: CoreError(of: error)
         case let error as GroupError: CoreError(of: error)
+        case .store as FileError: self.described(ClientStoreError.failed(""))
+        case let error as FileError: CoreError(of: error)
         case .refused(let refusal) as ChangeError: CoreError(of: refusal)
         case .send(let error) as ChangeError: CoreError(of: error)
         // The store of a core that was closed meanwhile fails.

@@ -20,6 +20,8 @@ public struct CoreError: Error, Sendable, Equatable {
         // Of the server and its answers.
         case offline, unreachable, server, foreignKeys, changedKeys, nameTaken
         case forbidden, rateLimited
+        // Of files.
+        case file, tooLarge
         // Of the device.
         case store, `internal`
     }
@@ -107,6 +109,8 @@ extension CoreError.Code {
         case .nameTaken: "Another contact has this name."
         case .forbidden: "The server does not allow it to us."
         case .rateLimited: "The server has heard too much of this kind. Try again in a minute."
+        case .file: "The file cannot be read, or cannot be made."
+        case .tooLarge: "The server takes no file of this size and type."
         case .store: "The store cannot be read or written."
         case .internal: "The core has a fault."
         }

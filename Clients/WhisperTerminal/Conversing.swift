@@ -140,6 +140,7 @@ func describe(_ reason: FailureReason) -> String {
     case .rejected: "the server did not take it"
     case .triedTooOften: "tried too often without success"
     case .badKey: "their key cannot be used"
+    case .fileNotUploaded: "its file could not be uploaded"
     case .cancelled: "you cancelled it"
     }
 }

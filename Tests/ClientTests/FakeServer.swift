@@ -100,6 +100,7 @@ final class FakeServer: ServerLink {
 
     let state = Mutex(State())
     let rooms = FakeRooms()
+    let objects = FakeObjects()
 
     /// Message ids in the order accepted, without repetitions.
     var accepted: [String] { self.state.withLock { $0.accepted } }
@@ -160,6 +161,7 @@ final class FakeServer: ServerLink {
     }
 
     func get(_ path: String, bearer: String) async throws(LinkError) -> HTTPAnswer {
+        if path.hasPrefix("/attachments/") { return self.objects.presignDownload(path) }
         let id = path.split(separator: "/")[1]
         return self.state.withLock { state in
             guard let caller = state.tokens[bearer] else { return HTTPAnswer(status: 401, body: []) }
@@ -196,7 +198,8 @@ final class FakeServer: ServerLink {
     }
 
     func post(_ path: String, _ body: [UInt8], bearer: String?) async throws(LinkError) -> HTTPAnswer {
-        HTTPAnswer(status: 404, body: [])
+        if path == "/attachments/presign" { return self.objects.presign(body) }
+        return HTTPAnswer(status: 404, body: [])
     }
 
     func delete(_ path: String, bearer: String) async throws(LinkError) -> HTTPAnswer {
@@ -281,8 +284,13 @@ final class FakeServer: ServerLink {
             if frame.type.hasPrefix("room_"), let member = WhisperID(id) {
                 return self.rooms.take(text, of: member, from: link) { id in self.state.withLock { $0.links["\(id)"] } }
             }
-            self.take(frame, of: id, from: link)
+            self.take(frame, text, of: id, from: link)
         }
+    }
+
+    /// Of a message: its JSON.
+    private static func attachment(_ frame: [UInt8]) -> String? {
+        (try? JSON(parsing: frame))?["payload"]?["attachment"]?.text
     }
 
     private func bind(_ link: Link, _ id: String) {
@@ -295,7 +303,7 @@ final class FakeServer: ServerLink {
         for event in events.values { link.answer("group_event", event) }
     }
 
-    private func take(_ frame: Frame, of id: String, from link: Link) {
+    private func take(_ frame: Frame, _ text: [UInt8], of id: String, from link: Link) {
         let payload = frame.payload
         switch frame.type {
         case "send_message":
@@ -305,11 +313,12 @@ final class FakeServer: ServerLink {
                 let after = refusal.retryAfterMs.map { #","retryAfterMs":\#($0)"# } ?? ""
                 return link.answer("error", #"{"code":"\#(refusal.code)","message":"no"\#(after)}"#, frame.requestId)
             }
-            self.accept([
-                "messageId": payload.messageId!, "from": payload.from!, "to": payload.to!,
-                "timestamp": "\(payload.timestamp!)", "nonce": payload.nonce!, "ciphertext": payload.ciphertext!,
-                "sig": payload.sig!, "msgType": payload.msgType!,
-            ])
+            self.accept(
+                [
+                    "messageId": payload.messageId!, "from": payload.from!, "to": payload.to!,
+                    "timestamp": "\(payload.timestamp!)", "nonce": payload.nonce!, "ciphertext": payload.ciphertext!,
+                    "sig": payload.sig!, "msgType": payload.msgType!,
+                ], attachment: Self.attachment(text))
             let isLost = self.state.withLock { state in
                 guard state.faults.losesAcceptances > 0 else { return false }
                 state.faults.losesAcceptances -= 1
@@ -326,11 +335,12 @@ final class FakeServer: ServerLink {
             guard !isRefused else {
                 return link.answer("error", #"{"code":"FORBIDDEN","message":"no"}"#, frame.requestId)
             }
-            self.accept([
-                "messageId": payload.messageId!, "from": payload.from!, "to": payload.to!,
-                "timestamp": "\(payload.timestamp!)", "nonce": payload.nonce!, "ciphertext": payload.ciphertext!,
-                "sig": payload.sig!, "msgType": payload.msgType!, "groupId": payload.groupId!,
-            ])
+            self.accept(
+                [
+                    "messageId": payload.messageId!, "from": payload.from!, "to": payload.to!,
+                    "timestamp": "\(payload.timestamp!)", "nonce": payload.nonce!, "ciphertext": payload.ciphertext!,
+                    "sig": payload.sig!, "msgType": payload.msgType!, "groupId": payload.groupId!,
+                ], attachment: Self.attachment(text))
             link.answer(
                 "message_accepted",
                 #"{"messageId":"\#(payload.messageId!)","status":"sent","to":"\#(payload.to!)"}"#, frame.requestId)
@@ -400,22 +410,25 @@ final class FakeServer: ServerLink {
         for (id, link) in links { link?.answer("group_event", payload, id == actor ? requestID : nil) }
     }
 
-    private func accept(_ message: [String: String]) {
+    private func accept(_ message: [String: String], attachment: String? = nil) {
         let recipient = self.state.withLock { state -> Link? in
             let id = message["messageId"]! + (message["groupId"] == nil ? "" : " \(message["to"]!)")
             guard !state.accepted.contains(id) else { return nil }
             state.accepted.append(id)
             var message = message
+            message["attachment"] = attachment
             message["number"] = "\(state.accepted.count)"
             state.mail[message["to"]!, default: []].append(message)
             return state.faults.holdsMail ? nil : state.links[message["to"]!]
         }
+        var message = message
+        message["attachment"] = attachment
         recipient?.answer("message_received", Self.text(message))
     }
 
     private static func text(_ message: [String: String]) -> String {
         let fields = message.filter { $0.key != "timestamp" && $0.key != "number" }.map {
-            #""\#($0.key)":"\#($0.value)""#
+            $0.key == "attachment" ? #""attachment":\#($0.value)"# : #""\#($0.key)":"\#($0.value)""#
         }
         return #"{"timestamp":\#(message["timestamp"]!),\#(fields.joined(separator: ","))}"#
     }

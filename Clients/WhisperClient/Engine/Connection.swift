@@ -28,8 +28,11 @@ extension WhisperClient {
         let (tasks, liveTasks) = AsyncStream.makeStream(
             of: LiveTask.self, bufferingPolicy: .bufferingOldest(ClientLimits.liveTasksWaitingMax))
         self.liveTasks = liveTasks
+        let (transferWishes, transfers) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        self.transferWishes = transfers
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await self.keepTime() }
+            group.addTask { for await _ in transferWishes { await self.transferFiles() } }
             group.addTask { for await stranger in lookups { await self.lookUp(stranger) } }
             group.addTask { for await _ in wishes { await self.backUp() } }
             group.addTask { for await _ in tokenWishes { await self.sendTokens() } }
@@ -193,6 +196,7 @@ extension WhisperClient {
                 self.backups?.yield()
                 self.tokenWishes?.yield()
                 self.groupWishes?.yield()
+                self.transferWishes?.yield()
                 self.liveBound()
                 self.callsBound()
                 self.logger.debug("session bound")

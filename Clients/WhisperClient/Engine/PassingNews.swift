@@ -8,6 +8,7 @@ package enum PassingNews: Sendable, Equatable {
     /// Of a chat: somebody here has read, written or cleared something.
     case chat(ChatState)
     case call(CallNews)
+    case file(FileProgress)
 }
 
 extension WhisperClient {

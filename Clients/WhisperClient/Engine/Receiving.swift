@@ -64,14 +64,22 @@ extension WhisperClient {
             id: id, peer: from, groupID: groupID, direction: .incoming(isRead: false), content: .unreadable,
             time: incoming.envelope.timestamp)
         var change: MessageChange?
+        var secret: FileSecret?
         do {
             let plain = try sealed.open(writer: writer.keys, keys: self.keys)
             switch MessageBody(plain, id: id) {
             case .text(let text, let replyTo)?:
                 message.content = .text(text)
                 message.replyTo = replyTo
+            case .file(let details, let nonce, let text, let replyTo)?:
+                message.content = .text(text)
+                message.replyTo = replyTo
+                secret = self.secret(of: details, nonce: nonce, in: incoming, from: writer)
+                message.attachment = Attachment(details: details, state: secret == nil ? .failed(.damaged) : .offered)
             case .change(let made)?: change = made
-            case nil: message.content = Self.content(plain, kind: incoming.envelope.msgType)
+            case nil:
+                message.content = Self.content(plain, kind: incoming.envelope.msgType)
+                (message.attachment, secret) = self.foreignFile(in: incoming, from: writer)
             }
         } catch {
             switch error {
@@ -81,7 +89,7 @@ extension WhisperClient {
         }
         guard incoming.envelope.timestamp >= self.localNow - ClientLimits.mailAgeMax else { return suspicious(.stale) }
         if let change { return .new(.change(change, from: from, groupID: groupID)) }
-        return .new(.message(message))
+        return .new(message.attachment == nil ? .message(message) : .file(message, secret))
     }
 
     private static func content(_ plain: [UInt8], kind: String) -> Message.Content {

@@ -89,9 +89,12 @@ extension WhisperClient {
     package func retry(to recipient: WhisperID) throws(ClientStoreError) -> [Message] {
         let (messages, changes) = try self.store.requeueFailed(to: recipient, limit: ClientLimits.retriesMax)
         for message in messages {
-            self.outbox.queued(message.id, to: recipient)
+            if message.attachment?.state == .complete || message.attachment == nil {
+                self.outbox.queued(message.id, to: recipient)
+            }
             self.publish(.changed(message))
         }
+        self.transferWishes?.yield()
         for change in changes { self.outbox.queued(change, to: recipient) }
         self.pump()
         return messages
@@ -100,7 +103,8 @@ extension WhisperClient {
     /// Sends nothing more of what waits for this person. What is under way goes on.
     /// - Returns: what was given up.
     package func cancel(to recipient: WhisperID) throws(ClientStoreError) -> [Message] {
-        let messages = try self.store.cancel(self.outbox.cancel(to: recipient))
+        var messages = try self.store.cancel(self.outbox.cancel(to: recipient))
+        messages += try self.cancelUploads(in: .direct(recipient))
         for message in messages { self.publish(.changed(message)) }
         return messages
     }
@@ -141,8 +145,9 @@ extension WhisperClient {
         }
         // Not kept: after a restart it is queued again, whatever it was.
         if let message = mail.message { self.publish(.changed(message.moved(to: .sending))) }
-        self.write(
-            SendMessage(sealed, messageType: mail.messageType, sessionToken: token.token), .message(id))
+        var frame = SendMessage(sealed, messageType: mail.messageType, sessionToken: token.token)
+        frame.attachment = mail.file.flatMap { $0.pointer(to: contact.keys, keys: self.keys) }
+        self.write(frame, .message(id))
     }
 
     func apply(_ verdict: OutboxMachine<UUIDText>.Verdict) {
@@ -168,6 +173,12 @@ extension WhisperClient {
         self.publish(.changed(message.moved(to: state)))
     }
 
+    /// A message of ours that somebody has needs no sealed file here any more.
+    func moved(_ message: Message) {
+        self.publish(.changed(message))
+        if message.attachment != nil { self.transferWishes?.yield() }
+    }
+
     /// The server says how something of ours fares. A change is settled once anybody but us has it.
     /// - Parameter from: of whom the frame tells, if it names somebody; a receipt of anybody but the recipient is void.
     func progress(_ id: UUIDText, _ progress: MessageState.Progress, from: WhisperID? = nil) {
@@ -184,7 +195,7 @@ extension WhisperClient {
             }
             if let from, from != message.peer { return }
             self.outbox.settled(id)
-            if let changed = try self.store.advance(id, progress) { self.publish(.changed(changed)) }
+            if let changed = try self.store.advance(id, progress) { self.moved(changed) }
         } catch {
             self.storeFailed(error)
         }

@@ -86,6 +86,13 @@ package actor WhisperClient {
     /// The relays that were asked for last.
     var turn: (frame: TurnCredentialsFrame, expiresAt: ContinuousClock.Instant)?
 
+    // Files (`Files/Engine`).
+    nonisolated let files: TransferFiles
+    /// Asks for files to be transferred.
+    var transferWishes: AsyncStream<Void>.Continuation?
+    /// Transfers under way, by the numbers of their messages.
+    var transfers: [Int64: Task<TransferOutcome, Never>] = [:]
+
     /// Asks for the push tokens to be sent.
     var tokenWishes: AsyncStream<Void>.Continuation?
 
@@ -110,6 +117,7 @@ package actor WhisperClient {
         self.store = profile.store
         self.live = LiveStore(profile.store, keys: profile.keys)
         self.roomStore = RoomStore(profile.store, keys: profile.keys)
+        self.files = profile.files
         self.server = server
         self.platform = platform
         self.logger = logger

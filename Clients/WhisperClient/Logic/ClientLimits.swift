@@ -4,8 +4,26 @@ package import Contract
 package enum ClientLimits {
     /// Plain text of one message, in bytes (spec §11).
     package static let textBytesMax = 8_000
-    /// The object behind the text of a sealed message, and the NUL before it. Far more than any release has written.
-    package static let annexBytesMax = 1_024
+    /// The object behind the text of a sealed message, and the NUL before it. A thumbnail is most of it.
+    package static let annexBytesMax = 16_384
+    /// A small picture that goes with a file, in bytes. Its Base64 fits into the object behind the text.
+    package static let thumbnailBytesMax = 8_192
+    /// The name of a file, in bytes.
+    package static let fileNameBytesMax = 255
+    /// The MIME type of a file, in bytes.
+    package static let fileTypeBytesMax = 100
+    /// A path of the host's, in bytes.
+    package static let pathBytesMax = 4_096
+    /// Files of ours that wait for their upload, or whose messages wait. Each has a sealed copy in the folder.
+    package static let uploadsMax = 64
+    /// Files of others that wait for their download.
+    package static let downloadsMax = 256
+    /// Attempts to transfer one file. A download that has got further begins to count anew.
+    package static let transferAttemptsMax = 10
+    /// A URL that is good for less is asked for again.
+    package static let uploadURLLeftMin = Duration.seconds(60)
+    /// Events of the progress of one file.
+    package static let progressStepsMax = 20
     /// One reaction: an emoji of several parts, or a short word.
     package static let reactionBytesMax = 64
     /// People whose reactions to one message are kept. A group has no more members.

@@ -62,6 +62,8 @@ package enum FailureReason: String, Hashable, Sendable, CaseIterable {
     case triedTooOften
     /// The recipient's key cannot be used for encryption.
     case badKey
+    /// Its file could not be uploaded. The attachment says why.
+    case fileNotUploaded
     /// The person does not want it sent any more. An attempt before that may have arrived.
     case cancelled
 }

@@ -13,6 +13,8 @@ package struct OutgoingMail: Sendable, Equatable {
     package var signedAt: Timestamp?
     /// `nil` for a change, which is no message of its own.
     package var message: Message?
+    /// Of a message with a file.
+    package var file: OutgoingFile?
 }
 
 /// Why a change was not taken. Nothing was stored.
@@ -120,10 +122,12 @@ extension ClientStore {
         try self.read { database -> OutgoingMail? in
             if let row = try Self.outgoingRow(id, in: database), let message = Self.message(row) {
                 guard case .text(let text) = message.content else { return nil }
-                let body = MessageBody.text(text, replyTo: message.replyTo)
+                let file = try Self.outgoingFile(row)
+                let body = MessageBody(text, file, replyTo: message.replyTo)
                 return OutgoingMail(
                     id: message.id, to: message.peer, body: body.bytes, messageType: body.messageType,
-                    signedAt: Self.signedTime(row["signed_at"] ?? message.time.milliseconds), message: message)
+                    signedAt: Self.signedTime(row["signed_at"] ?? message.time.milliseconds), message: message,
+                    file: file)
             }
             guard let row = try Self.outgoingChange(id, in: database), let peer = WhisperID(row["peer"] as String),
                 let id = UUIDText(row["id"] as String)

@@ -122,6 +122,9 @@ package struct ClientStore: Sendable {
         }
     }
 
+    /// Where sealed files are kept while they are transferred.
+    var transferFolder: String { StoreFiles.folder(of: self.path) + "/files" }
+
     /// Whether each page opens and fits to the others.
     package func isWhole() -> Bool {
         (try? self.database.read { try String.fetchOne($0, sql: "PRAGMA integrity_check") }) == "ok"
@@ -226,6 +229,7 @@ package struct ClientStore: Sendable {
         migrator.registerMigration("marks") { try Self.migrateMarks($0) }
         migrator.registerMigration("verified") { try Self.migrateVerified($0) }
         migrator.registerMigration("groups") { try Self.migrateGroups($0) }
+        migrator.registerMigration("files") { try Self.migrateFiles($0) }
         return migrator
     }
 }

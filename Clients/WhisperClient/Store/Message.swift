@@ -35,6 +35,8 @@ package struct Message: Sendable, Equatable, Identifiable {
     package var isEdited = false
     /// One of each person, in the order of their ids.
     package var reactions: [Reaction] = []
+    /// The file that it brings. Then a text is what the sender says to it, and may be empty.
+    package var attachment: Attachment?
 
     /// Of ours to a group: members whose copy has failed.
     package var failedMembers = 0

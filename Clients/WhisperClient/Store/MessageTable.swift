@@ -12,6 +12,8 @@ package struct UnsettledMessage: Sendable, Equatable {
 /// What came and is to be kept.
 package enum Arrival: Sendable {
     case message(Message)
+    /// One with a file, and what opens it.
+    case file(Message, FileSecret?)
     /// - from: who signed it. `groupID`: the group that it was sent to.
     case change(MessageChange, from: WhisperID, groupID: String?)
     /// The payload of a `message_received` that is kept apart.
@@ -46,7 +48,9 @@ extension ClientStore {
         try self.read { database in
             let sql = """
                 SELECT id, peer, attempts, number AS place FROM messages
-                WHERE state IN ('queued', 'sending') AND group_id IS NULL ORDER BY number
+                WHERE state IN ('queued', 'sending') AND group_id IS NULL
+                    AND (file_state IS NULL OR file_state = 'complete')
+                ORDER BY number
                 """
             let messages = try Row.fetchAll(database, sql: sql)
             var changes = try Self.queuedChanges(in: database)[...]
@@ -107,7 +111,7 @@ extension ClientStore {
                 .compactMap(Self.message)
                 .map { message in
                     try Self.set(.queued, of: message.id, attempts: 0, in: database)
-                    return message.moved(to: .queued)
+                    return try Self.restartUpload(of: message.id, in: database) ?? message.moved(to: .queued)
                 }
             return (messages, try Self.requeueFailedChanges(to: peer, limit: limit, in: database))
         }
@@ -139,14 +143,8 @@ extension ClientStore {
         return try self.write { database -> [ClientEvent] in
             try arrivals.flatMap { arrival -> [ClientEvent] in
                 switch arrival {
-                case .message(let message):
-                    let isRequest = try message.isDirect && Self.isFirstRequest(of: message.peer, in: database)
-                    guard let kept = try Self.keep(message, in: database) else { return [] }
-                    guard isRequest, let contact = try Self.contact(message.peer, in: database) else {
-                        return [.received(kept)]
-                    }
-                    try Self.note(.request(contact), in: database)
-                    return [.request(contact), .received(kept)]
+                case .message(let message): return try Self.keepNew(message, secret: nil, in: database)
+                case .file(let message, let secret): return try Self.keepNew(message, secret: secret, in: database)
                 case .change(let change, let sender, let groupID):
                     return try Self.keep(change, from: sender, groupID: groupID, in: database).map { [.changed($0)] }
                         ?? []
@@ -158,13 +156,24 @@ extension ClientStore {
         }
     }
 
+    private static func keepNew(
+        _ message: Message, secret: FileSecret?, in database: Database
+    ) throws -> [ClientEvent] {
+        let isRequest = try message.isDirect && Self.isFirstRequest(of: message.peer, in: database)
+        guard let kept = try Self.keep(message, secret: secret, in: database) else { return [] }
+        guard isRequest, let contact = try Self.contact(message.peer, in: database) else { return [.received(kept)] }
+        try Self.note(.request(contact), in: database)
+        return [.request(contact), .received(kept)]
+    }
+
     /// - Returns: it as it stands now, if it was new.
-    private static func keep(_ message: Message, in database: Database) throws -> Message? {
+    private static func keep(_ message: Message, secret: FileSecret?, in database: Database) throws -> Message? {
         guard try Self.remember(Self.key(message.id), in: message.groupID ?? "\(message.peer)", in: database) else {
             return nil
         }
         guard try Self.insert(message, in: database) else { return nil }
         let number = database.lastInsertedRowID
+        if let attachment = message.attachment { try Self.set(attachment, secret, of: number, in: database) }
         if let group = message.groupID { try Self.meet(group: group, in: database) }
         try Self.noteReceived(number, in: database)
         let hasChanged = try Self.applyWaiting(to: message, in: database)
@@ -427,7 +436,7 @@ extension ClientStore {
             database, sql: "SELECT * FROM messages WHERE is_outgoing AND id_key = ?", arguments: [Self.key(id)])
     }
 
-    private static func set(_ state: MessageState, of id: UUIDText, attempts: Int?, in database: Database) throws {
+    static func set(_ state: MessageState, of id: UUIDText, attempts: Int?, in database: Database) throws {
         try database.execute(
             sql: "UPDATE messages SET state = ?, attempts = coalesce(?, attempts) WHERE is_outgoing AND id_key = ?",
             arguments: [Self.text(state), attempts, Self.key(id)])
@@ -463,6 +472,7 @@ extension ClientStore {
         message.isEdited = content != .deleted && row["revised_by"] as String? != nil
         message.reactions = Self.reactions(row["reactions"])
         message.failedMembers = row["failed_members"]
+        message.attachment = Self.attachment(row)
         return message
     }
 

@@ -9,6 +9,7 @@ import Synchronization
 package final class Profile: Sendable {
     package let keys: IdentityKeys
     package let store: ClientStore
+    package let files: TransferFiles
     /// `nil` once it is closed.
     private let lock: Mutex<Int32?>
 
@@ -217,6 +218,7 @@ package final class Profile: Sendable {
     private init(keys: IdentityKeys, store: ClientStore, lock: Int32) {
         self.keys = keys
         self.store = store
+        self.files = TransferFiles(folder: store.transferFolder)
         self.lock = Mutex(lock)
     }
 
@@ -255,6 +257,7 @@ package final class Profile: Sendable {
             guard StoreFiles.erase(file) else { throw .unusable("cannot delete \(file)") }
             isAny = true
         }
+        guard TransferFiles.wipe(folder + "/files") else { throw .unusable("cannot delete \(folder)/files") }
         guard unlink(folder + "/lock") == 0 || errno == ENOENT else { throw .unusable("cannot delete \(folder)/lock") }
         return isAny
     }

@@ -107,6 +107,25 @@ package struct NetworkLink: ServerLink {
         }
     }
 
+    var isSecure: Bool { self.address.isSecure }
+
+    /// Connects to another server than the one of the address, with the same trust.
+    func connect<Value: Sendable>(
+        to server: ServerAddress, _ configure: @escaping @Sendable (any Channel) throws -> Value
+    ) async throws(LinkError) -> Value {
+        do {
+            let tls = try server.isSecure ? self.tls ?? NIOSSLContext(configuration: .makeClientConfiguration()) : nil
+            return try await self.bootstrap().connect(host: server.host, port: server.port) { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    if let tls { try Self.add(tls, host: server.host, to: channel) }
+                    return try configure(channel)
+                }
+            }
+        } catch {
+            throw Self.unreachable(error, server)
+        }
+    }
+
     private func bootstrap() -> ClientBootstrap {
         ClientBootstrap(group: self.group)
             .connectTimeout(LinkLimits.connectTimeout)
@@ -114,11 +133,14 @@ package struct NetworkLink: ServerLink {
     }
 
     private func addTLS(to channel: any Channel) throws {
-        guard let tls = self.tls else { return }
+        if let tls = self.tls { try Self.add(tls, host: self.address.host, to: channel) }
+    }
+
+    private static func add(_ tls: NIOSSLContext, host: String, to channel: any Channel) throws {
         // Certificates name hosts; for a bare address there is no name to send, and the address itself is checked.
-        let isName = (try? SocketAddress(ipAddress: self.address.host, port: 0)) == nil
+        let isName = (try? SocketAddress(ipAddress: host, port: 0)) == nil
         try channel.pipeline.syncOperations.addHandler(
-            NIOSSLClientHandler(context: tls, serverHostname: isName ? self.address.host : nil))
+            NIOSSLClientHandler(context: tls, serverHostname: isName ? host : nil))
     }
 
     /// Asks for the upgrade; the future gives `nil` if the server answers with something else.

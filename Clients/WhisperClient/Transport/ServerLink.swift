@@ -1,7 +1,7 @@
 package import NIOCore
 
 /// The way to the server, as the engine needs it. Tests script it; `NetworkLink` is the real one.
-package protocol ServerLink: Sendable {
+package protocol ServerLink: FileLink {
     /// Opens a WebSocket.
     func open() async throws(LinkError) -> any OpenLink
     /// One HTTP request with `Authorization: Bearer`.
@@ -65,4 +65,6 @@ package enum LinkLimits {
     package static let httpBodyBytesMax = 2_097_152
     package static let connectTimeout = TimeAmount.seconds(5)
     package static let answerTimeout = TimeAmount.seconds(10)
+    /// A file of which nothing moves for so long is given up.
+    package static let fileIdleTimeout = TimeAmount.seconds(30)
 }

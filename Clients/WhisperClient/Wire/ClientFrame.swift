@@ -119,6 +119,7 @@ package struct SendMessage: ClientPayload {
     package var nonce: String
     package var ciphertext: String
     package var sig: String
+    var attachment: FilePointer?
 
     package init(_ message: SealedMessage, messageType: String, sessionToken: String) {
         self.sessionToken = sessionToken

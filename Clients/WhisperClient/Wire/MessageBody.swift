@@ -7,13 +7,25 @@ import FoundationEssentials
 /// envelope does not, because nobody signs it.
 package enum MessageBody: Sendable, Equatable {
     case text(String, replyTo: MessageReference?)
+    /// A file, with or without words to it. The envelope says where it is (`FilePointer`).
+    /// - nonce: of its secretbox.
+    case file(FileDetails, nonce: [UInt8], text: String, replyTo: MessageReference?)
     /// A change of another message. It is no message of its own.
     case change(MessageChange)
+
+    init(_ text: String, _ file: OutgoingFile?, replyTo: MessageReference?) {
+        if let file {
+            self = .file(file.details, nonce: file.secret.nonce, text: text, replyTo: replyTo)
+        } else {
+            self = .text(text, replyTo: replyTo)
+        }
+    }
 
     /// The type that the envelope names: clients that know no changes keep them, and show no text.
     package var messageType: String {
         switch self {
         case .text: "text"
+        case .file(let details, _, _, _): details.type.hasPrefix("image/") ? "image" : "file"
         case .change: "system"
         }
     }
@@ -25,6 +37,10 @@ package enum MessageBody: Sendable, Equatable {
             // The object is behind the last NUL: a text that has one needs an object, even an empty one.
             guard replyTo != nil || bytes.contains(0) else { return bytes }
             return bytes + [0] + Annex(replyTo: replyTo.map { Annex.Reference($0) }).json
+        case .file(let details, let nonce, let text, let replyTo):
+            let annex = Annex(
+                replyTo: replyTo.map { Annex.Reference($0) }, file: Annex.File(details, nonce: nonce))
+            return Array(text.utf8) + [0] + annex.json
         case .change(let change):
             let target = Annex.Target(change)
             switch change.kind {
@@ -55,6 +71,11 @@ package enum MessageBody: Sendable, Equatable {
                 let change = target.change(.react(reaction), id: id)
             else { return nil }
             self = .change(change)
+        } else if let file = annex.file {
+            guard let details = file.details, let nonce = Base64.decode(file.nonce),
+                text.utf8.count <= ClientLimits.textBytesMax
+            else { return nil }
+            self = .file(details, nonce: nonce, text: text, replyTo: annex.replyTo?.reference)
         } else {
             guard !text.isEmpty else { return nil }
             self = .text(text, replyTo: annex.replyTo?.reference)
@@ -148,10 +169,37 @@ private struct Annex: Codable {
         }
     }
 
+    struct File: Codable {
+        var name: String?
+        var type: String
+        var size: Int64
+        var nonce: String
+        var thumbnail: String?
+
+        init(_ details: FileDetails, nonce: [UInt8]) {
+            self.name = details.name
+            self.type = details.type
+            self.size = details.size
+            self.nonce = String(decoding: Base64.encode(nonce), as: UTF8.self)
+            self.thumbnail = details.thumbnail.map { String(decoding: Base64.encode($0), as: UTF8.self) }
+        }
+
+        /// A name that is none is left out. A size or type that is none spoils the whole.
+        var details: FileDetails? {
+            guard (0...Limits.fileBytesMax).contains(self.size), FileDetails.isType(self.type) else { return nil }
+            let thumbnail = self.thumbnail.flatMap { Base64.decode($0) }
+            guard thumbnail?.count ?? 0 <= ClientLimits.thumbnailBytesMax else { return nil }
+            return FileDetails(
+                name: self.name.flatMap { FileDetails.isName($0) ? $0 : nil }, type: self.type, size: self.size,
+                thumbnail: thumbnail)
+        }
+    }
+
     var replyTo: Reference?
     var edit: Target?
     var delete: Target?
     var react: Target?
+    var file: File?
 
     var json: [UInt8] {
         let encoder = JSONEncoder()

@@ -27,6 +27,7 @@ package struct EventDefinition: Sendable {
         .answer,
         .settingsChanged, .typing, .presence, .chatChanged,
         .callIncoming, .callRinging, .callAnswered, .callCandidate, .callEnded,
+        .fileProgress,
         .eventsLost,
     ]
 

@@ -21,6 +21,7 @@ extension EventText {
             json.add("unread", Int64(chat.unread))
             json.add("draft", chat.draft)
         case .call(let news): Self.write(news, &json)
+        case .file(let progress): Self.write(progress, &json)
         }
     }
 }

@@ -19,6 +19,7 @@ package enum Shapes {
         Field("text", .text(0...CoreLimits.commandBytesMax), .optional, about: "Of the kind `text`."),
         Field(
             "body", .base64(0...Limits.frameBytesMax), .optional, about: "What another kind holds, as it was sealed."),
+        Field("attachment", .object(Self.attachment), .optional, about: "Its file. Then the text may be empty."),
         Field("isEdited", .bool, .optional, about: "Whether its author has changed the text."),
         Field("replyTo", .uuid, .optional, about: "The message that it answers. It may not be here."),
         Field("replyFrom", .whisperID, .optional, about: "Who wrote that."),
@@ -61,6 +62,9 @@ package enum Shapes {
             json.add("body", base64: body)
         case .unreadable: json.add("kind", "unreadable")
         case .deleted: json.add("kind", "deleted")
+        }
+        if let attachment = message.attachment {
+            json.add("attachment", object: attachment) { Self.write($0, &$1) }
         }
         if message.isEdited { json.add("isEdited", true) }
         if let reply = message.replyTo {

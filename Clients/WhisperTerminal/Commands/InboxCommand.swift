@@ -78,7 +78,7 @@ func transcript(_ message: Message, name: String, _ style: Style) -> String {
 
 func shown(_ content: Message.Content) -> String {
     switch content {
-    case .text(let text): harmless(text)
+    case .text(let text): text.isEmpty ? "(a file; this client shows text only)" : harmless(text)
     case .other(let kind, let body): shown(kind: kind, body)
     case .unreadable: "(this message cannot be decrypted)"
     case .deleted: "(this message was deleted)"

@@ -64,8 +64,10 @@ extension WhisperClient {
     /// Sends again what has failed, for those members alone for whom it has, `ClientLimits.retriesMax` messages at a time.
     /// - Returns: the messages that are queued again.
     package func retry(inGroup group: String) throws(ClientStoreError) -> [Message] {
-        let (messages, ready) = try self.store.requeueFailed(inGroup: group, limit: ClientLimits.retriesMax)
+        var (messages, ready) = try self.store.requeueFailed(inGroup: group, limit: ClientLimits.retriesMax)
+        messages += try self.store.requeueFailedUploads(inGroup: group)
         for message in messages { self.publish(.changed(message)) }
+        self.transferWishes?.yield()
         self.queue(ready)
         return messages
     }
@@ -78,6 +80,7 @@ extension WhisperClient {
             self.groupOutbox.settled(copy)
             if let message = try self.store.set(.failed(.cancelled), of: copy) { changed[copy.id] = message }
         }
+        for message in try self.cancelUploads(in: .group(group)) { changed[message.id] = message }
         for message in changed.values { self.publish(.changed(message)) }
         return Array(changed.values)
     }
@@ -85,7 +88,7 @@ extension WhisperClient {
     // MARK: Copies
 
     /// Copies for whose readers there are no keys yet go when there are.
-    private func queue(_ copies: [GroupDeliveryID]) {
+    func queue(_ copies: [GroupDeliveryID]) {
         for copy in copies { self.groupOutbox.queued(copy, to: copy.member) }
         self.groupWishes?.yield()
         self.pump()
@@ -120,10 +123,10 @@ extension WhisperClient {
         } catch {
             return self.apply(self.groupOutbox.unsendable(copy, .badKey))
         }
-        self.write(
-            SendGroupMessage(
-                sealed, groupID: mail.groupID, messageType: mail.messageType, sessionToken: token.token),
-            .copy(copy))
+        var frame = SendGroupMessage(
+            sealed, groupID: mail.groupID, messageType: mail.messageType, sessionToken: token.token)
+        frame.attachment = mail.file.flatMap { $0.pointer(to: contact.keys, keys: self.keys) }
+        self.write(frame, .copy(copy))
     }
 
     func apply(_ verdict: OutboxMachine<GroupDeliveryID>.Verdict) {
@@ -148,6 +151,6 @@ extension WhisperClient {
     /// The server says how one member's copy fares.
     func progress(_ copy: GroupDeliveryID, _ progress: MessageState.Progress) throws(ClientStoreError) {
         self.groupOutbox.settled(copy)
-        if let message = try self.store.advance(copy, progress) { self.publish(.changed(message)) }
+        if let message = try self.store.advance(copy, progress) { self.moved(message) }
     }
 }

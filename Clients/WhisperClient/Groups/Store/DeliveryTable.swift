@@ -10,6 +10,8 @@ package struct GroupMail: Sendable, Equatable {
     package var messageType: String
     /// With which it was signed before; `nil`: with the time of the attempt.
     package var signedAt: Timestamp?
+    /// Of a message with a file.
+    package var file: OutgoingFile?
 }
 
 /// The only code that reads or writes `group_sendings` and `group_deliveries`: what goes to groups, copy by copy.
@@ -125,12 +127,14 @@ extension ClientStore {
                 return GroupMail(
                     groupID: row["group_id"], body: Array(body), messageType: "file", signedAt: signedAt)
             }
-            guard let message = try Self.outgoing(copy.id, in: database), case .text(let text) = message.content else {
-                return nil
-            }
-            let body = MessageBody.text(text, replyTo: message.replyTo)
+            guard let message = try Self.outgoingRow(copy.id, in: database),
+                case .text(let text)? = Self.message(message)?.content
+            else { return nil }
+            let file = try Self.outgoingFile(message)
+            let body = MessageBody(text, file, replyTo: Self.message(message)?.replyTo)
             return GroupMail(
-                groupID: row["group_id"], body: body.bytes, messageType: body.messageType, signedAt: signedAt)
+                groupID: row["group_id"], body: body.bytes, messageType: body.messageType, signedAt: signedAt,
+                file: file)
         }
     }
 
@@ -193,7 +197,7 @@ extension ClientStore {
 
     /// Brings the message to where its copies are, or forgets a change that all copies have left.
     /// - Returns: the message, if it stands otherwise now.
-    private static func settleSending(_ id: UUIDText, in database: Database) throws -> Message? {
+    static func settleSending(_ id: UUIDText, in database: Database) throws -> Message? {
         guard
             let sending = try Row.fetchOne(
                 database, sql: "SELECT number, body IS NULL AS is_message FROM group_sendings WHERE id_key = ?",

@@ -73,6 +73,7 @@ struct SendGroupMessage: ClientPayload {
     var nonce: String
     var ciphertext: String
     var sig: String
+    var attachment: FilePointer?
 
     init(_ message: SealedMessage, groupID: String, messageType: String, sessionToken: String) {
         self.sessionToken = sessionToken

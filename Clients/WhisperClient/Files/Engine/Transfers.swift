@@ -1,0 +1,427 @@
+package import Contract
+import FoundationEssentials
+
+/// How far a file is.
+package struct FileProgress: Sendable, Equatable {
+    package var messageID: UUIDText
+    package var place: Conversation
+    /// Who wrote the message; `nil` for ourselves.
+    package var author: WhisperID?
+    /// Sealed bytes: done, and in all.
+    package var bytes: Int64
+    package var total: Int64
+}
+
+/// Why a file was not taken for a transfer. Nothing was stored.
+package enum FileError: Error, Equatable {
+    case send(SendError)
+    case file(FileFailure)
+    /// There is no such message, it has no file, or nothing opens it.
+    case notFound
+    /// `ClientLimits.uploadsMax`, or `.downloadsMax`.
+    case tooMany
+    case store(ClientStoreError)
+}
+
+/// How an attempt to transfer a file has ended.
+enum TransferOutcome: Sendable, Equatable {
+    case complete
+    /// Another attempt may do better.
+    /// - isFurther: more of the file is here than before.
+    case temporary(isFurther: Bool)
+    /// There is no session any more, or nobody wants the file.
+    case stopped
+    case failed(FileFailure)
+}
+
+/// Files of messages: sealed here, uploaded before their messages go, and downloaded when somebody here wants them.
+extension WhisperClient {
+    /// Seals a file and queues a message with it: both are kept when this returns, and the host's file is not needed any
+    /// more. Messages that are written later do not wait for it.
+    /// - Parameters:
+    ///   - text: what to say to it; may be empty.
+    ///   - name: `nil` for that of the path, if it can be used.
+    ///   - id: of the caller's choice. A message that has it already is returned as it stands.
+    package func send(
+        file path: String, name: String? = nil, type: String, thumbnail: [UInt8]? = nil, text: String = "",
+        in place: Conversation, id: UUIDText? = nil, replyTo: MessageReference? = nil
+    ) async throws(FileError) -> Message {
+        do {
+            guard text.utf8.count <= ClientLimits.textBytesMax else { throw SendError.tooLong(bytes: text.utf8.count) }
+            if let id, let known = try self.store.outgoing(id) { return known }
+            let peer = try self.writer(to: place)
+            let local = "\(UUIDText.random())"
+            let secret = FileSecret.random()
+            let size: Int64
+            do throws(FileFailure) {
+                size = try await self.files.seal(path, as: local, secret, sizeMax: Self.sizeMax(ofType: type))
+            } catch {
+                await self.files.remove(local)
+                throw FileError.file(error)
+            }
+            let last = path.split(separator: "/").last.map(String.init)
+            let details = FileDetails(
+                name: name ?? last.flatMap { FileDetails.isName($0) ? $0 : nil }, type: type, size: size,
+                thumbnail: thumbnail)
+            var message = Message(
+                id: id ?? .random(), peer: peer, groupID: nil, direction: .outgoing(.queued), content: .text(text),
+                time: self.serverNow, replyTo: replyTo)
+            if case .group(let group) = place { message.groupID = group }
+            message.attachment = Attachment(details: details, state: .waiting)
+            do {
+                // The same command may have come twice meanwhile.
+                let known = try self.store.outgoing(message.id)
+                guard try known == nil && self.store.queue(message, secret, local: local) else {
+                    await self.files.remove(local)
+                    guard let known else { throw FileError.tooMany }
+                    return known
+                }
+            } catch {
+                await self.files.remove(local)
+                throw error
+            }
+            await self.files.release(local)
+            self.publish(.changed(message))
+            if message.isDirect { self.backups?.yield() }
+            self.transferWishes?.yield()
+            return message
+        } catch let error as FileError {
+            throw error
+        } catch let error as SendError {
+            throw .send(error)
+        } catch {
+            throw .store(error as? ClientStoreError ?? .failed("\(error)"))
+        }
+    }
+
+    /// - Returns: whom the message names: the peer, or ourselves for a group.
+    private func writer(to place: Conversation) throws(SendError) -> WhisperID {
+        switch place {
+        case .direct(let peer):
+            guard peer != self.id else { throw .toSelf }
+            _ = try self.writable(peer)
+            return peer
+        case .group(let id): return try self.writable(group: id).1
+        }
+    }
+
+    /// Plain bytes of a file that the server takes.
+    static func sizeMax(ofType type: String) -> Int64 {
+        let sealed =
+            if type.hasPrefix("image/") {
+                Limits.imageBytesMax
+            } else if type.hasPrefix("audio/") {
+                Limits.audioBytesMax
+            } else {
+                Limits.fileBytesMax
+            }
+        return sealed - Int64(SecretboxPieces.tagBytes)
+    }
+
+    /// Downloads the file of a message of theirs to a path, now or when the server is back. It survives restarts.
+    /// - Parameter target: absolute. A file that stands there at the end is replaced.
+    /// - Returns: the message as it stands now.
+    package func fetchFile(
+        of id: UUIDText, from author: WhisperID, to target: String
+    ) throws(FileError) -> Message {
+        do {
+            guard let number = try self.store.number(of: id, from: author) else { throw FileError.notFound }
+            guard try self.store.incoming(id, from: author)?.attachment != nil else { throw FileError.notFound }
+            let local = "\(UUIDText.random())"
+            guard let message = try self.store.want(number, local: local, target: target) else {
+                guard try self.store.hasFile(number) else { throw FileError.notFound }
+                throw FileError.tooMany
+            }
+            self.publish(.changed(message))
+            self.transferWishes?.yield()
+            return message
+        } catch let error as FileError {
+            throw error
+        } catch {
+            throw .store(error as? ClientStoreError ?? .failed("\(error)"))
+        }
+    }
+
+    /// Ends an upload with its message, or a download. Nothing of it stays on disk.
+    /// - Parameter author: `nil` for a message of ours.
+    /// - Returns: the message as it stands now; `nil` if nothing of it waits.
+    package func cancelFile(of id: UUIDText, from author: WhisperID?) async throws(ClientStoreError) -> Message? {
+        guard let number = try self.store.number(of: id, from: author) else { return nil }
+        let message = try await self.cancelTransfer(number)
+        if let message { self.publish(.changed(message)) }
+        return message
+    }
+
+    private func cancelTransfer(_ number: Int64) async throws(ClientStoreError) -> Message? {
+        guard let (message, target) = try self.store.cancelTransfer(number) else { return nil }
+        if let task = self.transfers[number] {
+            task.cancel()
+            _ = await task.value
+        }
+        if let target { await self.files.removePartial(of: target) }
+        await self.sweepFiles()
+        return message
+    }
+
+    /// Uploads of a conversation that wait, for whoever sends nothing more there.
+    func cancelUploads(in place: Conversation) throws(ClientStoreError) -> [Message] {
+        var messages: [Message] = []
+        for number in try self.store.waitingUploads(in: place) {
+            guard let (message, _) = try self.store.cancelTransfer(number) else { continue }
+            self.transfers[number]?.cancel()
+            messages.append(message)
+        }
+        self.transferWishes?.yield()
+        return messages
+    }
+
+    // MARK: Their files
+
+    /// What opens the file that a message tells of.
+    /// - Returns: `nil` if the envelope names another file, or nothing that can be used.
+    func secret(
+        of details: FileDetails, nonce: [UInt8], in incoming: MessageReceived, from writer: Contact
+    ) -> FileSecret? {
+        guard let pointer = FilePointer(incoming),
+            let secret = pointer.secret(from: writer.keys, keys: self.keys), secret.nonce == nonce,
+            pointer.ciphertextSize == details.sealedSize
+        else { return nil }
+        return secret
+    }
+
+    /// The file of a client that says nothing of it in the sealed message: the type is the server's word.
+    func foreignFile(in incoming: MessageReceived, from writer: Contact) -> (Attachment?, FileSecret?) {
+        guard let pointer = FilePointer(incoming),
+            let secret = pointer.secret(from: writer.keys, keys: self.keys), FileDetails.isType(pointer.contentType)
+        else { return (nil, nil) }
+        let size = pointer.ciphertextSize - Int64(SecretboxPieces.tagBytes)
+        guard (0...Limits.fileBytesMax).contains(size) else { return (nil, nil) }
+        let details = FileDetails(name: nil, type: pointer.contentType, size: size)
+        return (Attachment(details: details, state: .offered), secret)
+    }
+
+    // MARK: Transfers
+
+    /// Transfers what waits, one file after the other.
+    func transferFiles() async {
+        await self.sweepFiles()
+        while !Task.isCancelled, self.session.isBound {
+            do throws(ClientStoreError) {
+                guard let transfer = try self.store.nextTransfer() else { return await self.sweepFiles() }
+                let task = Task {
+                    transfer.isUpload ? await self.upload(transfer) : await self.download(transfer)
+                }
+                self.transfers[transfer.number] = task
+                let outcome = await withTaskCancellationHandler {
+                    await task.value
+                } onCancel: {
+                    task.cancel()
+                }
+                self.transfers[transfer.number] = nil
+                try await self.settle(transfer, outcome)
+            } catch {
+                return self.storeFailed(error)
+            }
+        }
+    }
+
+    /// Removes sealed files that nothing needs any more.
+    private func sweepFiles() async {
+        guard let names = try? self.store.transferFiles() else { return }
+        await self.files.sweep(keeping: names)
+    }
+
+    private func settle(_ transfer: Transfer, _ outcome: TransferOutcome) async throws(ClientStoreError) {
+        switch outcome {
+        case .complete where transfer.isUpload:
+            guard let (message, ready) = try self.store.uploaded(transfer.number) else { return }
+            self.publish(.changed(message))
+            if message.isDirect { self.outbox.queued(message.id, to: message.peer) }
+            self.queue(ready)
+        case .complete:
+            if let message = try self.store.downloaded(transfer.number) { self.publish(.changed(message)) }
+            await self.sweepFiles()
+        case .failed(let failure): try await self.giveUp(transfer, failure)
+        case .stopped:
+            // A session that is refused ends soon, and its end stops this loop.
+            if self.session.isBound, try self.store.isTransferWaiting(transfer.number) {
+                try await self.postpone(transfer, isFurther: false)
+            }
+        case .temporary(let isFurther): try await self.postpone(transfer, isFurther: isFurther)
+        }
+    }
+
+    private func postpone(_ transfer: Transfer, isFurther: Bool) async throws(ClientStoreError) {
+        guard !Task.isCancelled, self.session.isBound else { return }
+        let attempts = try self.store.countAttempt(transfer.number, isFurther: isFurther)
+        guard attempts < ClientLimits.transferAttemptsMax else {
+            return try await self.giveUp(transfer, .triedTooOften)
+        }
+        try? await Task.sleep(for: ClientLimits.resend.delay(after: max(attempts, 1), using: &self.random))
+    }
+
+    private func giveUp(_ transfer: Transfer, _ failure: FileFailure) async throws(ClientStoreError) {
+        if let message = try self.store.fail(transfer, failure) { self.publish(.changed(message)) }
+        if let target = transfer.target { await self.files.removePartial(of: target) }
+        await self.sweepFiles()
+    }
+
+    private func upload(_ transfer: Transfer) async -> TransferOutcome {
+        let total = transfer.details.sealedSize
+        guard await self.files.size(of: transfer.local) == total else { return .failed(.unreadable) }
+        let url: String
+        switch await self.uploadURL(of: transfer) {
+        case .success(let text): url = text
+        case .failure(let outcome): return outcome.outcome
+        }
+        let progress = self.progress(of: transfer, from: 0)
+        let files = self.files
+        let status: Int
+        do {
+            status = try await self.server.upload(to: url, bytes: total) { place in
+                await progress.moved(to: place)
+                return await files.piece(of: transfer.local, at: place)
+            }
+        } catch {
+            return Task.isCancelled ? .stopped : .temporary(isFurther: false)
+        }
+        switch status {
+        case 200..<300:
+            await progress.moved(to: total)
+            return .complete
+        case 400..<500:
+            // The URL has ended, or the object was collected: the next attempt asks for another.
+            try? self.store.set(url: nil, of: transfer.number)
+            return .temporary(isFurther: false)
+        default: return .temporary(isFurther: false)
+        }
+    }
+
+    private struct NoURL: Error { var outcome: TransferOutcome }
+
+    /// The URL of the attempt before, if it is still good.
+    private func uploadURL(of transfer: Transfer) async -> Result<String, NoURL> {
+        if let url = transfer.url, let end = transfer.urlExpiresAt,
+            self.serverNow + ClientLimits.uploadURLLeftMin < end
+        {
+            return .success(url)
+        }
+        guard let token else { return .failure(NoURL(outcome: .stopped)) }
+        let body = FileExchange.encode(
+            FileExchange.Presign(contentType: transfer.details.type, sizeBytes: transfer.details.sealedSize))
+        guard let answer = try? await self.server.post(FileExchange.presignPath, body, bearer: token.token) else {
+            return .failure(NoURL(outcome: .temporary(isFurther: false)))
+        }
+        switch answer.status {
+        case 200:
+            guard let presigned = FileExchange.decode(FileExchange.Presigned.self, answer.body),
+                FileSecret.isObjectKey(presigned.objectKey)
+            else { return .failure(NoURL(outcome: .failed(.rejected))) }
+            do throws(ClientStoreError) {
+                try self.store.set(
+                    url: (
+                        presigned.uploadUrl, presigned.objectKey, Timestamp(milliseconds: presigned.expiresAt)
+                    ), of: transfer.number)
+            } catch {
+                return .failure(NoURL(outcome: .temporary(isFurther: false)))
+            }
+            return .success(presigned.uploadUrl)
+        case 401: return .failure(NoURL(outcome: .stopped))
+        case 403: return .failure(NoURL(outcome: .failed(.quota)))
+        case 413: return .failure(NoURL(outcome: .failed(.tooLarge)))
+        case 408, 429, 500...: return .failure(NoURL(outcome: .temporary(isFurther: false)))
+        default: return .failure(NoURL(outcome: .failed(.rejected)))
+        }
+    }
+
+    private func download(_ transfer: Transfer) async -> TransferOutcome {
+        guard let objectKey = transfer.secret.objectKey, let target = transfer.target else { return .failed(.rejected) }
+        let total = transfer.details.sealedSize
+        var start = await self.files.size(of: transfer.local) ?? 0
+        if start > total {
+            await self.files.remove(transfer.local)
+            start = 0
+        }
+        if start < total {
+            let outcome = await self.fetch(transfer, objectKey, from: start, total: total)
+            guard outcome == .complete else { return outcome }
+        }
+        // A cancelled download leaves nothing at its target.
+        guard !Task.isCancelled else { return .stopped }
+        do throws(FileFailure) {
+            try await self.files.open(transfer.local, to: target, transfer.secret)
+            return .complete
+        } catch {
+            guard error == .damaged else { return .failed(error) }
+            await self.files.remove(transfer.local)
+            // What was there before may be what is damaged.
+            return start > 0 ? .temporary(isFurther: false) : .failed(.damaged)
+        }
+    }
+
+    private func fetch(
+        _ transfer: Transfer, _ objectKey: String, from start: Int64, total: Int64
+    ) async -> TransferOutcome {
+        guard let token else { return .stopped }
+        let path = FileExchange.downloadPath(objectKey)
+        guard let answer = try? await self.server.get(path, bearer: token.token) else {
+            return Task.isCancelled ? .stopped : .temporary(isFurther: false)
+        }
+        switch answer.status {
+        case 200: break
+        case 401: return .stopped
+        case 403: return .failed(.forbidden)
+        case 404: return .failed(.gone)
+        case 408, 429, 500...: return .temporary(isFurther: false)
+        default: return .failed(.rejected)
+        }
+        guard let download = FileExchange.decode(FileExchange.Download.self, answer.body) else {
+            return .failed(.rejected)
+        }
+        let progress = self.progress(of: transfer, from: start)
+        let files = self.files
+        let status = try? await self.server.download(from: download.downloadUrl, startingAt: start) { piece, place in
+            guard place + Int64(piece.count) <= total else { return false }
+            guard await files.append(piece, to: transfer.local, at: place) else { return false }
+            await progress.moved(to: place + Int64(piece.count))
+            return true
+        }
+        let end = await self.files.size(of: transfer.local) ?? 0
+        guard !Task.isCancelled else { return .stopped }
+        switch status {
+        case 200, 206: return end == total ? .complete : .temporary(isFurther: end > start)
+        case 404: return .failed(.gone)
+        case 416:
+            await self.files.remove(transfer.local)
+            return .temporary(isFurther: false)
+        default: return .temporary(isFurther: end > start)
+        }
+    }
+
+    private nonisolated func progress(of transfer: Transfer, from start: Int64) -> TransferProgress {
+        TransferProgress(steps: ProgressSteps(total: transfer.details.sealedSize, from: start)) { bytes in
+            await self.publish(
+                .passing(
+                    .file(
+                        FileProgress(
+                            messageID: transfer.message.id, place: transfer.message.place,
+                            author: transfer.isUpload ? nil : transfer.message.peer, bytes: bytes,
+                            total: transfer.details.sealedSize))))
+        }
+    }
+}
+
+/// Tells of one transfer at its steps.
+private actor TransferProgress {
+    private var steps: ProgressSteps
+    private let tell: @Sendable (Int64) async -> Void
+
+    init(steps: ProgressSteps, tell: @escaping @Sendable (Int64) async -> Void) {
+        self.steps = steps
+        self.tell = tell
+    }
+
+    func moved(to bytes: Int64) async {
+        if self.steps.isStep(bytes) { await self.tell(bytes) }
+    }
+}

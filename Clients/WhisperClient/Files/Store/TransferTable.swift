@@ -1,0 +1,410 @@
+import Contract
+import FoundationEssentials
+import GRDB
+
+/// What the copies of a message of ours say of its file.
+package struct OutgoingFile: Sendable {
+    var details: FileDetails
+    var secret: FileSecret
+
+    /// - Returns: `nil` if the reader's key cannot be used, or the server does not have the file.
+    func pointer(to reader: PublicKeys, keys: IdentityKeys) -> FilePointer? {
+        guard let objectKey = self.secret.objectKey else { return nil }
+        return try? FilePointer(self.details, self.secret, objectKey: objectKey, reader: reader, keys: keys)
+    }
+}
+
+extension OutgoingFile: Equatable {
+    package static func == (one: OutgoingFile, other: OutgoingFile) -> Bool {
+        one.details == other.details && one.secret.nonce == other.secret.nonce
+    }
+}
+
+/// A file on its way.
+struct Transfer: Sendable {
+    /// The number of its message.
+    var number: Int64
+    var message: Message
+    var details: FileDetails
+    var secret: FileSecret
+    var isUpload: Bool
+    /// The name of the sealed file.
+    var local: String
+    /// Where a download goes.
+    var target: String?
+    var attempts: Int
+    /// Where an upload goes, and until when.
+    var url: String?
+    var urlExpiresAt: Timestamp?
+}
+
+/// The only code that reads or writes `transfers`, and the columns of `messages` that tell of files.
+///
+/// A row of an upload stays until the server has the message: whoever tries again needs the sealed file. Triggers end
+/// transfers whose messages are sent, deleted or forgotten. `TransferFiles.sweep` removes the files of rows that are gone.
+extension ClientStore {
+    static func migrateFiles(_ database: Database) throws {
+        try database.execute(
+            sql: """
+                ALTER TABLE messages ADD COLUMN file TEXT;
+                ALTER TABLE messages ADD COLUMN file_secret TEXT;
+                ALTER TABLE messages ADD COLUMN file_state TEXT;
+                CREATE TABLE transfers (
+                    message INTEGER PRIMARY KEY, is_upload INTEGER NOT NULL, local TEXT NOT NULL, target TEXT,
+                    is_waiting INTEGER NOT NULL DEFAULT 1, attempts INTEGER NOT NULL DEFAULT 0,
+                    url TEXT, url_expires_at INTEGER);
+                CREATE TRIGGER transfers_settled AFTER UPDATE OF state ON messages
+                WHEN new.state IN ('sent', 'delivered', 'read', 'expired', 'failed:cancelled') BEGIN
+                    DELETE FROM transfers WHERE message = new.number AND is_upload;
+                END;
+                CREATE TRIGGER transfers_forgotten AFTER DELETE ON messages BEGIN
+                    DELETE FROM transfers WHERE message = old.number;
+                END;
+                CREATE TRIGGER transfers_deleted AFTER UPDATE OF kind ON messages WHEN new.kind = 'deleted' BEGIN
+                    UPDATE messages SET state = 'failed:cancelled'
+                        WHERE number = new.number AND state = 'queued' AND EXISTS (
+                            SELECT 1 FROM transfers WHERE message = new.number AND is_upload AND is_waiting);
+                    DELETE FROM transfers WHERE message = new.number;
+                    UPDATE messages SET file = NULL, file_secret = NULL, file_state = NULL
+                        WHERE number = new.number;
+                END;
+                """)
+    }
+
+    // MARK: Uploads
+
+    /// Keeps a message of ours with a file that is sealed already, before anything is sent.
+    /// - Parameter local: the name of the sealed file.
+    /// - Returns: `false` if `ClientLimits.uploadsMax` wait.
+    func queue(_ message: Message, _ secret: FileSecret, local: String) throws(ClientStoreError) -> Bool {
+        try self.write { database -> Bool in
+            let waiting = try Int.fetchOne(database, sql: "SELECT count(*) FROM transfers WHERE is_upload") ?? 0
+            guard waiting < ClientLimits.uploadsMax, let attachment = message.attachment else { return false }
+            try Self.insert(message, in: database)
+            let number = database.lastInsertedRowID
+            // It is signed when its file is there.
+            try database.execute(sql: "UPDATE messages SET signed_at = 0 WHERE number = ?", arguments: [number])
+            try Self.set(attachment, secret, of: number, in: database)
+            try database.execute(
+                sql: "INSERT INTO transfers (message, is_upload, local) VALUES (?, 1, ?)", arguments: [number, local])
+            try Self.noteChanged(Self.key(message.id), to: Self.text(message.state ?? .queued), in: database)
+            if message.isDirect { try Self.accept(message.peer, in: database) }
+            return true
+        }
+    }
+
+    /// Where an upload goes from now on; `nil`: nowhere yet.
+    func set(url: (text: String, objectKey: String, expiresAt: Timestamp)?, of number: Int64) throws(ClientStoreError) {
+        try self.write { database in
+            try database.execute(
+                sql: "UPDATE transfers SET url = ?, url_expires_at = ? WHERE message = ?",
+                arguments: [url?.text, url?.expiresAt.milliseconds, number])
+            guard let url, var secret = try Self.secret(of: number, in: database) else { return }
+            secret.objectKey = url.objectKey
+            try database.execute(
+                sql: "UPDATE messages SET file_secret = ? WHERE number = ?",
+                arguments: [try FileColumn.text(KeptSecret(secret)), number])
+        }
+    }
+
+    /// The server has the file: its message can go.
+    /// - Returns: the message as it stands now, and copies for members of its group; `nil` if nobody wants it any more.
+    func uploaded(_ number: Int64) throws(ClientStoreError) -> (message: Message, ready: [GroupDeliveryID])? {
+        try self.write { database -> (message: Message, ready: [GroupDeliveryID])? in
+            guard try Self.isWaiting(number, in: database) else { return nil }
+            try database.execute(
+                sql: "UPDATE transfers SET is_waiting = 0, url = NULL WHERE message = ?", arguments: [number])
+            try Self.set(.complete, of: number, in: database)
+            guard let message = try Self.message(number: number, in: database) else { return nil }
+            guard let id = message.groupID else { return (message, []) }
+            // The members of now, not those of when it was written.
+            guard let group = try Self.group(id, in: database), group.isMember else {
+                try Self.set(.failed(.forbidden), of: message.id, attempts: nil, in: database)
+                return (message.moved(to: .failed(.forbidden)), [])
+            }
+            let ready = try Self.queue(message.id, toGroup: group, body: nil, in: database)
+            return (try Self.settleSending(message.id, in: database) ?? message, ready)
+        }
+    }
+
+    /// Uploads the file of a message again, if its sealed copy is here.
+    /// - Returns: the message as it stands then.
+    static func restartUpload(of id: UUIDText, in database: Database) throws -> Message? {
+        guard let number = try Self.outgoingRow(id, in: database)?["number"] as Int64? else { return nil }
+        try database.execute(
+            sql: """
+                UPDATE transfers SET is_waiting = 1, attempts = 0, url = NULL WHERE message = ? AND is_upload
+                """, arguments: [number])
+        guard database.changesCount == 1 else { return nil }
+        try Self.set(.waiting, of: number, in: database)
+        return try Self.message(number: number, in: database)
+    }
+
+    /// Queues messages to a group again whose files could not be uploaded.
+    func requeueFailedUploads(inGroup id: String) throws(ClientStoreError) -> [Message] {
+        try self.write { database -> [Message] in
+            let sql = """
+                SELECT messages.* FROM transfers JOIN messages ON number = message
+                WHERE is_upload AND NOT is_waiting AND group_id = ? AND state = ? ORDER BY number
+                """
+            let failed = Self.text(.failed(.fileNotUploaded))
+            return try Row.fetchAll(database, sql: sql, arguments: [id, failed]).compactMap(Self.message)
+                .compactMap { message in
+                    try Self.set(.queued, of: message.id, attempts: 0, in: database)
+                    return try Self.restartUpload(of: message.id, in: database)
+                }
+        }
+    }
+
+    /// Uploads of a conversation that wait.
+    func waitingUploads(in place: Conversation) throws(ClientStoreError) -> [Int64] {
+        try self.read { database -> [Int64] in
+            let sql = """
+                SELECT number FROM transfers JOIN messages ON number = message
+                WHERE is_upload AND is_waiting AND \(place.rows) ORDER BY number
+                """
+            return try Int64.fetchAll(database, sql: sql, arguments: [place.name])
+        }
+    }
+
+    // MARK: Downloads
+
+    /// Somebody here wants the file of a message.
+    /// - Returns: the message as it stands now; `nil` if `ClientLimits.downloadsMax` wait, or nothing opens its file.
+    func want(_ number: Int64, local: String, target: String) throws(ClientStoreError) -> Message? {
+        try self.write { database -> Message? in
+            let waiting = try Int.fetchOne(database, sql: "SELECT count(*) FROM transfers WHERE NOT is_upload") ?? 0
+            guard waiting < ClientLimits.downloadsMax, try Self.secret(of: number, in: database) != nil else {
+                return nil
+            }
+            try database.execute(
+                sql: """
+                    INSERT INTO transfers (message, is_upload, local, target) VALUES (?, 0, ?, ?)
+                    ON CONFLICT (message) DO UPDATE SET target = excluded.target, attempts = 0
+                    """, arguments: [number, local, target])
+            try Self.set(.waiting, of: number, in: database)
+            return try Self.message(number: number, in: database)
+        }
+    }
+
+    // MARK: Both
+
+    /// The next file to be transferred: those that have failed less often come first.
+    func nextTransfer() throws(ClientStoreError) -> Transfer? {
+        try self.read { database -> Transfer? in
+            let sql = """
+                SELECT messages.*, is_upload, local, target, transfers.attempts AS tried, url, url_expires_at
+                FROM transfers JOIN messages ON number = message
+                WHERE is_waiting ORDER BY transfers.attempts, number LIMIT 1
+                """
+            return try Row.fetchOne(database, sql: sql).flatMap { try Self.transfer($0) }
+        }
+    }
+
+    /// An attempt has ended badly.
+    /// - Parameter isFurther: whether more of the file is here than before.
+    /// - Returns: how many have in a row.
+    func countAttempt(_ number: Int64, isFurther: Bool) throws(ClientStoreError) -> Int {
+        try self.write { database -> Int in
+            try database.execute(
+                sql: "UPDATE transfers SET attempts = CASE WHEN ? THEN 1 ELSE attempts + 1 END WHERE message = ?",
+                arguments: [isFurther, number])
+            let sql = "SELECT attempts FROM transfers WHERE message = ?"
+            return try Int.fetchOne(database, sql: sql, arguments: [number]) ?? 0
+        }
+    }
+
+    func isTransferWaiting(_ number: Int64) throws(ClientStoreError) -> Bool {
+        try self.read { try Self.isWaiting(number, in: $0) }
+    }
+
+    /// A transfer will not be tried again by itself.
+    /// - Returns: the message as it stands now; `nil` if nobody wants the file any more.
+    func fail(_ transfer: Transfer, _ failure: FileFailure) throws(ClientStoreError) -> Message? {
+        try self.write { database -> Message? in
+            guard try Self.isWaiting(transfer.number, in: database) else { return nil }
+            try Self.set(.failed(failure), of: transfer.number, in: database)
+            if transfer.isUpload {
+                try database.execute(
+                    sql: "UPDATE transfers SET is_waiting = 0, url = NULL WHERE message = ?",
+                    arguments: [transfer.number])
+                try Self.set(.failed(.fileNotUploaded), of: transfer.message.id, attempts: nil, in: database)
+            } else {
+                try Self.endDownload(transfer.number, in: database)
+            }
+            return try Self.message(number: transfer.number, in: database)
+        }
+    }
+
+    /// The host has the file.
+    func downloaded(_ number: Int64) throws(ClientStoreError) -> Message? {
+        try self.write { database -> Message? in
+            guard try Self.isWaiting(number, in: database) else { return nil }
+            try Self.set(.complete, of: number, in: database)
+            try Self.endDownload(number, in: database)
+            return try Self.message(number: number, in: database)
+        }
+    }
+
+    /// Nobody wants the file transferred any more. A message of ours goes with it.
+    /// - Returns: the message as it stands now, and where its file was to go; `nil` if nothing waits.
+    func cancelTransfer(_ number: Int64) throws(ClientStoreError) -> (message: Message, target: String?)? {
+        try self.write { database -> (message: Message, target: String?)? in
+            guard
+                let row = try Row.fetchOne(
+                    database, sql: "SELECT is_upload, target FROM transfers WHERE message = ? AND is_waiting",
+                    arguments: [number]),
+                let message = try Self.message(number: number, in: database)
+            else { return nil }
+            if row["is_upload"] {
+                try Self.set(.failed(.cancelled), of: message.id, attempts: nil, in: database)
+            } else {
+                try Self.set(.offered, of: number, in: database)
+                try Self.endDownload(number, in: database)
+            }
+            return try Self.message(number: number, in: database).map { ($0, row["target"]) }
+        }
+    }
+
+    /// Sealed files that rows name.
+    func transferFiles() throws(ClientStoreError) -> Set<String> {
+        try self.read { Set(try String.fetchAll($0, sql: "SELECT local FROM transfers")) }
+    }
+
+    /// Whether something opens the file of a message.
+    func hasFile(_ number: Int64) throws(ClientStoreError) -> Bool {
+        try self.read { try Self.secret(of: number, in: $0) != nil }
+    }
+
+    /// The number of a message.
+    /// - Parameter author: `nil` for one of ours.
+    func number(of id: UUIDText, from author: WhisperID?) throws(ClientStoreError) -> Int64? {
+        try self.read { database -> Int64? in
+            guard let author else { return try Self.outgoingRow(id, in: database)?["number"] }
+            return try Int64.fetchOne(
+                database, sql: "SELECT number FROM messages WHERE peer = ? AND NOT is_outgoing AND id_key = ?",
+                arguments: ["\(author)", Self.key(id)])
+        }
+    }
+
+    private static func endDownload(_ number: Int64, in database: Database) throws {
+        try database.execute(sql: "DELETE FROM transfers WHERE message = ?", arguments: [number])
+    }
+
+    private static func isWaiting(_ number: Int64, in database: Database) throws -> Bool {
+        try Bool.fetchOne(
+            database, sql: "SELECT EXISTS (SELECT 1 FROM transfers WHERE message = ? AND is_waiting)",
+            arguments: [number]) ?? false
+    }
+
+    // MARK: Rows
+
+    static func set(
+        _ attachment: Attachment, _ secret: FileSecret?, of number: Int64, in database: Database
+    ) throws {
+        try database.execute(
+            sql: "UPDATE messages SET file = ?, file_secret = ?, file_state = ? WHERE number = ?",
+            arguments: [
+                try FileColumn.text(KeptDetails(attachment.details)),
+                try secret.map { try FileColumn.text(KeptSecret($0)) }, Self.text(attachment.state), number,
+            ])
+    }
+
+    private static func set(_ state: Attachment.State, of number: Int64, in database: Database) throws {
+        try database.execute(
+            sql: "UPDATE messages SET file_state = ? WHERE number = ?", arguments: [Self.text(state), number])
+        try Self.noteRevised(number, in: database)
+    }
+
+    private static func secret(of number: Int64, in database: Database) throws -> FileSecret? {
+        let text = try String.fetchOne(
+            database, sql: "SELECT file_secret FROM messages WHERE number = ?", arguments: [number])
+        return FileColumn.value(KeptSecret.self, text)?.secret
+    }
+
+    static func attachment(_ row: Row) -> Attachment? {
+        guard let kept = FileColumn.value(KeptDetails.self, row["file"]) else { return nil }
+        return Attachment(details: kept.details, state: Self.fileState(row["file_state"] ?? "offered"))
+    }
+
+    static func outgoingFile(_ row: Row) throws -> OutgoingFile? {
+        guard let details = Self.attachment(row)?.details,
+            let secret = FileColumn.value(KeptSecret.self, row["file_secret"])?.secret
+        else { return nil }
+        return OutgoingFile(details: details, secret: secret)
+    }
+
+    private static func transfer(_ row: Row) throws -> Transfer? {
+        guard let message = Self.message(row), let file = try Self.outgoingFile(row) else { return nil }
+        return Transfer(
+            number: row["number"], message: message, details: file.details, secret: file.secret,
+            isUpload: row["is_upload"], local: row["local"], target: row["target"], attempts: row["tried"],
+            url: row["url"],
+            urlExpiresAt: (row["url_expires_at"] as Int64?).map { Timestamp(milliseconds: $0) })
+    }
+
+    private static func text(_ state: Attachment.State) -> String {
+        switch state {
+        case .offered: "offered"
+        case .waiting: "waiting"
+        case .complete: "complete"
+        case .failed(let failure): "failed:\(failure.rawValue)"
+        }
+    }
+
+    private static func fileState(_ text: String) -> Attachment.State {
+        switch text {
+        case "offered": .offered
+        case "waiting": .waiting
+        case "complete": .complete
+        default: .failed(FileFailure(rawValue: String(text.dropFirst("failed:".count))) ?? .rejected)
+        }
+    }
+}
+
+/// Columns that hold JSON.
+private enum FileColumn {
+    static func text(_ value: some Encodable) throws -> String {
+        String(decoding: try JSONEncoder().encode(value), as: UTF8.self)
+    }
+
+    static func value<Value: Decodable>(_ type: Value.Type, _ text: String?) -> Value? {
+        text.flatMap { try? JSONDecoder().decode(type, from: Data($0.utf8)) }
+    }
+}
+
+/// `FileDetails` in its column.
+private struct KeptDetails: Codable {
+    var name: String?
+    var type: String
+    var size: Int64
+    var thumbnail: Data?
+
+    init(_ details: FileDetails) {
+        self.name = details.name
+        self.type = details.type
+        self.size = details.size
+        self.thumbnail = details.thumbnail.map { Data($0) }
+    }
+
+    var details: FileDetails {
+        FileDetails(name: self.name, type: self.type, size: self.size, thumbnail: self.thumbnail.map { Array($0) })
+    }
+}
+
+/// `FileSecret` in its column. Whoever reads the store reads the messages too.
+private struct KeptSecret: Codable {
+    var objectKey: String?
+    var nonce: Data
+    var key: Data
+
+    init(_ secret: FileSecret) {
+        self.objectKey = secret.objectKey
+        self.nonce = Data(secret.nonce)
+        self.key = Data(secret.key.bytes)
+    }
+
+    var secret: FileSecret {
+        FileSecret(objectKey: self.objectKey, nonce: Array(self.nonce), key: SecretBytes(Array(self.key)))
+    }
+}

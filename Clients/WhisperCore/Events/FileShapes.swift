@@ -1,0 +1,73 @@
+import Contract
+import WhisperClient
+
+/// Files in answers and events.
+extension Shapes {
+    static let attachment = ObjectSchema([
+        Field(
+            "name", .text(1...ClientLimits.fileNameBytesMax), .optional,
+            about: "As the sender calls it. It has no folder."),
+        Field("mimeType", .text(1...ClientLimits.fileTypeBytesMax), about: "The sender's word."),
+        Field("size", .integer(0...Limits.fileBytesMax), about: "In bytes."),
+        Field(
+            "thumbnail", .base64(0...ClientLimits.thumbnailBytesMax), .optional,
+            about: "A small picture, as the sender's host made it."),
+        Field(
+            "state", .choice(["offered", "waiting", "complete", "failed"]),
+            about:
+                "Of theirs: `offered` until `attachment_get`, `complete` once it was written. Of ours: `waiting` until it is uploaded."
+        ),
+        Field("reason", .choice(FileFailure.allCases.map(\.rawValue)), .optional, about: "Of `failed`."),
+    ])
+
+    static func write(_ attachment: Attachment, _ json: inout JSONWriter) {
+        let details = attachment.details
+        json.add("name", details.name)
+        json.add("mimeType", details.type)
+        json.add("size", details.size)
+        if let thumbnail = details.thumbnail { json.add("thumbnail", base64: thumbnail) }
+        switch attachment.state {
+        case .offered: json.add("state", "offered")
+        case .waiting: json.add("state", "waiting")
+        case .complete: json.add("state", "complete")
+        case .failed(let failure):
+            json.add("state", "failed")
+            json.add("reason", failure.rawValue)
+        }
+    }
+
+    static let sampleFileMessage =
+        #"{"messageId":"9b2a1f64-0f7c-4e51-9d0c-3c7d1d2b7a10","chat":"WSP-AAAA-AAAA-AAAA","direction":"out","time":1767225600000,"kind":"text","text":"","attachment":{"name":"tea.jpg","mimeType":"image/jpeg","size":123456,"state":"waiting"},"state":"queued"}"#
+
+    static let sampleReceivedFile =
+        #"{"messageId":"9b2a1f64-0f7c-4e51-9d0c-3c7d1d2b7a10","chat":"WSP-AAAA-AAAA-AAAA","direction":"in","time":1767225600000,"kind":"text","text":"","attachment":{"name":"tea.jpg","mimeType":"image/jpeg","size":123456,"state":"waiting"},"isRead":false}"#
+}
+
+extension EventText {
+    static func write(_ progress: FileProgress, _ json: inout JSONWriter) {
+        json.add("type", "fileProgress")
+        json.add("messageId", progress.messageID)
+        json.add("chat", progress.place.name)
+        if let author = progress.author { json.add("from", author) }
+        json.add("bytes", progress.bytes)
+        json.add("total", progress.total)
+    }
+}
+
+extension EventDefinition {
+    static let fileProgress = EventDefinition(
+        "fileProgress",
+        about:
+            "How far the file of a message is: at most \(ClientLimits.progressStepsMax) times in one attempt. The message says when it is complete.",
+        isKept: false,
+        [
+            Field("messageId", .uuid),
+            Field("chat", .text(1...64), about: "A Whisper ID, or the id of a group in lower case."),
+            Field("from", .whisperID, .optional, about: "Of a download: who wrote the message."),
+            Field("bytes", .integer(0...Int64.max), about: "Sealed bytes that are done."),
+            Field("total", .integer(1...Int64.max), about: "Sealed bytes in all: some more than the file has."),
+        ],
+        sample:
+            #"{"type":"fileProgress","messageId":"9b2a1f64-0f7c-4e51-9d0c-3c7d1d2b7a10","chat":"WSP-AAAA-AAAA-AAAA","from":"WSP-AAAA-AAAA-AAAA","bytes":65536,"total":123472}"#
+    )
+}

@@ -1,0 +1,26 @@
+import Contract
+import WhisperClient
+
+extension Verb {
+    private static let messageID = TypedField.uuid("messageId")
+    private static let from = TypedField.whisperID("from", about: "Who wrote it. Without: one of ours.").optional
+
+    static let attachmentCancel = Verb(
+        "attachment_cancel", of: "files",
+        about:
+            "Ends a download, or an upload with its message. Nothing of it stays on disk. A file that was uploaded already is left alone.",
+        [Self.messageID.field, Self.from.field],
+        type: "message", [Field("message", .object(Shapes.message))],
+        errors: [.noIdentity, .notFound, .store],
+        samples: (
+            #"{"messageId":"9b2a1f64-0f7c-4e51-9d0c-3c7d1d2b7a10","from":"WSP-AAAA-AAAA-AAAA"}"#,
+            #"{"type":"message","message":\#(Shapes.sampleReceivedFile)}"#
+        ),
+        .client { opened, parameters, json in
+            guard
+                let message = try await opened.client.cancelFile(
+                    of: try parameters[Self.messageID], from: try parameters[Self.from])
+            else { throw CoreError(.notFound, "No file of this message waits.", field: "messageId") }
+            json.add("message", object: message) { Shapes.write($0, &$1) }
+        })
+}

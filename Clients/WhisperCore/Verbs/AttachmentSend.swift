@@ -1,0 +1,88 @@
+import Contract
+import WhisperClient
+
+extension Verb {
+    private static let to = ChatField("chat", about: "A contact or a group.")
+    private static let path = TypedField.text(
+        "path", 1...ClientLimits.pathBytesMax, about: "Of the file. It is not needed any more when this answers.")
+    private static let name = TypedField.text(
+        "name", 1...ClientLimits.fileNameBytesMax, about: "As the reader is to see it. Default: that of the path."
+    ).optional
+    private static let mimeType = TypedField.text(
+        "mimeType", 1...ClientLimits.fileTypeBytesMax,
+        about: "Default `application/octet-stream`. The server sees it, and has bounds for images, audio and the rest."
+    ).optional
+    private static let text = TypedField.text(
+        "text", 1...ClientLimits.textBytesMax, about: "What to say to it. At most \(ClientLimits.textBytesMax) bytes."
+    ).optional
+    private static let thumbnail = TypedField.text(
+        "thumbnail", 1...CoreLimits.thumbnailCharactersMax,
+        about:
+            "A small picture, in Base64: at most \(ClientLimits.thumbnailBytesMax) bytes. Its format is the hosts' matter."
+    ).optional
+    private static let clientID = TypedField.uuidV4(
+        "clientId", about: "The id that the message is to have, as with `message_send`."
+    ).optional
+    private static let replyTo = TypedField.uuid("replyTo", about: "The message of the chat that this one answers.")
+        .optional
+    private static let replyFrom = TypedField.whisperID(
+        "replyFrom", about: "Who wrote that. Default: whoever of both has this id."
+    ).optional
+
+    static let attachmentSend = Verb(
+        "attachment_send", of: "files",
+        about:
+            "Seals a file and queues a message with it. The file is uploaded now or when the server is back, then the message goes. Later messages do not wait for it.",
+        [
+            Self.to.field, Self.path.field, Self.name.field, Self.mimeType.field, Self.text.field,
+            Self.thumbnail.field, Self.replyTo.field, Self.replyFrom.field, Self.clientID.field,
+        ],
+        type: "message", [Field("message", .object(Shapes.message))],
+        errors: [
+            .noIdentity, .unknownContact, .bannedContact, .blockedContact, .toSelf, .tooLong, .tooLarge, .file,
+            .notFound, .notMember, .tooMany, .conflict, .store,
+        ],
+        samples: (
+            #"{"chat":"WSP-AAAA-AAAA-AAAA","path":"/home/ann/tea.jpg","mimeType":"image/jpeg"}"#,
+            #"{"type":"message","message":\#(Shapes.sampleFileMessage)}"#
+        ),
+        .client { opened, parameters, json in
+            let chat = try parameters[Self.to]
+            let name = try parameters[Self.name]
+            guard name.map({ FileDetails.isName($0) }) ?? true else {
+                throw CoreError(.invalidField, "is no name of a file", field: "name")
+            }
+            let type = try parameters[Self.mimeType] ?? "application/octet-stream"
+            guard FileDetails.isType(type) else { throw CoreError(.invalidField, "is no type", field: "mimeType") }
+            let thumbnail = try (try parameters[Self.thumbnail]).map { text in
+                guard let bytes = Base64.decode(text), bytes.count <= ClientLimits.thumbnailBytesMax else {
+                    throw CoreError(.invalidField, "is no Base64, or too long", field: "thumbnail")
+                }
+                return bytes
+            }
+            let author = try parameters[Self.replyFrom]
+            let replyTo = try (try parameters[Self.replyTo]).map {
+                try opened.reference(to: $0, in: chat, by: author, field: "replyTo")
+            }
+            let message = try await opened.client.send(
+                file: try parameters[Self.path], name: name, type: type, thumbnail: thumbnail,
+                text: try parameters[Self.text] ?? "", in: chat, id: try parameters[Self.clientID], replyTo: replyTo)
+            guard message.place == chat, message.attachment != nil else {
+                throw CoreError(.conflict, field: "clientId")
+            }
+            json.add("message", object: message) { Shapes.write($0, &$1) }
+        })
+}
+
+extension CoreError {
+    init(of error: FileError) {
+        switch error {
+        case .send(let error): self.init(of: error)
+        case .file(.tooLarge): self.init(.tooLarge, field: "path")
+        case .file: self.init(.file, field: "path")
+        case .notFound: self.init(.notFound, field: "messageId")
+        case .tooMany: self.init(.tooMany)
+        case .store: self.init(.store)
+        }
+    }
+}

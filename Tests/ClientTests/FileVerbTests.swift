@@ -1,0 +1,219 @@
+import Contract
+import Foundation
+import TestKit
+import Testing
+
+@testable import WhisperClient
+@testable import WhisperCore
+
+/// Files as verbs, against a server in memory.
+extension CoreTests {
+    private static let size = 300_000
+
+    private func file(_ name: String, _ bytes: [UInt8]) throws -> String {
+        let path = "\(self.folder.path)/\(name)"
+        try Data(bytes).write(to: URL(fileURLWithPath: path))
+        return path
+    }
+
+    private func content(_ path: String) -> [UInt8]? {
+        (try? Data(contentsOf: URL(fileURLWithPath: path))).map { Array($0) }
+    }
+
+    /// What waits in the folders of sealed files.
+    private func sealed(_ name: String) -> Int {
+        (try? FileManager.default.contentsOfDirectory(atPath: "\(self.folder.path)/\(name)/files").count) ?? 0
+    }
+
+    private func two() async throws -> (ann: Core, bob: Core, annID: String, bobID: String) {
+        let (ann, bob) = (try self.open("ann"), try self.open("bob"))
+        for core in [ann, bob] {
+            try await self.perform(core, "identity_create")
+            try await self.online(core)
+        }
+        let (annID, bobID) = (try await self.id(ann), try await self.id(bob))
+        for (core, other) in [(ann, bobID), (bob, annID)] {
+            try await self.perform(core, #"contact_add {"whisperId":"\#(other)"}"#)
+            _ = try await self.next(core, "answer")
+        }
+        return (ann, bob, annID, bobID)
+    }
+
+    private func state(_ core: Core, _ event: String, _ state: String) async throws -> JSON {
+        try await self.next(core, event) { $0["message"]?["attachment"]?["state"]?.string == state }.event["message"]!
+    }
+
+    @Test func aFileGoesOnWhereBothSidesWereKilled() async throws {
+        var (ann, bob, annID, bobID) = try await self.two()
+        let plain = Sodium.random(Self.size)
+        let path = try self.file("tea.jpg", plain)
+        let thumbnail = base64(Sodium.random(100))
+
+        // Nothing of the upload moves until the sender is gone.
+        self.server.objects.set { $0.holds = true }
+        let command =
+            #"attachment_send {"chat":"\#(bobID)","path":"\#(path)","mimeType":"image/jpeg","text":"tea","thumbnail":"\#(thumbnail)","clientId":"9b2a1f64-0f7c-4e51-9d0c-3c7d1d2b7a10"}"#
+        let sent = try await self.perform(ann, command)["message"]
+        #expect(sent?["attachment"]?["state"]?.string == "waiting" && sent?["state"]?.string == "queued")
+        #expect(try await self.perform(ann, command)["message"]?["messageId"] == sent?["messageId"])
+        await ann.close()
+        try FileManager.default.removeItem(atPath: path)
+        #expect(self.sealed("ann") == 1 && self.server.accepted.isEmpty)
+        self.server.objects.set { $0.holds = false }
+        ann = try self.open("ann")
+        try await self.online(ann)
+        let received = try await self.next(bob, "messageReceived").event["message"]
+        #expect(received?["text"]?.string == "tea" && received?["attachment"]?["state"]?.string == "offered")
+        #expect(received?["attachment"]?["name"]?.string == "tea.jpg")
+        #expect(received?["attachment"]?["size"]?.integer == Int64(Self.size))
+        #expect(received?["attachment"]?["thumbnail"]?.string == thumbnail)
+        _ = try await self.next(ann, "messageChanged") { $0["message"]?["state"]?.string == "delivered" }
+        // Asked for once: its URL was still good.
+        #expect(self.server.objects.state.withLock { $0.presigns } == 1)
+
+        // The reader is killed in the middle, too.
+        let target = "\(self.folder.path)/got.jpg"
+        let messageID = received?["messageId"]?.string ?? ""
+        let get = #"attachment_get {"messageId":"\#(messageID)","from":"\#(annID)","to":"\#(target)"}"#
+        self.server.objects.set { $0.breaksAfter = [100_000, 0, 0, 0, 0, 0, 0, 0, 0] }
+        try await self.perform(bob, get)
+        _ = try await self.next(bob, "fileProgress") { $0["bytes"]?.integer ?? 0 >= 100_000 }
+        await bob.close()
+        #expect(self.content(target) == nil && self.sealed("bob") == 1)
+        self.server.objects.set { $0.breaksAfter = [] }
+        bob = try self.open("bob")
+        try await self.online(bob)
+        _ = try await self.state(bob, "messageChanged", "complete")
+        #expect(self.content(target) == plain)
+        let downloads = self.server.objects.state.withLock { $0.downloads }
+        #expect(downloads.last?.start ?? 0 >= 100_000 && downloads.reduce(0) { $0 + $1.bytes } == Self.size + 16)
+        // No event tells of it. The suite's time bounds the wait.
+        while self.sealed("ann") + self.sealed("bob") > 0 { try await Task.sleep(for: .milliseconds(10)) }
+        let chat = try await self.perform(bob, #"chat_get {"chat":"\#(annID)"}"#)["messages"]?.elements.last
+        #expect(chat?["attachment"]?["state"]?.string == "complete")
+        #expect(try await self.refusal(bob, get) == "file to")
+        await ann.close()
+        await bob.close()
+    }
+
+    @Test func refusalsAreToldAndTriedAgain() async throws {
+        let (ann, bob, annID, bobID) = try await self.two()
+        let path = try self.file("a", Sodium.random(1_000))
+        func send(_ more: String = "") -> String { #"attachment_send {"chat":"\#(bobID)","path":"\#(path)"\#(more)}"# }
+        #expect(try await self.refusal(ann, send(#","name":"a/b""#)) == "invalidField name")
+        #expect(try await self.refusal(ann, send(#","mimeType":"a b""#)) == "invalidField mimeType")
+        #expect(try await self.refusal(ann, send(#","thumbnail":"?""#)) == "invalidField thumbnail")
+        #expect(
+            try await self.refusal(ann, #"attachment_send {"chat":"\#(bobID)","path":"/nowhere"}"#) == "file path")
+        let large = try self.file("large", [])
+        #expect(truncate(large, off_t(Limits.imageBytesMax)) == 0)
+        #expect(
+            try await self.refusal(
+                ann, #"attachment_send {"chat":"\#(bobID)","path":"\#(large)","mimeType":"image/png"}"#)
+                == "tooLarge path")
+        #expect(self.sealed("ann") == 0)
+
+        self.server.objects.set { $0.refusals = [403] }
+        try await self.perform(ann, send())
+        let failed = try await self.state(ann, "messageChanged", "failed")
+        #expect(failed["attachment"]?["reason"]?.string == "quota" && failed["reason"]?.string == "fileNotUploaded")
+        // A URL that has ended is asked for again.
+        self.server.objects.set { $0.endsURLs = 1 }
+        try await self.perform(ann, #"message_retry {"chat":"\#(bobID)"}"#)
+        let received = try await self.next(bob, "messageReceived").event["message"]
+        let id = received?["messageId"]?.string ?? ""
+        #expect(self.server.objects.state.withLock { $0.presigns } == 2)
+
+        // What the server has is not what was sealed, then it has nothing.
+        let target = "\(self.folder.path)/b"
+        let get = #"attachment_get {"messageId":"\#(id)","from":"\#(annID)","to":"\#(target)"}"#
+        self.server.objects.set { for key in $0.objects.keys { $0.objects[key]![500] ^= 1 } }
+        try await self.perform(bob, get)
+        let damaged = try await self.state(bob, "messageChanged", "failed")
+        #expect(damaged["attachment"]?["reason"]?.string == "damaged" && self.content(target) == nil)
+        self.server.objects.set { $0.objects = [:] }
+        try await self.perform(bob, get)
+        let gone = try await self.state(bob, "messageChanged", "failed")
+        #expect(gone["attachment"]?["reason"]?.string == "gone" && self.sealed("bob") == 0)
+        #expect(
+            try await self.refusal(
+                bob, #"attachment_get {"messageId":"\#(id)","from":"\#(annID)","to":"here"}"#) == "invalidField to")
+        #expect(
+            try await self.refusal(
+                bob, #"attachment_get {"messageId":"\#(UUIDText.random())","from":"\#(annID)","to":"\#(target)"}"#)
+                == "notFound messageId")
+        await ann.close()
+        await bob.close()
+    }
+
+    @Test func whatIsCancelledLeavesNothing() async throws {
+        let (ann, bob, annID, bobID) = try await self.two()
+        let path = try self.file("a", Sodium.random(Self.size))
+        self.server.objects.set { $0.holds = true }
+        let send = #"attachment_send {"chat":"\#(bobID)","path":"\#(path)"}"#
+        let first = try await self.perform(ann, send)["message"]?["messageId"]?.string ?? ""
+        let cancelled = try await self.perform(ann, #"attachment_cancel {"messageId":"\#(first)"}"#)["message"]
+        #expect(cancelled?["state"]?.string == "failed" && cancelled?["reason"]?.string == "cancelled")
+        #expect(self.sealed("ann") == 0)
+        #expect(
+            try await self.refusal(ann, #"attachment_cancel {"messageId":"\#(first)"}"#) == "notFound messageId")
+        // A message that is deleted before its file is there does not go either.
+        let second = try await self.perform(ann, send)["message"]?["messageId"]?.string ?? ""
+        try await self.perform(ann, #"message_delete {"messageId":"\#(second)"}"#)
+        self.server.objects.set { $0.holds = false }
+        try await self.perform(ann, send)
+        let received = try await self.next(bob, "messageReceived").event["message"]
+        let id = received?["messageId"]?.string ?? ""
+        #expect(id != first && id != second)
+
+        self.server.objects.set { $0.breaksAfter = [100_000, 0, 0, 0, 0, 0, 0, 0, 0] }
+        let target = "\(self.folder.path)/b"
+        let get = #"attachment_get {"messageId":"\#(id)","from":"\#(annID)","to":"\#(target)"}"#
+        try await self.perform(bob, get)
+        _ = try await self.next(bob, "fileProgress")
+        let stopped = try await self.perform(
+            bob, #"attachment_cancel {"messageId":"\#(id)","from":"\#(annID)"}"#)["message"]
+        #expect(stopped?["attachment"]?["state"]?.string == "offered")
+        #expect(self.sealed("bob") == 0 && self.content(target) == nil)
+        self.server.objects.set {
+            $0.breaksAfter = []
+            $0.ignoresRange = true
+        }
+        try await self.perform(bob, get)
+        _ = try await self.state(bob, "messageChanged", "complete")
+        #expect(self.content(target) == self.content(path))
+        await ann.close()
+        await bob.close()
+    }
+
+    @Test func eachMemberOfAGroupOpensTheFile() async throws {
+        var (cores, ids): ([Core], [String]) = ([], [])
+        for name in ["ann", "bob", "carol"] {
+            let core = try self.open(name)
+            try await self.perform(core, "identity_create")
+            try await self.online(core)
+            cores.append(core)
+            ids.append(try await self.id(core))
+        }
+        try await self.perform(cores[0], #"group_create {"title":"Hiking","members":["\#(ids[1])","\#(ids[2])"]}"#)
+        let created = try await self.next(cores[0], "answer").event["result"]?["group"]
+        let group = try #require(created?["groupId"]?.string)
+        let plain = Sodium.random(70_000)
+        let path = try self.file("a", plain)
+        try await self.perform(cores[0], #"attachment_send {"chat":"\#(group)","path":"\#(path)","text":"map"}"#)
+        for (place, core) in cores.enumerated().dropFirst() {
+            let message = try await self.next(core, "messageReceived").event["message"]
+            #expect(message?["groupId"]?.string == group && message?["text"]?.string == "map")
+            let target = "\(self.folder.path)/got\(place)"
+            try await self.perform(
+                core,
+                #"attachment_get {"messageId":"\#(message?["messageId"]?.string ?? "")","from":"\#(ids[0])","to":"\#(target)"}"#
+            )
+            _ = try await self.state(core, "messageChanged", "complete")
+            #expect(self.content(target) == plain)
+        }
+        // Uploaded once, for both.
+        #expect(self.server.objects.state.withLock { $0.uploads } == [70_016])
+        for core in cores { await core.close() }
+    }
+}
