@@ -31,6 +31,12 @@ extension CalmCluster {
             #expect(result["relays"]?.integer ?? 0 > 0)
         }
 
+        /// Both sides are killed while the file is on the way (contract §9).
+        @Test func twoProcessesExchangeAFile() async throws {
+            let result = try await Self.run("files")
+            #expect(result["bytes"]?.integer == 5_000_000)
+        }
+
         /// - Returns: what the script prints last.
         private static func run(_ script: String) async throws -> JSON {
             let folder = try TemporaryFolder(named: "core")
