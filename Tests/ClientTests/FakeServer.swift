@@ -25,6 +25,8 @@ final class FakeServer: ServerLink {
         /// Backups are written, but the answer is lost.
         var losesBackupAnswers = 0
         var pageSize = 2
+        /// Takes the place of what messages point to.
+        var falseAttachment: String?
         /// Members for whom copies of group mail are refused.
         var refusesCopiesTo: Set<String> = []
     }
@@ -78,6 +80,8 @@ final class FakeServer: ServerLink {
         /// The latest event of each group for people who are away.
         var waitingGroupEvents: [String: [String: String]] = [:]
         var faults = Faults()
+        /// What messages pointed to, as it came.
+        var attachments: [String] = []
         var keys: [String: PublicKeys] = [:]
         var tokens: [String: String] = [:]
         var links: [String: Link] = [:]
@@ -411,6 +415,12 @@ final class FakeServer: ServerLink {
     }
 
     private func accept(_ message: [String: String], attachment: String? = nil) {
+        let attachment = attachment.map { given in
+            self.state.withLock { state in
+                state.attachments.append(given)
+                return state.faults.falseAttachment ?? given
+            }
+        }
         let recipient = self.state.withLock { state -> Link? in
             let id = message["messageId"]! + (message["groupId"] == nil ? "" : " \(message["to"]!)")
             guard !state.accepted.contains(id) else { return nil }

@@ -186,6 +186,28 @@ extension CoreTests {
         await bob.close()
     }
 
+    /// Nobody signs what a message points to.
+    @Test func aServerCannotPutAFileIntoAnotherMessage() async throws {
+        let (ann, bob, annID, bobID) = try await self.two()
+        let path = try self.file("a", Sodium.random(100))
+        let send = #"attachment_send {"chat":"\#(bobID)","path":"\#(path)"}"#
+        try await self.perform(ann, send)
+        _ = try await self.next(bob, "messageReceived")
+        let first = self.server.state.withLock { $0.attachments.last }
+        self.server.set { $0.falseAttachment = first }
+        try await self.perform(ann, send)
+        let second = try await self.next(bob, "messageReceived").event["message"]
+        #expect(second?["attachment"]?["state"]?.string == "failed")
+        #expect(second?["attachment"]?["reason"]?.string == "damaged")
+        #expect(
+            try await self.refusal(
+                bob,
+                #"attachment_get {"messageId":"\#(second?["messageId"]?.string ?? "")","from":"\#(annID)","to":"\#(path)2"}"#
+            ) == "notFound messageId")
+        await ann.close()
+        await bob.close()
+    }
+
     @Test func eachMemberOfAGroupOpensTheFile() async throws {
         var (cores, ids): ([Core], [String]) = ([], [])
         for name in ["ann", "bob", "carol"] {
