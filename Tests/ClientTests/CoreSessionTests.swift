@@ -227,6 +227,27 @@ import Testing
         await bob.close()
     }
 
+    /// The server takes it for what it has relayed: the signature covers all that is given on.
+    @Test func aReportHasAMessageAsItCame() async throws {
+        let (ann, annID, bob, bobID) = try await self.friends()
+        try await self.kit.perform(bob, #"message_send {"to":"\#(annID)","text":"Buy this"}"#)
+        let id = try #require(try await self.kit.next(ann, "messageReceived").event["message"]?["messageId"]?.string)
+        let wish = #"report_send {"whisperId":"\#(bobID)","reason":"spam","messageId":"\#(id)"}"#
+        try await self.kit.perform(ann, wish)
+        _ = try await self.kit.next(ann, "answer") { $0["result"]?["type"]?.string == "reported" }
+        let evidence = try #require(self.kit.server.frames("report").first?["evidence"])
+        let sent = try #require(self.kit.server.frames("message_received").first { $0["messageId"]?.string == id })
+        for name in ["messageId", "from", "to", "msgType", "timestamp", "nonce", "ciphertext", "sig"] {
+            #expect(evidence[name] != nil && evidence[name] == sent[name], "\(name)")
+        }
+        // It goes with the message.
+        try await self.kit.perform(ann, #"chat_clear {"chat":"\#(bobID)"}"#)
+        try await self.kit.perform(ann, wish)
+        #expect(try await self.kit.next(ann, "answer").event["error"]?["code"]?.string == "notFound")
+        await ann.close()
+        await bob.close()
+    }
+
     @Test func aBackupIsWrittenAndDeletedAtWish() async throws {
         let (ann, annID, bob, _) = try await self.friends()
         let id = try #require(WhisperID(annID))

@@ -429,6 +429,9 @@ final class FakeServer: ServerLink {
             message["attachment"] = attachment
             message["number"] = "\(state.accepted.count)"
             state.mail[message["to"]!, default: []].append(message)
+            if let json = try? JSON(parsing: Array(Self.text(message).utf8)) {
+                state.frames["message_received", default: []].append(json)
+            }
             return state.faults.holdsMail ? nil : state.links[message["to"]!]
         }
         var message = message

@@ -89,7 +89,8 @@ extension WhisperClient {
         }
         guard incoming.envelope.timestamp >= self.localNow - ClientLimits.mailAgeMax else { return suspicious(.stale) }
         if let change { return .new(.change(change, from: from, groupID: groupID)) }
-        return .new(message.attachment == nil ? .message(message) : .file(message, secret))
+        let evidence = Evidence(sealed: sealed, messageType: incoming.envelope.msgType)
+        return .new(message.attachment == nil ? .message(message, evidence) : .file(message, secret, evidence))
     }
 
     private static func content(_ plain: [UInt8], kind: String) -> Message.Content {

@@ -74,6 +74,10 @@ package enum ClientLimits {
     package static let quarantinedMax = 1_000
     /// Bytes of them together: eight of the largest frames that a server may relay.
     package static let quarantinedBytesMax = 4_096_000
+    /// The latest messages of one sender that are kept as they came, for a report.
+    package static let evidencePerSenderMax = 20
+    /// Of all senders together: 45 MB, if each is as large as a server may relay.
+    package static let evidenceMax = 500
     /// People whose shared key is kept in memory. It takes some 100 bytes each.
     package static let sharedKeysMax = 1_024
     /// Events a subscriber may leave waiting; beyond it the oldest go, because the store has the truth.

@@ -289,6 +289,7 @@ extension ClientStore {
                         reply_author = NULL, revised_at = ?, revised_by = ?, is_read = NOT is_outgoing
                     WHERE number = ?
                     """, arguments: [change.revision.time, change.revision.id, number])
+            try Self.dropEvidence(of: number, in: database)
         case .react(let reaction):
             var all = KeptReaction.all(row["reactions"])
             let kept = KeptReaction(

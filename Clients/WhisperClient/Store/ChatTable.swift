@@ -73,6 +73,7 @@ extension ClientStore {
             """
         let arguments: StatementArguments = [place.name, number, ClientLimits.clearedAtOnceMax]
         try database.execute(sql: "DELETE FROM events WHERE message IN (\(rows))", arguments: arguments)
+        try database.execute(sql: "DELETE FROM evidence WHERE message IN (\(rows))", arguments: arguments)
         try database.execute(sql: "DELETE FROM messages WHERE number IN (\(rows))", arguments: arguments)
         let count = database.changesCount
         if case .group = place { try Self.dropForgottenSendings(in: database) }

@@ -230,6 +230,7 @@ package struct ClientStore: Sendable {
         migrator.registerMigration("verified") { try Self.migrateVerified($0) }
         migrator.registerMigration("groups") { try Self.migrateGroups($0) }
         migrator.registerMigration("files") { try Self.migrateFiles($0) }
+        migrator.registerMigration("evidence") { try Self.migrateEvidence($0) }
         return migrator
     }
 }

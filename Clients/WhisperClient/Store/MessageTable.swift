@@ -11,9 +11,9 @@ package struct UnsettledMessage: Sendable, Equatable {
 
 /// What came and is to be kept.
 package enum Arrival: Sendable {
-    case message(Message)
+    case message(Message, Evidence? = nil)
     /// One with a file, and what opens it.
-    case file(Message, FileSecret?)
+    case file(Message, FileSecret?, Evidence? = nil)
     /// - from: who signed it. `groupID`: the group that it was sent to.
     case change(MessageChange, from: WhisperID, groupID: String?)
     /// The payload of a `message_received` that is kept apart.
@@ -143,8 +143,10 @@ extension ClientStore {
         return try self.write { database -> [ClientEvent] in
             try arrivals.flatMap { arrival -> [ClientEvent] in
                 switch arrival {
-                case .message(let message): return try Self.keepNew(message, secret: nil, in: database)
-                case .file(let message, let secret): return try Self.keepNew(message, secret: secret, in: database)
+                case .message(let message, let evidence):
+                    return try Self.keepNew(message, secret: nil, evidence, in: database)
+                case .file(let message, let secret, let evidence):
+                    return try Self.keepNew(message, secret: secret, evidence, in: database)
                 case .change(let change, let sender, let groupID):
                     return try Self.keep(change, from: sender, groupID: groupID, in: database).map { [.changed($0)] }
                         ?? []
@@ -157,23 +159,26 @@ extension ClientStore {
     }
 
     private static func keepNew(
-        _ message: Message, secret: FileSecret?, in database: Database
+        _ message: Message, secret: FileSecret?, _ evidence: Evidence?, in database: Database
     ) throws -> [ClientEvent] {
         let isRequest = try message.isDirect && Self.isFirstRequest(of: message.peer, in: database)
-        guard let kept = try Self.keep(message, secret: secret, in: database) else { return [] }
+        guard let kept = try Self.keep(message, secret: secret, evidence, in: database) else { return [] }
         guard isRequest, let contact = try Self.contact(message.peer, in: database) else { return [.received(kept)] }
         try Self.note(.request(contact), in: database)
         return [.request(contact), .received(kept)]
     }
 
     /// - Returns: it as it stands now, if it was new.
-    private static func keep(_ message: Message, secret: FileSecret?, in database: Database) throws -> Message? {
+    private static func keep(
+        _ message: Message, secret: FileSecret?, _ evidence: Evidence?, in database: Database
+    ) throws -> Message? {
         guard try Self.remember(Self.key(message.id), in: message.groupID ?? "\(message.peer)", in: database) else {
             return nil
         }
         guard try Self.insert(message, in: database) else { return nil }
         let number = database.lastInsertedRowID
         if let attachment = message.attachment { try Self.set(attachment, secret, of: number, in: database) }
+        if let evidence { try Self.keep(evidence, of: number, in: database) }
         if let group = message.groupID { try Self.meet(group: group, in: database) }
         try Self.noteReceived(number, in: database)
         let hasChanged = try Self.applyWaiting(to: message, in: database)

@@ -7,11 +7,19 @@ extension Verb {
     private static let note = TypedField.text(
         "note", Limits.reportNoteCharacters, about: "The operators read it. It is not sealed for anybody."
     ).optional
+    private static let messageID = TypedField.uuid(
+        "messageId",
+        about: """
+            A message of theirs as evidence, of their latest \(ClientLimits.evidencePerSenderMax). The operators see whose it is and when \
+            it was sent. They cannot read it.
+            """
+    ).optional
 
     static let reportSend = Verb(
         "report_send", of: "contacts",
-        about: "Reports somebody to the operators of the server. No message is given to them.",
-        [Self.whisperID.field, Self.reason.field, Self.note.field], type: "reported", [Field("reportId", .uuid)],
+        about: "Reports somebody to the operators of the server.",
+        [Self.whisperID.field, Self.reason.field, Self.note.field, Self.messageID.field], type: "reported",
+        [Field("reportId", .uuid)],
         errors: [.noIdentity, .offline, .unreachable, .notFound, .tooMany, .server, .store],
         samples: (
             #"{"whisperId":"WSP-AAAA-AAAA-AAAA","reason":"spam"}"#,
@@ -20,9 +28,16 @@ extension Verb {
         .server { opened, parameters, json in
             // The schema has taken no other word.
             let reason = Report.Reason(rawValue: try parameters[Self.reason]) ?? .other
+            let target = try parameters[Self.whisperID]
+            var evidence: Evidence?
+            if let id = try parameters[Self.messageID] {
+                guard let own = await opened.client.id,
+                    let found = try opened.store.evidence(of: id, from: target, to: own)
+                else { throw CoreError(.notFound, "Nothing is kept of this message.", field: "messageId") }
+                evidence = found
+            }
             json.add(
                 "reportId",
-                try await opened.client.report(
-                    try parameters[Self.whisperID], reason, note: try parameters[Self.note]))
+                try await opened.client.report(target, reason, note: try parameters[Self.note], evidence: evidence))
         })
 }
