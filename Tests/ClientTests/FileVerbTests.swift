@@ -160,6 +160,10 @@ extension CoreTests {
         // A message that is deleted before its file is there does not go either.
         let second = try await self.perform(ann, send)["message"]?["messageId"]?.string ?? ""
         try await self.perform(ann, #"message_delete {"messageId":"\#(second)"}"#)
+        let deleted = try await self.perform(ann, #"message_info {"messageId":"\#(second)"}"#)["message"]
+        #expect(deleted?["attachment"] == nil && deleted?["state"]?.string == "failed")
+        // No event tells of it. The suite's time bounds the wait.
+        while self.sealed("ann") > 0 { try await Task.sleep(for: .milliseconds(10)) }
         self.server.objects.set { $0.holds = false }
         try await self.perform(ann, send)
         let received = try await self.next(bob, "messageReceived").event["message"]

@@ -190,6 +190,7 @@ package actor WhisperClient {
         case .connection(let status): self.status = status
         case .restored, .backup, .alarm:
             do { try self.store.note(event) } catch { self.storeFailed(error) }
+        case .changed(let message) where message.content == .deleted: self.endTransfer(of: message)
         // Kept with what they tell of, or of now alone.
         case .received, .changed, .contact, .request, .group, .caughtUp, .live, .room, .passing: break
         }

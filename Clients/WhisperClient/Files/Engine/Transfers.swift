@@ -163,6 +163,14 @@ extension WhisperClient {
         return message
     }
 
+    /// A message that is deleted needs no file any more.
+    func endTransfer(of message: Message) {
+        let author = message.state == nil ? message.peer : nil
+        guard let number = try? self.store.number(of: message.id, from: author) else { return }
+        self.transfers[number]?.cancel()
+        self.transferWishes?.yield()
+    }
+
     /// Uploads of a conversation that wait, for whoever sends nothing more there.
     func cancelUploads(in place: Conversation) throws(ClientStoreError) -> [Message] {
         var messages: [Message] = []
