@@ -397,7 +397,11 @@ extension WhisperClient {
         let end = await self.files.size(of: transfer.local) ?? 0
         guard !Task.isCancelled else { return .stopped }
         switch status {
-        case 200, 206: return end == total ? .complete : .temporary(isFurther: end > start)
+        case 200 where end == total, 206 where end == total: return .complete
+        case 200, 206:
+            // The answer has ended, and has another length: what is here is of no use.
+            await self.files.remove(transfer.local)
+            return .temporary(isFurther: false)
         case 404: return .failed(.gone)
         case 416:
             await self.files.remove(transfer.local)

@@ -64,15 +64,17 @@ extension NetworkLink {
                     switch part {
                     case .head(let head):
                         status = Int(head.status.code)
-                        switch status {
-                        case 200: place = 0
-                        case 206:
-                            let range = head.headers.first(name: "content-range")
-                            guard range?.hasPrefix("bytes \(start)-") == true else {
+                        guard status == 200 || status == 206 else { return status }
+                        // Some stores send a range with 200.
+                        let range = head.headers.first(name: "content-range")
+                        guard range != nil || status == 200 else {
+                            throw LinkError.unreachable("a part without its range")
+                        }
+                        if let range {
+                            guard range.hasPrefix("bytes \(start)-") else {
                                 throw LinkError.unreachable("another range than asked for")
                             }
                             place = start
-                        default: return status
                         }
                     case .body(let buffer):
                         guard await take(Array(buffer.readableBytesView), place) else { return status }
