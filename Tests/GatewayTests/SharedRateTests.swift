@@ -157,7 +157,11 @@ private let sender = WhisperID("WSP-JBPU-D452-TLT4")!
             let (again, _) = try await bench.boundClient()
             try await again.send(Frames.fetch(requestID: "last", session: Self.unknown(count)))
             let last = try await again.json()
-            #expect(last.requestID == "last" && last.code == "RATE_LIMITED")
+            #expect(last.requestID == "last")
+            // Refused, unless the test has taken so long that there is room again.
+            #expect(
+                last.code == "RATE_LIMITED"
+                    || last.code == "NOT_REGISTERED" && codes["NOT_REGISTERED"]! < self.allowed(since: start))
         }
     }
 
