@@ -28,9 +28,12 @@ package enum BusLimits {
     /// acknowledged, so its sender retries. The producer sheds load long before (`depth(of:)`).
     package static let streamEntriesMax = 100_000
     /// Bytes of Jobs that one `read` holds, whatever stands in the streams: a router's container has 256 MiB, and holds several
-    /// times what it reads. Larger than one entry of the longest frame from each partition, so that a read of one entry from each
-    /// stream is never cut, and no stream has to wait for the others for ever.
+    /// times what it reads.
     package static let readBytesMax = 24 * 1_024 * 1_024
+    /// Bytes of the longest Job: a frame, and a quarter more of what services add.
+    package static let entryBytesMax = Limits.frameBytesMax / 4 * 5
+    /// Streams of which one `read` holds an entry each, however long. A read of as many, with one entry from each, is never cut.
+    package static let readStreamsMax = BusLimits.readBytesMax / BusLimits.entryBytesMax
 }
 
 /// The position of a Job in its stream: the server's clock in milliseconds, and a counter within one.

@@ -1,8 +1,12 @@
 /// Every name that this cluster uses in Redis, once.
 package enum Keyspace {
-    /// Gateway → router: one stream per partition, read by the one router that owns it. What is trimmed is committed.
-    package static func mailbox(_ partition: Partition) -> StreamName<MailboxJob> {
-        StreamName("mailbox:\(partition.index)")
+    /// Gateway → router: one stream per partition, read by the one router that owns it. What is trimmed is committed. Streams of
+    /// a lane have one hash slot, so that one command can name several.
+    package static func mailbox(_ partition: Partition) -> StreamName<MailboxJob> { self.mailboxes[partition.index] }
+
+    /// Made once: each Job needs one.
+    private static let mailboxes = Partition.all.map { partition in
+        StreamName<MailboxJob>("mailbox:{\(Lane(of: partition).tag)}:\(partition.index)")
     }
 
     /// Gateway → auth, one consumer group.

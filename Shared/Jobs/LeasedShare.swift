@@ -9,6 +9,11 @@ package protocol LeasedShare: Hashable, Comparable, Sendable {
     var stream: String { get }
 }
 
+package enum LeaseError: Error {
+    /// Processes of a release that divides the same work otherwise are at work. This one waits until they are gone.
+    case earlierReleaseIsAtWork
+}
+
 extension Partition: LeasedShare {
     package var stream: String { Keyspace.mailbox(self).name }
 }

@@ -70,8 +70,11 @@ package final class PartitionWorker<Share: LeasedShare> {
     private var replacements = 0
     private var isServing = false
     private var lookedAt: ContinuousClock.Instant?
+    private var turns = ReadTurns<Share>()
     /// Above 0: Jobs are taken one at a time.
     private var poisonIsolationReadsLeft = 0
+    /// The share whose turn is next then.
+    private var nextIsolated = 0
 
     /// - Parameters:
     ///   - process: names this process's key in Redis.
@@ -126,7 +129,7 @@ package final class PartitionWorker<Share: LeasedShare> {
 
     private func join<Owner: PartitionOwner>(_ owner: isolated Owner) async throws where Owner.Share == Share {
         try await self.store.connect()
-        _ = try await self.store.query(self.leases.join)
+        guard try await self.store.query(self.leases.join) else { throw LeaseError.earlierReleaseIsAtWork }
         self.lookedAt = nil
         try await owner.joined()
     }
@@ -145,6 +148,7 @@ package final class PartitionWorker<Share: LeasedShare> {
         if try await self.canary.sawEmptied(self.bus) {
             self.logger.warning("bus was emptied", [.count: .number(self.owned.count)])
             for share in self.owned.keys { self.owned[share] = .start }
+            self.turns.startOver(with: self.owned.keys)
             owner.busWasEmptied()
         }
         self.replacements = replacements
@@ -173,6 +177,7 @@ package final class PartitionWorker<Share: LeasedShare> {
         let shares = try await self.store.pipeline(taking)[taken].compactMap { Share($0) }
         guard !shares.isEmpty else { return }
         for share in shares { self.owned[share] = .start }
+        self.turns.startOver(with: self.owned.keys)
         try await owner.took(shares)
     }
 
@@ -180,6 +185,9 @@ package final class PartitionWorker<Share: LeasedShare> {
 
     /// Jobs are read one at a time, to find out which of them the database refuses.
     package var isIsolatingPoison: Bool { self.poisonIsolationReadsLeft > 0 }
+
+    /// The next read is one of a few shares with a Job of each (`ReadTurns`). What it brings says nothing about the reads behind it.
+    package var readsInTurns: Bool { !self.turns.next(of: self.owned.keys).isAll }
 
     /// Reads what stands behind the positions. With nothing owned it waits as long as a read may.
     /// - Parameter limit: Jobs of each share.
@@ -190,18 +198,29 @@ package final class PartitionWorker<Share: LeasedShare> {
             try? await Task.sleep(for: self.bounds.readBlockMax)
             return []
         }
-        return try await self.bus.read(
-            self.owned.map { (stream: self.streams[$0.key.index], after: $0.value) }, limit: limit, blockFor: blockFor)
+        let (shares, isAll) = self.turns.next(of: self.owned.keys)
+        let read = try await self.bus.read(
+            shares.map { (stream: self.streams[$0.index], after: self.owned[$0] ?? .start) }, limit: isAll ? limit : 1,
+            blockFor: isAll ? blockFor : .zero)
+        let cut = read.filter(\.isCut).compactMap { self.sharesByStream[$0.stream] }
+        self.turns.hasRead(shares, cut: Set(cut).intersection(self.owned.keys), of: self.owned.keys)
+        return read
     }
 
-    /// Reads a single Job, share after share.
+    /// Reads a single Job. The shares take turns.
     package func readOne(isolation: isolated (any Actor)? = #isolation) async throws(BusError) -> [StreamBatch] {
         guard !self.owned.isEmpty else { return try await self.read(limit: 1, blockFor: .zero) }
-        for (share, position) in self.owned.sorted(by: { $0.key < $1.key }) {
+        let shares = self.owned.keys.sorted()
+        let next = shares.firstIndex { $0.index >= self.nextIsolated } ?? 0
+        for share in shares[next...] + shares[..<next] {
+            guard let position = self.owned[share] else { continue }
             self.poisonIsolationReadsLeft -= 1
             let read = try await self.bus.read(
                 [(stream: self.streams[share.index], after: position)], limit: 1, blockFor: .zero)
-            if !read.isEmpty { return read }
+            if !read.isEmpty {
+                self.nextIsolated = share.index + 1
+                return read
+            }
         }
         return []
     }

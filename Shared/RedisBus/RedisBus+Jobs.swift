@@ -91,7 +91,13 @@ extension RedisBus {
             return depths
         }
         guard self.isCluster else { return try await self.ask(.depth(streams), decode: decode) }
-        return try await self.askEach(streams.map { .depth([$0]) }, decode: decode).flatMap { $0 }
+        let slots = Array(Dictionary(grouping: streams.indices) { HashSlot.of(streams[$0]) }.values)
+        let found = try await self.askEach(slots.map { slot in .depth(slot.map { streams[$0] }) }, decode: decode)
+        var depths = [Int](repeating: 0, count: streams.count)
+        for (slot, found) in zip(slots, found) {
+            for (index, depth) in zip(slot, found) { depths[index] = depth }
+        }
+        return depths
     }
 
     /// Runs `body`, and once more with a new group if the server does not know the group (or lost it while we waited).

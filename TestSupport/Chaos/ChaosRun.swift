@@ -1,3 +1,5 @@
+import enum Contract.Keyspace
+import struct Contract.Partition
 import LocalStack
 import TestKit
 import WhisperClient
@@ -263,7 +265,8 @@ package struct ChaosRun: Sendable {
     /// What stands in the streams, and who owns what, for whoever has to find out why something is stuck.
     private func whereabouts(on stack: LocalStack) async -> String {
         let lengths = await stack.redis.answer(
-            to: (0..<32).map { "XLEN mailbox:\($0)\r\n" }.joined() + "PUBSUB CHANNELS\r\n", lines: 33)
+            to: Partition.all.map { "XLEN \(Keyspace.mailbox($0).name)\r\n" }.joined() + "PUBSUB CHANNELS\r\n",
+            lines: Partition.count + 1)
         let owners = try? await stack.postgres.run(
             """
             SELECT string_agg(owner, ', ') FROM (SELECT application_name || ' ' || count(*) AS owner FROM pg_locks

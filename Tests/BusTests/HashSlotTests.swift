@@ -1,4 +1,5 @@
 import Bus
+import Contract
 import LocalStack
 import Testing
 
@@ -17,6 +18,17 @@ struct HashSlotTests {
         #expect(HashSlot.of("foo{bar}{zap}") == HashSlot.of("bar"))
         #expect(HashSlot.of("foo{bar") == Int(HashSlot.crc16("foo{bar".utf8) % 16_384))
         #expect(HashSlot.of("") == 0)
+    }
+
+    /// Whichever equal ranges of slots the masters of a cluster have, each has its part of the lanes.
+    @Test func eachLaneIsInItsPartOfTheSlots() {
+        for partition in Partition.all {
+            let lane = Lane(of: partition)
+            let slot = HashSlot.of(Keyspace.mailbox(partition).name)
+            #expect(slot == HashSlot.of(lane.tag))
+            #expect(slot / (HashSlot.count / Lane.count) == lane.index)
+        }
+        #expect(Set(Partition.all.map { Lane(of: $0) }).count == Lane.count)
     }
 
     @Test(.enabled(if: RedisServer.isExpected)) func redisHasTheSameSlots() async throws {

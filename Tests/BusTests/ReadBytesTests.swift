@@ -40,9 +40,4 @@ import Testing
             #expect(cuts > 0)
         }
     }
-
-    /// Otherwise a stream behind the others might never be read.
-    @Test func aReadOfOneEntryFromEachPartitionIsNeverCut() {
-        #expect(Partition.count * (Limits.frameBytesMax + 4_096) <= BusLimits.readBytesMax)
-    }
 }

@@ -77,10 +77,16 @@ import Testing
         try await self.withUsers { server in
             let bus = self.bus(server, "gateway")
             try await bus.waitUntilConnected(for: .seconds(5))
-            for stream in ["mailbox:0", "mailbox:31", "auth", "groups", "calls:0"] {
+            for stream in [
+                Keyspace.mailbox(Partition.all[0]).name, Keyspace.mailbox(Partition.all.last!).name, "auth", "groups",
+                "calls:0",
+            ] {
                 try await bus.append([1], to: stream)
             }
-            #expect(try await bus.depth(of: ["mailbox:0", "mailbox:1"]) == [1, 0])
+            #expect(
+                try await bus.depth(of: [
+                    Keyspace.mailbox(Partition.all[0]).name, Keyspace.mailbox(Partition.all[1]).name,
+                ]) == [1, 0])
             try await bus.set(KeyName("presence:A"), to: [1], for: .seconds(9))
             bus.deleteWithoutWaiting(KeyName("presence:A"), ifStill: [1])
             #expect(try await bus.get(KeyName("presence:A")) == nil)
@@ -107,7 +113,7 @@ import Testing
                 _ = try await bus.get(KeyName("challenge:x"))
             }
             await self.expectRefused("a gateway that reads mail") { () async throws(BusError) in
-                _ = try await bus.read([("mailbox:0", .start)], limit: 1, blockFor: .zero)
+                _ = try await bus.read([(Keyspace.mailbox(Partition.all[0]).name, .start)], limit: 1, blockFor: .zero)
             }
             // To other gateways it speaks on their own channels alone.
             #expect(await bus.listeners([1], to: "feed:2") == .success(0))
@@ -135,10 +141,10 @@ import Testing
             #expect(await bus.listeners([1], to: "node:1") == .success(0))
 
             await self.expectRefused("auth reads mail") { () async throws(BusError) in
-                _ = try await bus.read([("mailbox:0", .start)], limit: 1, blockFor: .zero)
+                _ = try await bus.read([(Keyspace.mailbox(Partition.all[0]).name, .start)], limit: 1, blockFor: .zero)
             }
             await self.expectRefused("auth writes mail") { () async throws(BusError) in
-                try await bus.append([1], to: "mailbox:0")
+                try await bus.append([1], to: Keyspace.mailbox(Partition.all[0]).name)
             }
             await self.expectRefused("auth forges presence") { () async throws(BusError) in
                 try await bus.set(KeyName("presence:A"), to: [1], for: .seconds(9))
@@ -151,10 +157,14 @@ import Testing
         try await self.withUsers { server in
             let bus = self.bus(server, "router")
             try await bus.waitUntilConnected(for: .seconds(5))
-            try await bus.append([1], to: "mailbox:0")
-            #expect(try await bus.read([("mailbox:0", .start)], limit: 1, blockFor: .seconds(1)).count == 1)
-            bus.trim("mailbox:0", through: EntryID(milliseconds: .max - 1, sequence: 0))
-            #expect(try await bus.read([("mailbox:0", .start)], limit: 1, blockFor: .zero).isEmpty)
+            try await bus.append([1], to: Keyspace.mailbox(Partition.all[0]).name)
+            #expect(
+                try await bus.read([(Keyspace.mailbox(Partition.all[0]).name, .start)], limit: 1, blockFor: .seconds(1))
+                    .count == 1)
+            bus.trim(Keyspace.mailbox(Partition.all[0]).name, through: EntryID(milliseconds: .max - 1, sequence: 0))
+            #expect(
+                try await bus.read([(Keyspace.mailbox(Partition.all[0]).name, .start)], limit: 1, blockFor: .zero)
+                    .isEmpty)
             _ = try await bus.take(from: "groups", group: "router", consumer: "router-1", limit: 1, blockFor: .zero)
             try await bus.append([1], to: "wakes")
             try await bus.set(KeyName("canary:1"), to: [1], for: .seconds(9))
@@ -184,7 +194,7 @@ import Testing
                     [1], nil, nil,
                 ])
             await self.expectRefused("push reads mail") { () async throws(BusError) in
-                _ = try await push.read([("mailbox:0", .start)], limit: 1, blockFor: .zero)
+                _ = try await push.read([(Keyspace.mailbox(Partition.all[0]).name, .start)], limit: 1, blockFor: .zero)
             }
             await self.expectRefused("push reads sessions") { () async throws(BusError) in
                 _ = try await push.get(KeyName("session:aa"))
@@ -216,7 +226,7 @@ import Testing
             try await bus.append([1], to: "wakes:calls")
             #expect(await bus.listeners([1], to: "node:1") == .success(0))
             await self.expectRefused("calls reads mail") { () async throws(BusError) in
-                _ = try await bus.read([("mailbox:0", .start)], limit: 1, blockFor: .zero)
+                _ = try await bus.read([(Keyspace.mailbox(Partition.all[0]).name, .start)], limit: 1, blockFor: .zero)
             }
             await self.expectRefused("calls wakes for mail") { () async throws(BusError) in
                 try await bus.append([1], to: "wakes")

@@ -1,3 +1,4 @@
+import Contract
 import LocalStack
 import TestKit
 import Testing
@@ -15,7 +16,7 @@ struct RedisClusterTests {
 
         /// To the master of the first stream of mail.
         func happen(to cluster: RedisClusterServers) async throws {
-            let stream = "mailbox:0"
+            let stream = Keyspace.mailbox(Partition.all[0]).name
             switch self {
             case .nothing: break
             case .masterKilled:

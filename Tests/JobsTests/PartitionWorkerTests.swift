@@ -79,6 +79,57 @@ import Testing
         }
     }
 
+    /// Long Jobs stand in all streams, more than one read holds.
+    @Test func eachStreamIsReadWhateverStandsInTheOthers() async throws {
+        let bus = MemoryBus()
+        let long = [UInt8](repeating: 7, count: BusLimits.entryBytesMax)
+        for partition in Partition.all {
+            for _ in 0..<3 { try await bus.append(long, to: partition.stream) }
+        }
+        try await Bench.run { bench in
+            let reader = Reader(
+                bus: bus,
+                store: PostgresConnection(
+                    PostgresConfiguration(url: bench.postgres.url(), applicationName: "jobs-tests"), logger: quiet))
+            #expect(await reader.readAll(3 * Partition.count) == Array(repeating: 3, count: Partition.count))
+        }
+    }
+
+    /// A release with 32 partitions owns one of them. Nobody of ours may own anything, and nothing is left behind.
+    @Test func twoDivisionsOfTheSameWorkAreNotAtWorkTogether() async throws {
+        try await Bench.run { bench in
+            func session() async throws -> PostgresConnection {
+                let session = PostgresConnection(
+                    PostgresConfiguration(url: bench.postgres.url(), applicationName: "jobs-tests"), logger: quiet)
+                try await session.connect()
+                return session
+            }
+            let leases = Leases.partitions(Partition.count, frozenAfter: .seconds(60))
+            let (before, now) = (try await session(), try await session())
+            let take = Statement<Bool>(value: "SELECT pg_try_advisory_lock(7001, 31)")
+            #expect(try await before.query(take))
+            #expect(try await !now.query(leases.join))
+            await now.close()
+            // Ours left all that it had asked for.
+            let all = Statement<Bool>(
+                value: "SELECT bool_and(pg_try_advisory_lock(7001, g.share)) FROM generate_series(0, 30) AS g (share)")
+            while try await !before.query(all) {
+                try await before.query(
+                    Statement<Int>(affecting: "SELECT pg_advisory_unlock(7001, g) FROM generate_series(0, 30) g"))
+            }
+            await before.close()
+            let (one, two, late) = (try await session(), try await session(), try await session())
+            while try await !one.query(leases.join) {}
+            #expect(try await two.query(leases.join))
+            #expect(try await !late.query(take))
+            await one.close()
+            #expect(try await !late.query(take))
+            await two.close()
+            while try await !late.query(take) {}
+            await late.close()
+        }
+    }
+
     /// A master of Redis is replaced between a read and the end of its batch.
     @Test func whatWasReadOfAReplacedPartIsNotTrimmed() async throws {
         try await Bench.run { bench in
@@ -151,6 +202,50 @@ private struct Bench {
     func depth() async throws -> Int {
         try await self.bus.depth(of: CallShare.all.map(\.stream)).reduce(0, +)
     }
+}
+
+/// Owns all partitions and counts what stands in their streams.
+private actor Reader: PartitionOwner {
+    private let worker: PartitionWorker<Partition>
+    private var wanted = 0
+    private var counts = [Int](repeating: 0, count: Partition.count)
+
+    init(bus: MemoryBus, store: PostgresConnection) {
+        self.worker = PartitionWorker(
+            process: .random(), bus: bus, store: store,
+            leases: .partitions(Partition.count, frozenAfter: .seconds(60)),
+            bounds: .init(
+                leaseInterval: .seconds(1), readBlockMax: .milliseconds(5), retryPause: .milliseconds(1),
+                poisonIsolationReads: 64),
+            logger: quiet)
+    }
+
+    /// Jobs of each partition, once so many are read.
+    func readAll(_ count: Int) async -> [Int] {
+        self.wanted = count
+        let work = Task { try? await self.worker.run(self) }
+        while self.counts.reduce(0, +) < count { await Task.yield() }
+        work.cancel()
+        await work.value
+        return self.counts
+    }
+
+    func serve() async throws {
+        while !Task.isCancelled, self.counts.reduce(0, +) < self.wanted {
+            _ = try await self.worker.look(for: self)
+            // As after a long run of small Jobs.
+            let read = try await self.worker.read(limit: 16, blockFor: .milliseconds(5))
+            #expect(read.reduce(0) { $0 + $1.entries.count } <= BusLimits.readStreamsMax)
+            for part in self.worker.advance(past: read) { self.counts[part.share.index] += part.entries.count }
+        }
+        try await Task.sleep(for: .seconds(60))
+    }
+
+    func joined() {}
+    func left(because error: (any Error)?) {}
+    func took(_ shares: [Partition]) {}
+    func gaveUp(_ shares: [Partition]) {}
+    func busWasEmptied() {}
 }
 
 /// Does Jobs of one byte.

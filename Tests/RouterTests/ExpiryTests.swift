@@ -35,7 +35,7 @@ import Testing
             _ = try await bench.sql(
                 "UPDATE router.ledger SET accepted_at = now() - interval '4 days', day = -1; UPDATE router.mailbox SET accepted_at = now() - interval '4 days'"
             )
-            let expiry = MailboxTable.expire(in: Partition(of: person(2)), olderThan: ttl)
+            let expiry = MailboxTable.expire(in: partitionRun(of: person(2)), olderThan: ttl)
             let expired = try await withThrowingTaskGroup(of: Int.self) { group in
                 try await batch.transaction { transaction throws(StoreError) in
                     _ = try await transaction.query(ReceiptStatement.statement(for: [bench.receipt(of: late)]))
@@ -82,7 +82,7 @@ import Testing
                         == "\(person(other).bits)|10\n\(person(2).bits)|50")
                 #expect(try await bench.sql("SELECT count(*) FROM router.outcomes WHERE kind = 3") == "12000")
                 #expect(try await bench.sql("SELECT count(*) FROM router.ledger WHERE status = 3") == "12000")
-                let counted = try await pool.query(MailboxTable.statistics(of: Partition(of: person(2))))
+                let counted = try await pool.query(MailboxTable.statistics(of: partitionRun(of: person(2))))
                 #expect(counted.counted == 50 && (172_000...173_000).contains(counted.oldestSeconds ?? 0))
                 #expect(try await bench.sql("SELECT pending_messages FROM router.statistics") == "60")
             }
@@ -95,7 +95,7 @@ import Testing
             try await insert(1, for: 2, bench)
             _ = try await bench.sql("DELETE FROM router.ledger")
             let connection = try await bench.connection()
-            let expiry = MailboxTable.expire(in: Partition(of: person(2)), olderThan: ttl)
+            let expiry = MailboxTable.expire(in: partitionRun(of: person(2)), olderThan: ttl)
             #expect(try await connection.query(expiry).count == 1)
             #expect(try await bench.sql("SELECT count(*) FROM router.mailbox") == "0")
         }
@@ -103,10 +103,12 @@ import Testing
 
     @Test func whatIsManyIsEstimated() {
         let many = RouterLimits.pendingCountedMax + 1
-        func partition(_ counted: Int64) -> MailboxTable.Statistics { .init(counted: counted, estimated: 3_200_000) }
-        #expect(pendingMessages([partition(7), partition(5)]) == 12)
-        #expect(pendingMessages([partition(7), partition(many)]) == 200_000)
-        #expect(pendingMessages([.init(counted: many, estimated: 0)]) == many)
+        func run(_ counted: Int64) -> MailboxTable.Statistics {
+            .init(partitions: 8, counted: counted, estimated: 3_200_000)
+        }
+        #expect(pendingMessages([run(7), run(5)]) == 12)
+        #expect(pendingMessages([run(7), run(many)]) == 200_000)
+        #expect(pendingMessages([.init(partitions: 8, counted: many, estimated: 0)]) == many)
         #expect(pendingMessages([]) == 0)
     }
 

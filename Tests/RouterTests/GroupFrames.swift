@@ -1,7 +1,11 @@
 import Contract
+import RouterCore
 
 /// Somebody, the same for the same number.
 func person(_ number: Int) -> WhisperID { WhisperID(bits: UInt64(number) << 40 | 7)! }
+
+/// Its partition alone.
+func partitionRun(of person: WhisperID) -> PartitionRun { PartitionRun(Partition(of: person)...Partition(of: person)) }
 
 private let versions = #""protocolVersion":1,"cryptoVersion":1"#
 

@@ -149,7 +149,7 @@ import Testing
                 #expect(try await clock.accept(bench.envelope(from: 1, to: 2, signedAt: signed)) == .accepted)
             }
             try await clock.set(self.midnight + .seconds(86_400 * 10))
-            let expiry = MailboxTable.expire(in: Partition(of: person(2)), olderThan: Limits.pendingTTL)
+            let expiry = MailboxTable.expire(in: partitionRun(of: person(2)), olderThan: Limits.pendingTTL)
             #expect(try await clock.connection.query(expiry).count == 3)
             #expect(try await bench.sql("SELECT status, count(*) FROM router.ledger GROUP BY 1") == "3|3")
         }

@@ -15,17 +15,17 @@ import Testing
     @Test func itIsRecycledOnceEachPartitionHasBeenSeenThrough() {
         var clearing = SegmentClearing()
         #expect(clearing.sees(1, isUsed: true, owned: Self.owned) == .none)
-        var seen: Set<Partition> = []
-        while let (segment, partition) = clearing.next {
+        var seen: Set<PartitionRun> = []
+        while let (segment, run) = clearing.next {
             #expect(segment == 1)
             #expect(clearing.sees(1, isUsed: true, owned: Self.owned) == .none)
             // More is left: the same again.
-            clearing.moved(from: partition, isAll: false)
-            #expect(clearing.next?.partition == partition)
-            clearing.moved(from: partition, isAll: true)
-            seen.insert(partition)
+            clearing.moved(from: run, isAll: false)
+            #expect(clearing.next?.run == run)
+            clearing.moved(from: run, isAll: true)
+            seen.insert(run)
         }
-        #expect(seen == Self.owned)
+        #expect(seen == Set(PartitionRun.runs(of: Self.owned)))
         #expect(clearing.sees(1, isUsed: true, owned: Self.owned) == .recycle)
     }
 
@@ -48,13 +48,13 @@ import Testing
     }
 
     /// It was given up while a step of it was under way.
-    @Test func aPartitionThatIsNotNextIsNotTakenOff() {
+    @Test func aRunThatIsNotNextIsNotTakenOff() {
         var clearing = SegmentClearing()
         _ = clearing.sees(1, isUsed: true, owned: Self.owned)
-        clearing.moved(from: Partition(7)!, isAll: true)
+        clearing.moved(from: PartitionRun(Partition(7)!...Partition(7)!), isAll: true)
         var left = 0
-        while let (_, partition) = clearing.next {
-            clearing.skip(partition)
+        while let (_, run) = clearing.next {
+            clearing.skip(run)
             left += 1
         }
         #expect(left == 2)

@@ -138,6 +138,10 @@ private struct RandomOperations {
 
     func person(_ number: Int) -> WhisperID { WhisperID(bits: UInt64(number) << 40 | 7)! }
 
+    static func run(of person: WhisperID) -> PartitionRun {
+        PartitionRun(Partition(of: person)...Partition(of: person))
+    }
+
     private mutating func some(_ range: ClosedRange<Int>) -> Int { Int.random(in: range, using: &self.random) }
 
     /// Mostly the live one.
@@ -251,7 +255,7 @@ private struct RandomOperations {
         switch self.some(0...7) {
         case 0, 1:
             // All of them are in the first.
-            return MailboxTable.expire(in: Partition(of: self.person(self.some(0...3))), olderThan: age).sql
+            return MailboxTable.expire(in: Self.run(of: self.person(self.some(0...3))), olderThan: age).sql
         case 2: return OutcomesTable.expire(olderThan: age)
         case 3: return LedgerTable.forgetKept(olderThan: .seconds(230))
         // The days before these are a release's that has just begun, so the first messages are of no day.

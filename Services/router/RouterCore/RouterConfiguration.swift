@@ -39,7 +39,7 @@ package struct RouterConfiguration: Sendable {
 /// Bounds of one router process.
 package enum RouterLimits {
     /// `RouterConfiguration.jobsPerPartitionMax`, by default.
-    package static let jobsPerPartitionMax = 64
+    package static let jobsPerPartitionMax = 16
     /// Bytes of Jobs that a batch should hold; it takes the fewer Jobs the longer they are.
     package static let intakeBytes = 8 << 20
     /// Mailboxes read at once, each up to a page; the next are read when Redis has taken those.
@@ -53,8 +53,8 @@ package enum RouterLimits {
     package static let wakesWaitingMax = BusLimits.streamEntriesMax / 2
     /// Statements of `sweepRowsMax` rows that one sweep runs on one table.
     package static let sweepStatementsMax = 100
-    /// Reads of one Job at a time after the database has refused a batch.
-    package static let poisonIsolationReads = 4_096
+    /// Reads of one Job at a time after the database has refused a batch: twice what one batch may hold.
+    package static let poisonIsolationReads = 2 * RouterLimits.jobsPerPartitionMax * Partition.count
     /// Attempts to commit a batch while other transactions are in its way, before the router starts over.
     package static let commitAttemptsMax = 3
     /// How long one look for Jobs waits. Also how late a new partition is first read.
@@ -116,7 +116,7 @@ package enum RouterLimits {
     /// Recipients remembered as woken.
     package static let wakesRememberedMax = 200_000
     /// Recipients with mail that are remembered of one partition. A partition with more asks the store about everybody.
-    package static let recipientsRememberedMax = 10_000
+    package static let recipientsRememberedMax = 5_000
     /// Recipients, and their senders in all, whose mailboxes' loads are remembered (`MailboxLoads`). With more, all are counted again.
     package static let loadsRememberedMax = 100_000
     package static let loadSendersRememberedMax = 100_000
@@ -127,11 +127,13 @@ package enum RouterLimits {
     package static let fullMailboxLeast = 0.1
     /// How long it counts what was counted: who is whose peer changes.
     package static let countedFor = Duration.seconds(600)
-    /// Messages of one partition that are counted for a gauge; more are estimated.
+    /// Neighbouring partitions that one statement looks through, at most (`PartitionRun`).
+    package static let partitionsTogetherMax = 8
+    /// Messages of one run of partitions that are counted for a gauge; more are estimated.
     package static let pendingCountedMax: Int64 = 20_000
-    /// Rows of the young segments of one partition that are looked through for the oldest. More than they are made to hold.
+    /// Rows of the young segments of one run of partitions that are looked through for the oldest. More than they are made to hold.
     package static let youngRowsMax: Int64 = 200_000
-    /// Rounds of one sweep, each of `sweepRowsMax` messages that are due in each partition. If more are due the next sweep comes at once.
+    /// Rounds of one sweep, each of `sweepRowsMax` messages that are due in each run of partitions. If more are due the next sweep comes at once.
     package static let expiryRoundsMax = 20
     /// Messages verified together on one core, in about 0.3 ms, before it is worth using another.
     package static let verifyTogetherMax = 16

@@ -18,7 +18,7 @@ package enum ClusterNotice: Notice {
     package func encode(into writer: inout WireWriter) {
         switch self {
         case .partitionsAdopted(let partitions):
-            writer.write(UInt8(4))
+            writer.write(UInt8(5))
             writer.write(UInt16(partitions.count))
             for partition in partitions { writer.write(UInt16(partition.index)) }
         case .sessionsEnded(let identity, let epoch, let why):
@@ -36,14 +36,11 @@ package enum ClusterNotice: Notice {
 
     package init(from reader: inout WireReader) throws(WireError) {
         switch try reader.read(UInt8.self) {
-        case 1:
-            // What releases say that take partitions over one by one.
-            guard let partition = Partition(Int(try reader.read(UInt8.self))) else { throw .malformed }
-            self = .partitionsAdopted([partition])
         case 2:
             self = .sessionsEnded(try reader.read(), before: try reader.read(), why: try Self.reason(&reader))
         case 3: self = .guestEnded(try reader.read(), before: try reader.read(), why: try Self.reason(&reader))
-        case 4: self = .partitionsAdopted(try Self.partitions(&reader))
+        // 1 and 4 are of releases with 32 partitions, whose routers own nothing while one of ours does.
+        case 5: self = .partitionsAdopted(try Self.partitions(&reader))
         case let other: throw .unknown(other)
         }
     }

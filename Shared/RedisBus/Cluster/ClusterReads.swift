@@ -1,30 +1,30 @@
 import Bus
 import NIOCore
 
-/// Reads of many streams of a cluster. A command may name streams of one slot only, so each stream has a read of its own that
+/// Reads of many streams of a cluster. A command may name streams of one slot only, so each slot has a read of its own that
 /// waits at its master, and goes on waiting from one call of `read` to the next. Lives on its event loop.
 final class ClusterReads {
     /// One call of `read`.
     final class Wait {
-        fileprivate let streams: Set<String>
+        fileprivate let slots: Set<Int>
         fileprivate var timer: Scheduled<Void>?
         fileprivate var done: ((Result<[StreamBatch], BusError>) -> Void)?
 
-        fileprivate init(_ streams: Set<String>, done: @escaping (Result<[StreamBatch], BusError>) -> Void) {
-            self.streams = streams
+        fileprivate init(_ slots: Set<Int>, done: @escaping (Result<[StreamBatch], BusError>) -> Void) {
+            self.slots = slots
             self.done = done
         }
     }
 
     private enum State {
         case waiting(BlockingCall)
-        case ready(StreamBatch, since: NIODeadline)
+        case ready([StreamBatch], since: NIODeadline)
         /// It could not be read. `Scheduled` is the next attempt.
         case failed(Scheduled<Void>)
     }
 
     private struct Reading {
-        let after: EntryID
+        let positions: [String: EntryID]
         let limit: Int
         let bytesMax: Int
         let blockFor: Duration
@@ -33,7 +33,8 @@ final class ClusterReads {
 
     private unowned let cluster: RedisCluster
     private let eventLoop: any EventLoop
-    private var readings: [String: Reading] = [:]
+    /// By slot.
+    private var readings: [Int: Reading] = [:]
     private var waits: [ObjectIdentifier: Wait] = [:]
     private var deliveryIsDue = false
 
@@ -44,22 +45,25 @@ final class ClusterReads {
 
     /// - Parameter done: called once; with nothing when the time is up. Fails if no stream can be read.
     /// - Returns: what to call off; nil if `done` was called already.
+    /// Together the slots bring `BusLimits.readBytesMax`, or one of the longest entries each.
     func read(
         _ positions: [(stream: String, after: EntryID)], limit: Int, blockFor: Duration,
         done: @escaping (Result<[StreamBatch], BusError>) -> Void
     ) -> Wait? {
         self.dropUnasked()
-        let bytesMax = BusLimits.readBytesMax / max(1, positions.count)
-        for (stream, after) in positions {
-            if let reading = self.readings[stream] {
-                if reading.after == after, reading.limit == limit { continue }
-                // Forgotten first: what its end brings is of no use to the next read of this stream.
-                self.readings[stream] = nil
+        var bySlot: [Int: [String: EntryID]] = [:]
+        for (stream, after) in positions { bySlot[HashSlot.of(stream), default: [:]][stream] = after }
+        let bytesMax = max(BusLimits.entryBytesMax, BusLimits.readBytesMax / max(1, bySlot.count))
+        for (slot, positions) in bySlot {
+            if let reading = self.readings[slot] {
+                if reading.positions == positions, reading.limit == limit { continue }
+                // Forgotten first: what its end brings is of no use to the next read of these streams.
+                self.readings[slot] = nil
                 self.end(reading)
             }
-            self.begin(stream, after: after, limit: limit, bytesMax: bytesMax, blockFor: blockFor)
+            self.begin(slot, positions, limit: limit, bytesMax: bytesMax, blockFor: blockFor)
         }
-        let wait = Wait(Set(positions.map(\.stream)), done: done)
+        let wait = Wait(Set(bySlot.keys), done: done)
         self.deliver(to: wait)
         guard wait.done != nil else { return nil }
         self.waits[ObjectIdentifier(wait)] = wait
@@ -67,7 +71,7 @@ final class ClusterReads {
         return wait
     }
 
-    /// Ends the call with nothing. Its streams go on being read for the next one.
+    /// Ends the call with nothing. Its slots go on being read for the next one.
     func callOff(_ wait: Wait) { self.finish(wait, .success([])) }
 
     func close() {
@@ -85,45 +89,46 @@ final class ClusterReads {
         done(result)
     }
 
-    // MARK: One stream
+    // MARK: One slot
 
-    private func begin(_ stream: String, after: EntryID, limit: Int, bytesMax: Int, blockFor: Duration) {
-        let command = RedisCommand.read([(stream, after)], limit: limit, blockFor: blockFor, bytesMax: bytesMax)
+    private func begin(_ slot: Int, _ positions: [String: EntryID], limit: Int, bytesMax: Int, blockFor: Duration) {
+        let command = RedisCommand.read(
+            positions.map { (stream: $0.key, after: $0.value) }, limit: limit, blockFor: blockFor, bytesMax: bytesMax)
         let call = BlockingCall()
-        self.readings[stream] = Reading(
-            after: after, limit: limit, bytesMax: bytesMax, blockFor: blockFor, state: .waiting(call))
-        guard let readers = self.cluster.readers(for: command) else { return self.failed(stream, .unavailable) }
+        self.readings[slot] = Reading(
+            positions: positions, limit: limit, bytesMax: bytesMax, blockFor: blockFor, state: .waiting(call))
+        guard let readers = self.cluster.readers(for: command) else { return self.failed(slot, .unavailable) }
         call.start(command, blockFor: blockFor, on: readers, eventLoop: self.eventLoop) { outcome in
-            guard case .waiting(let current)? = self.readings[stream]?.state, current === call else { return }
+            guard case .waiting(let current)? = self.readings[slot]?.state, current === call else { return }
             switch outcome.flatMap({ $0.map { Result.success($0) } ?? .failure(.unavailable) }).decoded({
                 cursor throws(BusError) in try cursor.batches()
             }) {
             case .success(let batches):
-                guard let batch = batches.first else { return self.again(stream) }
-                self.readings[stream]?.state = .ready(batch, since: .now())
+                guard !batches.isEmpty else { return self.again(slot) }
+                self.readings[slot]?.state = .ready(batches, since: .now())
                 self.deliverSoon()
-            case .failure(let error): self.failed(stream, error)
+            case .failure(let error): self.failed(slot, error)
             }
         }
     }
 
     /// The server has waited as long as it may.
-    private func again(_ stream: String) {
-        guard let reading = self.readings.removeValue(forKey: stream), self.isAsked(stream) else { return }
+    private func again(_ slot: Int) {
+        guard let reading = self.readings.removeValue(forKey: slot), self.isAsked(slot) else { return }
         self.begin(
-            stream, after: reading.after, limit: reading.limit, bytesMax: reading.bytesMax, blockFor: reading.blockFor)
+            slot, reading.positions, limit: reading.limit, bytesMax: reading.bytesMax, blockFor: reading.blockFor)
     }
 
-    private func failed(_ stream: String, _ error: BusError) {
+    private func failed(_ slot: Int, _ error: BusError) {
         // The server says so of a read that waits at a master which has become a replica.
         let isOver = if case .refused(let reason) = error { !reason.hasPrefix("UNBLOCKED") } else { false }
         if isOver {
-            self.readings[stream] = nil
-            for wait in self.waits.values where wait.streams.contains(stream) { self.finish(wait, .failure(error)) }
+            self.readings[slot] = nil
+            for wait in self.waits.values where wait.slots.contains(slot) { self.finish(wait, .failure(error)) }
             return
         }
-        self.readings[stream]?.state = .failed(
-            self.eventLoop.assumeIsolated().scheduleTask(in: TimeAmount(RedisLimits.readRetry)) { self.again(stream) })
+        self.readings[slot]?.state = .failed(
+            self.eventLoop.assumeIsolated().scheduleTask(in: TimeAmount(RedisLimits.readRetry)) { self.again(slot) })
         self.deliverSoon()
     }
 
@@ -135,11 +140,11 @@ final class ClusterReads {
         }
     }
 
-    private func isAsked(_ stream: String) -> Bool { self.waits.values.contains { $0.streams.contains(stream) } }
+    private func isAsked(_ slot: Int) -> Bool { self.waits.values.contains { $0.slots.contains(slot) } }
 
     // MARK: Delivery
 
-    /// At the end of this turn: what other streams had comes along.
+    /// At the end of this turn: what other slots had comes along.
     private func deliverSoon() {
         guard !self.deliveryIsDue else { return }
         self.deliveryIsDue = true
@@ -152,18 +157,18 @@ final class ClusterReads {
     private func deliver(to wait: Wait) {
         var batches: [StreamBatch] = []
         var failures = 0
-        for stream in wait.streams {
-            switch self.readings[stream]?.state {
-            case .ready(let batch, _):
-                batches.append(batch)
-                self.readings[stream] = nil
+        for slot in wait.slots {
+            switch self.readings[slot]?.state {
+            case .ready(let read, _):
+                batches += read
+                self.readings[slot] = nil
             case .failed: failures += 1
             case .waiting, nil: break
             }
         }
         if !batches.isEmpty { return self.finish(wait, .success(batches)) }
-        // One master's loss is not the other streams'.
-        if failures == wait.streams.count { self.finish(wait, .failure(.unavailable)) }
+        // One master's loss is not the other slots'.
+        if failures == wait.slots.count { self.finish(wait, .failure(.unavailable)) }
     }
 
     /// What was read of streams that have another reader by now.

@@ -7,7 +7,7 @@ extension RedisBus {
         _ positions: [(stream: String, after: EntryID)], limit: Int, blockFor: Duration
     ) async throws(BusError) -> [StreamBatch] {
         guard blockFor > .zero else {
-            let bytesMax = BusLimits.readBytesMax / max(1, positions.count)
+            let bytesMax = max(BusLimits.entryBytesMax, BusLimits.readBytesMax / max(1, positions.count))
             return try await self.askEach(
                 positions.map { .read([$0], limit: limit, blockFor: nil, bytesMax: bytesMax) }
             ) { cursor throws(BusError) in try cursor.batches() }.flatMap { $0 }

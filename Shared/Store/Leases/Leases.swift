@@ -10,17 +10,22 @@ package struct Leases: Sendable {
     private let count: Int
     /// A member whose session has said nothing for this long is taken for frozen. Every member asks for `all` more often.
     private let frozenAfter: Duration
+    /// The same work was divided otherwise by an earlier release: first key of its locks, and how many shares it had.
+    private let before: (namespace: Int32, count: Int)?
 
-    private init(namespace: Int32, count: Int, frozenAfter: Duration) {
+    private init(
+        namespace: Int32, count: Int, frozenAfter: Duration, before: (namespace: Int32, count: Int)? = nil
+    ) {
         self.shares = namespace
         self.members = namespace + 1
         self.count = count
         self.frozenAfter = frozenAfter
+        self.before = before
     }
 
     /// Of mailboxes, among routers.
     package static func partitions(_ count: Int, frozenAfter: Duration) -> Leases {
-        Leases(namespace: 7_001, count: count, frozenAfter: frozenAfter)
+        Leases(namespace: 7_007, count: count, frozenAfter: frozenAfter, before: (7_001, 32))
     }
 
     /// Of calls, among the processes of that service.
@@ -33,7 +38,16 @@ package struct Leases: Sendable {
         Leases(namespace: 7_005, count: count, frozenAfter: frozenAfter)
     }
 
-    package var join: SQL { "SELECT pg_try_advisory_lock(\(self.members), pg_backend_pid())" }
+    /// Whether this session takes part. It does not while one of an earlier release owns shares of the same work, and that one
+    /// owns nothing while this one takes part: all its locks are held in common by those who do.
+    package var join: Statement<Bool> {
+        Statement(
+            value: """
+                SELECT pg_try_advisory_lock(\(self.members), pg_backend_pid()) AND (
+                    SELECT COALESCE(bool_and(pg_try_advisory_lock_shared(\(self.before?.namespace ?? 0), g.share)), true)
+                    FROM generate_series(0, \(Int32(self.before?.count ?? 0) - 1)) AS g (share))
+                """)
+    }
 
     /// Belongs into one transaction with `ReplicationBarrier`: what an owner before has committed, and no standby has yet, is then
     /// behind us before we answer anything from it.
@@ -61,13 +75,23 @@ package struct Leases: Sendable {
     package var all: Statement<Snapshot> {
         Statement(
             """
-            SELECT classid = \(Int64(self.members))::oid, objid::int4, pid = pg_backend_pid()
-            FROM pg_locks
-            WHERE locktype = 'advisory' AND granted AND objsubid = 2
-                AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
-                AND classid IN (\(Int64(self.shares))::oid, \(Int64(self.members))::oid)
+            SELECT count(*) FILTER (WHERE is_member),
+                COALESCE(array_agg(share) FILTER (WHERE NOT is_member), '{}'),
+                COALESCE(array_agg(share) FILTER (WHERE NOT is_member AND is_mine), '{}')
+            FROM (
+                SELECT classid = \(Int64(self.members))::oid AS is_member, objid::int4 AS share,
+                    pid = pg_backend_pid() AS is_mine
+                FROM pg_locks
+                WHERE locktype = 'advisory' AND granted AND objsubid = 2
+                    AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+                    AND classid IN (\(Int64(self.shares))::oid, \(Int64(self.members))::oid)) held
             """,
-            decode: { rows throws(StoreError) in try self.snapshot(rows) })
+            decode: { rows throws(StoreError) in
+                var row = rows[0]
+                let members = Int(try row.next(Int64.self))
+                let (taken, mine): ([Int32], [Int32]) = (try row.next(), try row.next())
+                return Snapshot(members: members, taken: self.known(taken), mine: self.known(mine))
+            })
     }
 
     /// Ends the sessions of members that have said nothing for too long.
@@ -89,20 +113,8 @@ package struct Leases: Sendable {
         package var mine: Set<Int> = []
     }
 
-    private func snapshot(_ rows: Rows) throws(StoreError) -> Snapshot {
-        var snapshot = Snapshot()
-        for var row in rows {
-            let isMember: Bool = try row.next()
-            let number = Int(try row.next(Int32.self))
-            let isMine: Bool = try row.next()
-            if isMember {
-                snapshot.members += 1
-            } else if (0..<self.count).contains(number) {
-                snapshot.taken.insert(number)
-                if isMine { snapshot.mine.insert(number) }
-            }
-        }
-        return snapshot
+    private func known(_ numbers: [Int32]) -> Set<Int> {
+        Set(numbers.lazy.map { Int($0) }.filter { (0..<self.count).contains($0) })
     }
 
     /// Which shares this process should take or give up.

@@ -1,3 +1,4 @@
+import struct Contract.Partition
 package import LocalStack
 import TestKit
 
@@ -137,15 +138,17 @@ package struct FaultPlan: Sendable {
                 let years = Bool.random(using: &random) ? yearsOff : -yearsOff
                 return .startYearsOff(any(service), years: years, for: Bool.random(using: &random) ? sweep : past)
             case .fillQueues:
-                let first = Int.random(in: 0..<32, using: &random)
-                return .fillQueues(partitions: (0..<4).map { (first + 8 * $0) % 32 }, for: time(troubles))
-            case .killMaster: return .killMaster(ofPartition: Int.random(in: 0..<32, using: &random))
+                let (first, all) = (Int.random(in: 0..<Partition.count, using: &random), Partition.count)
+                return .fillQueues(partitions: (0..<4).map { (first + all / 4 * $0) % all }, for: time(troubles))
+            case .killMaster: return .killMaster(ofPartition: Int.random(in: 0..<Partition.count, using: &random))
             case .freezeMaster:
-                return .freezeMaster(ofPartition: Int.random(in: 0..<32, using: &random), for: time(freezes))
-            case .moveStream: return .moveStream(ofPartition: Int.random(in: 0..<32, using: &random))
+                return .freezeMaster(
+                    ofPartition: Int.random(in: 0..<Partition.count, using: &random), for: time(freezes))
+            case .moveStream: return .moveStream(ofPartition: Int.random(in: 0..<Partition.count, using: &random))
             case .splitBus:
                 return .splitBus(
-                    ofPartition: Int.random(in: 0..<32, using: &random), isUnaware: Bool.random(using: &random),
+                    ofPartition: Int.random(in: 0..<Partition.count, using: &random),
+                    isUnaware: Bool.random(using: &random),
                     for: time(troubles))
             }
         }

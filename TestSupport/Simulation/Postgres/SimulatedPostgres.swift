@@ -146,7 +146,10 @@ final class SimulatedPostgres {
 
     func run(_ statement: LockStatement, _ parameters: Parameters, in session: Session) -> StatementAnswer {
         switch statement {
-        case .join: session.take(AdvisoryLock(space: parameters(1), key: session.id))
+        case .join:
+            session.take(AdvisoryLock(space: parameters(1), key: session.id))
+            // There is no earlier release.
+            return StatementAnswer([true]) { $1.add($0) }
         case .take:
             let (shares, space): ([Int32], Int32) = (parameters(1), parameters(2))
             let free = shares.filter { share in
@@ -159,11 +162,19 @@ final class SimulatedPostgres {
             for share in parameters(2, [Int32].self) { session.giveUp(AdvisoryLock(space: parameters(1), key: share)) }
         case .all:
             let (members, shares) = (Int32(parameters(1, Int64.self)), Int32(parameters(2, Int64.self)))
-            let locks = self.sessions.lazy.flatMap { owner in owner.locks.lazy.map { (lock: $0, owner: owner) } }
-            return StatementAnswer(locks.filter { $0.lock.space == members || $0.lock.space == shares }) {
-                $1.add($0.lock.space == members)
-                $1.add($0.lock.key)
-                $1.add($0.owner === session)
+            var (count, taken, mine): (Int64, [Int32], [Int32]) = (0, [], [])
+            for owner in self.sessions {
+                for lock in owner.locks {
+                    if lock.space == members { count += 1 }
+                    guard lock.space == shares else { continue }
+                    taken.append(lock.key)
+                    if owner === session { mine.append(lock.key) }
+                }
+            }
+            return StatementAnswer([(count, taken, mine)]) {
+                $1.add($0.0)
+                $1.add($0.1)
+                $1.add($0.2)
             }
         case .endFrozen:
             let timeout = Int64(parameters(1, Double.self) * 1_000_000_000)
@@ -192,7 +203,7 @@ enum LockStatement: String, CaseIterable {
     case join = "SELECT pg_try_advisory_lock("
     case take = "SELECT g.share FROM unnest("
     case giveUp = "SELECT pg_advisory_unlock("
-    case all = "SELECT classid = "
+    case all = "SELECT count(*) FILTER (WHERE is_member)"
     case endFrozen = "SELECT pg_terminate_backend("
 
     /// - Returns: nil if the statement is not about locks.

@@ -42,26 +42,26 @@ extension Router {
         }
     }
 
-    /// Moves waiting rows of one partition out of the segment that is emptied next.
+    /// Moves waiting rows of one run of partitions out of the segment that is emptied next.
     ///
     /// It runs between batches and on their connection, so that no receipt for these rows can be under way.
     func evacuateSegment() async throws(StoreError) {
         for (parent, clearing) in self.clearings {
-            guard let (segment, partition) = clearing.next else { continue }
-            guard self.owned[partition] != nil else {
-                self.clearings[parent]!.skip(partition)
+            guard let (segment, run) = clearing.next else { continue }
+            guard run.isWithin({ self.owned[$0] != nil }) else {
+                self.clearings[parent]!.skip(run)
                 continue
             }
-            let range = partition.identities
+            let range = run.identities
             do {
                 let moved = try await self.store.query(
                     SegmentsTable.keep(parent, segment: segment, from: range.lowerBound, through: range.upperBound))
-                self.clearings[parent]?.moved(from: partition, isAll: moved < RouterLimits.keptAtOnceMax)
+                self.clearings[parent]?.moved(from: run, isAll: moved < RouterLimits.keptAtOnceMax)
             } catch StoreError.conflict {
                 // A confirmation was in the way. The step comes again, after another batch.
             } catch StoreError.refused(let state, let message) {
                 self.logger.warning("segment not cleared", [.code: "\(state)", .error: "\(message)"])
-                self.clearings[parent]?.skip(partition)
+                self.clearings[parent]?.skip(run)
             }
         }
     }

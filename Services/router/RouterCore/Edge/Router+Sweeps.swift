@@ -131,16 +131,16 @@ extension Router {
         }
     }
 
-    /// Removes what is due of all partitions, one statement of each after the other, until nothing is. A partition with which
+    /// Removes what is due of all partitions, one statement of each run after the other, until nothing is. A run with which
     /// something is wrong is left to the next sweep.
     /// - Returns: whether more is due.
     func expireMail(_ pool: PostgresPool) async -> Bool {
-        var left = self.owned.keys.sorted()
+        var left = PartitionRun.runs(of: self.owned.keys)
         for _ in 0..<RouterLimits.expiryRoundsMax where !left.isEmpty {
-            var next: [Partition] = []
-            for partition in left where self.owned[partition] != nil {
+            var next: [PartitionRun] = []
+            for run in left where run.isWithin({ self.owned[$0] != nil }) {
                 await self.attempt("expiry") { () async throws(StoreError) in
-                    if try await self.expire(in: partition, pool) { next.append(partition) }
+                    if try await self.expire(in: run, pool) { next.append(run) }
                 }
             }
             left = next
@@ -149,9 +149,8 @@ extension Router {
     }
 
     /// - Returns: whether anything was due.
-    private func expire(in partition: Partition, _ pool: PostgresPool) async throws(StoreError) -> Bool {
-        let expired = try await pool.query(
-            MailboxTable.expire(in: partition, olderThan: self.configuration.pendingTTL))
+    private func expire(in run: PartitionRun, _ pool: PostgresPool) async throws(StoreError) -> Bool {
+        let expired = try await pool.query(MailboxTable.expire(in: run, olderThan: self.configuration.pendingTTL))
         guard !expired.isEmpty else { return false }
         self.metrics.expired.increment(by: expired.count)
         for item in expired {
@@ -167,9 +166,9 @@ extension Router {
 
     private func measureMail(_ pool: PostgresPool) async {
         var found: [MailboxTable.Statistics] = []
-        for partition in self.owned.keys.sorted() {
+        for run in PartitionRun.runs(of: self.owned.keys) {
             await self.attempt("measuring") { () async throws(StoreError) in
-                found.append(try await pool.query(MailboxTable.statistics(of: partition)))
+                found.append(try await pool.query(MailboxTable.statistics(of: run)))
             }
         }
         self.metrics.pendingMessages.set(pendingMessages(found))
@@ -207,9 +206,9 @@ extension Router {
 }
 
 /// What waits in a router's partitions: counted if that was not too much, else at least its share of what Postgres estimates for all.
-func pendingMessages(_ partitions: [MailboxTable.Statistics]) -> Int64 {
-    let counted = partitions.reduce(0) { $0 + $1.counted }
-    guard partitions.contains(where: { $0.counted > RouterLimits.pendingCountedMax }) else { return counted }
-    let estimated = (partitions.map(\.estimated).max() ?? 0) / Int64(Partition.count) * Int64(partitions.count)
-    return max(counted, estimated)
+func pendingMessages(_ found: [MailboxTable.Statistics]) -> Int64 {
+    let counted = found.reduce(0) { $0 + $1.counted }
+    guard found.contains(where: { $0.counted > RouterLimits.pendingCountedMax }) else { return counted }
+    let partitions = found.reduce(0) { $0 + $1.partitions }
+    return max(counted, (found.map(\.estimated).max() ?? 0) / Int64(Partition.count) * Int64(partitions))
 }

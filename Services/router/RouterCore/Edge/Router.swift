@@ -183,10 +183,13 @@ package actor Router: PartitionOwner {
     }
 
     private func readAll(blockFor: Duration) async throws(BusError) -> [StreamBatch] {
+        let isOfAll = !self.worker.readsInTurns
         let read = try await self.worker.read(limit: self.pace.jobs, blockFor: blockFor)
-        self.pace.hasRead(
-            bytes: read.reduce(0) { $0 + $1.entries.reduce(0) { $0 + $1.bytes.count } },
-            isCut: read.contains(where: \.isCut))
+        if isOfAll {
+            self.pace.hasRead(
+                bytes: read.reduce(0) { $0 + $1.entries.reduce(0) { $0 + $1.bytes.count } },
+                isCut: read.contains(where: \.isCut))
+        }
         return read
     }
 

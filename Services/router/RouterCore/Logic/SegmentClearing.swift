@@ -1,7 +1,7 @@
 package import Contract
 
-/// What one router has yet to move out of one young segment before it can be emptied: the rows of its own partitions, one
-/// partition after the other, between its batches. Another router's rows are that router's work.
+/// What one router has yet to move out of one young segment before it can be emptied: the rows of its own partitions, one run of
+/// them after the other, between its batches. Another router's rows are that router's work.
 ///
 /// Pure: holds no store. Losing it, or doing it twice, does no harm.
 package struct SegmentClearing: Hashable, Sendable {
@@ -12,14 +12,14 @@ package struct SegmentClearing: Hashable, Sendable {
     }
 
     package private(set) var segment: Int16?
-    private var partitions: [Partition] = []
+    private var runs: [PartitionRun] = []
 
     package init() {}
 
     /// Where to move rows from next.
-    package var next: (segment: Int16, partition: Partition)? {
-        guard let segment = self.segment, let partition = self.partitions.last else { return nil }
-        return (segment, partition)
+    package var next: (segment: Int16, run: PartitionRun)? {
+        guard let segment = self.segment, let run = self.runs.last else { return nil }
+        return (segment, run)
     }
 
     /// The segment whose turn comes next has been looked at.
@@ -31,20 +31,20 @@ package struct SegmentClearing: Hashable, Sendable {
         }
         guard self.segment == segment else {
             self.segment = segment
-            self.partitions = Array(owned)
+            self.runs = PartitionRun.runs(of: owned)
             return .none
         }
-        return self.partitions.isEmpty ? .recycle : .none
+        return self.runs.isEmpty ? .recycle : .none
     }
 
     /// Not all rows were out: other routers', or of a partition taken since.
-    package mutating func isNotEmpty(owned: some Collection<Partition>) { self.partitions = Array(owned) }
+    package mutating func isNotEmpty(owned: some Collection<Partition>) { self.runs = PartitionRun.runs(of: owned) }
 
-    /// - Parameter isAll: nothing of the partition is left there.
-    package mutating func moved(from partition: Partition, isAll: Bool) {
-        if isAll, self.partitions.last == partition { self.partitions.removeLast() }
+    /// - Parameter isAll: nothing of the run is left there.
+    package mutating func moved(from run: PartitionRun, isAll: Bool) {
+        if isAll, self.runs.last == run { self.runs.removeLast() }
     }
 
-    /// The partition is another router's now, or cannot be dealt with; its rows are found again if they are still there.
-    package mutating func skip(_ partition: Partition) { self.moved(from: partition, isAll: true) }
+    /// One of the run is another router's now, or it cannot be dealt with; its rows are found again if they are still there.
+    package mutating func skip(_ run: PartitionRun) { self.moved(from: run, isAll: true) }
 }

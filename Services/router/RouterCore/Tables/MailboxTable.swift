@@ -124,10 +124,11 @@ enum MailboxTable {
             """, each: { row throws(StoreError) in try row.next() })
     }
 
-    /// How much waits for a partition's recipients, counted up to one more than `RouterLimits.pendingCountedMax`; how much for everybody's
-    /// by Postgres' own statistics; and for how many seconds the partition's oldest has waited, if there is one.
-    static func statistics(of partition: Partition) -> Statement<Statistics> {
-        let (first, last) = (partition.identities.lowerBound, partition.identities.upperBound)
+    /// How much waits for a run's recipients, counted up to one more than `RouterLimits.pendingCountedMax`; how much for everybody's
+    /// by Postgres' own statistics; and for how many seconds the run's oldest has waited, if there is one.
+    static func statistics(of run: PartitionRun) -> Statement<Statistics> {
+        let (first, last) = (run.identities.lowerBound, run.identities.upperBound)
+        let partitions = run.numbers
         return Statement(
             """
             SELECT (SELECT count(*) FROM (
@@ -136,19 +137,23 @@ enum MailboxTable {
                 (SELECT COALESCE(sum(pg_stat_get_live_tuples(t.relid)), 0)::int8
                     FROM pg_partition_tree('router.mailbox') t WHERE t.isleaf),
                 extract(epoch FROM now() - LEAST(
-                    (SELECT accepted_at FROM router.mailbox
-                        WHERE segment = 3 AND recipient >> 55 = \(Int64(partition.index)) ORDER BY accepted_at LIMIT 1),
+                    (SELECT min(oldest.accepted_at) FROM unnest(\(partitions)::int8[]) AS p (number)
+                        CROSS JOIN LATERAL (SELECT accepted_at FROM router.mailbox
+                            WHERE segment = 3 AND recipient >> 52 = p.number ORDER BY accepted_at LIMIT 1) oldest),
                     (SELECT min(accepted_at) FROM (
                         SELECT accepted_at FROM router.mailbox WHERE segment < 3 AND recipient BETWEEN \(first) AND \(last)
                         LIMIT \(RouterLimits.youngRowsMax)) young)))::float8
             """,
             decode: { rows throws(StoreError) in
                 var row = rows[0]
-                return Statistics(counted: try row.next(), estimated: try row.next(), oldestSeconds: try row.next())
+                return Statistics(
+                    partitions: run.count, counted: try row.next(), estimated: try row.next(),
+                    oldestSeconds: try row.next())
             })
     }
 
     struct Statistics {
+        var partitions: Int
         var counted: Int64
         /// Of all partitions.
         var estimated: Int64
@@ -204,21 +209,21 @@ enum MailboxTable {
     /// Removes mail that has waited longer than this; its senders get an outcome each. It locks rows of the ledger first, as receipts do,
     /// and leaves those that a receipt is just about: a batch must never wait for a sweep that waits for it.
     /// - Returns: the outcomes of `RouterLimits.sweepRowsMax` messages at most.
-    static func expire(in partition: Partition, olderThan age: Duration) -> Statement<[SenderOutcome]> {
-        let milliseconds = age.milliseconds
+    static func expire(in run: PartitionRun, olderThan age: Duration) -> Statement<[SenderOutcome]> {
+        let (milliseconds, partitions) = (age.milliseconds, run.numbers)
         return Statement(
             """
             WITH due AS MATERIALIZED (
                 SELECT d.*, l.day, l.day IS NULL AS is_forgotten
                 FROM (
-                    (SELECT tableoid AS home, ctid AS place, recipient, sender, message_id, accepted_at FROM router.mailbox
-                        WHERE segment = 3 AND recipient >> 55 = \(Int64(partition.index))
+                    (SELECT k.* FROM unnest(\(partitions)::int8[]) AS p (number) CROSS JOIN LATERAL (
+                        SELECT tableoid AS home, ctid AS place, recipient, sender, message_id, accepted_at FROM router.mailbox
+                        WHERE segment = 3 AND recipient >> 52 = p.number
                             AND accepted_at < now() - \(milliseconds) * interval '1 millisecond'
-                        ORDER BY accepted_at LIMIT \(RouterLimits.sweepRowsMax))
+                        ORDER BY accepted_at LIMIT \(RouterLimits.sweepRowsMax)) k)
                     UNION ALL
                     (SELECT tableoid AS home, ctid AS place, recipient, sender, message_id, accepted_at FROM router.mailbox
-                        WHERE segment < 3 AND recipient BETWEEN \(partition.identities.lowerBound)
-                                AND \(partition.identities.upperBound)
+                        WHERE segment < 3 AND recipient BETWEEN \(run.identities.lowerBound) AND \(run.identities.upperBound)
                             AND accepted_at < now() - \(milliseconds) * interval '1 millisecond'
                         LIMIT \(RouterLimits.sweepRowsMax))
                     LIMIT \(RouterLimits.sweepRowsMax)
