@@ -179,12 +179,12 @@ package protocol KeyBus: Sendable {
     func lease(_ key: KeyName, _ request: RateRequest) async throws(BusError) -> RateGrant
     /// Extends the time to live of keys. Does not wait, and creates no keys.
     func extendWithoutWaiting(_ keys: [KeyName], for timeToLive: Duration)
-    /// How often a part of the bus has been replaced by a copy, or has come back. It may lack what was written last.
-    var replacements: Int { get }
+    /// How often each part of the bus has been replaced by a copy, or has come back.
+    var replacements: Replacements { get }
 }
 
 extension KeyBus {
-    package var replacements: Int { 0 }
+    package var replacements: Replacements { .none }
 }
 
 extension KeyBus {

@@ -18,8 +18,8 @@ package protocol PartitionOwner: Actor {
     func took(_ shares: [Share]) async throws
     /// Called between batches, before others can own them. What was read and is not committed stays in the streams.
     func gaveUp(_ shares: [Share]) async throws
-    /// Redis has lost everything. Positions start over, because its clock may have.
-    func busWasEmptied()
+    /// Redis was emptied, or masters of it were replaced. Positions in streams there have started over, because clocks may have.
+    func busHasLost(_ losses: BusLosses)
 }
 
 /// Owns shares of some work for one actor: leases, positions, reading, the loss of Redis, and the life from join to drain.
@@ -66,8 +66,8 @@ package final class PartitionWorker<Share: LeasedShare> {
     private let latch = DrainLatch()
     private let streams = Share.all.map(\.stream)
     private let sharesByStream = Dictionary(uniqueKeysWithValues: Share.all.map { ($0.stream, $0) })
-    /// Replacements of a part of the bus when the positions were last known to be of its present streams.
-    private var replacements = 0
+    /// As of when the positions were last known to be of the present streams.
+    private var replacements = Replacements.none
     private var isServing = false
     private var lookedAt: ContinuousClock.Instant?
     private var turns = ReadTurns<Share>()
@@ -144,14 +144,15 @@ package final class PartitionWorker<Share: LeasedShare> {
         guard self.lookedAt.map({ now - $0 >= self.bounds.leaseInterval }) ?? true else { return false }
         self.lookedAt = now
         try await self.lookAtLeases(owner)
-        let replacements = self.bus.replacements
-        if try await self.canary.sawEmptied(self.bus) {
-            self.logger.warning("bus was emptied", [.count: .number(self.owned.count)])
-            for share in self.owned.keys { self.owned[share] = .start }
+        let losses = try await self.canary.look(self.bus)
+        if !losses.isEmpty {
+            let lost = self.owned.keys.filter { losses.includes(self.streams[$0.index]) }
+            self.logger.warning("bus has lost something", [.count: .number(lost.count)])
+            for share in lost { self.owned[share] = .start }
             self.turns.startOver(with: self.owned.keys)
-            owner.busWasEmptied()
+            owner.busHasLost(losses)
         }
-        self.replacements = replacements
+        self.replacements = losses.replacements
         return true
     }
 
@@ -199,9 +200,15 @@ package final class PartitionWorker<Share: LeasedShare> {
             return []
         }
         let (shares, isAll) = self.turns.next(of: self.owned.keys)
-        let read = try await self.bus.read(
-            shares.map { (stream: self.streams[$0.index], after: self.owned[$0] ?? .start) }, limit: isAll ? limit : 1,
-            blockFor: isAll ? blockFor : .zero)
+        let positions = shares.map { (stream: self.streams[$0.index], after: self.owned[$0] ?? .start) }
+        let read: [StreamBatch]
+        do throws(BusError) {
+            read = try await self.bus.read(positions, limit: isAll ? limit : 1, blockFor: isAll ? blockFor : .zero)
+        } catch {
+            // Of a cluster this may be one master's outage. Its streams come with the read of all, which fails if the whole bus is away.
+            guard !isAll, error == .unavailable else { throw error }
+            read = []
+        }
         let cut = read.filter(\.isCut).compactMap { self.sharesByStream[$0.stream] }
         self.turns.hasRead(shares, cut: Set(cut).intersection(self.owned.keys), of: self.owned.keys)
         return read
@@ -236,10 +243,11 @@ package final class PartitionWorker<Share: LeasedShare> {
         }
     }
 
-    /// What is done leaves its stream. After a replacement it stays until it was read again: a new master may have given its
-    /// number, or a lower one, to a Job that nobody has read.
+    /// What is done leaves its stream. On a master that was replaced it stays until it was read again: the new one may have given
+    /// its number, or a lower one, to a Job that nobody has read.
     package func trim(_ share: Share, through id: EntryID) {
-        guard self.bus.replacements == self.replacements else { return }
-        self.bus.trim(self.streams[share.index], through: id)
+        let stream = self.streams[share.index]
+        guard !self.bus.replacements.hasChanged(since: self.replacements, at: stream) else { return }
+        self.bus.trim(stream, through: id)
     }
 }

@@ -37,8 +37,8 @@ package final class RedisBus: Bus {
         let servers: any RedisServers =
             configuration.nodes.isEmpty
             ? RedisCore(dial: RedisDial(configuration: configuration, eventLoop: eventLoop), logger: logger)
-            : RedisCluster(configuration: configuration, eventLoop: eventLoop, logger: logger) {
-                status.replacements.withLock { $0 += 1 }
+            : RedisCluster(configuration: configuration, eventLoop: eventLoop, logger: logger) { slots in
+                status.replacements.withLock { $0.note(slots) }
             }
         self.core = .makeBoxSendingValue(servers, eventLoop: eventLoop)
         // Not the bus itself: a weak reference would make every retain of it slow.
@@ -55,7 +55,8 @@ package final class RedisBus: Bus {
     /// What other threads may ask.
     private final class Status: Sendable {
         let isConnected = Mutex(false)
-        let replacements = Mutex(0)
+        /// Of a cluster: by slot.
+        let replacements = Mutex(Replacements(parts: HashSlot.count, part: HashSlot.of))
         let isClosed = Mutex(false)
     }
 
@@ -63,7 +64,9 @@ package final class RedisBus: Bus {
     /// `RedisLimits.answerMax` and one look.
     package var isConnected: Bool { self.status.isConnected.withLock { $0 } }
 
-    package var replacements: Int { self.status.replacements.withLock { $0 } }
+    package var replacements: Replacements {
+        self.isCluster ? self.status.replacements.withLock { $0 } : .none
+    }
 
     /// Calls `handler` on the event loop at every change from now on; at once if a connection is up already.
     package func onConnectionEvent(_ handler: @escaping @Sendable (RedisConnectionEvent) -> Void) {

@@ -17,6 +17,7 @@ import Glibc
     @Flag(help: "People whisper and listen instead of writing mail.") var live = false
     @Flag(help: "People meet in rooms instead of writing mail.") var rooms = false
     @Flag(help: "Redis is a cluster of three masters, which are lost and replaced.") var masters = false
+    @Flag(help: "Masters of a cluster are lost and replaced, and nothing else goes wrong.") var lostMasters = false
     @Flag(help: "Say what happens.") var trace = false
     @Option(help: "A bug that must be found: \(Mutation.allCases.map(\.rawValue).joined(separator: ", ")).")
     var mutation: Mutation?
@@ -37,10 +38,10 @@ import Glibc
         var total = (seeds: 0, sent: 0, arrived: 0, live: 0, events: 0)
         var lines = (said: 0, shown: 0, missing: 0)
         var rooms = (seats: 0, signals: 0, links: 0)
+        var again = (replaced: 0, others: 0)
         for seed in self.seed.map({ $0...$0 }) ?? self.first...(self.first + max(self.seeds, 1) - 1) {
             let world = World(
-                seed: seed, isCalm: self.calm, kind: self.kind,
-                hasMasters: self.masters,
+                seed: seed, isCalm: self.calm || self.redis == .lost, kind: self.kind, masters: self.redis,
                 mutation: self.mutation, isTracing: self.trace)
             world.play(seconds: self.seconds)
             if self.calm, world.record.repeatedLive > 0 {
@@ -57,6 +58,8 @@ import Glibc
             total.arrived += world.record.count.arrived
             total.live += world.record.live
             total.events += world.machine.count
+            again.replaced += world.redis.jobs.again.replaced
+            again.others += world.redis.jobs.again.others
             if let record = world.scene?.record {
                 lines.said += record.lineCount
                 lines.shown += record.shownCount
@@ -77,6 +80,8 @@ import Glibc
             }
         print(
             "\(total.seeds) seeds kept every promise: \(what), \(total.events) events"
+                + (self.redis == .lost
+                    ? ", \(again.replaced) Jobs read again of replaced masters, \(again.others) of others" : "")
                 + (self.seed == nil ? ", \(Self.processorTime / 1_000) s of one core" : ""))
         // A bug that was put in and not found.
         if self.mutation != nil { throw ExitCode.failure }
@@ -84,6 +89,10 @@ import Glibc
 
     /// A bug of live conversations or rooms shows nowhere else.
     private var kind: World.Kind { self.rooms ? .rooms : self.live ? .live : self.mutation?.kind ?? .mail }
+
+    private var redis: World.Masters {
+        self.lostMasters ? .lost : self.masters ? .many : self.mutation?.masters ?? .one
+    }
 
     private func grow(to gateways: Int) throws {
         guard (2...Self.gatewaysMax).contains(gateways) else {
@@ -114,7 +123,7 @@ import Glibc
             let said = try Self.output(of: "\(course) --seeds \(Self.seedsPerMutation) --mutation \(mutation.rawValue)")
             let time = ContinuousClock.now - start
             if let seed = said.firstMatch(of: /seed (\d+) breaks a promise/)?.1 {
-                let kind = mutation.kind.option.map { " \($0)" } ?? ""
+                let kind = [mutation.kind.option, mutation.masters.option].compactMap { $0.map { " \($0)" } }.joined()
                 let isKept = try Self.output(of: "--seed \(seed) --seconds \(self.seconds)\(kind)").contains(
                     "kept every promise")
                 let seconds = Double(time.nanoseconds / 10_000_000) / 100
@@ -173,7 +182,7 @@ import Glibc
         var words = ["whisper-simulate", "--first", "\(first)", "--seeds", "\(count)", "--seconds", "\(self.seconds)"]
         if self.calm { words.append("--calm") }
         if let option = self.kind.option { words.append(option) }
-        if self.masters { words.append("--masters") }
+        if let option = self.redis.option { words.append(option) }
         if let mutation { words += ["--mutation", mutation.rawValue] }
         var arguments = words.map { strdup($0) } + [nil]
         defer { for argument in arguments { free(argument) } }
@@ -189,7 +198,7 @@ import Glibc
         if self.seconds != 45 { words.append("--seconds \(self.seconds)") }
         if self.calm { words.append("--calm") }
         if let option = self.kind.option { words.append(option) }
-        if self.masters { words.append("--masters") }
+        if let option = self.redis.option { words.append(option) }
         if let mutation { words.append("--mutation \(mutation.rawValue)") }
         return "make simulate ARGS=\"\(words.joined(separator: " "))\""
     }
@@ -208,6 +217,17 @@ import Glibc
 }
 
 extension Mutation: ExpressibleByArgument {}
+
+extension World.Masters {
+    /// That plays such worlds.
+    fileprivate var option: String? {
+        switch self {
+        case .one: nil
+        case .many: "--masters"
+        case .lost: "--lost-masters"
+        }
+    }
+}
 
 extension World.Kind {
     /// That plays such worlds.

@@ -42,10 +42,12 @@ package final class MemoryBus: Bus {
         }
     }
 
-    /// A copy takes the place of a part, here with all that the part had.
-    package func replacePart() { self.state.withLock { $0.replacements += 1 } }
+    /// A copy takes the place of the part in which this name is, here with all that the part had.
+    package func replacePart(of name: String) {
+        self.state.withLock { $0.replacePart(of: name) }
+    }
 
-    package var replacements: Int { self.state.withLock { $0.replacements } }
+    package var replacements: Replacements { self.state.withLock { $0.replacements } }
 
     /// Runs `body` on the state, or throws if the bus is away.
     private func run<T>(_ body: (inout MemoryBusState) throws(BusError) -> sending T) throws(BusError) -> sending T {

@@ -4,7 +4,8 @@ import Synchronization
 
 /// What a `MemoryBus` remembers.
 struct MemoryBusState {
-    var replacements = 0
+    /// A single server, until one of many parts is replaced.
+    var replacements = Replacements.none
     var isAway = false
     /// Calls until one whose answer is lost.
     var callsUntilLoss: Int?
@@ -18,6 +19,19 @@ struct MemoryBusState {
     var lastSubscription = 0
     /// Readers that found nothing. All of them look again after an append.
     var waiters: [MemoryWaiter] = []
+
+    /// So many that names of one test are hardly ever in one part.
+    private static let parts = 4_096
+
+    /// The same in every run.
+    private static func part(of name: String) -> Int {
+        Int(name.utf8.reduce(UInt32(2_166_136_261)) { ($0 ^ UInt32($1)) &* 16_777_619 } % UInt32(self.parts))
+    }
+
+    mutating func replacePart(of name: String) {
+        if !self.replacements.areCounted { self.replacements = Replacements(parts: Self.parts, part: Self.part) }
+        self.replacements.note([Self.part(of: name)])
+    }
 
     mutating func takeWaiters() -> [MemoryWaiter] {
         defer { self.waiters = [] }

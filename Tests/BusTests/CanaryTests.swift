@@ -10,7 +10,7 @@ import TestKit
 
     private func looks(_ count: Int = 1) async throws -> [Bool] {
         var seen: [Bool] = []
-        for _ in 0..<count { seen.append(try await self.canary.sawEmptied(self.bus)) }
+        for _ in 0..<count { seen.append(try await self.canary.look(self.bus).isEverything) }
         return seen
     }
 
@@ -42,5 +42,53 @@ import TestKit
         self.bus.loseAnswer(after: 1)
         await #expect(throws: BusError.unavailable) { try await self.looks() }
         #expect(try await self.looks(2) == [false, false])
+    }
+
+    /// Names of other parts are as they were.
+    @Test func aReplacedPartIsLostAndNothingElse() async throws {
+        self.bus.replacePart(of: "before the first look")
+        #expect(try await self.canary.look(self.bus).isEmpty)
+        self.bus.replacePart(of: "a")
+        let losses = try await self.canary.look(self.bus)
+        #expect(losses.includes("a") && !losses.includes("b") && !losses.isEverything && !losses.isEmpty)
+        #expect(try await self.canary.look(self.bus).isEmpty)
+    }
+
+    /// It lacked the key, and that is no sign that the others were emptied.
+    @Test func aNewMasterWithoutTheKeyIsNoEmptiedBus() async throws {
+        _ = try await self.looks()
+        self.bus.forgetEverything()
+        self.bus.replacePart(of: Keyspace.canary(NodeID(value: 7)).name)
+        let losses = try await self.canary.look(self.bus)
+        #expect(!losses.isEverything && !losses.includes("b"))
+        #expect(try await self.canary.look(self.bus).isEmpty)
+        self.bus.forgetEverything()
+        #expect(try await self.looks(2) == [true, false])
+    }
+
+    /// Its master is replaced while nobody reaches it.
+    @Test func aNewMasterThatWasNotReachedAtFirstIsNoEmptiedBus() async throws {
+        self.bus.replacePart(of: "a")
+        _ = try await self.looks()
+        self.bus.goAway()
+        self.bus.replacePart(of: Keyspace.canary(NodeID(value: 7)).name)
+        #expect(try await !self.canary.look(self.bus).isEverything)
+        self.bus.forgetEverything()
+        self.bus.comeBack()
+        #expect(try await self.canary.look(self.bus).isEmpty)
+        self.bus.forgetEverything()
+        #expect(try await self.looks(2) == [true, false])
+    }
+
+    /// While the master of its own key is away it tells what others have lost.
+    @Test func ofManyPartsOneMayBeAway() async throws {
+        self.bus.replacePart(of: "a")
+        _ = try await self.looks()
+        self.bus.goAway()
+        self.bus.replacePart(of: "a")
+        let losses = try await self.canary.look(self.bus)
+        #expect(losses.includes("a") && !losses.includes("b"))
+        self.bus.comeBack()
+        #expect(try await self.canary.look(self.bus).isEmpty)
     }
 }

@@ -131,7 +131,7 @@ import Testing
     @Test func whatWasReadOfAReplacedPartIsNotTrimmed() async throws {
         try await Bench.run { bench in
             let owner = bench.owner(beforeTrim: {
-                if $0 == [7], bench.bus.replacements == 0 { bench.bus.replacePart() }
+                if $0 == [7], bench.bus.replacements.total == 0 { bench.bus.replacePart(of: CallShare.all[0].stream) }
             })
             try await bench.working([owner]) {
                 try await bench.append(6, to: 0)
@@ -140,6 +140,27 @@ import Testing
                 #expect(await owner.heard { $0.isJob } == .job(7, isSingle: false))
                 // Read again, and then done with.
                 #expect(await owner.heard { $0.isJob } == .job(7, isSingle: false))
+                await owner.drain()
+            }
+            #expect(try await bench.depth() == 0)
+        }
+    }
+
+    /// Another share's master is replaced. Neither is a Job read again, nor does one stay that is done.
+    @Test func aReplacedPartIsNoOtherShares() async throws {
+        try await Bench.run { bench in
+            let owner = bench.owner(beforeTrim: {
+                if $0 == [7] { bench.bus.replacePart(of: CallShare.all[1].stream) }
+            })
+            try await bench.working([owner]) {
+                try await bench.append(6, to: 0)
+                #expect(await owner.heard { $0.isJob } == .job(6, isSingle: false))
+                try await bench.append(7, to: 0)
+                #expect(await owner.heard { $0.isJob } == .job(7, isSingle: false))
+                #expect(await owner.heard { if case .lost = $0 { true } else { false } } == .lost([CallShare.all[1]]))
+                #expect(await owner.positions[CallShare.all[0]]! > .start)
+                try await bench.append(8, to: 0)
+                #expect(await owner.heard { $0.isJob } == .job(8, isSingle: false))
                 await owner.drain()
             }
             #expect(try await bench.depth() == 0)
@@ -246,7 +267,7 @@ private actor Reader: PartitionOwner {
     func left(because error: (any Error)?) {}
     func took(_ shares: [Partition]) {}
     func gaveUp(_ shares: [Partition]) {}
-    func busWasEmptied() {}
+    func busHasLost(_ losses: BusLosses) {}
 }
 
 /// Does Jobs of one byte.
@@ -257,6 +278,7 @@ private actor Owner: PartitionOwner {
         case owns(Int)
         case job(UInt8, isSingle: Bool)
         case left
+        case lost([CallShare])
 
         var isJob: Bool { if case .job = self { true } else { false } }
     }
@@ -278,6 +300,7 @@ private actor Owner: PartitionOwner {
     }
 
     var owned: Set<CallShare> { Set(self.worker.owned.keys) }
+    var positions: [CallShare: EntryID] { self.worker.owned }
     var isReady: Bool { self.worker.isReady }
     private(set) var hasBegun = false
     private(set) var hasLeft = false
@@ -304,7 +327,9 @@ private actor Owner: PartitionOwner {
 
     func took(_ shares: [CallShare]) { self.tell.yield(.owns(self.worker.owned.count)) }
     func gaveUp(_ shares: [CallShare]) { self.tell.yield(.owns(self.worker.owned.count)) }
-    func busWasEmptied() {}
+    func busHasLost(_ losses: BusLosses) {
+        self.tell.yield(.lost(CallShare.all.filter { losses.includes($0.stream) }))
+    }
 
     func serve() async throws {
         while !Task.isCancelled, !self.worker.isDraining {

@@ -43,6 +43,8 @@ import Testing
     func everyPromiseIsKeptWhileMastersOfRedisAreReplaced(kind: [String]) async throws {
         let said = try await Self.simulate(["--masters", "--seeds", "60"] + kind)
         #expect(said.contains("60 seeds kept every promise"), "\(said)")
+        let alone = try await Self.simulate(["--lost-masters", "--seeds", "20"] + kind)
+        #expect(alone.contains("20 seeds kept every promise"), "\(alone)")
         let calm = try await Self.simulate(["--masters", "--calm", "--seeds", "10"] + kind)
         #expect(calm.contains("10 seeds kept every promise"), "\(calm)")
     }
@@ -95,6 +97,17 @@ import Testing
         let said = try await Self.simulate("--mutation", mutation, "--seeds", "2000")
         let found = try #require(said.firstMatch(of: /seed (\d+) breaks a promise/), "\(said)")
         #expect(try await Self.simulate("--seed", String(found.1)).contains("kept every promise"))
+    }
+
+    /// Of a Redis Cluster. One master's loss must not be the others', either.
+    @Test(
+        .timeLimit(.minutes(5)),
+        arguments: ["keepsPositionAcrossTerms", "trimsAcrossTerms", "takesZeroForGone", "takesMasterForBus"])
+    func aBugAtAReplacedMasterIsFound(mutation: String) async throws {
+        let said = try await Self.simulate("--mutation", mutation, "--seeds", "1000")
+        let found = try #require(said.firstMatch(of: /seed (\d+) breaks a promise/), "\(said)")
+        let kind = mutation == "takesMasterForBus" ? "--lost-masters" : "--masters"
+        #expect(try await Self.simulate(kind, "--seed", String(found.1)).contains("kept every promise"))
     }
 
     /// Contract §17.1.

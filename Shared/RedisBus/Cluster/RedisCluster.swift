@@ -20,7 +20,7 @@ final class RedisCluster: RedisServers {
     private let eventLoop: any EventLoop
     private let logger: Logger
     private let news: ConnectionNews
-    private let onReplaced: () -> Void
+    private let onReplaced: (_ slots: [Int]) -> Void
     private let metrics = BusMetrics()
 
     private var topology = RedisTopology()
@@ -39,9 +39,11 @@ final class RedisCluster: RedisServers {
     /// Rises with each question, so that it is not always the same node that is asked first.
     private var questions = 0
 
-    /// - Parameter onReplaced: told when a master has another's slots, or is back: it may lack what was written last.
+    /// - Parameter onReplaced: told of the slots of which a master has become another's, or is back: it may lack what was written
+    ///   last. No command reaches it before.
     init(
-        configuration: RedisConfiguration, eventLoop: any EventLoop, logger: Logger, onReplaced: @escaping () -> Void
+        configuration: RedisConfiguration, eventLoop: any EventLoop, logger: Logger,
+        onReplaced: @escaping (_ slots: [Int]) -> Void
     ) {
         self.configuration = configuration
         self.eventLoop = eventLoop
@@ -117,7 +119,7 @@ final class RedisCluster: RedisServers {
                 // It may have been started anew, with nothing.
                 self.metrics.reconnects.increment()
                 self.logger.notice("bus reconnected", [.node: "\(address)"])
-                self.onReplaced()
+                self.onReplaced(self.topology.slots(of: address))
                 // While it was away, another may have taken its slots.
                 self.askSoon()
             }
@@ -237,7 +239,7 @@ final class RedisCluster: RedisServers {
         let changes = topology.changes(since: self.topology)
         let isFirst = self.topology.masters.isEmpty
         self.topology = topology
-        guard changes > 0 else { return }
+        guard !changes.isEmpty else { return }
         self.changedAt = .now()
         for (address, member) in self.members where !topology.masters.contains(address) {
             self.members[address] = nil
@@ -246,8 +248,8 @@ final class RedisCluster: RedisServers {
         for address in topology.masters where self.members[address] == nil { self.add(address) }
         self.masters = topology.masters.compactMap { self.members[$0]?.master }
         if !isFirst {
-            self.logger.notice("bus has other masters", [.count: .number(changes)])
-            self.onReplaced()
+            self.logger.notice("bus has other masters", [.count: .number(changes.count)])
+            self.onReplaced(changes)
         }
         for case let subscription as ClusterSubscription in self.subscriptions.values { subscription.regroup() }
         self.tellNews()

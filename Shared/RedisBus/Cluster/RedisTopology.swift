@@ -30,8 +30,13 @@ struct RedisTopology: Equatable {
     }
 
     /// Slots that had another master in `older`, or none.
-    func changes(since older: RedisTopology) -> Int {
-        (0..<HashSlot.count).count { self.master(of: $0) != older.master(of: $0) }
+    func changes(since older: RedisTopology) -> [Int] {
+        (0..<HashSlot.count).filter { self.master(of: $0) != older.master(of: $0) }
+    }
+
+    func slots(of address: RedisAddress) -> [Int] {
+        guard let index = self.masters.firstIndex(of: address) else { return [] }
+        return (0..<HashSlot.count).filter { self.masterOfSlot[$0] == Int16(index) }
     }
 }
 

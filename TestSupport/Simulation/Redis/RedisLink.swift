@@ -23,8 +23,10 @@ final class RedisLink {
     private var subscription: Subscription?
     /// Masters of the subscription's channels to which it has not come again.
     private var missing: Set<Int> = []
-    /// Replacements of a master that this process has heard of.
-    private(set) var replacements = 0
+    /// Masters that were replaced, and this process has not heard of it: its commands reach nobody.
+    private var unknown: Set<Int> = []
+    /// Those of which it has heard.
+    private(set) var replacements = Replacements.none
 
     /// How long somebody waits who asks while the connection is away.
     private static let refusal: Int64 = .milliseconds(20)
@@ -34,6 +36,9 @@ final class RedisLink {
         self.server = server
         self.delays = delays
         server.links.append(self)
+        if server.masters != nil {
+            self.replacements = Replacements(parts: SimulatedMasters.count) { SimulatedMasters.master(of: $0) }
+        }
         host.atDeath { [unowned self] in
             self.cut()
             self.server.links.removeAll { $0 === self }
@@ -64,7 +69,7 @@ final class RedisLink {
         done: @escaping (Result<T, BusError>) -> Void
     ) {
         let machine = Machine.current
-        guard self.isUp, !self.host.isDead, !self.server.isAway(names) else {
+        guard self.isUp, !self.host.isDead, self.reaches(names) else {
             machine.after(Self.refusal, for: self.host) { done(.failure(.unavailable)) }
             return
         }
@@ -86,6 +91,12 @@ final class RedisLink {
                         }, for: self.host)
                 }
             }, for: nil)
+    }
+
+    /// Whether commands about these names reach their masters.
+    func reaches(_ names: [String]) -> Bool {
+        !self.server.isAway(names)
+            && (self.unknown.isEmpty || self.unknown.isDisjoint(with: names.map(SimulatedMasters.master)))
     }
 
     private func fail<T>(_ done: @escaping (Result<T, BusError>) -> Void) {
@@ -154,15 +165,22 @@ final class RedisLink {
     /// Listeners come to the new master, and whoever asks is told of it.
     func masterTookOver(_ master: Int) {
         let machine = Machine.current
+        self.unknown.insert(master)
         machine.after(Int64.random(in: 0...SimulatedMasters.listenersMax, using: &machine.random), for: self.host) {
             guard self.server.masters?.away.contains(master) == false else { return }
             self.missing.remove(master)
             if self.isUp, self.isWhole, self.subscription?.isSubscribed == false { self.listen() }
         }
         machine.after(Int64.random(in: 0...SimulatedMasters.learnedMax, using: &machine.random), for: self.host) {
-            self.replacements += 1
+            guard self.server.masters?.away.contains(master) == false, self.unknown.remove(master) != nil else {
+                return
+            }
+            self.replacements.note([master])
+            self.server.lookAgain()
         }
     }
+
+    func mastersRestarted() { self.replacements.note(0..<SimulatedMasters.count) }
 
     func cut() {
         guard self.isUp else { return }

@@ -34,9 +34,20 @@ final class SimulatedBus: Bus, @unchecked Sendable {
         return try asked.answer!.get()
     }
 
-    private func tell(at names: [String], _ work: @escaping () -> Void, failed: ((BusError) -> Void)? = nil) {
+    /// - Parameter isPatient: it is sent again until somebody takes it, as no bus may do.
+    private func tell(
+        at names: [String], isPatient: Bool = false, _ work: @escaping () -> Void,
+        failed: ((BusError) -> Void)? = nil
+    ) {
         self.link.command(at: names, work) { result in
-            if case .failure(let error) = result { self.callBack { failed?(error) } }
+            guard case .failure(let error) = result else { return }
+            if isPatient {
+                Machine.current.after(.milliseconds(50), for: self.link.host) {
+                    self.tell(at: names, isPatient: true, work, failed: failed)
+                }
+            } else {
+                self.callBack { failed?(error) }
+            }
         }
     }
 }
@@ -62,18 +73,25 @@ extension SimulatedBus {
     func read(
         _ positions: [(stream: String, after: EntryID)], limit: Int, blockFor: Duration
     ) async throws(BusError) -> [StreamBatch] {
-        try await self.blocking(blockFor, for: positions.map(\.stream)) { self.server.read(positions, limit: limit) }
+        try await self.blocking(blockFor, for: positions.map(\.stream)) {
+            self.server.read(positions, limit: limit, over: self.link)
+        }
     }
 
     func trim(_ stream: String, through id: EntryID) {
-        self.tell(at: [stream]) { self.server.change(stream) { $0.remove { $0 <= id } } }
+        self.tell(at: [stream], isPatient: self.mutation == .trimsAcrossTerms) {
+            let unread = self.server.trim(stream, through: id)
+            if unread > 0 {
+                World.current.record.fault("\(unread) Jobs of \(stream) were trimmed, and nobody had read them")
+            }
+        }
     }
 
     func take(
         from stream: String, group: String, consumer: String, limit: Int, blockFor: Duration
     ) async throws(BusError) -> [StreamEntry] {
         try await self.blocking(blockFor, for: [stream]) {
-            guard !self.server.isAway([stream]) else { return [] }
+            guard self.link.reaches([stream]) else { return [] }
             return self.server.change(stream) { $0.take(group: group, consumer: consumer, limit: limit) }
         }
     }
@@ -166,7 +184,8 @@ extension SimulatedBus {
             )
         } done: { result in
             let count = result.flatMap { heard -> Result<Int, BusError> in
-                heard.count == 0 && heard.isSettling ? .failure(.unavailable) : .success(heard.count)
+                heard.count == 0 && heard.isSettling && self.mutation != .takesZeroForGone
+                    ? .failure(.unavailable) : .success(heard.count)
             }
             self.callBack { heard?(count) }
         }
@@ -184,7 +203,16 @@ extension SimulatedBus {
 // MARK: - Keys
 
 extension SimulatedBus {
-    var replacements: Int { self.link.replacements }
+    var replacements: Replacements {
+        switch self.mutation {
+        case .keepsPositionAcrossTerms: return .none
+        case .takesMasterForBus:
+            var all = Replacements(parts: 1) { _ in 0 }
+            for _ in 0..<self.link.replacements.total { all.note([0]) }
+            return all
+        default: return self.link.replacements
+        }
+    }
 
     func get(_ key: KeyName) async throws(BusError) -> [UInt8]? {
         let value = try await self.ask(at: [key.name]) { self.server.value(of: key) }

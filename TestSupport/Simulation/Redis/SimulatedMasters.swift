@@ -53,13 +53,21 @@ final class SimulatedMasters {
         self.lastTrouble = .max
     }
 
-    /// - Parameters: what the cluster has. The new master's part becomes what its replica had.
-    func takeOver(_ master: Int, _ streams: inout [String: MemoryStream], _ keys: inout [KeyName: MemoryKey]) {
+    /// All of them start anew.
+    func restart() { for master in 0..<Self.count { self.losses[master] += 1 } }
+
+    /// - Parameters:
+    ///   - streams, keys: what the cluster has. The new master's part becomes what its replica had.
+    ///   - isNew: the replica had nothing, and its entries begin to count anew.
+    func takeOver(
+        _ master: Int, isNew: Bool, _ streams: inout [String: MemoryStream], _ keys: inout [KeyName: MemoryKey]
+    ) {
+        let copy = isNew ? (streams: [:], keys: [:]) : self.copy
         self.away.remove(master)
         self.settledAt[master] = Machine.current.now + Self.settling
         if self.away.isEmpty { self.lastTrouble = Machine.current.now + Self.learnedMax }
         func isOthers(_ name: String) -> Bool { Self.master(of: name) != master }
-        streams = streams.filter { isOthers($0.key) }.merging(self.copy.streams.filter { !isOthers($0.key) }) { $1 }
-        keys = keys.filter { isOthers($0.key.name) }.merging(self.copy.keys.filter { !isOthers($0.key.name) }) { $1 }
+        streams = streams.filter { isOthers($0.key) }.merging(copy.streams.filter { !isOthers($0.key) }) { $1 }
+        keys = keys.filter { isOthers($0.key.name) }.merging(copy.keys.filter { !isOthers($0.key.name) }) { $1 }
     }
 }

@@ -30,6 +30,8 @@ final class SimulatedRedis {
     var links: [RedisLink] = []
     /// Nil: there is one server.
     private(set) var masters: SimulatedMasters?
+    /// Of a cluster alone.
+    private(set) var jobs = ReadJobs()
 
     // MARK: Time
 
@@ -43,6 +45,12 @@ final class SimulatedRedis {
     /// Everything is gone but who listens.
     /// - Parameter isNew: it is another server, whose entries begin to count anew.
     func forgetEverything(isNew: Bool) {
+        if let masters {
+            // Whoever is connected sees them come back.
+            masters.restart()
+            for link in self.links { link.mastersRestarted() }
+            self.jobs.forget { _ in true }
+        }
         self.keys = [:]
         if isNew {
             self.streams = [:]
@@ -74,12 +82,20 @@ final class SimulatedRedis {
         for link in self.links { link.masterWasLost(master) }
     }
 
-    func takeOver(_ master: Int) {
+    /// - Parameter isNew: what takes its place has nothing.
+    func takeOver(_ master: Int, isNew: Bool) {
         guard let masters, masters.away.contains(master) else { return }
-        masters.takeOver(master, &self.streams, &self.keys)
+        masters.takeOver(master, isNew: isNew, &self.streams, &self.keys)
+        self.jobs.forget { SimulatedMasters.master(of: $0) == master }
+        for (name, stream) in self.streams where SimulatedMasters.master(of: name) == master {
+            for entry in stream.entries { self.jobs.appended(entry.id, to: name) }
+        }
         for link in self.links { link.masterTookOver(master) }
-        self.waiters.removeAll { $0.answer() }
+        self.lookAgain()
     }
+
+    /// Who waits may reach more than before.
+    func lookAgain() { self.waiters.removeAll { $0.answer() } }
 
     /// Whether any of these names is a lost master's.
     func isAway(_ names: [String]) -> Bool { self.masters?.isAway(names) ?? false }
@@ -88,6 +104,7 @@ final class SimulatedRedis {
 
     func append(_ bytes: [UInt8], to stream: String) {
         self.streams[stream, default: MemoryStream()].append(bytes, at: max(self.time, 1))
+        if self.masters != nil { self.jobs.appended(self.streams[stream]!.entries.last!.id, to: stream) }
         self.waiters.removeAll { $0.streams.contains(stream) && $0.answer() }
     }
 
@@ -96,12 +113,20 @@ final class SimulatedRedis {
     /// It waits no more.
     func leave(_ waiter: Waiter) { self.waiters.removeAll { $0 === waiter } }
 
-    func read(_ positions: [(stream: String, after: EntryID)], limit: Int) -> [StreamBatch] {
-        positions.compactMap { position in
-            guard !self.isAway([position.stream]) else { return nil }
+    func read(_ positions: [(stream: String, after: EntryID)], limit: Int, over link: RedisLink) -> [StreamBatch] {
+        let batches = positions.compactMap { position -> StreamBatch? in
+            guard link.reaches([position.stream]) else { return nil }
             let entries = self.streams[position.stream]?.entries(after: position.after, limit: limit) ?? []
             return entries.isEmpty ? nil : StreamBatch(stream: position.stream, entries: entries)
         }.cut()
+        if self.masters != nil { for batch in batches { self.jobs.read(batch, over: link) } }
+        return batches
+    }
+
+    /// - Returns: how many left unread.
+    func trim(_ stream: String, through id: EntryID) -> Int {
+        self.change(stream) { $0.remove { $0 <= id } }
+        return self.jobs.trimmed(stream, through: id)
     }
 
     func change<T>(_ stream: String, _ body: (inout MemoryStream) -> T) -> T {

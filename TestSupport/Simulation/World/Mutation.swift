@@ -33,6 +33,17 @@ enum Mutation: String, CaseIterable, Sendable {
     /// Mail for somebody who is away wakes nobody.
     case wakesNobody
 
+    // Of a Redis Cluster.
+
+    /// Nobody hears that a master was replaced.
+    case keepsPositionAcrossTerms
+    /// What is to leave a stream leaves it on the new master, too.
+    case trimsAcrossTerms
+    /// A gateway that has not come to the new master is taken for dead.
+    case takesZeroForGone
+    /// One master's loss is taken for the whole bus's.
+    case takesMasterForBus
+
     // Of live conversations (contract §17.1).
 
     /// A gateway does not hear that a listener is removed.
@@ -68,6 +79,15 @@ enum Mutation: String, CaseIterable, Sendable {
     case losesCandidates
     /// A client offers, whatever its seat is.
     case offersFromAnySeat
+
+    /// What happens to masters of Redis where it shows.
+    var masters: World.Masters {
+        switch self {
+        case .keepsPositionAcrossTerms, .trimsAcrossTerms, .takesZeroForGone: .many
+        case .takesMasterForBus: .lost
+        default: .one
+        }
+    }
 
     /// The worlds in which it shows.
     var kind: World.Kind {

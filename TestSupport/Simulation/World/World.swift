@@ -16,12 +16,15 @@ final class World {
         var freeze: Int
         var cut: Int
         var redis: Int
+        /// Of a cluster.
+        var masters: Int
         var postgres: Int
         var lines: Int
         /// One statement in so many loses its session.
         var lostStatements: Int
 
-        static let calm = FaultRates(crash: 0, freeze: 0, cut: 0, redis: 0, postgres: 0, lines: 0, lostStatements: 0)
+        static let calm = FaultRates(
+            crash: 0, freeze: 0, cut: 0, redis: 0, masters: 0, postgres: 0, lines: 0, lostStatements: 0)
     }
 
     /// What its clients do.
@@ -31,6 +34,15 @@ final class World {
         case live
         /// People meet in rooms.
         case rooms
+    }
+
+    /// What Redis is.
+    enum Masters {
+        case one
+        /// A cluster, whose masters are lost and replaced beside all other faults.
+        case many
+        /// The same, and nothing else goes wrong.
+        case lost
     }
 
     static let pageMax = 5
@@ -52,6 +64,7 @@ final class World {
     /// In worlds of rooms alone.
     private(set) var rooms: RoomScene?
     private let kind: Kind
+    private let masters: Masters
     /// Of each room, for `Mutation.givesSignalsToNewcomers`.
     var lastSignals: [String: [UInt8]] = [:]
     /// Until then something goes wrong, or has just been mended; on the machine's clock.
@@ -80,7 +93,7 @@ final class World {
     let store = PostgresConfiguration(url: "postgres://simulated", applicationName: "simulated")
 
     init(
-        seed: UInt64, isCalm: Bool = false, kind: Kind = .mail, hasMasters: Bool = false, mutation: Mutation? = nil,
+        seed: UInt64, isCalm: Bool = false, kind: Kind = .mail, masters: Masters = .one, mutation: Mutation? = nil,
         isTracing: Bool = false
     ) {
         let machine = Machine(seed: seed)
@@ -93,8 +106,10 @@ final class World {
             isCalm
             ? .calm
             : FaultRates(
-                crash: some(40), freeze: some(30), cut: some(40), redis: some(25), postgres: some(25), lines: some(120),
-                lostStatements: [0, 0, 300, 1_500][some(3)])
+                crash: some(40), freeze: some(30), cut: some(40), redis: some(25), masters: 0, postgres: some(25),
+                lines: some(120), lostStatements: [0, 0, 300, 1_500][some(3)])
+        self.masters = masters
+        self.faultRates.masters = masters == .lost ? 100 : 4 * self.faultRates.redis
         self.storingMax = .milliseconds(Int64([200, 2_000, 6_000][some(2)]))
         self.chattiness = [100, 300, 700][some(2)]
         self.pendingTTL = !isCalm && some(3) == 0 ? .seconds(300) : Limits.pendingTTL
@@ -103,7 +118,7 @@ final class World {
         World.current = self
         // A moment far enough from 1970 for everything that looks back.
         self.machine.begin(at: .seconds(1_767_225_600))
-        if hasMasters { self.redis.becomeCluster() }
+        if masters != .one { self.redis.becomeCluster() }
         self.postgres.mutation = mutation
         self.postgres.tables.flaw = mutation?.flaw
         self.postgres.fate = { [unowned self] _ in self.fate() }
@@ -212,7 +227,7 @@ final class World {
         self.postgres.isAway = false
         self.providerAwayUntil = 0
         for link in self.redis.links { link.comeBack() }
-        for master in self.redis.masters?.away.sorted() ?? [] { self.redis.takeOver(master) }
+        for master in self.redis.masters?.away.sorted() ?? [] { self.redis.takeOver(master, isNew: false) }
         for phone in self.phones where phone.sleepsSince != nil && !self.machine.random.isOne(in: 3) { phone.wakeUp() }
         self.scene?.calmDown()
         self.rooms?.calmDown()
@@ -226,6 +241,9 @@ final class World {
         }
         self.record.judge { self.isAway($0) }
         self.judgeWakes()
+        if self.masters == .lost, self.redis.jobs.again.others > 0 {
+            self.record.fault("\(self.redis.jobs.again.others) Jobs were read twice, and their master was not replaced")
+        }
         if self.record.faults.isEmpty { self.scene?.judge() }
         if self.record.faults.isEmpty { self.rooms?.judge() }
         self.trace("——— over: \(self.record.count)")
@@ -403,7 +421,7 @@ final class World {
             self.machine.after(self.some(.seconds(3))) { link.comeBack() }
         }
         if self.happens(self.faultRates.redis) { self.failRedis() }
-        if self.redis.masters != nil, self.happens(4 * self.faultRates.redis) { self.loseMaster() }
+        if self.redis.masters != nil, self.happens(self.faultRates.masters) { self.loseMaster() }
         if self.happens(self.faultRates.postgres) { self.failPostgres() }
         if self.happens(self.faultRates.cut) { self.providerAwayUntil = self.machine.now + self.some(.seconds(20)) }
     }
@@ -435,10 +453,12 @@ final class World {
         let election = Int64.random(in: SimulatedMasters.election, using: &self.machine.random)
         self.trace("master \(master) of Redis is lost for \(election / 1_000_000) ms")
         self.troubled(for: election + SimulatedMasters.learnedMax)
+        // It was started anew with nothing, or its replica had not been given anything yet.
+        let isNew = self.machine.random.isOne(in: 4)
         self.redis.lose(master)
         self.machine.after(election) { [unowned self] in
-            self.trace("master \(master) is replaced")
-            self.redis.takeOver(master)
+            self.trace("master \(master) is replaced\(isNew ? ", by one that has nothing" : "")")
+            self.redis.takeOver(master, isNew: isNew)
         }
     }
 

@@ -163,13 +163,18 @@ package actor CallCoordinator: PartitionOwner {
         self.logger.notice("shares given up", [.count: .number(shares.count)])
     }
 
-    /// Keys are written anew.
-    package func busWasEmptied() {
+    /// Keys that may be lost are written anew, and wake-ups that may be lost are sent again.
+    package func busHasLost(_ losses: BusLosses) {
         self.ages = nil
+        // Who is connected says so again.
         self.notedSince = self.now
+        let wakesAreLost = losses.includes(Keyspace.callWakes.name)
         for call in self.book.all {
-            self.showInRedis(call)
-            if let wake = Wake(owedBecauseOf: call, at: self.now) { self.send(wake) }
+            let keys =
+                CallSide.allCases.map { Keyspace.engaged(call.identity(of: $0), in: call.share) }
+                + [Keyspace.call(call.callID)]
+            if keys.contains(where: { losses.includes($0.name) }) { self.showInRedis(call) }
+            if wakesAreLost, let wake = Wake(owedBecauseOf: call, at: self.now) { self.send(wake) }
         }
     }
 

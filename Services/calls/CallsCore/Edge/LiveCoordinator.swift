@@ -248,7 +248,7 @@ package actor LiveCoordinator: PartitionOwner {
     }
 
     /// Gateways report again what they hold: nothing is to be written.
-    package func busWasEmptied() { self.ages = nil }
+    package func busHasLost(_ losses: BusLosses) { self.ages = nil }
 
     func owns(_ id: UUIDText) -> Bool { self.worker.owned[LiveShare(of: id)] != nil }
 

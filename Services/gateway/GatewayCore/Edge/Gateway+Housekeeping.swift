@@ -157,13 +157,14 @@ extension Gateway {
         await self.lookAtCanary()
     }
 
-    /// Notices that Redis has lost everything: the routers hear of every connection, and presence is written as they confirm it.
+    /// Notices what Redis has lost: the routers hear again of every connection that it concerns, and presence is written as they
+    /// confirm it.
     private func lookAtCanary() async {
         // Away: whether it comes back with what it knew shows then.
-        guard (try? await self.canary.sawEmptied(self.bus)) == true else { return }
-        self.logger.warning("bus was emptied", [.count: .number(self.bound.count)])
-        self.announceAll()
-        self.streamsMayHaveChanged()
-        self.sharedCountsWereLost()
+        guard let losses = try? await self.canary.look(self.bus), !losses.isEmpty else { return }
+        let count = self.announceAll(after: losses)
+        self.logger.warning("bus has lost something", [.count: .number(count)])
+        self.streamsMayHaveChanged(where: losses.includes)
+        self.sharedCountsWereLost(where: losses.includes)
     }
 }

@@ -204,9 +204,11 @@ extension Gateway {
         self.metrics.liveListeners.set(attended)
     }
 
-    /// Notices may have been lost: every home is asked, and calls hears of all that is held and attended.
-    func streamsMayHaveChanged() {
+    /// Notices may have been lost: homes are asked, and calls hears of all that is held and attended.
+    /// - Parameter isLost: whether Notices on this channel may be.
+    func streamsMayHaveChanged(where isLost: (_ channel: String) -> Bool = { _ in true }) {
         for feed in self.live.feeds.values where !feed.listeners.isEmpty {
+            guard feed.stream.home.map({ isLost(Keyspace.feed($0).name) }) ?? true else { continue }
             self.askHome(of: feed, behind: feed.known, again: true)
         }
         self.tellAllStreams()

@@ -36,6 +36,21 @@ extension Gateway {
         }
     }
 
+    /// As `announceAll`, of connections whose router may have lost a Job, or whose presence may be lost.
+    /// - Returns: how many.
+    func announceAll(after losses: BusLosses) -> Int {
+        let lost = Set(Partition.all.filter { losses.includes(Keyspace.mailbox($0).name) })
+        var count = 0
+        for (identity, connection) in self.bound {
+            guard lost.contains(Partition(of: identity)) || losses.includes(Keyspace.presence(identity).name) else {
+                continue
+            }
+            connection.deliveryCursor.mayHaveMissed()
+            count += 1
+        }
+        return count
+    }
+
     private func handle(_ notice: ClusterNotice) {
         switch notice {
         case .partitionsAdopted(let partitions):

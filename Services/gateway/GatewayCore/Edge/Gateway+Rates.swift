@@ -59,9 +59,10 @@ extension Gateway {
         self.sharedCountsWereLost()
     }
 
-    func sharedCountsWereLost() {
-        self.principalRates.sharedCountsWereLost(at: self.now)
-        self.addressRates.sharedCountsWereLost(at: self.now)
+    /// - Parameter isLost: whether the count under this key may be.
+    func sharedCountsWereLost(where isLost: (_ key: String) -> Bool = { _ in true }) {
+        self.principalRates.sharedCountsWereLost(at: self.now) { isLost(Keyspace.rateLimit($0, "\($1)").name) }
+        self.addressRates.sharedCountsWereLost(at: self.now) { isLost(Keyspace.rateLimit($0, "\($1)").name) }
         self.restoreSharedCounts()
     }
 

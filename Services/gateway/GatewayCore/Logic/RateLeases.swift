@@ -197,9 +197,15 @@ struct RateLeases<Subject: Hashable & Sendable> {
 
     // MARK: What Redis has lost
 
-    /// Redis has lost all counts. Those that are not at rest are to be restored.
-    mutating func sharedCountsWereLost(at now: Int64) {
-        self.toRestore = self.entries.lazy.filter { $1.sharedRestedAt > Double(now) }.map(\.key)
+    /// Redis has lost counts. Those that are not at rest are to be restored.
+    mutating func sharedCountsWereLost(
+        at now: Int64, where isLost: (Rate, Subject) -> Bool = { _, _ in true }
+    ) {
+        let left = Set(self.toRestore)
+        self.toRestore = self.entries.compactMap { key, entry in
+            guard entry.sharedRestedAt > Double(now) else { return nil }
+            return left.contains(key) || isLost(self.rates[Int(key.place)], key.subject) ? key : nil
+        }
     }
 
     /// - Returns: requests that tell Redis what this gateway knows, and ask for no uses.

@@ -36,6 +36,8 @@ package actor Router: PartitionOwner {
         interval: RouterLimits.readInterval, worthWaiting: RouterLimits.readJobsWorthWaiting,
         window: RouterLimits.readRateWindow)
     private var deferred = DeferredJobs()
+    /// The streams of these have just started over: what was read of them before stays there.
+    private var toReadAgain: Set<Partition> = []
     /// Whether enough Jobs come that some may wait for others.
     private var company = ArrivalPacing(
         interval: RouterLimits.deferredJobsHeldFor, worthWaiting: RouterLimits.deferredJobsWorthHolding,
@@ -114,6 +116,11 @@ package actor Router: PartitionOwner {
             // What has been read from a partition that was given up since is its next owner's.
             batch.keep { self.owned[$0] != nil }
             self.deferred.keep { self.owned[$0] != nil }
+            if !self.toReadAgain.isEmpty {
+                batch.leave(self.toReadAgain.contains)
+                self.deferred.leave(self.toReadAgain.contains)
+                self.toReadAgain = []
+            }
             // With little to do, one thing comes after the other on one thread: each change of threads would cost more than it saves.
             let overlaps = self.pacing.expected >= RouterLimits.readJobsWorthOverlapping
             self.store.borrowsThread(!overlaps)
@@ -196,7 +203,7 @@ package actor Router: PartitionOwner {
     /// What is done leaves its stream.
     func trim(_ batch: Batch) {
         guard !batch.leavesStreams else { return }
-        for (partition, through) in batch.lastPositions {
+        for (partition, through) in batch.lastPositions where through > .start {
             self.worker.trim(partition, through: through)
         }
     }
@@ -266,8 +273,11 @@ package actor Router: PartitionOwner {
         self.logger.notice("partitions given up", [.count: .number(partitions.count)])
     }
 
-    /// Wake-ups that were lost with it are looked for.
-    package func busWasEmptied() { self.toWake.formUnion(self.owned.keys) }
+    /// What was read before stays where it may be lost, and wake-ups that may be lost are looked for.
+    package func busHasLost(_ losses: BusLosses) {
+        self.toReadAgain = Set(self.owned.keys.filter { losses.includes(Keyspace.mailbox($0).name) })
+        self.toWake.formUnion(losses.includes(Keyspace.wakes.name) ? Set(self.owned.keys) : self.toReadAgain)
+    }
 
     /// A node did not hear a Notice.
     /// - Parameter time: when the Notice was begun. What was announced since was announced by a node that is there.

@@ -62,6 +62,14 @@ struct Batch {
         Dictionary(self.positions.map { ($0.partition, $0.through) }, uniquingKeysWith: { $1 })
     }
 
+    /// Its Jobs stay in the streams of these partitions, which are read again from the start. A new master may have given their
+    /// numbers to others.
+    mutating func leave(_ isReadAgain: (Partition) -> Bool) {
+        for index in self.positions.indices where isReadAgain(self.positions[index].partition) {
+            self.positions[index].through = .start
+        }
+    }
+
     /// What was read after it.
     mutating func add(_ later: Batch) {
         self.accepts += later.accepts

@@ -42,6 +42,9 @@ struct DeferredJobs {
         return all
     }
 
+    /// See `Batch.leave`.
+    mutating func leave(_ isReadAgain: (Partition) -> Bool) { self.deferred.leave(isReadAgain) }
+
     /// Forgets what concerns other partitions.
     mutating func keep(_ isOurs: (Partition) -> Bool) {
         self.deferred.keep(isOurs)
