@@ -20,7 +20,7 @@ struct LoadOptions: ParsableArguments {
     var window = 8
     @Option(help: "Bytes of ciphertext in a message, 1...12288.")
     var payload = 256
-    @Option(help: "Messages per second over all senders (W2, soak), 1...20000.")
+    @Option(help: "Messages per second over all senders (W2, soak), or for each master (masters), 1...20000.")
     var rate = 1_000
     @Option(help: "Messages to offline recipients over all senders (W3), 1...1000000.")
     var messages = 20_000

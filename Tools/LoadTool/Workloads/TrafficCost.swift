@@ -12,6 +12,9 @@ struct TrafficCost: Sendable {
     var store: [Double] = []
     var checks: [Check]
 
+    /// Of one kind of process.
+    func microseconds(of kind: String) -> Double { self.byKind.first { $0.name == kind }?.microseconds ?? 0 }
+
     var total: Double { self.byKind.reduce(0) { $0 + $1.microseconds } }
 
     init(
@@ -52,6 +55,25 @@ struct TrafficCost: Sendable {
             measured.cpu, count: measured.messages, latency: traffic.received, store: store,
             checks: traffic.checks(troubles: troubles))
     }
+
+    /// Messages of new pairs at a steady rate, on a cluster that has had none.
+    static func ofSteadyMessages(
+        _ fleet: isolated Fleet, _ stack: LocalStack, _ options: LoadOptions
+    ) async throws -> TrafficCost {
+        let seconds = options.seconds ?? 10
+        // One more second of signatures for what is sent while the clocks are read.
+        let signed = options.rate * (options.warmUp + seconds + 1) / options.pairs + 1
+        let traffic = try await Traffic.prepare(
+            pairs: options.pairs, payload: options.payload, signed: signed, pace: .steady, on: fleet)
+        let before = try await StoreReading(stack)
+        traffic.start(rate: options.rate, on: fleet)
+        let measured = try await MeasuredTraffic.measure(traffic, stack, options, seconds: seconds)
+        let troubles = try await measured.finish(fleet)
+        let store = try await StoreReading(stack).since(before, each: traffic.tally.delivered)
+        return TrafficCost(
+            measured.cpu, count: measured.messages, latency: traffic.received, store: store,
+            checks: traffic.checks(troubles: troubles))
+    }
 }
 
 extension Report {
@@ -59,10 +81,11 @@ extension Report {
     /// - Parameters:
     ///   - what: that which grows, in the plural.
     ///   - unit: that which is paid for, in the singular.
+    ///   - dearestByCheapestMax: what the dearest point by the cheapest should not exceed.
     ///   - more: further columns: their names, and their values at each point.
     init(
         growth workload: Workload, of what: String, each unit: String = "message",
-        _ points: [(size: Int, cost: TrafficCost)],
+        _ points: [(size: Int, cost: TrafficCost)], dearestByCheapestMax: Double? = nil,
         more: (columns: [String], values: [[Double]]) = ([], []), figures: [Figure] = [], checks: [Check] = []
     ) {
         let kinds = points[0].cost.byKind.map(\.name)
@@ -81,7 +104,7 @@ extension Report {
             figures: [
                 Figure("CPU per \(unit), the first point", points[0].cost.total, "µs"),
                 Figure("CPU per \(unit), the last point", points[points.count - 1].cost.total, "µs"),
-                Figure("dearest by cheapest", most / least),
+                Figure("dearest by cheapest", most / least, aim: dearestByCheapestMax),
             ] + figures,
             tables: [
                 Table(

@@ -16,6 +16,7 @@ enum Workload: String, CaseIterable, ExpressibleByArgument, Sendable {
     case pending
     case identities
     case instances
+    case masters
     case soak
     case codecs
     case live
@@ -51,6 +52,8 @@ enum Workload: String, CaseIterable, ExpressibleByArgument, Sendable {
         case .pending: "growth: CPU per message beside 1,000 to a million messages that wait for somebody"
         case .identities: "growth: CPU per message beside 100 to 100,000 identities"
         case .instances: "growth: CPU per message with 1, 2 and 4 gateways and routers"
+        case .masters:
+            "growth: CPU per message with 1, 3 and 6 masters of Redis, at the same rate for each (--rate), and with one Redis"
         case .codecs: "codecs: JSON, WebSocket and HTTP/2 code of this project beside Foundation's and NIO's"
         case .soak: "soak: mixed traffic for an hour with a transaction held open in Postgres"
         case .live: "live conversations: CPU and latency of each packet that reaches a listener (L1; L2, L3 by options)"
@@ -85,6 +88,7 @@ enum Workload: String, CaseIterable, ExpressibleByArgument, Sendable {
         case .pending: try await onCluster(options, measurePending)
         case .identities: try await onCluster(options, measureIdentities)
         case .instances: try await measureInstances(options)
+        case .masters: try await measureMasters(options)
         case .codecs: try await measureCodecs(options)
         case .soak: try await onCluster(options, measureSoak)
         case .live: try await onCluster(options, measureLive)
