@@ -67,13 +67,72 @@ import Testing
         }
     }
 
+    /// Two HAProxies before the same gateways: a client cannot make twice as many connections by going to both.
+    @Test func severalBalancersCountNewConnectionsTogether() async throws {
+        let secrets = try TemporaryFolder(named: "balancers")
+        defer { secrets.remove() }
+        try Self.makeSecrets(in: secrets.path)
+        let listens = [LoopbackPort.free(), LoopbackPort.free()]
+        func environment(_ number: Int) -> [String: String] {
+            [
+                "BALANCER": "\(number)", "BALANCER_LISTEN": "127.0.0.1:\(listens[number - 1])",
+                "BALANCER_1": "127.0.0.1:\(listens[0])", "BALANCER_2": "127.0.0.1:\(listens[1])",
+                "ADDRESS_CONNECTIONS_PER_MINUTE": "6",
+            ]
+        }
+        try await Balancer.run(.deployment, environment: environment(1), secrets: secrets.path) { first in
+            try await Balancer.run(.deployment, environment: environment(2), secrets: secrets.path) { second in
+                try await waitUntil("they hear each other", within: .seconds(20)) {
+                    let heard = await [first.number(of: Self.peers), second.number(of: Self.peers)]
+                    return heard.allSatisfy { ($0 ?? 0) >= 1 }
+                }
+                // The limit is reached at the first. The second has not admitted as many by itself when it refuses.
+                let full = "127.0.1.1"
+                #expect(
+                    (0..<7).map { _ in first.answers("/health", from: full) } == Array(repeating: true, count: 6) + [
+                        false
+                    ])
+                var admitted = 0
+                try await waitUntil("the second refuses it", within: .seconds(8)) {
+                    let answered = second.answers("/health", from: full)
+                    admitted += answered ? 1 : 0
+                    return !answered
+                }
+                #expect(admitted < 6)
+                // The first is lost. Its clients come back through the second, which still knows what it counted.
+                await first.kill()
+                #expect(!second.answers("/health", from: full))
+                #expect(second.answers("/health", from: "127.0.1.2"))
+            }
+        }
+    }
+
+    /// Of the balancer's own figures: other balancers that it is connected to.
+    private static let peers = "haproxy_process_connected_peers"
+
+    private static func makeSecrets(in folder: String) throws {
+        let script = URL(filePath: #filePath).deletingLastPathComponent().appending(
+            path: "../../deploy/haproxy/make-secrets")
+        let process = Process()
+        process.executableURL = URL(filePath: "/bin/sh")
+        process.arguments = [script.path, folder]
+        try process.run()
+        process.waitUntilExit()
+        try #require(process.terminationStatus == 0)
+    }
+
     /// This machine has one IPv6 address on loopback. So the same rules are told addresses in PROXY headers, as a balancer in front
     /// would, and run when those have been read.
     @Test(arguments: Source.allCases) func ofIPv6The64BitsOfTheNetworkCount(source: Source) async throws {
-        let told = ["tcp-request connection": "tcp-request session", " backlog 4096": " backlog 4096 accept-proxy"]
-        let environment = ["ADDRESS_CONNECTIONS_MAX": "3"]
-        let few = source == .launcher ? ["ge \(Self.atOnceMax) }": "ge 3 }"] : [:]
-        try await Balancer.run(source, environment: environment, replacing: told.merging(few) { $1 }) { balancer in
+        // A deployment is told which balancer it believes.
+        let environment = ["ADDRESS_CONNECTIONS_MAX": "3", "TCP_BALANCERS": "127.0.0.8 127.0.0.1"]
+        let told =
+            source == .launcher
+            ? [
+                "tcp-request connection": "tcp-request session", " backlog 4096": " backlog 4096 accept-proxy",
+                "ge \(Self.atOnceMax) }": "ge 3 }",
+            ] : [:]
+        try await Balancer.run(source, environment: environment, replacing: told) { balancer in
             let neighbours = (1...3).map { SilentConnections(from: "2001:db8:1:2::\($0)", to: balancer.port) }
             defer { for one in neighbours { one.close() } }
             try await waitUntil("they are counted", within: .seconds(8)) { await balancer.connections() == 3 }
@@ -82,6 +141,10 @@ import Testing
             // Of IPv4 each address.
             #expect(balancer.answers("/health", claiming: "192.0.2.1"))
             #expect(neighbours.allSatisfy { $0.closed == 0 })
+            // Of somebody else such a header is a request that cannot be read. It is counted as his own.
+            if source == .deployment {
+                #expect(balancer.answers("/health", from: "127.0.0.2", claiming: "2001:db8:1:2::1"))
+            }
         }
     }
 
@@ -107,10 +170,11 @@ private enum LaunchedLimits {
 private struct Balancer {
     let port: Int
     let opsPort: Int
+    private let process: ChildProcess
 
     static func run(
         _ source: AddressLimitTests.Source, environment: [String: String] = [:],
-        replacing changes: [String: String] = [:],
+        replacing changes: [String: String] = [:], secrets: String? = nil,
         _ body: (Balancer) async throws -> Void
     ) async throws {
         let folder = try TemporaryFolder(named: "balancer")
@@ -123,6 +187,7 @@ private struct Balancer {
             try #require(text.contains(old), "\(old)")
             text = text.replacing(old, with: new)
         }
+        if let secrets { text = text.replacing("/run/secrets", with: secrets) }
         let file = folder.path + "/haproxy.cfg"
         try text.write(toFile: file, atomically: true, encoding: .utf8)
         var command = Command("/usr/sbin/haproxy", ["-db", "-f", file], folder: folder.path, log: folder.path + "/log")
@@ -134,13 +199,16 @@ private struct Balancer {
             try await waitUntil("the balancer has looked", within: .seconds(20)) {
                 await LoopbackRequest.get("/ready", port: ports.ops)?.status == 503
             }
-            try await body(Balancer(port: ports.public, opsPort: ports.ops))
+            try await body(Balancer(port: ports.public, opsPort: ports.ops, process: process))
         } catch {
             await process.kill()
             throw error
         }
         await process.kill()
     }
+
+    /// SIGKILL.
+    func kill() async { await self.process.kill() }
 
     /// deploy/haproxy/haproxy.cfg, listening here and without TLS.
     private static func deployed(at ports: StackPorts) throws -> String {
@@ -159,10 +227,13 @@ private struct Balancer {
 
     /// Open connections of clients.
     func connections() async -> Int? {
+        await self.number(of: #"haproxy_frontend_current_sessions{proxy="public"}"#)
+    }
+
+    /// One of its own figures.
+    func number(of metric: String) async -> Int? {
         let metrics = await LoopbackRequest.get("/metrics", port: self.opsPort)?.body ?? ""
-        let line = metrics.split(separator: "\n").first {
-            $0.hasPrefix(#"haproxy_frontend_current_sessions{proxy="public"}"#)
-        }
+        let line = metrics.split(separator: "\n").first { $0.hasPrefix(metric) }
         return line?.split(separator: " ").last.flatMap { Int($0) }
     }
 
