@@ -242,9 +242,11 @@ def check_networks(size, documents, compose):
             for port in container(receiver).get("ports", []):
                 number = port["containerPort"]
                 # A network carries its own ports alone. `open` comes from the world, and leads nowhere.
-                network = {6379: "data", 8443: None}.get(number, "edge")
+                network = {6379: "data", 16379: "data", 8443: None}.get(number, "edge")
                 labels = [pod(workload)["metadata"]["labels"] for workload in (sender, receiver)]
                 both = network in networks[source] & networks[target]
+                # Nodes of Redis speak among themselves.
+                both = both and (number != 16379 or source == target)
                 same(f"{size}: {source} may reach {target}:{number}", allowed(policies, *labels, number), both)
     # Whoever is in no network reaches nobody, and is reached by nobody.
     lonely = {"app.kubernetes.io/part-of": "whisper", "app.kubernetes.io/instance": "whisper"}
@@ -331,7 +333,8 @@ def check_compose(size, documents, compose, is_smallest):
             elif "exec" in ours["readinessProbe"]:
                 same(f"{place}: is asked", ["CMD"] + ours["readinessProbe"]["exec"]["command"], health["test"])
         files = set(secret_files(workload)) - {"postgres_authority.pem"}
-        same(f"{place}: files of secrets", files, set(theirs["secrets"]))
+        nodes = {"redis_node"} if name == "redis" and workload["kind"] == "StatefulSet" else set()
+        same(f"{place}: files of secrets", files, set(theirs["secrets"]) | nodes)
     check_files(size, documents)
 
 
@@ -384,6 +387,36 @@ def check_balancer(size, documents, compose):
         replicas = workload["spec"]["replicas"]
         # Of several one may die.
         expect(room * max(1, replicas - 1) >= people, f"{size}: haproxy has room for {room} × {replicas}, not for {people} and a loss")
+
+
+def check_redis(size, documents, chosen):
+    """Half of the nodes are masters, each is known by the name that certificates have, and services ask any of them."""
+    nodes = chosen["redis"].get("nodes", 1)
+    cluster, single = documents.get("StatefulSet", "redis"), documents.get("Deployment", "redis")
+    asked = {environment(documents.get("Deployment", name)).get("REDIS_NODES") for name in SERVICES}
+    same(f"{size}: redis: several", nodes > 1, size in ["medium", "large"])
+    if nodes == 1:
+        same(f"{size}: redis: one process", (single["spec"]["replicas"], cluster, asked), (1, None, {None}))
+        return
+    same(f"{size}: redis: no single process", single, None)
+    same(f"{size}: redis: services ask", asked, {"redis:6379"})
+    expect(documents.get("Service", "redis") and documents.get("PodDisruptionBudget", "redis"), f"{size}: redis: no Service or budget")
+    spec = cluster["spec"]
+    given = {entry["name"]: entry.get("value") or entry["valueFrom"]["fieldRef"]["fieldPath"] for entry in container(cluster)["env"]}
+    names = [f"redis-{number}.{spec['serviceName']}" for number in range(nodes)]
+    same(f"{size}: redis: nodes", (spec["replicas"], given["CLUSTER_NODES"].split()), (nodes, names))
+    same(f"{size}: redis: masters", int(given["CLUSTER_MASTERS"]) * 2, nodes)
+    same(f"{size}: redis: a node's own", (given["POD"], given["NAME"], given["ADDRESS"]),
+         ("metadata.name", f"$(POD).{spec['serviceName']}", "status.podIP"))
+    headless = documents.get("Service", spec["serviceName"])["spec"]
+    same(f"{size}: redis: names before ready", (headless["clusterIP"], headless["publishNotReadyAddresses"]), ("None", True))
+    terms = spec["template"]["spec"]["affinity"]["podAntiAffinity"]["preferredDuringSchedulingIgnoredDuringExecution"]
+    labels = spec["template"]["metadata"]["labels"]
+    apart = [term["podAffinityTerm"]["topologyKey"] for term in terms
+             if selects(labels, term["podAffinityTerm"]["labelSelector"]["matchLabels"])]
+    same(f"{size}: redis: apart", apart, ["kubernetes.io/hostname"])
+    made = re.search(r"for number in ([\d ]+); do names=\"\$names,DNS:redis-\$number\.redis-nodes\"", read("deploy/make-secrets"))
+    expect(made and len(made[1].split()) >= nodes, f"{size}: redis: the certificate lacks names of nodes")
 
 
 def check_files(size, documents):
@@ -493,6 +526,7 @@ REFUSED = {
     "additional properties": {"service": {}},
     "logLevel": {"logLevel": "loud"},
     "threads": {"haproxy": {"threads": 65}},
+    "nodes": {"redis": {"nodes": 7}},
 }
 
 
@@ -517,7 +551,8 @@ def main():
         "own": values("values-medium.yaml", "site.yaml", "own.yaml"),
     }
     # What addresses of one's own, and settings of one's own, add in own.yaml.
-    more = {name: {"REDIS_PORT"} for name in SERVICES}
+    cluster = {name: {"REDIS_NODES"} for name in SERVICES}
+    more = {name: {"REDIS_PORT", "REDIS_NODES"} for name in SERVICES}
     more["attachments"] = more["attachments"] | {"S3_REGION", "S3_STYLE"}
     more["router"] = more["router"] | {"PENDING_TTL_SECONDS"}
     more["changed"] = {"REDIS_HOST", "S3_ENDPOINT"}
@@ -538,9 +573,10 @@ def main():
             check_networks(size, documents, compose)
             check_compose(size, documents, compose, size == "small")
             check_balancer(size, documents, compose)
-            check_environment(size, documents, compose, more if size == "own" else {})
+            check_environment(size, documents, compose, more if size == "own" else cluster if size != "small" else {})
             check_queries(size, documents)
             if size != "own":
+                check_redis(size, documents, chosen)
                 check_postgres(size, documents, compose)
         own = Documents(rendered(chart, sizes["own"]))
         same("own: what is left to others", [own.get("Cluster", "postgres"), own.get("Deployment", "redis"), own.get("StatefulSet", "objects")], [None] * 3)

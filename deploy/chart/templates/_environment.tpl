@@ -10,6 +10,12 @@
 {{- if $redis.host }}
 - { name: REDIS_PORT, value: {{ $redis.port | quote }} }
 {{- end }}
+{{- if $redis.nodes }}
+- { name: REDIS_NODES, value: {{ join "," $redis.nodes | quote }} }
+{{- else if and (not $redis.host) (gt (int $values.redis.nodes) 1) }}
+# Any node says who serves what.
+- { name: REDIS_NODES, value: "redis:6379" }
+{{- end }}
 - { name: REDIS_TLS_AUTHORITY, value: /run/secrets/authority.pem }
 - { name: REDIS_USER, value: {{ .name }} }
 - { name: REDIS_PASSWORD_FILE, value: /run/secrets/redis_{{ .name }} }
