@@ -184,7 +184,7 @@ extension SimulatedBus {
             )
         } done: { result in
             let count = result.flatMap { heard -> Result<Int, BusError> in
-                heard.count == 0 && heard.isSettling && self.mutation != .takesZeroForGone
+                heard.count == 0 && heard.isSettling
                     ? .failure(.unavailable) : .success(heard.count)
             }
             self.callBack { heard?(count) }

@@ -39,8 +39,6 @@ enum Mutation: String, CaseIterable, Sendable {
     case keepsPositionAcrossTerms
     /// What is to leave a stream leaves it on the new master, too.
     case trimsAcrossTerms
-    /// A gateway that has not come to the new master is taken for dead.
-    case takesZeroForGone
     /// One master's loss is taken for the whole bus's.
     case takesMasterForBus
 
@@ -83,7 +81,7 @@ enum Mutation: String, CaseIterable, Sendable {
     /// What happens to masters of Redis where it shows.
     var masters: World.Masters {
         switch self {
-        case .keepsPositionAcrossTerms, .trimsAcrossTerms, .takesZeroForGone: .many
+        case .keepsPositionAcrossTerms, .trimsAcrossTerms: .many
         case .takesMasterForBus: .lost
         default: .one
         }
