@@ -66,6 +66,8 @@ package enum RedisLimits {
     package static let topologyRetry: Duration = .milliseconds(200)
     /// Since a master is there, or has become one: listeners may not have come to it yet. Longer than `reconnect.longest`.
     package static let listenersMissing: Duration = .seconds(3)
+    /// How long one read of a cluster's slot waits at its master, whoever asks how often. Each of them ends in a write and an answer.
+    package static let standingReadBlock: Duration = .milliseconds(500)
     /// Before a stream of a cluster is read again that could not be read.
     package static let readRetry: Duration = .milliseconds(100)
     /// What was read of a stream that nobody asks for any more is kept for this long.

@@ -27,7 +27,6 @@ final class ClusterReads {
         let positions: [String: EntryID]
         let limit: Int
         let bytesMax: Int
-        let blockFor: Duration
         var state: State
     }
 
@@ -61,7 +60,7 @@ final class ClusterReads {
                 self.readings[slot] = nil
                 self.end(reading)
             }
-            self.begin(slot, positions, limit: limit, bytesMax: bytesMax, blockFor: blockFor)
+            self.begin(slot, positions, limit: limit, bytesMax: bytesMax)
         }
         let wait = Wait(Set(bySlot.keys), done: done)
         self.deliver(to: wait)
@@ -91,12 +90,14 @@ final class ClusterReads {
 
     // MARK: One slot
 
-    private func begin(_ slot: Int, _ positions: [String: EntryID], limit: Int, bytesMax: Int, blockFor: Duration) {
+    /// It waits for longer than who asks may: the next call of `read` finds it waiting.
+    private func begin(_ slot: Int, _ positions: [String: EntryID], limit: Int, bytesMax: Int) {
+        let blockFor = RedisLimits.standingReadBlock
         let command = RedisCommand.read(
             positions.map { (stream: $0.key, after: $0.value) }, limit: limit, blockFor: blockFor, bytesMax: bytesMax)
         let call = BlockingCall()
         self.readings[slot] = Reading(
-            positions: positions, limit: limit, bytesMax: bytesMax, blockFor: blockFor, state: .waiting(call))
+            positions: positions, limit: limit, bytesMax: bytesMax, state: .waiting(call))
         guard let readers = self.cluster.readers(for: command) else { return self.failed(slot, .unavailable) }
         call.start(command, blockFor: blockFor, on: readers, eventLoop: self.eventLoop) { outcome in
             guard case .waiting(let current)? = self.readings[slot]?.state, current === call else { return }
@@ -115,8 +116,7 @@ final class ClusterReads {
     /// The server has waited as long as it may.
     private func again(_ slot: Int) {
         guard let reading = self.readings.removeValue(forKey: slot), self.isAsked(slot) else { return }
-        self.begin(
-            slot, reading.positions, limit: reading.limit, bytesMax: reading.bytesMax, blockFor: reading.blockFor)
+        self.begin(slot, reading.positions, limit: reading.limit, bytesMax: reading.bytesMax)
     }
 
     private func failed(_ slot: Int, _ error: BusError) {
