@@ -168,6 +168,7 @@ package final class PartitionWorker<Share: LeasedShare> {
         if !decision.giveUp.isEmpty {
             let shares = decision.giveUp.compactMap { Share($0) }
             for share in shares { self.owned[share] = nil }
+            self.turns.remove(shares)
             try await owner.gaveUp(shares)
             _ = try await self.store.query(self.leases.giveUp(decision.giveUp))
         }
@@ -188,7 +189,7 @@ package final class PartitionWorker<Share: LeasedShare> {
     package var isIsolatingPoison: Bool { self.poisonIsolationReadsLeft > 0 }
 
     /// The next read is one of a few shares with a Job of each (`ReadTurns`). What it brings says nothing about the reads behind it.
-    package var readsInTurns: Bool { !self.turns.next(of: self.owned.keys).isAll }
+    package var readsInTurns: Bool { self.turns.areTaken(by: self.owned.count) }
 
     /// Reads what stands behind the positions. With nothing owned it waits as long as a read may.
     /// - Parameter limit: Jobs of each share.
@@ -199,14 +200,16 @@ package final class PartitionWorker<Share: LeasedShare> {
             try? await Task.sleep(for: self.bounds.readBlockMax)
             return []
         }
-        let (shares, isAll) = self.turns.next(of: self.owned.keys)
-        let positions = shares.map { (stream: self.streams[$0.index], after: self.owned[$0] ?? .start) }
+        let isInTurns = self.readsInTurns
+        let shares = isInTurns ? self.turns.next : Array(self.owned.keys)
+        let positions = shares.map { (stream: self.streams[$0.index], after: self.owned[$0]!) }
         let read: [StreamBatch]
         do throws(BusError) {
-            read = try await self.bus.read(positions, limit: isAll ? limit : 1, blockFor: isAll ? blockFor : .zero)
+            read = try await self.bus.read(
+                positions, limit: isInTurns ? 1 : limit, blockFor: isInTurns ? .zero : blockFor)
         } catch {
             // Of a cluster this may be one master's outage. Its streams come with the read of all, which fails if the whole bus is away.
-            guard !isAll, error == .unavailable else { throw error }
+            guard isInTurns, error == .unavailable else { throw error }
             read = []
         }
         let cut = read.filter(\.isCut).compactMap { self.sharesByStream[$0.stream] }

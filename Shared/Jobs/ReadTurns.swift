@@ -10,23 +10,30 @@ struct ReadTurns<Share: LeasedShare> {
     /// Shares that are still to have a turn of their own.
     private var left: [Share] = []
 
-    /// Shares of the next read, and whether they are all.
-    func next(of owned: some Collection<Share>) -> (shares: [Share], isAll: Bool) {
-        guard !self.left.isEmpty, owned.count > BusLimits.readStreamsMax else { return (Array(owned), true) }
-        return (Array(self.left.prefix(BusLimits.readStreamsMax)), false)
-    }
+    /// Whether the next read of so many shares names a few of them. So few that one read can hold them need no turns.
+    func areTaken(by count: Int) -> Bool { !self.left.isEmpty && count > BusLimits.readStreamsMax }
+
+    /// Those whose turn is next.
+    var next: [Share] { Array(self.left.prefix(BusLimits.readStreamsMax)) }
 
     /// Each has a turn of its own.
     mutating func startOver(with owned: some Collection<Share>) { self.left = owned.sorted() }
 
-    /// - Parameter cut: shares of which more is there than the read could hold.
+    /// They are another owner's, or had their turn.
+    mutating func remove(_ shares: [Share]) {
+        guard !self.left.isEmpty else { return }
+        let gone = Set(shares)
+        self.left.removeAll { gone.contains($0) }
+    }
+
+    /// - Parameters:
+    ///   - shares: those that were named.
+    ///   - cut: those of which more is there than the read could hold. They begin.
     mutating func hasRead(_ shares: [Share], cut: Set<Share>, of owned: some Collection<Share>) {
         guard cut.isEmpty else {
             self.left = cut.sorted() + owned.filter { !cut.contains($0) }.sorted()
             return
         }
-        guard !self.left.isEmpty else { return }
-        let (had, ours) = (Set(shares), Set(owned))
-        self.left.removeAll { had.contains($0) || !ours.contains($0) }
+        self.remove(shares)
     }
 }
