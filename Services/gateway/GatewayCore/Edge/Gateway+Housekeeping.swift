@@ -162,7 +162,10 @@ extension Gateway {
     private func lookAtCanary() async {
         // Away: whether it comes back with what it knew shows then.
         guard let losses = try? await self.canary.look(self.bus), !losses.isEmpty else { return }
-        let count = self.announceAll(after: losses)
+        let lost = Set(Partition.all.filter { losses.includes(Keyspace.mailbox($0).name) })
+        let count = self.announceAll {
+            lost.contains(Partition(of: $0)) || losses.includes(Keyspace.presence($0).name)
+        }
         self.logger.warning("bus has lost something", [.count: .number(count)])
         self.streamsMayHaveChanged(where: losses.includes)
         self.sharedCountsWereLost(where: losses.includes)

@@ -29,22 +29,13 @@ extension Gateway {
         }
     }
 
-    /// Has every connection announced again. The next ticks do it in paced parts.
-    func announceAll() {
-        for connection in self.bound.values {
-            connection.deliveryCursor.mayHaveMissed()
-        }
-    }
-
-    /// As `announceAll`, of connections whose router may have lost a Job, or whose presence may be lost.
+    /// Has connections announced again. The next ticks do it in paced parts.
+    /// - Parameter isConcerned: whether Notices for this identity, or Jobs or presence of it, may be lost.
     /// - Returns: how many.
-    func announceAll(after losses: BusLosses) -> Int {
-        let lost = Set(Partition.all.filter { losses.includes(Keyspace.mailbox($0).name) })
+    @discardableResult
+    func announceAll(where isConcerned: (WhisperID) -> Bool = { _ in true }) -> Int {
         var count = 0
-        for (identity, connection) in self.bound {
-            guard lost.contains(Partition(of: identity)) || losses.includes(Keyspace.presence(identity).name) else {
-                continue
-            }
+        for (identity, connection) in self.bound where isConcerned(identity) {
             connection.deliveryCursor.mayHaveMissed()
             count += 1
         }
