@@ -48,12 +48,7 @@ struct TrafficCost: Sendable {
         fleet.listener = traffic
         let before = try await StoreReading(stack)
         traffic.start(window: options.window, on: fleet)
-        let measured = try await MeasuredTraffic.measure(traffic, stack, options, seconds: seconds)
-        let troubles = try await measured.finish(fleet)
-        let store = try await StoreReading(stack).since(before, each: traffic.tally.delivered)
-        return TrafficCost(
-            measured.cpu, count: measured.messages, latency: traffic.received, store: store,
-            checks: traffic.checks(troubles: troubles))
+        return try await Self.finish(traffic, before, fleet, stack, options, seconds: seconds)
     }
 
     /// Messages of new pairs at a steady rate, on a cluster that has had none.
@@ -67,6 +62,14 @@ struct TrafficCost: Sendable {
             pairs: options.pairs, payload: options.payload, signed: signed, pace: .steady, on: fleet)
         let before = try await StoreReading(stack)
         traffic.start(rate: options.rate, on: fleet)
+        return try await Self.finish(traffic, before, fleet, stack, options, seconds: seconds)
+    }
+
+    /// Measures traffic that has just been started, and ends it.
+    private static func finish(
+        _ traffic: Traffic, _ before: StoreReading, _ fleet: isolated Fleet, _ stack: LocalStack,
+        _ options: LoadOptions, seconds: Int
+    ) async throws -> TrafficCost {
         let measured = try await MeasuredTraffic.measure(traffic, stack, options, seconds: seconds)
         let troubles = try await measured.finish(fleet)
         let store = try await StoreReading(stack).since(before, each: traffic.tally.delivered)
