@@ -42,9 +42,9 @@ final class ClusterReads {
         self.eventLoop = eventLoop
     }
 
+    /// Together the slots bring `BusLimits.readBytesMax` at most, or one of the longest entries each.
     /// - Parameter done: called once; with nothing when the time is up. Fails if no stream can be read.
     /// - Returns: what to call off; nil if `done` was called already.
-    /// Together the slots bring `BusLimits.readBytesMax`, or one of the longest entries each.
     func read(
         _ positions: [(stream: String, after: EntryID)], limit: Int, blockFor: Duration,
         done: @escaping (Result<[StreamBatch], BusError>) -> Void
