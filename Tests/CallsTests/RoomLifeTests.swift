@@ -173,6 +173,24 @@ import Testing
         #expect(bench.tellings.count == 2)
     }
 
+    /// A report that is older than its joining was read again, say behind a lost master of Redis. It has no news of its own then.
+    @Test func whoWasTakenForGoneHearsWhatTheRoomIsNow() throws {
+        var (bench, _) = try RoomBench.accepted()
+        let (id, place) = (bench.room.id, bench.guest.connection)
+        bench.rules { $0.reported([], by: place.node, of: LiveShare(of: id)) }
+        _ = try bench.send("room_update", bench.named.with(["isLocked": true]), as: bench.host)
+        #expect(bench.frames("room_event", on: place).isEmpty)
+        let entry = RoomReportEntry(room: id, connection: place.connection, participant: .guest(bench.guest.id))
+        bench.rules { $0.reported([entry], by: place.node, of: LiveShare(of: id)) }
+        let told = bench.frames("room_event", on: place)
+        #expect(told.map { $0["event"]?.string } == ["updated"])
+        #expect(told.first?["room"]?["revision"]?.integer == Int64(bench.room.revision))
+        #expect(told.first?["room"]?["isLocked"] == .bool(true))
+        // Who was reachable all the time hears nothing.
+        bench.rules { $0.reported([entry], by: place.node, of: LiveShare(of: id)) }
+        #expect(bench.frames("room_event", on: place).isEmpty)
+    }
+
     /// The room has ended, and what said so was lost.
     @Test func aReportOfARoomThatIsOverIsAnswered() throws {
         var (bench, _) = try RoomBench.accepted()

@@ -227,6 +227,9 @@ extension RoomRules {
             room.participants[entry.participant]?.awaySince = nil
             if participant.place == nil { _ = self.changed(&room, .back, entry.participant, exceptOn: place) }
             self.put(room)
+            // What changed while it was taken for gone was told to the others alone.
+            let now = RoomEvent(.updated, timestamp: self.time, room: room.state())
+            self.tellings.append(.frame(.connection(place), now))
             self.follow(entry.participant, in: room.id, on: place)
         }
     }
