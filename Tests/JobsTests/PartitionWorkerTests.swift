@@ -111,7 +111,7 @@ import Testing
             let all = Statement<Bool>(
                 value: "SELECT bool_and(pg_try_advisory_lock(7001, g.share)) FROM generate_series(0, 30) AS g (share)")
             while try await !before.query(all) {
-                try await before.query(
+                _ = try await before.query(
                     Statement<Int>(affecting: "SELECT pg_advisory_unlock(7001, g) FROM generate_series(0, 30) g"))
             }
             await before.close()
