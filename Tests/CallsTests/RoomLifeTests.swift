@@ -215,6 +215,35 @@ import Testing
         #expect(bench.frames("room_left", on: older).isEmpty && bench.tellings.count == 1)
     }
 
+    /// A frozen gateway passes on an old join when it wakes. The connection had ended, and the client sits elsewhere.
+    @Test func aSeatGoesBackIfItsNewConnectionHasEnded() throws {
+        var (bench, _) = try RoomBench.accepted()
+        let (id, former) = (bench.room.id, bench.guest.connection)
+        let woken = LiveConnection(node: NodeID(value: 91), connection: ConnectionID(value: 4))
+        let joined = try bench.send("room_join", bench.join(bench.guest.keys), as: bench.guest.principal, on: woken)
+        #expect(joined.type == "room_joined")
+        #expect(bench.room.participants[.guest(bench.guest.id)]?.place == woken)
+        let entry = RoomReportEntry(room: id, connection: former.connection, participant: .guest(bench.guest.id))
+        bench.rules { $0.reported([entry], by: former.node, of: LiveShare(of: id)) }
+        #expect(!Self.isContradicted(former, in: bench))
+        bench.rules { $0.left(id, woken) }
+        bench.rules { $0.reported([entry], by: former.node, of: LiveShare(of: id)) }
+        #expect(bench.room.participants[.guest(bench.guest.id)]?.reachable == former)
+        #expect(bench.frames("room_event", on: former).map { $0["event"]?.string } == ["updated"])
+    }
+
+    @Test func aConnectionWhoseSeatHasMovedIsToldAfterAWhile() throws {
+        var (bench, _) = try RoomBench.accepted()
+        let (id, former) = (bench.room.id, bench.guest.connection)
+        let new = LiveConnection(node: NodeID(value: 91), connection: ConnectionID(value: 4))
+        _ = try bench.send("room_join", bench.join(bench.guest.keys), as: bench.guest.principal, on: new)
+        bench.now = bench.now + CallLimits.moveDoubtedFor
+        let entry = RoomReportEntry(room: id, connection: former.connection, participant: .guest(bench.guest.id))
+        bench.rules { $0.reported([entry], by: former.node, of: LiveShare(of: id)) }
+        #expect(Self.isContradicted(former, in: bench))
+        #expect(bench.frames("room_left", on: former).isEmpty)
+    }
+
     private static func isContradicted(_ place: LiveConnection, in bench: RoomBench) -> Bool {
         bench.tellings.contains {
             if case .event(place, .left(let room)) = $0 { "\(room)" == bench.id } else { false }

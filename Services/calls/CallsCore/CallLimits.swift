@@ -66,6 +66,8 @@ package enum CallLimits {
     package static let handledMax = 20_000
     /// Between two looks what time has done to rooms. All of them are walked.
     package static let roomsTickEvery = Duration.milliseconds(200)
+    /// A seat goes back to its former connection if the new one turns out to have ended within this time: two reports of gateways.
+    package static let moveDoubtedFor = Duration.seconds(10)
     /// Lines wait for others so long before they are stored, and no more of them (contract §14.11: 250 ms).
     package static let linesGatheredFor = Duration.milliseconds(200)
     package static let linesGatheredMax = 512

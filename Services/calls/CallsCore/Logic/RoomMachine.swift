@@ -63,6 +63,8 @@ package struct RoomMachine: BookedMachine {
         package var awaySince: Timestamp?
         /// When it was last woken. In memory alone.
         package var wokenAt: Timestamp?
+        /// When `place` took the seat over from another connection. In memory alone.
+        package var movedAt: Timestamp?
 
         package init(
             seat: Int, via: RoomParticipant.Way, joinedCode: String?, signPublicKey: Bytes32, encPublicKey: Bytes32,

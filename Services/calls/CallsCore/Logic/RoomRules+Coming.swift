@@ -138,7 +138,8 @@ extension RoomRules {
         room.connectedAt = self.time
         self.tellings.append(.event(frame.connection, .entered(room: room.id)))
         if former != frame.connection {
-            if let former { self.tellings.append(.event(former, .left(room: room.id))) }
+            // The former one is told when its gateway names it again: this join may be an old one of a connection that has ended.
+            if former != nil { room.participants[caller]?.movedAt = self.time }
             _ = self.changed(&room, .back, caller, by: caller, exceptOn: frame.connection)
         }
         self.put(room)
@@ -215,6 +216,8 @@ extension RoomRules {
             guard var room = self.book[entry.room], let participant = room.participants[entry.participant],
                 participant.place == nil || participant.goneAt != nil || participant.place == place
             else {
+                let movedAt = self.book[entry.room]?.participants[entry.participant]?.movedAt
+                if let movedAt, movedAt + CallLimits.moveDoubtedFor > self.time { continue }
                 self.tellings.append(.event(place, .left(room: entry.room)))
                 if self.book[entry.room]?.participants[entry.participant] == nil {
                     self.tellings.append(.frame(.connection(place), RoomLeft(entry.room)))

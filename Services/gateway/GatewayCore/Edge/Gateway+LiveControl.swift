@@ -91,10 +91,14 @@ extension Gateway {
     func leaveRooms(of connection: Connection) {
         for room in connection.live?.rooms ?? [] {
             self.roomsEntered.remove(.init(room: room, connection: connection.id))
-            self.bus.append(
-                LiveJob.leftRoom(room, LiveConnection(node: self.node, connection: connection.id)),
-                to: Keyspace.live(LiveShare(of: room)), failed: { _ in })
+            self.tellLeft(room, connection.id)
         }
         connection.live?.rooms = []
+    }
+
+    func tellLeft(_ room: UUIDText, _ connection: ConnectionID) {
+        self.bus.append(
+            LiveJob.leftRoom(room, LiveConnection(node: self.node, connection: connection)),
+            to: Keyspace.live(LiveShare(of: room)), failed: { _ in })
     }
 }

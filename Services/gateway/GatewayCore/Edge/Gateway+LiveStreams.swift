@@ -8,7 +8,11 @@ extension Gateway {
 
     /// A race in each case: the connection may be gone. Its share has been told, or learns it from the next report.
     func handle(_ event: LiveEvent, on id: ConnectionID) {
-        guard let connection = self.connections[id], connection.isOpen else { return }
+        guard let connection = self.connections[id], connection.isOpen else {
+            // It ended before it knew of the room, so nobody has said that it left.
+            if case .entered(let room) = event { self.tellLeft(room, id) }
+            return
+        }
         switch event {
         case .holds(let stream): self.holds(stream, on: connection)
         case .holdsNoLonger(let conversation, let epoch):
