@@ -18,6 +18,7 @@ import Glibc
     @Flag(help: "People meet in rooms instead of writing mail.") var rooms = false
     @Flag(help: "Redis is a cluster of three masters, which are lost and replaced.") var masters = false
     @Flag(help: "Masters of a cluster are lost and replaced, and nothing else goes wrong.") var lostMasters = false
+    @Flag(help: "With mail: Postgres has a standby that is away at times, and may take its place.") var standby = false
     @Flag(help: "Say what happens.") var trace = false
     @Option(help: "A bug that must be found: \(Mutation.allCases.map(\.rawValue).joined(separator: ", ")).")
     var mutation: Mutation?
@@ -42,7 +43,7 @@ import Glibc
         for seed in self.seed.map({ $0...$0 }) ?? self.first...(self.first + max(self.seeds, 1) - 1) {
             let world = World(
                 seed: seed, isCalm: self.calm || self.redis == .lost, kind: self.kind, masters: self.redis,
-                mutation: self.mutation, isTracing: self.trace)
+                hasStandby: self.hasStandby, mutation: self.mutation, isTracing: self.trace)
             world.play(seconds: self.seconds)
             if self.calm, world.record.repeatedLive > 0 {
                 world.record.fault("\(world.record.repeatedLive) messages came twice live, and nothing had gone wrong")
@@ -94,6 +95,8 @@ import Glibc
         self.lostMasters ? .lost : self.masters ? .many : self.mutation?.masters ?? .one
     }
 
+    private var hasStandby: Bool { self.standby || self.mutation?.hasStandby == true }
+
     private func grow(to gateways: Int) throws {
         guard (2...Self.gatewaysMax).contains(gateways) else {
             throw ValidationError("2 to \(Self.gatewaysMax) gateways")
@@ -123,7 +126,9 @@ import Glibc
             let said = try Self.output(of: "\(course) --seeds \(Self.seedsPerMutation) --mutation \(mutation.rawValue)")
             let time = ContinuousClock.now - start
             if let seed = said.firstMatch(of: /seed (\d+) breaks a promise/)?.1 {
-                let kind = [mutation.kind.option, mutation.masters.option].compactMap { $0.map { " \($0)" } }.joined()
+                let standby = mutation.hasStandby ? "--standby" : nil
+                let kind = [mutation.kind.option, mutation.masters.option, standby].compactMap { $0.map { " \($0)" } }
+                    .joined()
                 let isKept = try Self.output(of: "--seed \(seed) --seconds \(self.seconds)\(kind)").contains(
                     "kept every promise")
                 let seconds = Double(time.nanoseconds / 10_000_000) / 100
@@ -183,6 +188,7 @@ import Glibc
         if self.calm { words.append("--calm") }
         if let option = self.kind.option { words.append(option) }
         if let option = self.redis.option { words.append(option) }
+        if self.hasStandby { words.append("--standby") }
         if let mutation { words += ["--mutation", mutation.rawValue] }
         var arguments = words.map { strdup($0) } + [nil]
         defer { for argument in arguments { free(argument) } }
@@ -199,6 +205,7 @@ import Glibc
         if self.calm { words.append("--calm") }
         if let option = self.kind.option { words.append(option) }
         if let option = self.redis.option { words.append(option) }
+        if self.hasStandby { words.append("--standby") }
         if let mutation { words.append("--mutation \(mutation.rawValue)") }
         return "make simulate ARGS=\"\(words.joined(separator: " "))\""
     }

@@ -2,8 +2,8 @@ package import Contract
 package import Store
 
 /// `auth.identities`, `.devices` and `.sessions`, as far as logins and sessions go.
-package struct AuthTables: Sendable {
-    package struct Identity: Sendable {
+package struct AuthTables: Equatable, Sendable {
+    package struct Identity: Equatable, Sendable {
         package var signKey: Bytes32
         package var encKey: Bytes32
         package var epoch: Int64
@@ -17,14 +17,14 @@ package struct AuthTables: Sendable {
         }
     }
 
-    struct Device: Sendable {
+    struct Device: Equatable, Sendable {
         var id: PostgresUUID
         var platform: String
         var pushToken: String?
         var voipToken: String?
     }
 
-    struct Session: Sendable {
+    struct Session: Equatable, Sendable {
         var identity: WhisperID
         var device: PostgresUUID
         var platform: String
@@ -32,7 +32,7 @@ package struct AuthTables: Sendable {
         var expiresAt: Timestamp
     }
 
-    struct Guest: Sendable {
+    struct Guest: Equatable, Sendable {
         var signKey: Bytes32
         var encKey: Bytes32
         var epoch: Int64

@@ -2,8 +2,8 @@ package import Contract
 import Store
 
 /// `push.recipients`, and what push is shown of others.
-package struct PushTables: Sendable {
-    package struct Recipient: Sendable {
+package struct PushTables: Equatable, Sendable {
+    package struct Recipient: Equatable, Sendable {
         package var sentAt: Timestamp?
         package var unanswered: Int16
         package var failures: Int16

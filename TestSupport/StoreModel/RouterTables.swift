@@ -2,7 +2,7 @@ package import Contract
 package import Store
 
 /// `router.ledger`, `.mailbox` and `.outcomes`. Groups and peers are not modelled: nobody has any.
-package struct RouterTables: Sendable {
+package struct RouterTables: Equatable, Sendable {
     package struct MessageKey: Hashable, Sendable {
         package var messageID: PostgresUUID
         package var sender: WhisperID
@@ -15,7 +15,7 @@ package struct RouterTables: Sendable {
         }
     }
 
-    package struct Entry: Sendable {
+    package struct Entry: Equatable, Sendable {
         package var number: Int64
         package var acceptedAt: Timestamp
         var idCase: Int32
@@ -26,7 +26,7 @@ package struct RouterTables: Sendable {
         var day: Int32 = -1
     }
 
-    package struct StoredMessage: Sendable {
+    package struct StoredMessage: Equatable, Sendable {
         package var number: Int64
         package var key: MessageKey
         package var acceptedAt: Timestamp
@@ -34,7 +34,7 @@ package struct RouterTables: Sendable {
         var payload: [UInt8]
     }
 
-    package struct Outcome: Sendable {
+    package struct Outcome: Equatable, Sendable {
         package var number: Int64
         package var key: MessageKey
         package var kind: Int16

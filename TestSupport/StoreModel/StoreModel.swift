@@ -25,12 +25,19 @@ package struct StoreModel: Sendable {
 
     package init() {}
 
+    /// Whether both have the same rows about mail.
+    package func hasMail(of other: StoreModel) -> Bool {
+        self.auth == other.auth && self.router == other.router && self.push == other.push
+    }
+
     typealias Run = @Sendable (inout StoreModel, Parameters) throws(Refused) -> StatementAnswer
 
     package struct Statement: Sendable {
         let run: Run
         /// Changes nothing.
         package let onlyReads: Bool
+        /// Its commit waits for the standby although it changes nothing (`ReplicationBarrier`).
+        package var isBarrier = false
     }
 
     /// - Returns: the statement with this text.
@@ -47,10 +54,10 @@ package struct StoreModel: Sendable {
         + CallsTables.statements
         + RoomTables.statements + [Self.barrier]
 
-    /// There is no standby.
-    private static let barrier = Self.reads("SELECT CASE WHEN current_setting('synchronous_standby_names')") { _, _ in
-        .nothing
-    }
+    private static let barrier = (
+        beginning: "SELECT CASE WHEN current_setting('synchronous_standby_names')",
+        statement: Statement(run: { _, _ in .nothing }, onlyReads: true, isBarrier: true)
+    )
 
     static func reads(_ beginning: String, _ run: @escaping Run) -> (beginning: String, statement: Statement) {
         (beginning, Statement(run: run, onlyReads: true))

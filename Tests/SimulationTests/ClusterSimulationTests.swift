@@ -49,6 +49,13 @@ import Testing
         #expect(calm.contains("10 seeds kept every promise"), "\(calm)")
     }
 
+    /// The same with a Postgres whose standby is away at times, and may take its place without what was written meanwhile.
+    @Test(.timeLimit(.minutes(5)))
+    func everyPromiseIsKeptWhileAStandbyTakesThePlaceOfPostgres() async throws {
+        let said = try await Self.simulate("--standby", "--seeds", "60")
+        #expect(said.contains("60 seeds kept every promise"), "\(said)")
+    }
+
     @Test(.timeLimit(.minutes(5)))
     func withoutFailuresNothingComesTwice() async throws {
         let said = try await Self.simulate("--seeds", "50", "--calm")
@@ -108,6 +115,14 @@ import Testing
         let found = try #require(said.firstMatch(of: /seed (\d+) breaks a promise/), "\(said)")
         let kind = mutation == "takesMasterForBus" ? "--lost-masters" : "--masters"
         #expect(try await Self.simulate(kind, "--seed", String(found.1)).contains("kept every promise"))
+    }
+
+    /// Of a Postgres with a standby: a new owner of partitions does not wait for it, or nobody does.
+    @Test(.timeLimit(.minutes(5)), arguments: ["takesOverWithoutBarrier", "waitsForNoStandby"])
+    func aBugBesideAStandbyIsFound(mutation: String) async throws {
+        let said = try await Self.simulate("--mutation", mutation, "--seeds", "500")
+        let found = try #require(said.firstMatch(of: /seed (\d+) breaks a promise/), "\(said)")
+        #expect(try await Self.simulate("--standby", "--seed", String(found.1)).contains("kept every promise"))
     }
 
     /// Contract §17.1.

@@ -55,6 +55,8 @@ final class SimulatedPostgres {
     var isAway = false
     var fate: (Session) -> Fate = { _ in .done }
     var mutation: Mutation?
+    /// What the standby has while it is away; otherwise it has everything.
+    private var standby: StoreModel?
 
     // MARK: Sessions
 
@@ -77,6 +79,40 @@ final class SimulatedPostgres {
     /// The server restarts: every session ends, every commit stays.
     func restart() { for session in self.sessions { self.end(session) } }
 
+    // MARK: The standby
+
+    var isStandbyAway: Bool { self.standby != nil }
+
+    func loseStandby() { self.standby = self.standby ?? self.tables }
+
+    func findStandby() { self.standby = nil }
+
+    /// The primary is lost with what only it has.
+    func promoteStandby() {
+        guard let standby else { return self.restart() }
+        self.restart()
+        self.tables = standby
+        self.changes += 1
+        self.standby = nil
+    }
+
+    /// Whoever would wait for a standby that is away gives up its session, without an answer. What it has written is there.
+    /// - Parameters:
+    ///   - before: the tables before it has written, if the standby is away.
+    ///   - isAlone: it is no transaction of several statements.
+    private func waitForStandby(
+        _ session: Session, since before: StoreModel?, behind done: some Sequence<StoreModel.Statement>, isAlone: Bool
+    ) {
+        guard let before else { return }
+        let isBarrier =
+            switch self.mutation {
+            case .waitsForNoStandby: false
+            case .takesOverWithoutBarrier: isAlone
+            default: true
+            }
+        if isBarrier && done.contains(where: \.isBarrier) || !self.tables.hasMail(of: before) { self.end(session) }
+    }
+
     // MARK: Transactions
 
     /// By the server's own clock, as `now()`.
@@ -90,9 +126,11 @@ final class SimulatedPostgres {
     ) throws(Failure) -> StatementAnswer {
         do throws(Refused) {
             guard session.transaction != nil else {
+                let before = self.isStandbyAway ? self.tables : nil
                 self.tables.now = Self.time
                 let answer = try self.tables.run(statement, parameters)
                 if !statement.onlyReads { self.changes += 1 }
+                self.waitForStandby(session, since: before, behind: CollectionOfOne(statement), isAlone: true)
                 return answer
             }
             let answer = try session.transaction!.tables.run(statement, parameters)
@@ -117,12 +155,15 @@ final class SimulatedPostgres {
     func commit(_ session: Session) throws(Failure) {
         guard let transaction = session.transaction else { return }
         session.transaction = nil
-        guard transaction.done.contains(where: { !$0.statement.onlyReads }) else { return }
-        if self.mutation == .answersBeforeCommit {
-            Machine.current.after(.milliseconds(30)) { if !session.isOver { try? self.apply(transaction) } }
-        } else {
-            try self.apply(transaction)
+        let before = self.isStandbyAway ? self.tables : nil
+        if transaction.done.contains(where: { !$0.statement.onlyReads }) {
+            if self.mutation == .answersBeforeCommit {
+                Machine.current.after(.milliseconds(30)) { if !session.isOver { try? self.apply(transaction) } }
+            } else {
+                try self.apply(transaction)
+            }
         }
+        self.waitForStandby(session, since: before, behind: transaction.done.lazy.map(\.statement), isAlone: false)
     }
 
     private func apply(_ transaction: OpenTransaction) throws(Failure) {

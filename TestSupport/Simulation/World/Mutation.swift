@@ -42,6 +42,13 @@ enum Mutation: String, CaseIterable, Sendable {
     /// One master's loss is taken for the whole bus's.
     case takesMasterForBus
 
+    // Of a Postgres with a standby that may take its place.
+
+    /// A router owns partitions although no standby may have what their owner before has stored.
+    case takesOverWithoutBarrier
+    /// The same, and it answers a repetition although no standby may have the message.
+    case waitsForNoStandby
+
     // Of live conversations (contract §17.1).
 
     /// A gateway does not hear that a listener is removed.
@@ -86,6 +93,9 @@ enum Mutation: String, CaseIterable, Sendable {
         default: .one
         }
     }
+
+    /// Whether Postgres has a standby where it shows.
+    var hasStandby: Bool { self == .takesOverWithoutBarrier || self == .waitsForNoStandby }
 
     /// The worlds in which it shows.
     var kind: World.Kind {

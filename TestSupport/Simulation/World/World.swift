@@ -65,6 +65,7 @@ final class World {
     private(set) var rooms: RoomScene?
     private let kind: Kind
     private let masters: Masters
+    private let hasStandby: Bool
     /// Of each room, for `Mutation.givesSignalsToNewcomers`.
     var lastSignals: [String: [UInt8]] = [:]
     /// Until then something goes wrong, or has just been mended; on the machine's clock.
@@ -93,8 +94,8 @@ final class World {
     let store = PostgresConfiguration(url: "postgres://simulated", applicationName: "simulated")
 
     init(
-        seed: UInt64, isCalm: Bool = false, kind: Kind = .mail, masters: Masters = .one, mutation: Mutation? = nil,
-        isTracing: Bool = false
+        seed: UInt64, isCalm: Bool = false, kind: Kind = .mail, masters: Masters = .one, hasStandby: Bool = false,
+        mutation: Mutation? = nil, isTracing: Bool = false
     ) {
         let machine = Machine(seed: seed)
         self.kind = kind
@@ -109,6 +110,7 @@ final class World {
                 crash: some(40), freeze: some(30), cut: some(40), redis: some(25), masters: 0, postgres: some(25),
                 lines: some(120), lostStatements: [0, 0, 300, 1_500][some(3)])
         self.masters = masters
+        self.hasStandby = hasStandby && kind == .mail && !isCalm
         self.faultRates.masters = masters == .lost ? 100 : 4 * self.faultRates.redis
         self.storingMax = .milliseconds(Int64([200, 2_000, 6_000][some(2)]))
         self.chattiness = [100, 300, 700][some(2)]
@@ -225,6 +227,7 @@ final class World {
         self.injectsFaults = false
         self.faultRates = .calm
         self.postgres.isAway = false
+        self.returnStandby()
         self.providerAwayUntil = 0
         for link in self.redis.links { link.comeBack() }
         for master in self.redis.masters?.away.sorted() ?? [] { self.redis.takeOver(master, isNew: false) }
@@ -423,6 +426,7 @@ final class World {
         if self.happens(self.faultRates.redis) { self.failRedis() }
         if self.redis.masters != nil, self.happens(self.faultRates.masters) { self.loseMaster() }
         if self.happens(self.faultRates.postgres) { self.failPostgres() }
+        if self.hasStandby, !self.postgres.isStandbyAway, self.happens(Self.standbyLoss) { self.loseStandby() }
         if self.happens(self.faultRates.cut) { self.providerAwayUntil = self.machine.now + self.some(.seconds(20)) }
     }
 
@@ -512,6 +516,29 @@ final class World {
         } else if let session = self.postgres.sessions.randomElement(using: &self.machine.random) {
             self.trace("Postgres ends a session of \(session.host?.name ?? "")")
             self.postgres.end(session)
+        }
+    }
+
+    /// Chance in a thousand, each second.
+    private static let standbyLoss = 60
+
+    private func loseStandby() {
+        let length = self.some(.seconds(8))
+        self.trace("the standby of Postgres is away for \(length / 1_000_000) ms")
+        self.troubled(for: length + .seconds(20))
+        self.postgres.loseStandby()
+        self.machine.after(length) { [unowned self] in self.returnStandby() }
+    }
+
+    /// It catches up, or it takes the place of the primary, which is lost before it has.
+    private func returnStandby() {
+        guard self.postgres.isStandbyAway else { return }
+        if self.machine.random.isOne(in: 2) {
+            self.trace("the standby of Postgres catches up")
+            self.postgres.findStandby()
+        } else {
+            self.trace("the standby of Postgres takes the place of the primary")
+            self.postgres.promoteStandby()
         }
     }
 
