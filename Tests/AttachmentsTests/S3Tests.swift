@@ -1,6 +1,7 @@
 import AttachmentsCore
 import Contract
 import Foundation
+import LocalStack
 import NIOCore
 import NIOPosix
 import Telemetry

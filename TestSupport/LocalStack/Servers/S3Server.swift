@@ -1,27 +1,27 @@
 import Foundation
-import LocalStack
 
 /// A real S3 server: rclone's, over a folder, which lets in one access key.
-struct S3Server {
-    static let accessKey = "ACCESSKEYFORTESTS"
-    static let secretKey = "secret-key-for-tests"
-    static let bucket = "whisper-tests"
+package struct S3Server: Sendable {
+    package static let accessKey = "ACCESSKEYFORTESTS"
+    package static let secretKey = "secret-key-for-tests"
+    package static let bucket = "whisper-tests"
 
     /// Where `deploy/install-python-tools.sh` puts it.
-    static let tools: String = {
+    package static let tools: String = {
         let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent().deletingLastPathComponent()
         return root.appending(path: ".build/s3-tools").path
     }()
 
-    let port: Int
-    let folder: String
-    let process: ChildProcess
+    package let port: Int
+    /// Holds the bucket, one file for each object.
+    package let folder: String
+    package let process: ChildProcess
 
-    var endpoint: String { "http://localhost:\(self.port)" }
+    package var endpoint: String { "http://localhost:\(self.port)" }
 
     /// Runs `body` against a server of its own.
-    static func run(virtualStyle: Bool = false, _ body: (S3Server) async throws -> Void) async throws {
+    package static func run(virtualStyle: Bool = false, _ body: (S3Server) async throws -> Void) async throws {
         let folder = try TemporaryFolder(named: "s3")
         defer { folder.remove() }
         let data = folder.path + "/data"

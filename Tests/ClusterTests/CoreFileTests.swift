@@ -1,0 +1,89 @@
+import Foundation
+import LocalStack
+import TestKit
+import Testing
+
+/// Cores in Python exchange files through a cluster, with either store of the attachments service (contract §9).
+@Suite(.serialized, .oneClusterAtATime) struct CoreFileTests {
+    /// What each identity may have stored; `sharing.py` counts on it.
+    private static let quota = 6_000_000
+
+    @Test func filesAreSharedThroughTheStoreOnDisk() async throws {
+        try await self.withCluster([:]) { stack in
+            try await self.share(through: stack, into: stack.attachmentsFolder)
+        }
+    }
+
+    @Test func filesAreSharedThroughAnS3Server() async throws {
+        try await S3Server.run { server in
+            let store = [
+                "STORE": "s3", "S3_ENDPOINT": server.endpoint, "S3_BUCKET": S3Server.bucket,
+                "S3_ACCESS_KEY": S3Server.accessKey, "S3_SECRET_KEY": S3Server.secretKey,
+            ]
+            try await self.withCluster(store) { stack in
+                try await self.share(through: stack, into: "\(server.folder)/\(S3Server.bucket)")
+                #expect(!FileManager.default.fileExists(atPath: stack.attachmentsFolder + "/att"))
+                // Both sides are killed while the file is on the way: the rest is asked for as a range.
+                #expect(try await self.run("files", stack)["bytes"]?.integer == 5_000_000)
+            }
+        }
+    }
+
+    /// - Parameter folder: where the store keeps its objects.
+    private func share(through stack: LocalStack, into folder: String) async throws {
+        let result = try await self.run("sharing", stack)
+        #expect(result["whole"]?.integer == 5)
+        // Each file once, the one of the group too, and nothing of the refused one.
+        let objects = Self.files(in: folder)
+        #expect(objects.count == 4)
+        #expect(objects.values.reduce(0, +) == result["bytes"]?.integer)
+    }
+
+    private func withCluster(
+        _ environment: [String: String], _ body: (LocalStack) async throws -> Void
+    ) async throws {
+        var configuration = StackConfiguration()
+        configuration.rateLimitScale = 1_000
+        configuration.instances = [.gateway: 1, .router: 1, .auth: 1, .push: 1, .attachments: 1, .calls: 1]
+        let limits = ["QUOTA_BYTES": "\(Self.quota)", "GC_EVERY_SECONDS": "86400"]
+        configuration.environment[.attachments] = environment.merging(limits) { $1 }
+        let stack = try await LocalStack.start(configuration)
+        do {
+            try await body(stack)
+        } catch {
+            await stack.stop()
+            throw error
+        }
+        for process in stack.processes {
+            for line in StackLog.errors(in: stack.log(of: process)).prefix(3) { Issue.record("\(line)") }
+        }
+        await stack.stop()
+    }
+
+    /// - Returns: what the script prints last.
+    private func run(_ script: String, _ stack: LocalStack) async throws -> JSON {
+        let folder = try TemporaryFolder(named: "core")
+        defer { folder.remove() }
+        let output = try await Command(
+            "/usr/bin/python3",
+            [
+                "\(CoreLibraryTests.here)/\(script).py", CoreLibraryTests.library, folder.path,
+                "ws://127.0.0.1:\(stack.ports.public)",
+            ]
+        ).output(name: script)
+        let line = try #require(output.split(separator: "\n").last, "\(output)")
+        print("· \(script) of cores: \(line)")
+        return try JSON(parsing: Array(line.utf8))
+    }
+
+    /// Sizes of the regular files below a folder.
+    private static func files(in folder: String) -> [String: Int64] {
+        var sizes: [String: Int64] = [:]
+        for name in FileManager.default.enumerator(atPath: folder)?.compactMap({ $0 as? String }) ?? [] {
+            let attributes = try? FileManager.default.attributesOfItem(atPath: "\(folder)/\(name)")
+            guard attributes?[.type] as? FileAttributeType == .typeRegular else { continue }
+            sizes[name] = attributes?[.size] as? Int64 ?? (attributes?[.size] as? NSNumber)?.int64Value ?? 0
+        }
+        return sizes
+    }
+}
