@@ -231,6 +231,7 @@ package struct ClientStore: Sendable {
         migrator.registerMigration("groups") { try Self.migrateGroups($0) }
         migrator.registerMigration("files") { try Self.migrateFiles($0) }
         migrator.registerMigration("evidence") { try Self.migrateEvidence($0) }
+        migrator.registerMigration("latest messages") { try Self.migrateLatest($0) }
         return migrator
     }
 }

@@ -298,26 +298,6 @@ extension ClientStore {
         try self.page(in: .direct(peer), before: before, after: after, limit: limit)
     }
 
-    /// Of each contact who has written or was written to, and of each group, the latest message; the latest of all first.
-    /// - Parameter before: only what is older than the message of this number.
-    package func latest(
-        limit: Int, before: Int64? = nil
-    ) throws(ClientStoreError) -> [(number: Int64, message: Message)] {
-        try self.read { database -> [(number: Int64, message: Message)] in
-            let sql = """
-                SELECT messages.* FROM messages JOIN (
-                    SELECT (SELECT max(number) FROM messages WHERE peer = contacts.id AND group_id IS NULL) AS latest
-                    FROM contacts
-                    UNION ALL
-                    SELECT (SELECT max(number) FROM messages WHERE group_id = chat_groups.id) FROM chat_groups) ON messages.number = latest
-                WHERE number < ? ORDER BY number DESC LIMIT ?
-                """
-            return try Row.fetchAll(database, sql: sql, arguments: [before ?? .max, limit]).compactMap { row in
-                Self.message(row).map { (number: row["number"] as Int64, message: $0) }
-            }
-        }
-    }
-
     /// A message that came, by its sender and id.
     package func incoming(_ id: UUIDText, from peer: WhisperID) throws(ClientStoreError) -> Message? {
         try self.read { database -> Message? in
@@ -373,17 +353,6 @@ extension ClientStore {
     package func unreadCount() throws(ClientStoreError) -> Int {
         try self.read {
             try Int.fetchOne($0, sql: "SELECT count(*) FROM messages WHERE NOT is_outgoing AND NOT is_read") ?? 0
-        }
-    }
-
-    /// How much came into each group and was not read.
-    package func unreadGroupCounts() throws(ClientStoreError) -> [String: Int] {
-        try self.read { database -> [String: Int] in
-            let sql = """
-                SELECT group_id, count(*) AS count FROM messages
-                WHERE NOT is_outgoing AND NOT is_read AND group_id IS NOT NULL GROUP BY group_id
-                """
-            return try Row.fetchAll(database, sql: sql).reduce(into: [:]) { $0[$1["group_id"]] = $1["count"] }
         }
     }
 

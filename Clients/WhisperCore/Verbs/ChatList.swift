@@ -31,21 +31,17 @@ extension Verb {
         .read { opened, parameters, json in
             let limit = Int(try parameters[Self.limit] ?? 50)
             let latest = try opened.store.latest(limit: limit, before: try parameters[Self.cursor])
-            let unread = try opened.store.unreadCounts()
-            let unreadInGroups = try opened.store.unreadGroupCounts()
             let chats = try latest.map { latest in
                 let place = latest.message.place
-                let draft = try opened.store.draft(in: place)
+                let state = try opened.store.chatState(of: place)
                 switch place {
                 case .direct(let peer):
                     let contact = try opened.store.contact(peer)
-                    return Chat(
-                        latest: latest, name: contact?.name, contact: contact, unread: unread[peer] ?? 0, draft: draft)
+                    return Chat(latest: latest, name: contact?.name, contact: contact, state: state)
                 case .group(let id):
                     let title = try opened.store.group(id)?.title
                     return Chat(
-                        latest: latest, name: title?.isEmpty == true ? nil : title, contact: nil,
-                        unread: unreadInGroups[id] ?? 0, draft: draft)
+                        latest: latest, name: title?.isEmpty == true ? nil : title, contact: nil, state: state)
                 }
             }
             json.add("chats", objects: chats) { chat, json in
@@ -55,8 +51,8 @@ extension Verb {
                 json.add("isPinned", chat.contact?.isPinned ?? false)
                 json.add("isMuted", chat.contact?.isMuted ?? false)
                 json.add("isBlocked", chat.contact?.isBlocked ?? false)
-                json.add("unread", Int64(chat.unread))
-                json.add("draft", chat.draft)
+                json.add("unread", Int64(chat.state.unread))
+                json.add("draft", chat.state.draft)
                 json.add("latest", object: chat.latest) { Shapes.write($0, &$1) }
             }
             if latest.count == limit, let last = latest.last { json.add("cursor", last.number) }
@@ -68,6 +64,5 @@ private struct Chat {
     var name: String?
     /// `nil` for a group.
     var contact: Contact?
-    var unread: Int
-    var draft: String?
+    var state: ChatState
 }
