@@ -35,15 +35,22 @@ extension ClientStore {
                 number, sealed.from, sealed.groupID, evidence.messageType, Data(nonce), Data(ciphertext),
                 Data(signature),
             ])
+    }
+
+    /// Drops what is beyond the bounds: of these senders, then of all.
+    static func dropOldEvidence(of senders: Set<String>, in database: Database) throws {
+        guard !senders.isEmpty else { return }
+        for sender in senders {
+            try database.execute(
+                sql: """
+                    DELETE FROM evidence WHERE sender = ?1 AND message <= (
+                        SELECT message FROM evidence WHERE sender = ?1 ORDER BY message DESC LIMIT 1 OFFSET ?2)
+                    """, arguments: [sender, ClientLimits.evidencePerSenderMax])
+        }
         try database.execute(
             sql: """
-                DELETE FROM evidence WHERE sender = ?1 AND message <= (
-                    SELECT message FROM evidence WHERE sender = ?1 ORDER BY message DESC LIMIT 1 OFFSET ?2)
-                """, arguments: [sealed.from, ClientLimits.evidencePerSenderMax])
-        try database.execute(
-            sql: """
-                DELETE FROM evidence WHERE (SELECT count(*) FROM evidence) > ?1
-                    AND message = (SELECT min(message) FROM evidence)
+                DELETE FROM evidence WHERE message <= (
+                    SELECT message FROM evidence ORDER BY message DESC LIMIT 1 OFFSET ?)
                 """, arguments: [ClientLimits.evidenceMax])
     }
 

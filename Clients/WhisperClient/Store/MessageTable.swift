@@ -18,6 +18,22 @@ package enum Arrival: Sendable {
     case change(MessageChange, from: WhisperID, groupID: String?)
     /// The payload of a `message_received` that is kept apart.
     case suspicious([UInt8], id: UUIDText, Suspicion)
+
+    /// Where its id is remembered; `nil` for what is kept apart.
+    fileprivate var place: Conversation? {
+        switch self {
+        case .message(let message, _), .file(let message, _, _): message.place
+        case .change(_, let sender, let groupID): groupID.map { .group($0) } ?? .direct(sender)
+        case .suspicious: nil
+        }
+    }
+
+    fileprivate var evidence: Evidence? {
+        switch self {
+        case .message(_, let evidence), .file(_, _, let evidence): evidence
+        case .change, .suspicious: nil
+        }
+    }
 }
 
 /// A read mark that the sender has perhaps not been told.
@@ -141,7 +157,7 @@ extension ClientStore {
     package func keep(_ arrivals: [Arrival], at now: Timestamp) throws(ClientStoreError) -> [ClientEvent] {
         guard !arrivals.isEmpty else { return [] }
         return try self.write { database -> [ClientEvent] in
-            try arrivals.flatMap { arrival -> [ClientEvent] in
+            let news = try arrivals.flatMap { arrival -> [ClientEvent] in
                 switch arrival {
                 case .message(let message, let evidence):
                     return try Self.keepNew(message, secret: nil, evidence, in: database)
@@ -155,6 +171,10 @@ extension ClientStore {
                     return []
                 }
             }
+            // Once for all of them: each looks through what is kept.
+            for place in Set(arrivals.compactMap(\.place)) { try Self.forgetOldIDs(in: place.name, in: database) }
+            try Self.dropOldEvidence(of: Set(arrivals.compactMap { $0.evidence?.sealed.from }), in: database)
+            return news
         }
     }
 
@@ -190,7 +210,10 @@ extension ClientStore {
         try database.execute(
             sql: "INSERT INTO remembered_ids (conversation, id_key) VALUES (?, ?) ON CONFLICT DO NOTHING",
             arguments: [conversation, key])
-        guard database.changesCount == 1 else { return false }
+        return database.changesCount == 1
+    }
+
+    private static func forgetOldIDs(in conversation: String, in database: Database) throws {
         try database.execute(
             sql: """
                 DELETE FROM remembered_ids WHERE conversation = ?1 AND number <= (
@@ -198,7 +221,6 @@ extension ClientStore {
                     ORDER BY number DESC LIMIT 1 OFFSET ?2)
                 """,
             arguments: [conversation, ClientLimits.rememberedIDsMax])
-        return true
     }
 
     package func isRemembered(_ id: UUIDText, in conversation: String) throws(ClientStoreError) -> Bool {
