@@ -98,6 +98,7 @@ extension WhisperClient {
         case let pong as Pong:
             self.learn(serverTime: pong.serverTime)
             self.ponged(pong.timestamp?.milliseconds ?? 0)
+            self.rearmLater()
         case let accepted as MessageAccepted: self.progress(accepted.messageID, .accepted, from: accepted.to)
         case let receipt as MessageDelivered:
             self.progress(receipt.messageID, receipt.status == .read ? .read : .delivered, from: receipt.from)

@@ -226,6 +226,13 @@ package actor WhisperClient {
         self.nudge?.yield()
     }
 
+    /// To be called after an answer that ends the wait for it, where nothing else goes on. Else the thread would wake for
+    /// nothing when the answer would have been overdue.
+    func rearmLater() {
+        guard let armedFor, let wake = self.nextWake, wake > armedFor else { return }
+        self.nudge?.yield()
+    }
+
     private var nextWake: ContinuousClock.Instant? {
         let receipts = self.session.isBound ? self.receipts.nextWake : nil
         return [
