@@ -183,8 +183,11 @@ let package = Package(
             name: "WhisperCore", dependencies: ["WhisperClient", "Contract", "ContractSchema", log],
             path: "Clients/WhisperCore", swiftSettings: strict),
         .systemLibrary(name: "CWhisperCore", path: "Clients/WhisperCoreC/include"),
+        // Half of the library would be data of languages that nothing in it reads.
+        .target(name: "CNoLocaleData", path: "Clients/CNoLocaleData"),
         .target(
-            name: "WhisperCoreC", dependencies: ["WhisperCore", "CWhisperCore"], path: "Clients/WhisperCoreC",
+            name: "WhisperCoreC", dependencies: ["WhisperCore", "CWhisperCore", "CNoLocaleData"],
+            path: "Clients/WhisperCoreC",
             exclude: ["include", "exports.map"], swiftSettings: strict,
             // A host has no Swift, and sees the functions of the header alone.
             linkerSettings: [

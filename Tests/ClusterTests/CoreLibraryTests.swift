@@ -29,6 +29,15 @@ import Testing
         #expect(needed.contains("libc.so.6") && !needed.contains { $0.contains("swift") || $0.contains("Foundation") })
     }
 
+    /// Foundation's data of languages would be half of it (`Clients/CNoLocaleData`).
+    @Test func theLibraryHasNoDataOfLanguages() async throws {
+        let symbols = try await Command("/usr/bin/nm", ["-S", "--defined-only", Self.library]).output(name: "nm")
+        let sizes = symbols.matches(of: /(?m)^[0-9a-f]+ ([0-9a-f]+) . icudt[0-9]+_dat$/).map {
+            Int($0.1, radix: 16) ?? .max
+        }
+        #expect(sizes.count == 1 && sizes[0] < 1_000, "\(sizes)")
+    }
+
     /// A C11 program, with all warnings as errors: garbage, many threads, double close, fork.
     @Test func aProgramInCGetsWhatTheHeaderPromises() async throws {
         let folder = try TemporaryFolder(named: "core")
