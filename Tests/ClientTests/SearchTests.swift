@@ -54,6 +54,46 @@ import Testing
         #expect(try self.found("\u{1F44D}", in: store) == [])
     }
 
+    @Test func twoCharactersWithoutSpacesFindATextThatHasThem() throws {
+        let store = try self.open()
+        let texts = [
+            "昨天我们喝了茶", "明日東京タワーへ行きましょう！", "내일 학교에서 만나요", "我用Whisper写信。好吗？", "茶", "喝x了",
+            "𠮷野家で𠮷", "Tee",
+        ]
+        for text in texts { try self.add(.text(text), to: store) }
+        for (words, found) in [
+            ("喝了", [0]), ("我们喝", [0]), ("们我", []), ("昨天我们喝了茶", [0]), ("茶", [0, 4]), ("昨", [0]),
+            ("東京", [1]), ("タワーへ", [1]), ("タワ 東京", [1]), ("しょ", [1]), ("う", [1]), ("へ行東", []),
+            ("교에", [2]), ("학교", [2]), ("만나 내일", [2]), ("内", []),
+            ("用Whis", [3]), ("用whisper写", [3]), ("WHISPER写信", [3]), ("信好", []), ("写 whisper", [3]), ("信 我", [3]),
+            ("x了", [5]), ("喝x", [5]), ("野家", [6]), ("𠮷野", [6]), ("𠮷", [6]), ("で𠮷", [6]), ("。", []), ("tee", [7]),
+        ] as [(String, [Int])] {
+            #expect(try self.found(words, in: store) == found.reversed().map { texts[$0] }, "\(words)")
+        }
+        try self.check(store)
+        try store.write { try $0.execute(sql: "UPDATE messages SET body = '水' WHERE body LIKE '%茶'") }
+        #expect(try self.found("茶", in: store) == [])
+        try self.check(store)
+    }
+
+    /// Nothing here can make the index read behind a text.
+    @Test func anyTextIsTaken() throws {
+        let store = try self.open()
+        var random = SystemRandomNumberGenerator()
+        let scalars = "ab 茶한か𠮷é\u{1F44D}\u{3000}。\"*".unicodeScalars.map(Character.init)
+        for _ in 0..<300 {
+            let text = String(
+                (0..<Int.random(in: 0...9, using: &random)).map { _ in scalars.randomElement(using: &random)! })
+            try self.add(.text(text), to: store)
+            if text.contains(where: \.isLetter),
+                let word = text.split(separator: " ").first(where: { $0.contains(where: \.isLetter) })
+            {
+                #expect(try self.found(String(word), in: store).contains(text), "\(text)")
+            }
+        }
+        try self.check(store)
+    }
+
     @Test func nothingThatIsTypedIsAnOperator() throws {
         let store = try self.open()
         try self.add(.text("say \"NOT now\" OR body: NEAR(x) it's -5 * 3"), to: store)
@@ -121,15 +161,17 @@ import Testing
                 try database.execute(
                     sql: """
                         DROP TABLE messages_fts; DROP VIEW message_texts;
-                        DELETE FROM grdb_migrations WHERE identifier = 'search'
+                        DELETE FROM grdb_migrations WHERE identifier IN ('search', 'words')
                         """)
             }
             try self.add(.text("long ago"), to: store)
+            try self.add(.text("昨天我们喝了茶"), to: store)
             try self.add(.other(kind: "file", body: [0xFF]), to: store)
             store.close()
         }
         let store = try self.open()
         #expect(try self.found("ago", in: store) == ["long ago"])
+        #expect(try self.found("喝了", in: store) == ["昨天我们喝了茶"])
         try self.check(store)
     }
 }

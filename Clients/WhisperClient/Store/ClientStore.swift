@@ -41,6 +41,7 @@ package struct ClientStore: Sendable {
             // would lower this.
             try database.execute(
                 sql: "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY")
+            database.add(tokenizer: WordTokenizer.self)
         }
         let database = try Self.failing {
             try DatabaseQueue(path: unlocked?.uri(path) ?? path, configuration: configuration)
@@ -232,6 +233,7 @@ package struct ClientStore: Sendable {
         migrator.registerMigration("files") { try Self.migrateFiles($0) }
         migrator.registerMigration("evidence") { try Self.migrateEvidence($0) }
         migrator.registerMigration("latest messages") { try Self.migrateLatest($0) }
+        migrator.registerMigration("words") { try Self.migrateWords($0) }
         return migrator
     }
 }

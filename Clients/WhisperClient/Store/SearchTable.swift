@@ -32,8 +32,19 @@ extension ClientStore {
                 """)
     }
 
+    /// Chinese, Japanese and Korean texts were one word from one space to the next.
+    static func migrateWords(_ database: Database) throws {
+        try database.execute(
+            sql: """
+                DROP TABLE messages_fts;
+                CREATE VIRTUAL TABLE messages_fts USING fts5 (
+                    body, content = 'message_texts', content_rowid = 'number', tokenize = '\(WordTokenizer.name)');
+                INSERT INTO messages_fts (messages_fts) VALUES ('rebuild');
+                """)
+    }
+
     /// Finds texts that have all of the words, the newest first. Case and accents do not count, and of the last word the
-    /// beginning is enough. Emoji and punctuation are no words.
+    /// beginning is enough. Emoji and punctuation are no words. What is Chinese, Japanese or Korean may stand anywhere.
     /// - Parameters:
     ///   - place: only this conversation.
     ///   - before: only what is older than the message of this number.
@@ -60,10 +71,13 @@ extension ClientStore {
         let words = text.split(whereSeparator: \.isWhitespace)
             .filter { word in word.contains { $0.isLetter || $0.isNumber } }
             .prefix(ClientLimits.searchWordsMax)
-            .map { word in
-                "\"" + word.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"") + "\""
-            }
-        guard !words.isEmpty else { return nil }
-        return words.joined(separator: " ") + "*"
+        let quoted = words.enumerated().map { place, word in
+            let isLast = place == words.count - 1
+            // One character is the beginning of its pairs.
+            let isOpen = isLast || word.unicodeScalars.last.map { WordTokenizer.isCharacter($0.value) } == true
+            let text = word.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"")
+            return "\"\(text)\"" + (isOpen ? "*" : "")
+        }
+        return quoted.isEmpty ? nil : quoted.joined(separator: " ")
     }
 }

@@ -13,7 +13,7 @@ extension Verb {
     static let search = Verb(
         "search", of: "chats",
         about:
-            "Finds texts that have all of the words, the newest first. Case and accents do not count. Deleted messages are not found.",
+            "Finds texts that have all of the words, the newest first. Case and accents do not count. Of Chinese, Japanese and Korean any part of a word is enough. Deleted messages are not found.",
         [Self.text.field, Self.chat.field, Self.limit.field, Self.cursor.field], type: "found",
         [
             Field("messages", .array(of: .object(Shapes.numberedMessage), count: 0...CoreLimits.listMax)),
