@@ -242,4 +242,58 @@ extension CoreTests {
         #expect(self.server.objects.state.withLock { $0.uploads } == [70_016])
         for core in cores { await core.close() }
     }
+
+    /// The server drops a file to which no message points.
+    @Test func whatNobodyInAGroupHasIsUploadedAgain() async throws {
+        var (cores, ids): ([Core], [String]) = ([], [])
+        for name in ["ann", "bob", "carol"] {
+            let core = try self.open(name)
+            try await self.perform(core, "identity_create")
+            try await self.online(core)
+            cores.append(core)
+            ids.append(try await self.id(core))
+        }
+        let ann = cores[0]
+        try await self.perform(ann, #"group_create {"title":"Hiking","members":["\#(ids[1])","\#(ids[2])"]}"#)
+        let created = try await self.next(ann, "answer").event["result"]?["group"]
+        let group = try #require(created?["groupId"]?.string)
+        let plain = Sodium.random(1_000)
+        let path = try self.file("a", plain)
+        func uploads() -> Int { self.server.objects.state.withLock { $0.uploads.count } }
+        func got(_ core: Core, _ id: String?) async throws {
+            let message = try await self.next(core, "messageReceived").event["message"]
+            #expect(message?["messageId"]?.string == id)
+            let target = "\(self.folder.path)/\(UUIDText.random())"
+            try await self.perform(
+                core, #"attachment_get {"messageId":"\#(id ?? "")","from":"\#(ids[0])","to":"\#(target)"}"#)
+            _ = try await self.state(core, "messageChanged", "complete")
+            #expect(self.content(target) == plain)
+        }
+
+        self.server.set { $0.refusesCopiesTo = [ids[1], ids[2]] }
+        let send = #"attachment_send {"chat":"\#(group)","path":"\#(path)"}"#
+        let first = try await self.perform(ann, send)["message"]?["messageId"]?.string
+        let failed = try await self.next(ann, "messageChanged") { $0["message"]?["state"]?.string == "failed" }
+        #expect(failed.event["message"]?["failedMembers"]?.integer == 2 && uploads() == 1)
+        self.server.set { $0.refusesCopiesTo = [] }
+        self.server.objects.set { $0.objects = [:] }
+        let retry = #"message_retry {"chat":"\#(group)"}"#
+        #expect(try await self.perform(ann, retry)["count"]?.integer == 1)
+        for core in cores.dropFirst() { try await got(core, first) }
+        #expect(uploads() == 2 && self.sealed("ann") == 0)
+
+        // Whoever was left out gets the file that another has.
+        self.server.set { $0.refusesCopiesTo = [ids[2]] }
+        let second = try await self.perform(ann, send)["message"]?["messageId"]?.string
+        try await got(cores[1], second)
+        _ = try await self.next(ann, "messageChanged") {
+            $0["message"]?["messageId"]?.string == second && $0["message"]?["failedMembers"]?.integer == 1
+                && $0["message"]?["state"]?.string != "queued"
+        }
+        self.server.set { $0.refusesCopiesTo = [] }
+        #expect(try await self.perform(ann, retry)["count"]?.integer == 1)
+        try await got(cores[2], second)
+        #expect(uploads() == 3)
+        for core in cores { await core.close() }
+    }
 }

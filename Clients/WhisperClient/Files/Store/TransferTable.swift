@@ -140,19 +140,44 @@ extension ClientStore {
         return try Self.message(number: number, in: database)
     }
 
-    /// Queues messages to a group again whose files could not be uploaded.
+    /// Queues messages to a group again whose files could not be uploaded, and those of which no copy could be sent: the server
+    /// may have dropped the file meanwhile. They go to the members of then.
     func requeueFailedUploads(inGroup id: String) throws(ClientStoreError) -> [Message] {
         try self.write { database -> [Message] in
             let sql = """
-                SELECT messages.* FROM transfers JOIN messages ON number = message
+                SELECT messages.id FROM transfers JOIN messages ON number = message
                 WHERE is_upload AND NOT is_waiting AND group_id = ? AND state = ? ORDER BY number
                 """
             let failed = Self.text(.failed(.fileNotUploaded))
-            return try Row.fetchAll(database, sql: sql, arguments: [id, failed]).compactMap(Self.message)
-                .compactMap { message in
-                    try Self.set(.queued, of: message.id, attempts: 0, in: database)
-                    return try Self.restartUpload(of: message.id, in: database)
+            let messages = try String.fetchAll(database, sql: sql, arguments: [id, failed])
+            return try (messages + Self.forgetFailedCopies(ofFilesIn: id, in: database)).compactMap { UUIDText($0) }
+                .compactMap { id in
+                    try Self.set(.queued, of: id, attempts: 0, in: database)
+                    return try Self.restartUpload(of: id, in: database)
                 }
+        }
+    }
+
+    /// Of messages whose sealed file is here, and of which nobody has a copy. Where some were cancelled all stay.
+    /// - Returns: these messages, which have no copies any more.
+    private static func forgetFailedCopies(ofFilesIn group: String, in database: Database) throws -> [String] {
+        let cancelled = Self.text(.failed(.cancelled))
+        let sql = """
+            SELECT group_sendings.number AS sending, messages.number AS message, messages.id AS id
+            FROM group_sendings
+                JOIN messages ON is_outgoing AND messages.id_key = group_sendings.id_key
+                JOIN transfers ON message = messages.number
+            WHERE group_sendings.group_id = ? AND is_upload AND NOT is_waiting AND NOT EXISTS (
+                SELECT 1 FROM group_deliveries
+                WHERE sending = group_sendings.number AND (state NOT LIKE 'failed:%' OR state = ?))
+            ORDER BY messages.number
+            """
+        return try Row.fetchAll(database, sql: sql, arguments: [group, cancelled]).map { row in
+            let (sending, message): (Int64, Int64) = (row["sending"], row["message"])
+            try database.execute(sql: "DELETE FROM group_deliveries WHERE sending = ?", arguments: [sending])
+            try database.execute(sql: "DELETE FROM group_sendings WHERE number = ?", arguments: [sending])
+            try database.execute(sql: "UPDATE messages SET failed_members = 0 WHERE number = ?", arguments: [message])
+            return row["id"]
         }
     }
 

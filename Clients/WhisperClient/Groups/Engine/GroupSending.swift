@@ -64,8 +64,9 @@ extension WhisperClient {
     /// Sends again what has failed, for those members alone for whom it has, `ClientLimits.retriesMax` messages at a time.
     /// - Returns: the messages that are queued again.
     package func retry(inGroup group: String) throws(ClientStoreError) -> [Message] {
-        var (messages, ready) = try self.store.requeueFailed(inGroup: group, limit: ClientLimits.retriesMax)
-        messages += try self.store.requeueFailedUploads(inGroup: group)
+        var messages = try self.store.requeueFailedUploads(inGroup: group)
+        let (others, ready) = try self.store.requeueFailed(inGroup: group, limit: ClientLimits.retriesMax)
+        messages += others
         for message in messages { self.publish(.changed(message)) }
         self.transferWishes?.yield()
         self.queue(ready)
