@@ -13,6 +13,8 @@ public struct CoreError: Error, Sendable, Equatable {
         case noIdentity, identityExists, words
         // Of what was asked for.
         case unknownContact, bannedContact, blockedContact, toSelf, conflict, notFound, notText, unknownConsumer
+        // Of profiles.
+        case inUse
         // Of calls.
         case busy, wrongStage
         // Of groups.
@@ -98,6 +100,7 @@ extension CoreError.Code {
         case .notFound: "There is nothing of this name."
         case .notText: "The message is no text, or it was deleted."
         case .unknownConsumer: "There is no such consumer, or no event of this number yet."
+        case .inUse: "Live conversations of our own are here, and belong to our profile. Delete them first."
         case .busy: "There is another call."
         case .wrongStage: "The call is not at a stage in which this can be done."
         case .notMember: "You are no member of this group."

@@ -24,4 +24,6 @@ public enum CoreLimits {
     static let thumbnailCharactersMax = (ClientLimits.thumbnailBytesMax + 2) / 3 * 4
     /// Characters of a consumer's name.
     public static let consumerCharacters = 1...64
+    /// A link of a profile has fewer.
+    static let profileLinkCharactersMax = 200
 }

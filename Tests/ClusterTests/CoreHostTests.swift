@@ -25,6 +25,11 @@ extension CalmCluster {
             #expect(try await Self.run("whispering")["lines"]?.integer == 2)
         }
 
+        /// Devices of one person (contract §14.4).
+        @Test func threeProcessesShareAProfile() async throws {
+            #expect(try await Self.run("profiles")["members"]?.integer == 2)
+        }
+
         @Test func twoProcessesSeeEachOtherTypeAndCall() async throws {
             let result = try await Self.run("calls")
             #expect(result["reasons"]?.elements == [.string("ended"), .string("ended")])

@@ -68,6 +68,7 @@ extension CoreError {
         case .unreachable: self.init(.unreachable)
         case .forged: self.init(.foreignKeys)
         case .nameTaken: self.init(.nameTaken, field: "name")
+        case .inUse: self.init(.inUse)
         case .tooLong: self.init(.tooLong)
         case .store(let error): self.init(of: error)
         }

@@ -94,6 +94,7 @@ package enum VerbCatalogue {
         .liveRoster, .liveAccept, .liveRefuse, .liveRemove,
         .liveLook, .liveListen, .liveLeave, .liveAttention,
         .liveTranscripts, .liveShare, .liveUnshare, .liveForget,
+        .profileShare, .profileJoin, .profileGet, .profileRemove, .profileLeave,
         .groupCreate, .groupUpdate, .groupLeave, .groupList, .groupMembers,
         .attachmentSend, .attachmentGet, .attachmentCancel,
         .backupStatus, .storeInfo, .schema,

@@ -77,6 +77,7 @@ func describe(_ end: ListeningMachine.End, whisperer: String, note: String?) -> 
 func describe(_ error: LiveError) -> String {
     switch error {
     case .offline: "There is no session with the server yet."
+    case .inUse: "Conversations of this profile are here."
     case .noAnswer: "The server does not answer."
     case .refused(let code, _): "The server refuses (\(code?.rawValue ?? "unknown"))."
     case .server(let status): "The server answered strangely (\(status)); try again later."

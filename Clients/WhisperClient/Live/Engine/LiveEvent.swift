@@ -44,6 +44,8 @@ package enum LiveError: Error, Equatable {
     /// What the server shows is not what the link vouches for.
     case forged
     case nameTaken
+    /// Conversations of our own belong to the profile that would be given up.
+    case inUse
     /// More keys than one share of a transcript holds.
     case tooLong
     case store(ClientStoreError)

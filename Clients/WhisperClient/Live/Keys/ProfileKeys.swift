@@ -20,4 +20,15 @@ struct ProfileKeys: Sendable {
         // Our own plain values: encoding them cannot fail.
         return try! Array(JSONEncoder().encode(Body(joinHash: hash)))
     }
+
+    /// Of `POST /profiles/{profileId}/members`.
+    var joinBody: [UInt8] {
+        struct Body: Encodable {
+            var protocolVersion = Version.protocolVersion
+            var cryptoVersion = Version.cryptoVersion
+            var joinKey: String
+        }
+        // Our own plain values: encoding them cannot fail.
+        return try! Array(JSONEncoder().encode(Body(joinKey: Data(self.joinKey).base64EncodedString())))
+    }
 }

@@ -99,18 +99,24 @@ package struct LiveStore: Sendable {
 
     /// The profile of this identity and its secret, both drawn the first time they are asked for.
     func profile() throws(ClientStoreError) -> (id: UUIDText, secret: SecretBytes) {
-        let place = "live profile"
         if let kept = try self.store.liveProfile().flatMap({ Base64.decode($0) }) {
-            guard let text = self.seal.open(kept, place: place), text.count > UUIDText.textLength,
+            guard let text = self.seal.open(kept, place: Self.profilePlace), text.count > UUIDText.textLength,
                 let id = UUIDText(ascii: text.prefix(UUIDText.textLength))
             else { throw .failed("the profile of live conversations is of another identity") }
             return (id, SecretBytes(Array(text.dropFirst(UUIDText.textLength))))
         }
         let (id, secret) = (UUIDText.random(), SecretBytes(Sodium.random(LiveLimits.secretBytes)))
-        let sealed = self.seal.seal(Array("\(id)".utf8) + secret.bytes, place: place)
-        try self.store.set(liveProfile: String(decoding: Base64.encode(sealed), as: UTF8.self))
+        try self.set(profile: id, secret: secret)
         return (id, secret)
     }
+
+    /// Another profile from now on.
+    func set(profile id: UUIDText, secret: SecretBytes) throws(ClientStoreError) {
+        let sealed = self.seal.seal(Array("\(id)".utf8) + secret.bytes, place: Self.profilePlace)
+        try self.store.set(liveProfile: String(decoding: Base64.encode(sealed), as: UTF8.self))
+    }
+
+    private static let profilePlace = "live profile"
 
     // MARK: Conversations of our own
 

@@ -1,0 +1,89 @@
+package import Contract
+
+/// The profile of live conversations that several devices of one person share (contract §14.4). Each device is an identity of its
+/// own.
+extension WhisperClient {
+    /// The link with which another device joins. It is drawn the first time.
+    package func profileLink() throws(LiveError) -> ProfileLink {
+        let profile = try self.kept { try $0.profile() }
+        return ProfileLink(id: profile.id, secret: profile.secret)
+    }
+
+    /// Makes our profile at the server, so that others can join. Doing it again changes nothing.
+    package func shareProfile() async throws(LiveError) -> SharedProfile {
+        let link = try self.profileLink()
+        return try await self.profile { (server, token) throws(LinkError) in
+            try await server.put(
+                Self.path(of: link.id), ProfileKeys(secret: link.secret).body, ifMatch: nil, bearer: token)
+        }
+    }
+
+    /// Becomes a device of another one's profile, in place of our own.
+    /// - Throws: `.inUse` if conversations of our own are here: they belong to our profile.
+    package func joinProfile(_ link: ProfileLink) async throws(LiveError) -> SharedProfile {
+        let isOurs = try self.kept { store -> Bool? in
+            guard try store.profile().id != link.id else { return true }
+            return try store.conversations().isEmpty ? false : nil
+        }
+        guard let isOurs else { throw .inUse }
+        let shared = try await self.profile { (server, token) throws(LinkError) in
+            try await server.post(
+                Self.path(of: link.id) + "/members", ProfileKeys(secret: link.secret).joinBody, bearer: token)
+        }
+        if !isOurs { try self.kept { try $0.set(profile: link.id, secret: link.secret) } }
+        return shared
+    }
+
+    /// Our profile as the server knows it.
+    /// - Throws: `.notFound` if it is not there, or if somebody has taken us out.
+    package func sharedProfile() async throws(LiveError) -> SharedProfile {
+        let id = try self.kept { try $0.profile().id }
+        return try await self.profile { (server, token) throws(LinkError) in
+            try await server.get(Self.path(of: id), bearer: token)
+        }
+    }
+
+    /// Takes a device out of our profile. What it knew it knows; the server lets it do nothing any more. Once we have left,
+    /// another profile is drawn.
+    /// - Parameter member: `nil` for ourselves.
+    package func removeFromProfile(_ member: WhisperID?) async throws(LiveError) {
+        guard let own = self.id, let token else { throw .offline }
+        let isOurs = member == nil || member == own
+        let (id, isUsed) = try self.kept { (try $0.profile().id, try !$0.conversations().isEmpty) }
+        if isOurs, isUsed { throw .inUse }
+        let answer: HTTPAnswer
+        do throws(LinkError) {
+            answer = try await self.server.delete(
+                Self.path(of: id) + "/members/\(member ?? own)", bearer: token.token)
+        } catch {
+            throw .unreachable(error)
+        }
+        _ = try Self.profileBody(of: answer)
+        if isOurs {
+            try self.kept { try $0.set(profile: .random(), secret: SecretBytes(Sodium.random(LiveLimits.secretBytes))) }
+        }
+    }
+
+    private static func path(of profile: UUIDText) -> String { "/profiles/\(profile)" }
+
+    private func profile(
+        _ ask: (any ServerLink, String) async throws(LinkError) -> HTTPAnswer
+    ) async throws(LiveError) -> SharedProfile {
+        guard let token else { throw .offline }
+        let answer: HTTPAnswer
+        do throws(LinkError) { answer = try await ask(self.server, token.token) } catch { throw .unreachable(error) }
+        guard let profile = SharedProfile(try Self.profileBody(of: answer)) else { throw .server(status: 0) }
+        return profile
+    }
+
+    private static func profileBody(of answer: HTTPAnswer) throws(LiveError) -> [UInt8] {
+        switch answer.status {
+        case 200: return answer.body
+        case 401: throw .refused(.notRegistered, retryAfter: nil)
+        case 403: throw .refused(.forbidden, retryAfter: nil)
+        case 404: throw .notFound
+        case 429: throw .refused(.rateLimited, retryAfter: nil)
+        default: throw .server(status: answer.status)
+        }
+    }
+}

@@ -1,0 +1,20 @@
+import Contract
+import WhisperClient
+
+extension Verb {
+    private static let link = TypedField.text(
+        "link", 1...CoreLimits.profileLinkCharactersMax, about: "As `profile_share` gave it on another device.")
+
+    static let profileJoin = Verb(
+        "profile_join", of: "profiles",
+        about:
+            "Makes this device one of a profile, in place of the one that it had. Without the right secret, or if there is no such profile, the answer is `forbidden`; so it is if the profile has \(Limits.profileMembersMax) devices.",
+        [Self.link.field], type: "profile", ProfileParameters.result, errors: ProfileParameters.errors + [.inUse],
+        samples: (#"{"link":"\#(Shapes.sampleProfileLink)"}"#, ProfileParameters.sample),
+        .server { opened, parameters, json in
+            guard let link = ProfileLink(try parameters[Self.link]) else {
+                throw CoreError(.invalidField, "is no link of a profile", field: "link")
+            }
+            try await ProfileParameters.write(opened, try await opened.client.joinProfile(link), &json)
+        })
+}

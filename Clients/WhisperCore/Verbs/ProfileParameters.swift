@@ -1,0 +1,59 @@
+import Contract
+import WhisperClient
+
+/// What verbs of profiles share.
+enum ProfileParameters {
+    static let result = [Field("profile", .object(Shapes.profile))]
+    static let sample = #"{"type":"profile","profile":"# + Shapes.sampleProfile + "}"
+    static let errors: [CoreError.Code] = RoomParameters.errors
+
+    static func write(_ opened: OpenCore, _ profile: SharedProfile, _ json: inout JSONWriter) async throws {
+        let link = try await opened.client.profileLink()
+        json.add("profile", object: profile) { Shapes.write($0, link, &$1) }
+    }
+}
+
+extension Shapes {
+    static let profile = ObjectSchema([
+        Field("profileId", .uuid),
+        Field(
+            "link", .text(1...CoreLimits.profileLinkCharactersMax),
+            about: "With its secret: for another device of the same person, never for a log."),
+        Field(
+            "members",
+            .array(
+                of: .object(ObjectSchema([Field("whisperId", .whisperID), Field("joinedAt", .timestamp)])),
+                count: 0...Limits.profileMembersMax), about: "Its devices, the first one first."),
+        Field(
+            "documents",
+            .array(
+                of: .object(
+                    ObjectSchema([
+                        Field("name", .choice(ProfileDocumentName.allCases.map(\.rawValue))),
+                        Field("version", .integer(1...Int64.max)), Field("updatedAt", .timestamp),
+                        Field("bytes", .integer(0...Int64.max), about: "Sealed."),
+                    ])), count: 0...ProfileDocumentName.allCases.count),
+            about: "What the devices have left for each other. Of `profile_get`."),
+    ])
+
+    static func write(_ profile: SharedProfile, _ link: ProfileLink, _ json: inout JSONWriter) {
+        json.add("profileId", link.id)
+        json.add("link", link.text)
+        json.add("members", objects: profile.members) { member, json in
+            json.add("whisperId", member.id)
+            json.add("joinedAt", member.joinedAt)
+        }
+        json.add("documents", objects: profile.documents) { document, json in
+            json.add("name", document.name.rawValue)
+            json.add("version", document.version)
+            json.add("updatedAt", document.updatedAt)
+            json.add("bytes", document.bytes)
+        }
+    }
+
+    static let sampleProfileLink =
+        "whisper://profile/5b0c7a5e-2f0d-4f6b-8d55-0c4b7d1f2a61#AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8"
+
+    static let sampleProfile =
+        #"{"profileId":"5b0c7a5e-2f0d-4f6b-8d55-0c4b7d1f2a61","link":"\#(Self.sampleProfileLink)","members":[{"whisperId":"WSP-AAAA-AAAA-AAAA","joinedAt":1767225600000}],"documents":[]}"#
+}

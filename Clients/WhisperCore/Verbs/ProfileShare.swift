@@ -1,0 +1,14 @@
+import Contract
+import WhisperClient
+
+extension Verb {
+    static let profileShare = Verb(
+        "profile_share", of: "profiles",
+        about:
+            "Makes our profile of live conversations at the server, for other devices of the same person. They join with its link. Doing it again changes nothing.",
+        type: "profile", ProfileParameters.result, errors: ProfileParameters.errors,
+        samples: ("{}", ProfileParameters.sample),
+        .server { opened, _, json in
+            try await ProfileParameters.write(opened, try await opened.client.shareProfile(), &json)
+        })
+}
