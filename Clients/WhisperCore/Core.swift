@@ -46,8 +46,8 @@ public final class Core: Sendable {
     /// Opens the folder. It does not connect: the verb `connect` does.
     /// - Parameters:
     ///   - key: seals the store, and is kept until the core goes. A plain store is sealed with it, once.
-    ///   - confirmation: whether a store of an earlier release may be brought up to date.
-    /// - Throws: `.config`, `.locked`, `.wrongKey`, `.notADatabase`, `.needsUpgrade`, `.tooNew`, `.store`.
+    ///   - confirmation: whether a store of an earlier release may be brought up to date, and one of a later release back.
+    /// - Throws: `.config`, `.locked`, `.wrongKey`, `.notADatabase`, `.needsUpgrade`, `.needsDowngrade`, `.tooNew`, `.store`.
     public static func open(
         _ configuration: CoreConfiguration, key: [UInt8]? = nil,
         confirmation: CoreConfiguration.Confirmation = .yesUp
@@ -109,6 +109,17 @@ public final class Core: Sendable {
             var error = CoreError(.needsUpgrade)
             error.steps = steps
             throw error
+        case .reversible(let steps):
+            guard confirmation == .yesUpDown else {
+                var error = CoreError(.needsDowngrade)
+                error.steps = steps
+                throw error
+            }
+            do throws(ProfileError) {
+                try Profile.stepDown(at: configuration.folder, key: key)
+            } catch {
+                throw CoreError(of: error)
+            }
         }
     }
 

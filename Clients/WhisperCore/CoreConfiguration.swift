@@ -6,13 +6,13 @@ public struct CoreConfiguration: Sendable, Equatable {
     /// What the server is told: the contract knows two platforms. Everything that is not iOS is `android`.
     public enum Platform: String, Sendable, CaseIterable { case ios, android }
 
-    /// What becomes of a store that an earlier release has written.
+    /// What becomes of a store that another release has written.
     public enum Confirmation: String, Sendable, CaseIterable {
-        /// It is not touched: `needsUpgrade`.
+        /// It is not touched: `needsUpgrade`, `needsDowngrade`.
         case error
-        /// It is brought up to date. There is no way back.
+        /// It is brought up to date.
         case yesUp
-        /// The same: this release has no steps down. A store of a later release is `tooNew`.
+        /// The same, and what a later release has changed is undone by the steps that it has left. A copy stays.
         case yesUpDown
     }
 

@@ -8,7 +8,7 @@ public struct CoreError: Error, Sendable, Equatable {
         case closed, forked, suspended, busyReader, tooMany
         case tooLong, invalidCommand, unknownVerb, invalidField, notReadOnly
         // Of opening.
-        case config, locked, wrongKey, notADatabase, needsUpgrade, tooNew, unsupported
+        case config, locked, wrongKey, notADatabase, needsUpgrade, needsDowngrade, tooNew, unsupported
         // Of the identity.
         case noIdentity, identityExists, words
         // Of what was asked for.
@@ -37,7 +37,7 @@ public struct CoreError: Error, Sendable, Equatable {
     public var similar: [String] = []
     /// Of `locked`: the process that has the folder open, if it has said so.
     public var pid: Int?
-    /// Of `needsUpgrade`: migrations that wait.
+    /// Of `needsUpgrade`: migrations that wait. Of `needsDowngrade`: those to undo.
     public var steps: Int?
 
     init(_ code: Code, _ message: String? = nil, field: String? = nil) {
@@ -87,7 +87,9 @@ extension CoreError.Code {
         case .wrongKey: "The store is sealed with another key, or no key was given and it is sealed."
         case .notADatabase: "The store is something else than a store."
         case .needsUpgrade: "An earlier release has written the store. Open it with yesUp."
-        case .tooNew: "A later release has written the store."
+        case .needsDowngrade:
+            "A later release has written the store. Open it with yesUpDown, which loses what only that release knows."
+        case .tooNew: "A later release has written the store, and has left no way back."
         case .unsupported: "This release cannot do that."
         case .noIdentity: "There is no identity in the folder yet."
         case .identityExists: "There is an identity in the folder already."

@@ -18,15 +18,22 @@ package struct ClientStore: Sendable {
         (self.database, self.unlocked) = try Self.open(path, key: key)
         do throws(ClientStoreError) {
             switch try self.migrations() {
-            case .tooNew: throw .tooNew
+            case .tooNew, .reversible: throw .tooNew
             case .pending: try self.keepCopy()
             case .none: break
             }
             try Self.failing { try Self.migrator.migrate(self.database) }
+            if !Self.stepsDown.isEmpty { try self.write { try Self.keep(Self.stepsDown, in: $0) } }
         } catch {
             self.close()
             throw error
         }
+    }
+
+    /// Opens the file as it is.
+    init(unmigrated path: String, key: StoreKey?) throws(ClientStoreError) {
+        self.path = path
+        (self.database, self.unlocked) = try Self.open(path, key: key)
     }
 
     private static func open(
@@ -62,7 +69,9 @@ package struct ClientStore: Sendable {
         case none
         /// So many wait.
         case pending(Int)
-        /// A later release has written it.
+        /// A later release has written it, and has left so many steps down.
+        case reversible(Int)
+        /// A later release has written it, and there is no way back.
         case tooNew
     }
 
@@ -72,14 +81,15 @@ package struct ClientStore: Sendable {
         return try Self.failing { try Self.migrations(of: database) }
     }
 
-    private func migrations() throws(ClientStoreError) -> Migrations {
+    func migrations() throws(ClientStoreError) -> Migrations {
         try Self.failing { try Self.migrations(of: self.database) }
     }
 
     private static func migrations(of database: DatabaseQueue) throws -> Migrations {
         try database.read { database in
-            if try Self.migrator.hasBeenSuperseded(database) { return .tooNew }
             let applied = try Self.migrator.appliedIdentifiers(database)
+            let unknown = applied.subtracting(Self.migrator.migrations)
+            if !unknown.isEmpty { return try Self.superseded(by: unknown, in: database) }
             let pending = Self.migrator.migrations.count { !applied.contains($0) }
             // A file that was just made has nothing to lose.
             return pending == 0 || applied.isEmpty ? .none : .pending(pending)
@@ -91,7 +101,7 @@ package struct ClientStore: Sendable {
     /// Where the copy from before the last migration stands.
     static func copyBeforeMigration(of path: String) -> String { path + ".before" }
 
-    private func keepCopy() throws(ClientStoreError) {
+    func keepCopy() throws(ClientStoreError) {
         let copy = Self.copyBeforeMigration(of: self.path)
         let partial = copy + StoreFiles.partialSuffix
         StoreFiles.remove(partial)
@@ -142,7 +152,7 @@ package struct ClientStore: Sendable {
         do { return try self.database.write(body) } catch { throw .failed("\(error)") }
     }
 
-    private static var migrator: DatabaseMigrator {
+    static var migrator: DatabaseMigrator {
         var migrator = DatabaseMigrator()
         migrator.registerMigration("1") { database in
             try database.execute(
@@ -234,6 +244,8 @@ package struct ClientStore: Sendable {
         migrator.registerMigration("evidence") { try Self.migrateEvidence($0) }
         migrator.registerMigration("latest messages") { try Self.migrateLatest($0) }
         migrator.registerMigration("words") { try Self.migrateWords($0) }
+        migrator.registerMigration("down steps") { try Self.migrateDownSteps($0) }
+        // Each further one has its way back in `stepsDown`.
         return migrator
     }
 }

@@ -275,6 +275,17 @@ package final class Profile: Sendable {
         }
     }
 
+    /// Undoes what a later release has changed in the store (`ClientStore.stepDown`).
+    package static func stepDown(at folder: String, key: StoreKey? = nil) throws(ProfileError) {
+        let lock = try Self.lock(folder)
+        defer { Glibc.close(lock) }
+        do throws(ClientStoreError) {
+            try ClientStore.stepDown(path: Self.storeFile(folder), key: Self.isSealed(folder) ? key : nil)
+        } catch {
+            throw ProfileError(error)
+        }
+    }
+
     private static func phraseFile(_ folder: String) -> String { folder + "/phrase" }
     private static func storeFile(_ folder: String) -> String { folder + "/whisper.sqlite" }
 

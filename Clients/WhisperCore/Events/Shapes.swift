@@ -146,6 +146,8 @@ package enum Shapes {
             "similar", .array(of: .text(1...64), count: 1...3), .optional,
             about: "Of `unknownVerb`: verbs with similar names."),
         Field("pid", .integer(1...Int64.max), .optional, about: "Of `locked`: the process that has the folder open."),
-        Field("steps", .integer(1...1_000), .optional, about: "Of `needsUpgrade`: migrations that wait."),
+        Field(
+            "steps", .integer(1...1_000), .optional,
+            about: "Of `needsUpgrade`: migrations that wait. Of `needsDowngrade`: those to undo."),
     ])
 }

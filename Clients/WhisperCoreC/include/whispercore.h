@@ -35,9 +35,10 @@ int32_t wsp_abi_version(void);
  * 65,536 bytes and a NUL.
  * key, key_len: seals the store. 32 random bytes, or with the keyKind "passphrase" 1 to 1,024 bytes. The key is copied, and
  * erased once the core is closed. A plain store is sealed with it, once; the words are erased then. NULL, 0: a plain store.
- * confirm: "error", "yesUp" or "yesUpDown": whether a store of an earlier release may be brought up to date. NULL: "error".
+ * confirm: "error", "yesUp" or "yesUpDown": whether a store of an earlier release may be brought up to date, and with the last
+ * one of a later release brought back. NULL: "error".
  * out: the handle; 0 if there is an error.
- * Errors: config, locked, wrongKey, notADatabase, needsUpgrade, tooNew, store, tooMany.
+ * Errors: config, locked, wrongKey, notADatabase, needsUpgrade, needsDowngrade, tooNew, store, tooMany.
  */
 char *wsp_open(const char *config_json, const uint8_t *key, size_t key_len, const char *confirm, wsp_handle *out);
 
