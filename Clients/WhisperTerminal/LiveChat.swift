@@ -1,5 +1,6 @@
 import Contract
 import Dispatch
+import Foundation
 import Glibc
 import TerminalText
 import WhisperClient
@@ -23,6 +24,9 @@ actor LiveChat {
     private var names: [WhisperID: String] = [:]
     /// Messages shown at the start: an event may come for them too.
     private var seen: Set<UUIDText> = []
+    /// The latest message of theirs with a file, and the one whose file is wanted here.
+    private var offered: Message?
+    private var saving: UUIDText?
     /// The server was said to be away, and has not been said to be back.
     private var saidAway = false
 
@@ -89,7 +93,9 @@ actor LiveChat {
         }
         self.prompt(isOnline: false)
         let who = self.peer.name.map { "\(harmless($0)) · \(self.peer.id)" } ?? "\(self.peer.id)"
-        self.say("Chat with \(who) · Enter sends, Ctrl-D leaves, /retry and /cancel what is not sent", self.style.dim)
+        self.say(
+            "Chat with \(who) · Enter sends, Ctrl-D leaves, /file and /save PATH, /retry and /cancel what is not sent",
+            self.style.dim)
         let latest = try await self.client.messages(with: self.peer.id, limit: Self.messagesShown)
         let unread = try await self.client.unread(with: self.peer.id, limit: Self.unreadShownMax)
         let ids = Set(latest.map(\.id))
@@ -122,6 +128,10 @@ actor LiveChat {
                 return false
             default: break
             }
+            if let order = FileOrder(text) {
+                try await self.perform(order)
+                return false
+            }
             do throws(SendError) {
                 // Shown when its first event comes, which is at once.
                 _ = try await self.client.send(text, to: self.peer.id)
@@ -145,6 +155,7 @@ actor LiveChat {
                 "✉ \(self.name(message.peer)) wrote to you: whisper chat \(self.name(message.peer))", self.style.blue)
         case .changed(let message) where message.state == nil:
             guard message.peer == self.peer.id, message.isDirect else { return }
+            guard self.saving != message.id else { return self.saved(message) }
             self.say("\(self.name(message.peer)) changed a message: \(shown(message.content))", self.style.blue)
         case .changed(let message) where message.peer == self.peer.id:
             guard self.screen.contains(message.id) else { return self.add(message) }
@@ -168,6 +179,38 @@ actor LiveChat {
         }
     }
 
+    // MARK: Files
+
+    private func perform(_ order: FileOrder) async throws {
+        let folder = FileManager.default.currentDirectoryPath
+        do throws(FileError) {
+            switch order {
+            case .send(let path):
+                _ = try await self.client.send(
+                    file: FileOrder.absolute(path, in: folder), type: FileOrder.type(of: path),
+                    in: .direct(self.peer.id))
+            case .save(let path):
+                guard let message = self.offered else { throw .notFound }
+                self.saving = message.id
+                _ = try await self.client.fetchFile(
+                    of: message.id, from: self.peer.id, to: FileOrder.absolute(path, in: folder))
+            }
+        } catch {
+            self.say(describe(error), self.style.red)
+        }
+    }
+
+    /// Something became of the file that the person wants.
+    private func saved(_ message: Message) {
+        guard let attachment = message.attachment else { return }
+        switch attachment.state {
+        case .complete: self.say("\(describe(attachment.details)): saved.", self.style.green)
+        case .failed(let failure):
+            self.say("\(describe(attachment.details)): not saved, \(describe(failure)).", self.style.red)
+        case .offered, .waiting: break
+        }
+    }
+
     private func explain(_ message: Message) {
         switch message.state {
         case .failed(.cancelled): break
@@ -182,13 +225,14 @@ actor LiveChat {
 
     private func add(_ message: Message) {
         let isOurs = message.state != nil
+        if !isOurs, message.attachment != nil { self.offered = message }
         // An id as name on each line would leave little room; the first line has it in full.
         let name = isOurs ? "you" : self.peer.name == nil ? "\("\(self.peer.id)".prefix(8))…" : self.name(self.peer.id)
         let time = clock(message.time)
         let line = ChatScreen.Line(
             id: isOurs ? message.id : nil, mark: message.state.map { mark($0, self.style) } ?? "",
             head: self.style.dim(time) + " " + (isOurs ? self.style.dim(name) : self.style.bold(name)) + "  ",
-            headColumns: time.count + 1 + TextWidth.columns(name) + 2, text: shown(message.content))
+            headColumns: time.count + 1 + TextWidth.columns(name) + 2, text: shown(message))
         RawTerminal.write(self.screen.add(line, self.editor))
     }
 

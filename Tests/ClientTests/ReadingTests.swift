@@ -10,6 +10,28 @@ import Testing
 extension EngineTests {
     private static let group = "grp-9b2a1f64-0f7c-4e51-9d0c-3c7d1d2b7a10"
 
+    @Test func filesAreShownAndAskedForByPath() {
+        #expect(FileOrder("/file a b.png") == .send(path: "a b.png"))
+        #expect(FileOrder("/save  /tmp/x ") == .save(path: "/tmp/x"))
+        for line in ["/file", "/file ", "/files x", "x /file y", "/save"] { #expect(FileOrder(line) == nil, "\(line)") }
+        #expect(
+            FileOrder.type(of: "a/b.JPG") == "image/jpeg" && FileOrder.type(of: "a.b/c") == "application/octet-stream")
+        #expect(FileOrder.absolute("a", in: "/b") == "/b/a" && FileOrder.absolute("/a", in: "/b") == "/a")
+        var message = Message(
+            id: .random(), peer: bobID, groupID: nil, direction: .incoming(isRead: false), content: .text("the map"),
+            time: Timestamp(milliseconds: 1))
+        #expect(shown(message) == "the map")
+        let details = FileDetails(name: "a\u{202E}gnp.exe", type: "image/png", size: 1_250_000)
+        message.attachment = Attachment(details: details, state: .offered)
+        #expect(shown(message).hasSuffix("1.2 MB] the map") && !shown(message).contains("\u{202E}"))
+        message.content = .text("")
+        message.attachment = Attachment(
+            details: FileDetails(name: nil, type: "x/y", size: 999), state: .failed(.gone))
+        #expect(shown(message) == "[a file, 999 B: the server has it no more]")
+        message.content = .deleted
+        #expect(shown(message) == "(this message was deleted)")
+    }
+
     @Test func groupMailIsNoPartOfTheChatWithItsSender() async throws {
         _ = self.server.enroll(IdentityKeys(bobWords).publicKeys)
         let alice = try self.client("alice", aliceWords)

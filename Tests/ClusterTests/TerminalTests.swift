@@ -34,6 +34,19 @@ extension CalmCluster {
             #expect(try await again.types("inbox").contains("Still you?"))
         }
 
+        /// At terminals, which pipes are not.
+        @Test func aFileGoesFromTerminalToTerminal() async throws {
+            let folder = try TemporaryFolder(named: "terminal")
+            defer { folder.remove() }
+            let program = "\(Cluster.stack.configuration.programs)/whisper"
+            let output = try await Command(
+                "/usr/bin/python3",
+                ["\(CoreLibraryTests.here)/terminals.py", program, folder.path, Typist.server]
+            ).output(name: "terminals")
+            let line = try #require(output.split(separator: "\n").last, "\(output)")
+            #expect(try JSON(parsing: Array(line.utf8))["bytes"]?.integer == 300_000)
+        }
+
         /// The password database names another folder.
         @Test func profilesAreInHomeUnlessToldOtherwise() async throws {
             let folder = try TemporaryFolder(named: "terminal")

@@ -71,8 +71,8 @@ func transcript(_ message: Message, name: String, _ style: Style) -> String {
     let time = style.dim(clock(message.time))
     return switch message.direction {
     case .incoming:
-        "\(time) \(style.bold(harmlessLine(name)))\(message.groupID.map { " in \($0)" } ?? ""): \(shown(message.content))"
-    case .outgoing(let state): "\(time) you: \(shown(message.content)) \(mark(state, style))"
+        "\(time) \(style.bold(harmlessLine(name)))\(message.groupID.map { " in \($0)" } ?? ""): \(shown(message))"
+    case .outgoing(let state): "\(time) you: \(shown(message)) \(mark(state, style))"
     }
 }
 

@@ -1,0 +1,91 @@
+import TerminalText
+import WhisperClient
+
+/// What a person asks of files in a chat.
+enum FileOrder: Equatable {
+    case send(path: String)
+    /// The latest file of theirs.
+    case save(path: String)
+
+    /// - Returns: `nil` if the line is no order of files.
+    init?(_ line: String) {
+        func path(behind word: String) -> String? {
+            guard line.hasPrefix(word + " ") else { return nil }
+            let path = String(line.dropFirst(word.count)).trimmed
+            return path.isEmpty ? nil : path
+        }
+        if let path = path(behind: "/file") {
+            self = .send(path: path)
+        } else if let path = path(behind: "/save") {
+            self = .save(path: path)
+        } else {
+            return nil
+        }
+    }
+
+    /// By the end of a name. The server sees it, and has other bounds for pictures and sounds than for the rest.
+    static func type(of path: String) -> String {
+        let types = [
+            "png": "image/png", "jpg": "image/jpeg", "jpeg": "image/jpeg", "gif": "image/gif", "webp": "image/webp",
+            "mp3": "audio/mpeg", "ogg": "audio/ogg", "wav": "audio/wav", "mp4": "video/mp4", "pdf": "application/pdf",
+        ]
+        let name = path.split(separator: "/").last ?? ""
+        guard let dot = name.lastIndex(of: ".") else { return "application/octet-stream" }
+        return types[name[dot...].dropFirst().lowercased()] ?? "application/octet-stream"
+    }
+
+    /// - Parameter folder: the one in which the person is.
+    static func absolute(_ path: String, in folder: String) -> String {
+        path.hasPrefix("/") ? path : folder + "/" + path
+    }
+}
+
+/// A message with its file.
+func shown(_ message: Message) -> String {
+    guard let attachment = message.attachment, message.content != .deleted else { return shown(message.content) }
+    let file = "[\(describe(attachment.details))\(words(of: attachment.state))]"
+    guard case .text(let text) = message.content, !text.isEmpty else { return file }
+    return "\(file) \(harmless(text))"
+}
+
+func describe(_ details: FileDetails) -> String {
+    let name = details.name.map { harmlessLine($0) } ?? "a file"
+    return "\(name), \(size(of: details.size))"
+}
+
+private func words(of state: Attachment.State) -> String {
+    switch state {
+    case .offered, .complete: ""
+    case .waiting: ", on its way"
+    case .failed(let failure): ": \(describe(failure))"
+    }
+}
+
+private func size(of bytes: Int64) -> String {
+    if bytes < 1_000 { return "\(bytes) B" }
+    if bytes < 1_000_000 { return "\(bytes / 1_000) KB" }
+    return "\(bytes / 1_000_000).\(bytes % 1_000_000 / 100_000) MB"
+}
+
+func describe(_ failure: FileFailure) -> String {
+    switch failure {
+    case .tooLarge: "the server takes no file of this size"
+    case .quota: "the server keeps no more files of yours"
+    case .gone: "the server has it no more"
+    case .forbidden: "the server does not give it to you"
+    case .damaged: "it is not what its sender has sealed"
+    case .unreadable: "it cannot be read or written here"
+    case .rejected: "the server did not take it"
+    case .triedTooOften: "tried too often without success"
+    }
+}
+
+func describe(_ error: FileError) -> String {
+    switch error {
+    case .send(let error): describe(error)
+    case .file(let failure): "Not taken: \(describe(failure))."
+    case .notFound: "There is no file of theirs here."
+    case .tooMany: "Too many files wait already."
+    case .store: "The local store cannot be written (is the disk full?)."
+    }
+}

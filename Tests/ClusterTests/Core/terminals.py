@@ -1,0 +1,86 @@
+"""Two people at real terminals: one sends a file by its path, the other one saves it.
+
+Prints one JSON object: bytes of the saved file.
+"""
+
+import json
+import os
+import pathlib
+import pty
+import re
+import select
+import subprocess
+import sys
+import time
+
+program, folder, server = sys.argv[1:]
+here = pathlib.Path(folder)
+PATIENCE = 60
+
+
+def whisper(name, *words):
+    environment = {**os.environ, "WHISPER_HOME": f"{folder}/home", "TERM": "xterm"}
+    return [program, *words, "--profile", name], environment
+
+
+def says(name, *words):
+    command, environment = whisper(name, *words)
+    done = subprocess.run(
+        command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        timeout=PATIENCE)
+    assert done.returncode == 0, (name, words, done.stdout)
+    return done.stdout
+
+
+class Terminal:
+    def __init__(self, name, *words):
+        command, environment = whisper(name, *words)
+        self.name, self.screen = name, ""
+        main, other = pty.openpty()
+        self.process = subprocess.Popen(
+            command, env=environment, stdin=other, stdout=other, stderr=other, cwd=folder, start_new_session=True)
+        os.close(other)
+        self.main = main
+
+    def types(self, line):
+        os.write(self.main, line.encode() + b"\r")
+
+    def shows(self, text):
+        """Waits until the screen has had this text since the last time."""
+        deadline = time.monotonic() + PATIENCE
+        while text not in self.screen:
+            left = deadline - time.monotonic()
+            ready, _, _ = select.select([self.main], [], [], max(left, 0))
+            assert ready, (self.name, text, self.screen)
+            self.screen += re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", os.read(self.main, 65_536).decode(errors="replace"))
+        self.screen = self.screen.split(text, 1)[1]
+
+    def leaves(self):
+        self.types("/quit")
+        assert self.process.wait(timeout=PATIENCE) == 0, self.name
+
+
+ids = {}
+for name in ("ann", "bob"):
+    said = says(name, "init", "--server", server)
+    ids[name] = re.search(r"WSP(-[0-9A-Z]{4}){3}", said).group()
+says("ann", "add", ids["bob"], "bob")
+says("bob", "add", ids["ann"], "ann")
+plain = os.urandom(300_000)
+(here / "map.png").write_bytes(plain)
+ann, bob = Terminal("ann", "chat", "bob"), Terminal("bob", "chat", "ann")
+for terminal in (ann, bob):
+    terminal.shows("●")
+bob.types("/save nothing")
+bob.shows("There is no file of theirs here.")
+ann.types("/file nowhere.png")
+ann.shows("Not taken")
+ann.types("/file map.png")
+ann.shows("[map.png, 300 KB")
+bob.shows("[map.png, 300 KB]")
+bob.types("/save got.png")
+bob.shows("map.png, 300 KB: saved.")
+assert (here / "got.png").read_bytes() == plain, "the file is another"
+for terminal in (ann, bob):
+    terminal.leaves()
+print(json.dumps({"bytes": len(plain)}))
