@@ -47,7 +47,16 @@ private actor JoiningNodes {
 
     static var areAvailable: Bool {
         let programs = ["/usr/bin/unshare", "/usr/bin/redis-server", "/usr/bin/redis-cli", "/usr/bin/openssl"]
-        return geteuid() == 0 && programs.allSatisfy { (program: String) in access(program, X_OK) == 0 }
+        guard geteuid() == 0, programs.allSatisfy({ (program: String) in access(program, X_OK) == 0 }) else {
+            return false
+        }
+        // A container may refuse namespaces to its root.
+        let probe = Process()
+        (probe.executableURL, probe.arguments) = (URL(filePath: programs[0]), ["--mount", "/bin/true"])
+        probe.standardError = FileHandle.nullDevice
+        guard (try? probe.run()) != nil else { return false }
+        probe.waitUntilExit()
+        return probe.terminationStatus == 0
     }
 
     /// What one node says of another, or of itself.
