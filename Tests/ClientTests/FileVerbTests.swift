@@ -212,7 +212,8 @@ extension CoreTests {
         await bob.close()
     }
 
-    @Test func eachMemberOfAGroupOpensTheFile() async throws {
+    /// The first of them has made the group.
+    private func threeInAGroup() async throws -> (cores: [Core], ids: [String], group: String) {
         var (cores, ids): ([Core], [String]) = ([], [])
         for name in ["ann", "bob", "carol"] {
             let core = try self.open(name)
@@ -224,6 +225,11 @@ extension CoreTests {
         try await self.perform(cores[0], #"group_create {"title":"Hiking","members":["\#(ids[1])","\#(ids[2])"]}"#)
         let created = try await self.next(cores[0], "answer").event["result"]?["group"]
         let group = try #require(created?["groupId"]?.string)
+        return (cores, ids, group)
+    }
+
+    @Test func eachMemberOfAGroupOpensTheFile() async throws {
+        let (cores, ids, group) = try await self.threeInAGroup()
         let plain = Sodium.random(70_000)
         let path = try self.file("a", plain)
         try await self.perform(cores[0], #"attachment_send {"chat":"\#(group)","path":"\#(path)","text":"map"}"#)
@@ -245,18 +251,8 @@ extension CoreTests {
 
     /// The server drops a file to which no message points.
     @Test func whatNobodyInAGroupHasIsUploadedAgain() async throws {
-        var (cores, ids): ([Core], [String]) = ([], [])
-        for name in ["ann", "bob", "carol"] {
-            let core = try self.open(name)
-            try await self.perform(core, "identity_create")
-            try await self.online(core)
-            cores.append(core)
-            ids.append(try await self.id(core))
-        }
+        let (cores, ids, group) = try await self.threeInAGroup()
         let ann = cores[0]
-        try await self.perform(ann, #"group_create {"title":"Hiking","members":["\#(ids[1])","\#(ids[2])"]}"#)
-        let created = try await self.next(ann, "answer").event["result"]?["group"]
-        let group = try #require(created?["groupId"]?.string)
         let plain = Sodium.random(1_000)
         let path = try self.file("a", plain)
         func uploads() -> Int { self.server.objects.state.withLock { $0.uploads.count } }

@@ -24,14 +24,14 @@ import Testing
                 try await self.share(through: stack, into: "\(server.folder)/\(S3Server.bucket)")
                 #expect(!FileManager.default.fileExists(atPath: stack.attachmentsFolder + "/att"))
                 // Both sides are killed while the file is on the way: the rest is asked for as a range.
-                #expect(try await self.run("files", stack)["bytes"]?.integer == 5_000_000)
+                #expect(try await CoreScript.run("files", on: stack)["bytes"]?.integer == 5_000_000)
             }
         }
     }
 
     /// - Parameter folder: where the store keeps its objects.
     private func share(through stack: LocalStack, into folder: String) async throws {
-        let result = try await self.run("sharing", stack)
+        let result = try await CoreScript.run("sharing", on: stack)
         #expect(result["whole"]?.integer == 5)
         // Each file once, the one of the group too, and nothing of the refused one.
         let objects = Self.files(in: folder)
@@ -58,22 +58,6 @@ import Testing
             for line in StackLog.errors(in: stack.log(of: process)).prefix(3) { Issue.record("\(line)") }
         }
         await stack.stop()
-    }
-
-    /// - Returns: what the script prints last.
-    private func run(_ script: String, _ stack: LocalStack) async throws -> JSON {
-        let folder = try TemporaryFolder(named: "core")
-        defer { folder.remove() }
-        let output = try await Command(
-            "/usr/bin/python3",
-            [
-                "\(CoreLibraryTests.here)/\(script).py", CoreLibraryTests.library, folder.path,
-                "ws://127.0.0.1:\(stack.ports.public)",
-            ]
-        ).output(name: script)
-        let line = try #require(output.split(separator: "\n").last, "\(output)")
-        print("· \(script) of cores: \(line)")
-        return try JSON(parsing: Array(line.utf8))
     }
 
     /// Sizes of the regular files below a folder.

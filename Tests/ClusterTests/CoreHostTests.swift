@@ -8,7 +8,7 @@ extension CalmCluster {
     @Suite struct CoreHosts {
         /// One of them is killed with events that it has not acknowledged.
         @Test func twoProcessesTalkAndNothingIsLostOrDoubled() async throws {
-            let result = try await Self.run("conversation")
+            let result = try await CoreScript.run("conversation")
             #expect(result["sent"]?.integer == 60)
             // What was not acknowledged came again.
             #expect(result["again"]?.integer ?? 0 > 0)
@@ -16,46 +16,50 @@ extension CalmCluster {
 
         /// Rooms as verbs: by code and by link, with WebRTC stacks that the script plays (contract §15).
         @Test func twoProcessesMeetInARoom() async throws {
-            let result = try await Self.run("meeting")
+            let result = try await CoreScript.run("meeting")
             #expect(result["number"]?.string?.count == 12 && result["connections"]?.integer == 3)
         }
 
         /// Live conversations as verbs (contract §14).
         @Test func oneProcessWhispersAndAnotherListens() async throws {
-            #expect(try await Self.run("whispering")["lines"]?.integer == 2)
+            #expect(try await CoreScript.run("whispering")["lines"]?.integer == 2)
         }
 
         /// Devices of one person (contract §14.4).
         @Test func threeProcessesShareAProfile() async throws {
-            #expect(try await Self.run("profiles")["members"]?.integer == 2)
+            #expect(try await CoreScript.run("profiles")["members"]?.integer == 2)
         }
 
         @Test func twoProcessesSeeEachOtherTypeAndCall() async throws {
-            let result = try await Self.run("calls")
+            let result = try await CoreScript.run("calls")
             #expect(result["reasons"]?.elements == [.string("ended"), .string("ended")])
             #expect(result["relays"]?.integer ?? 0 > 0)
         }
 
         /// Both sides are killed while the file is on the way (contract §9).
         @Test func twoProcessesExchangeAFile() async throws {
-            let result = try await Self.run("files")
+            let result = try await CoreScript.run("files")
             #expect(result["bytes"]?.integer == 5_000_000)
         }
+    }
+}
 
-        /// - Returns: what the script prints last.
-        private static func run(_ script: String) async throws -> JSON {
-            let folder = try TemporaryFolder(named: "core")
-            defer { folder.remove() }
-            let output = try await Command(
-                "/usr/bin/python3",
-                [
-                    "\(CoreLibraryTests.here)/\(script).py", CoreLibraryTests.library, folder.path,
-                    "ws://127.0.0.1:\(Cluster.stack.ports.public)",
-                ]
-            ).output(name: script)
-            let line = try #require(output.split(separator: "\n").last, "\(output)")
-            print("· \(script) of two cores: \(line)")
-            return try JSON(parsing: Array(line.utf8))
-        }
+/// Scripts in Python with cores, in `Tests/ClusterTests/Core`.
+enum CoreScript {
+    /// - Returns: what the script prints last.
+    static func run(_ script: String, on stack: LocalStack? = nil) async throws -> JSON {
+        let folder = try TemporaryFolder(named: "core")
+        defer { folder.remove() }
+        let port = (stack ?? Cluster.stack).ports.public
+        let output = try await Command(
+            "/usr/bin/python3",
+            [
+                "\(CoreLibraryTests.here)/\(script).py", CoreLibraryTests.library, folder.path,
+                "ws://127.0.0.1:\(port)",
+            ]
+        ).output(name: script)
+        let line = try #require(output.split(separator: "\n").last, "\(output)")
+        print("· \(script) of cores: \(line)")
+        return try JSON(parsing: Array(line.utf8))
     }
 }

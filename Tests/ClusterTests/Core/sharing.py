@@ -7,44 +7,16 @@ that the store has kept.
 import json
 import os
 import pathlib
-import sys
-import time
 
-root = pathlib.Path(__file__).resolve().parents[3]
-sys.path.insert(0, str(root / "Clients" / "Python"))
+from persons import Person, folder
 
-import whispercore  # noqa: E402
-
-library, folder, server = sys.argv[1:]
 here = pathlib.Path(folder)
-PATIENCE = 90
 QUOTA = 6_000_000
 TAG = 16
 
 
-class Person:
-    def __init__(self, name):
-        self.name = name
-        self.core = whispercore.Core(library, {"dir": f"{folder}/{name}", "serverUrl": server})
-        self.core.send("identity_create")
-        self.core.send("events_subscribe", consumer="test")
-        self.core.send("connect")
-        self.wait("connection", lambda event: event["state"] == "online")
-        self.id = self.core.query("identity_show")["whisperId"]
-
-    def wait(self, kind, test=lambda event: True):
-        deadline = time.monotonic() + PATIENCE
-        while time.monotonic() < deadline:
-            envelope = self.core.receive(5)
-            if envelope is not None and envelope["event"]["type"] == kind and test(envelope["event"]):
-                return envelope["event"]
-        raise AssertionError((self.name, kind))
-
-    def ask(self, verb, **parameters):
-        self.core.send(verb, **parameters)
-        answer = self.wait("answer", lambda event: event["verb"] == verb)
-        assert "result" in answer, (self.name, answer)
-        return answer["result"]
+class Sharer(Person):
+    """A person with files."""
 
     def write(self, name, size):
         """A file of this person's own. Returns its path and what is in it."""
@@ -70,7 +42,7 @@ class Person:
         return target.read_bytes(), message
 
 
-ann, bob, carol, dave = Person("ann"), Person("bob"), Person("carol"), Person("dave")
+ann, bob, carol, dave = Sharer("ann"), Sharer("bob"), Sharer("carol"), Sharer("dave")
 ann.ask("contact_add", whisperId=bob.id)
 bob.ask("contact_add", whisperId=ann.id)
 whole = 0
