@@ -33,6 +33,7 @@ import Testing
     @Test func whatWaitsForOthersDoesNotMakeItsClientWait() {
         #expect(GatewayLimits.receiptsHeldFor < GatewayLimits.receiptRateWindow)
         #expect(GatewayLimits.receiptRateWindow < ClusterLimits.answerMax)
+        #expect(GatewayLimits.linesHeldFor < GatewayLimits.lineRateWindow)
         #expect(GatewayLimits.turnInterval < GatewayLimits.receiptsHeldFor)
         #expect(GatewayLimits.turnInterval < GatewayLimits.turnRateWindow)
         #expect(GatewayLimits.announceAgainAfter < ClusterLimits.answerMax)

@@ -95,6 +95,12 @@ package enum GatewayLimits {
     /// Receipts expected within `receiptsHeldFor` for which one is held, and over how long their rate is measured.
     package static let receiptsWorthHolding = 2.0
     package static let receiptRateWindow = Duration.milliseconds(200)
+    /// How long a whisperer's line may wait for others before it is appended, and how many may wait.
+    package static let linesHeldFor = Duration.milliseconds(50)
+    package static let linesHeldMax = 64
+    /// Lines expected within `linesHeldFor` for which one is held, and over how long their rate is measured.
+    package static let linesWorthHolding = 2.0
+    package static let lineRateWindow = Duration.milliseconds(200)
     /// Jobs waiting in one partition's stream before the gateway takes no more for it.
     package static let partitionDepthMax = 20_000
     /// A bind that no router has confirmed is announced again after this.

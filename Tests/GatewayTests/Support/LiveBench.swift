@@ -149,6 +149,12 @@ extension LiveBench.Client {
         )
     }
 
+    func stop() async throws {
+        try await self.send(
+            #"{"type":"live_stop","requestId":"s","payload":{"protocolVersion":1,"cryptoVersion":1,"sessionToken":"\#(self.token)","conversationId":"\#(ConversationID.test)","contentId":"\#(UUIDText(high: 0, low: 1))"}}"#
+        )
+    }
+
     func wants(_ want: String) async throws {
         try await self.send(
             #"{"type":"live_attention","requestId":"a","payload":{"protocolVersion":1,"cryptoVersion":1,"sessionToken":"\#(self.token)","conversationId":"\#(ConversationID.test)","want":"\#(want)"}}"#

@@ -51,8 +51,7 @@ extension Gateway {
             conversation: header.conversation, content: content,
             connection: LiveConnection(node: self.node, connection: connection), position: header.position,
             line: header.line, generation: header.generation, seal: seal)
-        self.bus.append(
-            LiveJob.line(line), to: Keyspace.live(LiveShare(of: header.conversation)), failed: { _ in })
+        self.hold(line)
     }
 
     private func render(_ packet: SendLivePacket) -> RememberedPacket {

@@ -58,9 +58,7 @@ extension Gateway {
             requestID: frame.requestID, type: frame.definition.type, payload: payload, receivedAt: .now,
             origin: isGuess ? Self.origin(of: connection.address) : 0)
         let share = named.map { LiveShare(of: $0) } ?? LiveShare(of: principal.id)
-        self.bus.append(LiveJob.frame(request), to: Keyspace.live(share)) { _ in
-            self.assumeIsolated { $0.failed(number, because: .busFailed) }
-        }
+        self.append(.frame(request), to: share) { $0.failed(number, because: .busFailed) }
     }
 
     /// The same at every gateway, and no address.
@@ -80,9 +78,9 @@ extension Gateway {
     /// Tells the shares of its conversations that the connection has ended. Lost, it heals: reports leave the connection out.
     func leaveConversations(of connection: Connection) {
         for conversation in connection.conversations {
-            self.bus.append(
-                LiveJob.left(conversation, LiveConnection(node: self.node, connection: connection.id)),
-                to: Keyspace.live(LiveShare(of: conversation)), failed: { _ in })
+            self.append(
+                .left(conversation, LiveConnection(node: self.node, connection: connection.id)),
+                to: LiveShare(of: conversation))
         }
         connection.conversations = []
     }
@@ -97,8 +95,7 @@ extension Gateway {
     }
 
     func tellLeft(_ room: UUIDText, _ connection: ConnectionID) {
-        self.bus.append(
-            LiveJob.leftRoom(room, LiveConnection(node: self.node, connection: connection)),
-            to: Keyspace.live(LiveShare(of: room)), failed: { _ in })
+        self.append(
+            .leftRoom(room, LiveConnection(node: self.node, connection: connection)), to: LiveShare(of: room))
     }
 }

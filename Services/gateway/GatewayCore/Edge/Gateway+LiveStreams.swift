@@ -240,8 +240,7 @@ extension Gateway {
         for (home, list) in attendances { self.tell(home, .attends(list)) }
         // A share hears once more that there is nothing left.
         for share in self.reportedShares.union(entries.keys) {
-            self.bus.append(
-                LiveJob.report(self.node, entries[share] ?? []), to: Keyspace.live(share), failed: { _ in })
+            self.append(.report(self.node, entries[share] ?? []), to: share)
         }
         self.reportedShares = Set(entries.keys)
         self.tellAllRooms()
@@ -255,8 +254,7 @@ extension Gateway {
                 RoomReportEntry(room: entered.room, connection: entered.connection, participant: participant))
         }
         for share in self.reportedRoomShares.union(entries.keys) {
-            self.bus.append(
-                LiveJob.roomReport(self.node, entries[share] ?? []), to: Keyspace.live(share), failed: { _ in })
+            self.append(.roomReport(self.node, entries[share] ?? []), to: share)
         }
         self.reportedRoomShares = Set(entries.keys)
     }

@@ -51,6 +51,13 @@ package actor Gateway {
     var receipts = ArrivalPacing(
         interval: GatewayLimits.receiptsHeldFor, worthWaiting: GatewayLimits.receiptsWorthHolding,
         window: GatewayLimits.receiptRateWindow)
+    /// Lines of whisperers that are to be stored and have not been appended yet.
+    var heldLines: [LiveLine] = []
+    var isLineTimerSet = false
+    /// How many of them come.
+    var lines = ArrivalPacing(
+        interval: GatewayLimits.linesHeldFor, worthWaiting: GatewayLimits.linesWorthHolding,
+        window: GatewayLimits.lineRateWindow)
 
     var confirmed = ConfirmedNumbers()
     var failures = FailureLog()
@@ -200,6 +207,7 @@ package actor Gateway {
             guard (try? await Task.sleep(for: GatewayLimits.drainPause)) != nil else { break }
         }
         self.appendHeldReceipts()
+        self.appendHeldLines()
         for connection in self.connections.values { connection.channel.close(promise: nil) }
     }
 
