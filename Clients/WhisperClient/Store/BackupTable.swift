@@ -72,13 +72,13 @@ extension ClientStore {
     }
 
     static func keep(_ entry: ContactList.Entry, of id: WhisperID, in database: Database) throws {
-        try database.execute(
+        try database.run(
             sql: "INSERT INTO backup_entries VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET entry = excluded.entry",
             arguments: ["\(id)", String(decoding: try JSONEncoder().encode(entry), as: UTF8.self)])
     }
 
     static func dropEntry(of id: WhisperID, in database: Database) throws {
-        try database.execute(sql: "DELETE FROM backup_entries WHERE id = ?", arguments: ["\(id)"])
+        try database.run(sql: "DELETE FROM backup_entries WHERE id = ?", arguments: ["\(id)"])
     }
 
     private static func entries(in database: Database) throws -> [String: ContactList.Entry] {

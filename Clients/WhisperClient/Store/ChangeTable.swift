@@ -99,7 +99,7 @@ extension ClientStore {
                 _ = try Self.queue(id, toGroup: group, body: body, in: database)
                 return .success((changed, true))
             }
-            try database.execute(
+            try database.run(
                 sql: """
                     INSERT INTO outgoing_changes (id, id_key, peer, body, place, state)
                     VALUES (?, ?, ?, ?, (SELECT coalesce(max(number), 0) FROM messages), 'queued')
@@ -171,7 +171,7 @@ extension ClientStore {
         let sql = "SELECT id FROM outgoing_changes WHERE peer = ? AND state LIKE 'failed:%' ORDER BY number LIMIT ?"
         let ids = try String.fetchAll(database, sql: sql, arguments: ["\(peer)", limit])
         for id in ids {
-            try database.execute(
+            try database.run(
                 sql: "UPDATE outgoing_changes SET state = 'queued', attempts = 0 WHERE id = ?", arguments: [id])
         }
         return ids.compactMap { UUIDText($0) }
@@ -179,7 +179,7 @@ extension ClientStore {
 
     /// A change that is given up stays here alone.
     static func dropChange(_ id: UUIDText, in database: Database) throws {
-        try database.execute(sql: "DELETE FROM outgoing_changes WHERE id_key = ?", arguments: [Self.key(id)])
+        try database.run(sql: "DELETE FROM outgoing_changes WHERE id_key = ?", arguments: [Self.key(id)])
     }
 
     private static func outgoingChange(_ id: UUIDText, in database: Database) throws -> Row? {
@@ -208,7 +208,7 @@ extension ClientStore {
         guard change.target.author != ownID, try !Self.isRemembered(target, in: place.name, in: database) else {
             return nil
         }
-        try database.execute(
+        try database.run(
             sql: """
                 INSERT INTO waiting_changes (conversation, sender, author, target_key, change_id, body)
                 VALUES (?, ?, ?, ?, ?, ?)
@@ -217,13 +217,13 @@ extension ClientStore {
                 place.name, "\(sender)", "\(change.target.author)", target, key,
                 Data(MessageBody.change(change).bytes),
             ])
-        try database.execute(
+        try database.run(
             sql: """
                 DELETE FROM waiting_changes WHERE number IN (
                     SELECT number FROM waiting_changes WHERE sender = ? ORDER BY number DESC LIMIT -1 OFFSET ?)
                 """,
             arguments: ["\(sender)", ClientLimits.changesWaitingPerSenderMax])
-        try database.execute(
+        try database.run(
             sql: """
                 DELETE FROM waiting_changes WHERE number IN (
                     SELECT number FROM waiting_changes ORDER BY number DESC LIMIT -1 OFFSET ?)
@@ -242,7 +242,7 @@ extension ClientStore {
                 "SELECT * FROM waiting_changes WHERE conversation = ? AND author = ? AND target_key = ? ORDER BY number",
             arguments: arguments)
         guard !rows.isEmpty, let ownID = try Self.whisperID(in: database) else { return false }
-        try database.execute(
+        try database.run(
             sql: "DELETE FROM waiting_changes WHERE conversation = ? AND author = ? AND target_key = ?",
             arguments: arguments)
         let reference = MessageReference(id: message.id, author: message.peer)
@@ -278,12 +278,12 @@ extension ClientStore {
             {
                 return nil
             }
-            try database.execute(
+            try database.run(
                 sql: "UPDATE messages SET body = ?, revised_at = ?, revised_by = ? WHERE number = ?",
                 arguments: [text, change.revision.time, change.revision.id, number])
         case .delete:
             // Nobody is asked to read what is gone.
-            try database.execute(
+            try database.run(
                 sql: """
                     UPDATE messages SET kind = 'deleted', body = NULL, reactions = NULL, reply_id = NULL,
                         reply_author = NULL, revised_at = ?, revised_by = ?, is_read = NOT is_outgoing
@@ -302,7 +302,7 @@ extension ClientStore {
                 all.append(kept)
                 all.sort { $0.from < $1.from }
             }
-            try database.execute(
+            try database.run(
                 sql: "UPDATE messages SET reactions = ? WHERE number = ?",
                 arguments: [String(decoding: try JSONEncoder().encode(all), as: UTF8.self), number])
         }

@@ -46,7 +46,7 @@ extension ClientStore {
                 try Self.dropDraft(in: place, in: database)
                 return true
             }
-            try database.execute(
+            try database.run(
                 sql: "INSERT INTO chats VALUES (?, ?) ON CONFLICT (peer) DO UPDATE SET draft = excluded.draft",
                 arguments: [place.name, draft])
             return true
@@ -54,7 +54,7 @@ extension ClientStore {
     }
 
     static func dropDraft(in place: Conversation, in database: Database) throws {
-        try database.execute(sql: "DELETE FROM chats WHERE peer = ?", arguments: [place.name])
+        try database.run(sql: "DELETE FROM chats WHERE peer = ?", arguments: [place.name])
     }
 
     /// Forgets messages of a conversation here, the oldest first, `ClientLimits.clearedAtOnceMax` at most. What waits to be
@@ -72,9 +72,9 @@ extension ClientStore {
             ORDER BY number LIMIT ?
             """
         let arguments: StatementArguments = [place.name, number, ClientLimits.clearedAtOnceMax]
-        try database.execute(sql: "DELETE FROM events WHERE message IN (\(rows))", arguments: arguments)
-        try database.execute(sql: "DELETE FROM evidence WHERE message IN (\(rows))", arguments: arguments)
-        try database.execute(sql: "DELETE FROM messages WHERE number IN (\(rows))", arguments: arguments)
+        try database.run(sql: "DELETE FROM events WHERE message IN (\(rows))", arguments: arguments)
+        try database.run(sql: "DELETE FROM evidence WHERE message IN (\(rows))", arguments: arguments)
+        try database.run(sql: "DELETE FROM messages WHERE number IN (\(rows))", arguments: arguments)
         let count = database.changesCount
         if case .group = place { try Self.dropForgottenSendings(in: database) }
         return count

@@ -97,7 +97,7 @@ extension ClientStore {
             let known = try Self.contact(id, in: database)
             if let known, known.keys != keys { return .changedKeys(known) }
             if let name, let owner = try Self.owner(of: name, in: database), owner != "\(id)" { return .nameTaken }
-            try database.execute(
+            try database.run(
                 sql: """
                     INSERT INTO contacts (id, name, sign_key, box_key, is_banned, added_at, is_stranger)
                     VALUES (?, ?, ?, ?, ?, ?, ?)
@@ -123,7 +123,7 @@ extension ClientStore {
 
     /// Whoever is answered is no stranger.
     static func accept(_ id: WhisperID, in database: Database) throws {
-        try database.execute(
+        try database.run(
             sql: "UPDATE contacts SET is_stranger = 0 WHERE id = ? AND is_stranger", arguments: ["\(id)"])
         guard database.changesCount == 1 else { return }
         try Self.forgetRemoval(of: id, in: database)
@@ -158,7 +158,7 @@ extension ClientStore {
         try self.write { database -> ContactChange in
             guard let known = try Self.contact(id, in: database) else { return .unknown }
             guard known.isVerified != isVerified else { return .same(known) }
-            try database.execute(
+            try database.run(
                 sql: "UPDATE contacts SET is_verified = ? WHERE id = ?", arguments: [isVerified, "\(id)"])
             let changed = try Self.contact(id, in: database)!
             try Self.note(.contact(changed), in: database)
@@ -212,7 +212,7 @@ extension ClientStore {
             contact.isStranger = false
             guard try body(&contact, database) else { return .nameTaken }
             guard contact != known else { return .same(known) }
-            try database.execute(
+            try database.run(
                 sql: """
                     UPDATE contacts SET name = ?, notes = ?, is_pinned = ?, is_muted = ?, is_blocked = ?, is_stranger = 0
                     WHERE id = ?
@@ -230,7 +230,7 @@ extension ClientStore {
 
     /// The contact's row, draft, entry in the backup, and events.
     private static func drop(_ id: WhisperID, in database: Database) throws {
-        try database.execute(sql: "DELETE FROM contacts WHERE id = ?", arguments: ["\(id)"])
+        try database.run(sql: "DELETE FROM contacts WHERE id = ?", arguments: ["\(id)"])
         try Self.dropDraft(in: .direct(id), in: database)
         try Self.dropEntry(of: id, in: database)
         try Self.dropContactEvents(of: id, in: database)
@@ -262,12 +262,12 @@ extension ClientStore {
     }
 
     private static func remember(removalOf id: WhisperID, at time: Int64, in database: Database) throws {
-        try database.execute(
+        try database.run(
             sql: """
                 INSERT INTO removed_contacts VALUES (?, ?)
                 ON CONFLICT (id) DO UPDATE SET removed_at = max(removed_at, excluded.removed_at)
                 """, arguments: ["\(id)", time])
-        try database.execute(
+        try database.run(
             sql: """
                 DELETE FROM removed_contacts WHERE id IN (
                     SELECT id FROM removed_contacts ORDER BY removed_at DESC, id LIMIT -1 OFFSET ?)
@@ -279,9 +279,9 @@ extension ClientStore {
         let removedAt = try Int64.fetchOne(
             database, sql: "SELECT removed_at FROM removed_contacts WHERE id = ?", arguments: ["\(id)"])
         guard let removedAt else { return }
-        try database.execute(
+        try database.run(
             sql: "UPDATE contacts SET added_at = max(added_at, ?) WHERE id = ?", arguments: [removedAt + 1, "\(id)"])
-        try database.execute(sql: "DELETE FROM removed_contacts WHERE id = ?", arguments: ["\(id)"])
+        try database.run(sql: "DELETE FROM removed_contacts WHERE id = ?", arguments: ["\(id)"])
     }
 
     // MARK: Backup
@@ -299,7 +299,7 @@ extension ClientStore {
         func mark(_ here: Bool, _ path: KeyPath<ContactList.Entry, Bool?>) -> Bool {
             merged(here, base?[keyPath: path] ?? false, entry[keyPath: path] ?? false)
         }
-        try database.execute(
+        try database.run(
             sql: "UPDATE contacts SET notes = ?, is_pinned = ?, is_muted = ?, is_blocked = ? WHERE id = ?",
             arguments: [
                 notes, mark(contact.isPinned, \.isPinned), mark(contact.isMuted, \.isMuted),
@@ -317,7 +317,7 @@ extension ClientStore {
         var name = entry.name
         if let wanted = name, try Self.owner(of: wanted, in: database) != nil { name = nil }
         if let known = try Self.contact(id, in: database) {
-            try database.execute(
+            try database.run(
                 sql: "UPDATE contacts SET name = ?, is_stranger = 0 WHERE id = ?",
                 arguments: [known.name ?? name, "\(id)"])
             try Self.forgetRemoval(of: id, in: database)
@@ -325,7 +325,7 @@ extension ClientStore {
             return nil
         }
         guard let keys = entry.keys else { return nil }
-        try database.execute(
+        try database.run(
             sql: """
                 INSERT INTO contacts (id, name, sign_key, box_key, is_banned, added_at, is_stranger)
                 VALUES (?, ?, ?, ?, ?, ?, ?)

@@ -50,7 +50,7 @@ extension ClientStore {
             let others = try Int.fetchOne(database, sql: "SELECT count(*) FROM consumers") ?? 0
             guard others < ClientLimits.consumersMax else { return nil }
             let acknowledged = after ?? newest
-            try database.execute(sql: "INSERT INTO consumers VALUES (?, ?)", arguments: [consumer, acknowledged])
+            try database.run(sql: "INSERT INTO consumers VALUES (?, ?)", arguments: [consumer, acknowledged])
             return ConsumerProgress(acknowledged: acknowledged, newest: newest)
         }
     }
@@ -70,7 +70,7 @@ extension ClientStore {
     /// - Returns: whether there was one.
     package func unsubscribe(_ consumer: String) throws(ClientStoreError) -> Bool {
         try self.write { database -> Bool in
-            try database.execute(sql: "DELETE FROM consumers WHERE name = ?", arguments: [consumer])
+            try database.run(sql: "DELETE FROM consumers WHERE name = ?", arguments: [consumer])
             guard database.changesCount == 1 else { return false }
             try Self.dropAcknowledged(in: database)
             return true
@@ -162,7 +162,7 @@ extension ClientStore {
         _ kind: String, subject: String? = nil, message: Int64? = nil, detail: String? = nil, in database: Database
     ) throws {
         guard try Self.hasConsumers(in: database) else { return }
-        try database.execute(
+        try database.run(
             sql: "INSERT INTO events (kind, at, subject, message, detail) VALUES (?, ?, ?, ?, ?)",
             arguments: [kind, Int64(Date().timeIntervalSince1970 * 1_000), subject, message, detail])
         // Numbers have no gaps.
@@ -171,7 +171,7 @@ extension ClientStore {
 
     /// Somebody is no contact any more.
     static func dropContactEvents(of id: WhisperID, in database: Database) throws {
-        try database.execute(
+        try database.run(
             sql: "DELETE FROM events WHERE kind IN ('contact', 'request') AND subject = ?", arguments: ["\(id)"])
     }
 
@@ -190,12 +190,12 @@ extension ClientStore {
     }
 
     private static func acknowledge(_ number: Int64, by consumer: String, in database: Database) throws {
-        try database.execute(sql: "UPDATE consumers SET acked = ? WHERE name = ?", arguments: [number, consumer])
+        try database.run(sql: "UPDATE consumers SET acked = ? WHERE name = ?", arguments: [number, consumer])
         try Self.dropAcknowledged(in: database)
     }
 
     private static func dropAcknowledged(in database: Database) throws {
-        try database.execute(
+        try database.run(
             sql: """
                 DELETE FROM events WHERE seq <= coalesce((SELECT min(acked) FROM consumers), 9223372036854775807)
                 """)
@@ -203,7 +203,7 @@ extension ClientStore {
 
     /// Drops events that some consumer has not acknowledged.
     private static func drop(upTo number: Int64, in database: Database) throws {
-        try database.execute(sql: "DELETE FROM events WHERE seq <= ?", arguments: [number])
+        try database.run(sql: "DELETE FROM events WHERE seq <= ?", arguments: [number])
         if database.changesCount > 0 { try Self.set(eventsDropped: number, in: database) }
     }
 

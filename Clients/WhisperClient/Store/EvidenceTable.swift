@@ -29,7 +29,7 @@ extension ClientStore {
         guard let nonce = Base64.decode(sealed.nonce), let ciphertext = Base64.decode(sealed.ciphertext),
             let signature = Base64.decode(sealed.signature)
         else { return }
-        try database.execute(
+        try database.run(
             sql: "INSERT INTO evidence VALUES (?, ?, ?, ?, ?, ?, ?)",
             arguments: [
                 number, sealed.from, sealed.groupID, evidence.messageType, Data(nonce), Data(ciphertext),
@@ -41,13 +41,13 @@ extension ClientStore {
     static func dropOldEvidence(of senders: Set<String>, in database: Database) throws {
         guard !senders.isEmpty else { return }
         for sender in senders {
-            try database.execute(
+            try database.run(
                 sql: """
                     DELETE FROM evidence WHERE sender = ?1 AND message <= (
                         SELECT message FROM evidence WHERE sender = ?1 ORDER BY message DESC LIMIT 1 OFFSET ?2)
                     """, arguments: [sender, ClientLimits.evidencePerSenderMax])
         }
-        try database.execute(
+        try database.run(
             sql: """
                 DELETE FROM evidence WHERE message <= (
                     SELECT message FROM evidence ORDER BY message DESC LIMIT 1 OFFSET ?)
@@ -55,7 +55,7 @@ extension ClientStore {
     }
 
     static func dropEvidence(of number: Int64, in database: Database) throws {
-        try database.execute(sql: "DELETE FROM evidence WHERE message = ?", arguments: [number])
+        try database.run(sql: "DELETE FROM evidence WHERE message = ?", arguments: [number])
     }
 
     /// - Parameter own: the id that the message was sent to.

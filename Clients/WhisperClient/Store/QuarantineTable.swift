@@ -29,20 +29,20 @@ extension ClientStore {
     ) throws {
         let frame = String(decoding: message, as: UTF8.self)
         let (sender, reason) = ("\(suspicion.sender)", suspicion.reason.rawValue)
-        try database.execute(
+        try database.run(
             sql: """
                 INSERT INTO quarantine (sender, id_key, frame, came_at, reason) VALUES (?, ?, ?, ?, ?)
                 ON CONFLICT DO NOTHING
                 """,
             arguments: [sender, "\(id)".lowercased(), frame, now.milliseconds, reason])
         guard database.changesCount == 1 else { return }
-        try database.execute(
+        try database.run(
             sql: """
                 INSERT INTO quarantine_counts VALUES (?, ?, 1)
                 ON CONFLICT (sender, reason) DO UPDATE SET count = count + 1
                 """,
             arguments: [sender, reason])
-        try database.execute(
+        try database.run(
             sql: """
                 DELETE FROM quarantine WHERE number IN (
                     SELECT number FROM (

@@ -181,9 +181,9 @@ extension ClientStore {
 
     static func set(_ name: String, to value: String?, in database: Database) throws {
         guard let value else {
-            return try database.execute(sql: "DELETE FROM settings WHERE name = ?", arguments: [name])
+            return try database.run(sql: "DELETE FROM settings WHERE name = ?", arguments: [name])
         }
-        try database.execute(
+        try database.run(
             sql: "INSERT INTO settings VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
             arguments: [name, value])
     }

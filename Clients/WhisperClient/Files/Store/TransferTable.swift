@@ -83,9 +83,9 @@ extension ClientStore {
             try Self.insert(message, in: database)
             let number = database.lastInsertedRowID
             // It is signed when its file is there.
-            try database.execute(sql: "UPDATE messages SET signed_at = 0 WHERE number = ?", arguments: [number])
+            try database.run(sql: "UPDATE messages SET signed_at = 0 WHERE number = ?", arguments: [number])
             try Self.set(attachment, secret, of: number, in: database)
-            try database.execute(
+            try database.run(
                 sql: "INSERT INTO transfers (message, is_upload, local) VALUES (?, 1, ?)", arguments: [number, local])
             try Self.noteChanged(Self.key(message.id), to: Self.text(message.state ?? .queued), in: database)
             if message.isDirect { try Self.accept(message.peer, in: database) }
@@ -96,12 +96,12 @@ extension ClientStore {
     /// Where an upload goes from now on; `nil`: nowhere yet.
     func set(url: (text: String, objectKey: String, expiresAt: Timestamp)?, of number: Int64) throws(ClientStoreError) {
         try self.write { database in
-            try database.execute(
+            try database.run(
                 sql: "UPDATE transfers SET url = ?, url_expires_at = ? WHERE message = ?",
                 arguments: [url?.text, url?.expiresAt.milliseconds, number])
             guard let url, var secret = try Self.secret(of: number, in: database) else { return }
             secret.objectKey = url.objectKey
-            try database.execute(
+            try database.run(
                 sql: "UPDATE messages SET file_secret = ? WHERE number = ?",
                 arguments: [try FileColumn.text(KeptSecret(secret)), number])
         }
@@ -112,7 +112,7 @@ extension ClientStore {
     func uploaded(_ number: Int64) throws(ClientStoreError) -> (message: Message, ready: [GroupDeliveryID])? {
         try self.write { database -> (message: Message, ready: [GroupDeliveryID])? in
             guard try Self.isWaiting(number, in: database) else { return nil }
-            try database.execute(
+            try database.run(
                 sql: "UPDATE transfers SET is_waiting = 0, url = NULL WHERE message = ?", arguments: [number])
             try Self.set(.complete, of: number, in: database)
             guard let message = try Self.message(number: number, in: database) else { return nil }
@@ -131,7 +131,7 @@ extension ClientStore {
     /// - Returns: the message as it stands then.
     static func restartUpload(of id: UUIDText, in database: Database) throws -> Message? {
         guard let number = try Self.outgoingRow(id, in: database)?["number"] as Int64? else { return nil }
-        try database.execute(
+        try database.run(
             sql: """
                 UPDATE transfers SET is_waiting = 1, attempts = 0, url = NULL WHERE message = ? AND is_upload
                 """, arguments: [number])
@@ -174,9 +174,9 @@ extension ClientStore {
             """
         return try Row.fetchAll(database, sql: sql, arguments: [group, cancelled]).map { row in
             let (sending, message): (Int64, Int64) = (row["sending"], row["message"])
-            try database.execute(sql: "DELETE FROM group_deliveries WHERE sending = ?", arguments: [sending])
-            try database.execute(sql: "DELETE FROM group_sendings WHERE number = ?", arguments: [sending])
-            try database.execute(sql: "UPDATE messages SET failed_members = 0 WHERE number = ?", arguments: [message])
+            try database.run(sql: "DELETE FROM group_deliveries WHERE sending = ?", arguments: [sending])
+            try database.run(sql: "DELETE FROM group_sendings WHERE number = ?", arguments: [sending])
+            try database.run(sql: "UPDATE messages SET failed_members = 0 WHERE number = ?", arguments: [message])
             return row["id"]
         }
     }
@@ -202,7 +202,7 @@ extension ClientStore {
             guard waiting < ClientLimits.downloadsMax, try Self.secret(of: number, in: database) != nil else {
                 return nil
             }
-            try database.execute(
+            try database.run(
                 sql: """
                     INSERT INTO transfers (message, is_upload, local, target) VALUES (?, 0, ?, ?)
                     ON CONFLICT (message) DO UPDATE SET target = excluded.target, attempts = 0
@@ -231,7 +231,7 @@ extension ClientStore {
     /// - Returns: how many have in a row.
     func countAttempt(_ number: Int64, isFurther: Bool) throws(ClientStoreError) -> Int {
         try self.write { database -> Int in
-            try database.execute(
+            try database.run(
                 sql: "UPDATE transfers SET attempts = CASE WHEN ? THEN 1 ELSE attempts + 1 END WHERE message = ?",
                 arguments: [isFurther, number])
             let sql = "SELECT attempts FROM transfers WHERE message = ?"
@@ -250,7 +250,7 @@ extension ClientStore {
             guard try Self.isWaiting(transfer.number, in: database) else { return nil }
             try Self.set(.failed(failure), of: transfer.number, in: database)
             if transfer.isUpload {
-                try database.execute(
+                try database.run(
                     sql: "UPDATE transfers SET is_waiting = 0, url = NULL WHERE message = ?",
                     arguments: [transfer.number])
                 try Self.set(.failed(.fileNotUploaded), of: transfer.message.id, attempts: nil, in: database)
@@ -313,7 +313,7 @@ extension ClientStore {
     }
 
     private static func endDownload(_ number: Int64, in database: Database) throws {
-        try database.execute(sql: "DELETE FROM transfers WHERE message = ?", arguments: [number])
+        try database.run(sql: "DELETE FROM transfers WHERE message = ?", arguments: [number])
     }
 
     private static func isWaiting(_ number: Int64, in database: Database) throws -> Bool {
@@ -327,7 +327,7 @@ extension ClientStore {
     static func set(
         _ attachment: Attachment, _ secret: FileSecret?, of number: Int64, in database: Database
     ) throws {
-        try database.execute(
+        try database.run(
             sql: "UPDATE messages SET file = ?, file_secret = ?, file_state = ? WHERE number = ?",
             arguments: [
                 try FileColumn.text(KeptDetails(attachment.details)),
@@ -336,7 +336,7 @@ extension ClientStore {
     }
 
     private static func set(_ state: Attachment.State, of number: Int64, in database: Database) throws {
-        try database.execute(
+        try database.run(
             sql: "UPDATE messages SET file_state = ? WHERE number = ?", arguments: [Self.text(state), number])
         try Self.noteRevised(number, in: database)
     }

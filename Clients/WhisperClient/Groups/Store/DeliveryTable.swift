@@ -38,7 +38,7 @@ extension ClientStore {
     static func queue(
         _ id: UUIDText, toGroup group: Group, body: [UInt8]?, in database: Database
     ) throws -> [GroupDeliveryID] {
-        try database.execute(
+        try database.run(
             sql: "INSERT INTO group_sendings (id, id_key, group_id, body) VALUES (?, ?, ?, ?)",
             arguments: ["\(id)", Self.key(id), group.id, body.map { Data($0) }])
         let number = database.lastInsertedRowID
@@ -47,7 +47,7 @@ extension ClientStore {
         for member in group.members where member.id != ownID {
             let contact = try Self.contact(member.id, in: database)
             guard contact?.isBlocked != true else { continue }
-            try database.execute(
+            try database.run(
                 sql: "INSERT INTO group_deliveries (sending, member, state) VALUES (?, ?, 'queued')",
                 arguments: [number, "\(member.id)"])
             if contact != nil { ready.append(GroupDeliveryID(id: id, member: member.id)) }
@@ -188,7 +188,7 @@ extension ClientStore {
     private static func update(
         _ copy: GroupDeliveryID, _ assignments: String, _ values: StatementArguments, in database: Database
     ) throws {
-        try database.execute(
+        try database.run(
             sql: """
                 UPDATE group_deliveries SET \(assignments)
                 WHERE member = ? AND sending = (SELECT number FROM group_sendings WHERE id_key = ?)
@@ -205,11 +205,11 @@ extension ClientStore {
         else { return nil }
         let number: Int64 = sending["number"]
         guard sending["is_message"] as Bool else {
-            try database.execute(
+            try database.run(
                 sql: """
                     DELETE FROM group_deliveries WHERE sending = ? AND state <> 'queued' AND state NOT LIKE 'failed:%'
                     """, arguments: [number])
-            try database.execute(
+            try database.run(
                 sql: """
                     DELETE FROM group_sendings WHERE number = ?1
                         AND NOT EXISTS (SELECT 1 FROM group_deliveries WHERE sending = ?1)
@@ -222,7 +222,7 @@ extension ClientStore {
         guard let message = try Self.outgoing(id, in: database),
             message.state != progress.state || message.failedMembers != progress.failed
         else { return nil }
-        try database.execute(
+        try database.run(
             sql: "UPDATE messages SET state = ?, failed_members = ? WHERE is_outgoing AND id_key = ?",
             arguments: [Self.text(progress.state), progress.failed, Self.key(id)])
         try Self.noteChanged(Self.key(id), to: Self.text(progress.state), in: database)
@@ -269,7 +269,7 @@ extension ClientStore {
                         SELECT member FROM group_deliveries
                         WHERE sending = ? AND state LIKE 'failed:%' AND state <> ? ORDER BY member
                         """, arguments: [number, cancelled])
-                try database.execute(
+                try database.run(
                     sql: """
                         UPDATE group_deliveries SET state = 'queued', attempts = 0
                         WHERE sending = ? AND state LIKE 'failed:%' AND state <> ?

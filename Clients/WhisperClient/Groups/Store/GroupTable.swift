@@ -48,7 +48,7 @@ extension ClientStore {
                 let count = try Int.fetchOne(database, sql: "SELECT count(*) FROM chat_groups") ?? 0
                 guard count < ClientLimits.groupsMax else { return false }
             }
-            try database.execute(
+            try database.run(
                 sql: """
                     INSERT INTO chat_groups VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET
                         title = excluded.title, created_at = excluded.created_at, updated_at = excluded.updated_at,
@@ -58,9 +58,9 @@ extension ClientStore {
                     group.id, group.title, group.createdAt.milliseconds, group.updatedAt.milliseconds, group.revision,
                     group.isMember,
                 ])
-            try database.execute(sql: "DELETE FROM group_members WHERE group_id = ?", arguments: [group.id])
+            try database.run(sql: "DELETE FROM group_members WHERE group_id = ?", arguments: [group.id])
             for member in group.members {
-                try database.execute(
+                try database.run(
                     sql: "INSERT INTO group_members VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
                     arguments: [group.id, "\(member.id)", member.role.rawValue, member.joinedAt.milliseconds])
             }
@@ -76,12 +76,12 @@ extension ClientStore {
     /// - Returns: groups that we were in, and that are not in the list.
     package func groupsListed(_ ids: Set<String>, known: [String: Int64]) throws(ClientStoreError) -> [Group] {
         try self.write { database -> [Group] in
-            try database.execute(sql: "UPDATE group_listing SET is_owed = 0")
+            try database.run(sql: "UPDATE group_listing SET is_owed = 0")
             return try Self.groups(in: database).compactMap { group in
                 guard group.isMember, !ids.contains(group.id), known[group.id] == group.revision else { return nil }
                 var left = group
                 left.isMember = false
-                try database.execute(sql: "UPDATE chat_groups SET is_member = 0 WHERE id = ?", arguments: [group.id])
+                try database.run(sql: "UPDATE chat_groups SET is_member = 0 WHERE id = ?", arguments: [group.id])
                 try Self.note(.group(left, GroupChange()), in: database)
                 return left
             }
@@ -98,12 +98,12 @@ extension ClientStore {
     }
 
     private static func oweGroupList(in database: Database) throws {
-        try database.execute(sql: "UPDATE group_listing SET is_owed = 1")
+        try database.run(sql: "UPDATE group_listing SET is_owed = 1")
     }
 
     /// Mail of a group came. One that nobody has told us of is asked for.
     static func meet(group id: String, in database: Database) throws {
-        try database.execute(
+        try database.run(
             sql: "INSERT INTO chat_groups VALUES (?, '', 0, 0, 0, 0) ON CONFLICT DO NOTHING", arguments: [id])
         if database.changesCount == 1 { try Self.oweGroupList(in: database) }
     }

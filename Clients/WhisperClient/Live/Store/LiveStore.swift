@@ -149,7 +149,7 @@ package struct LiveStore: Sendable {
 
     package func add(_ conversation: OwnConversation) throws(ClientStoreError) {
         try self.store.write { database in
-            try database.execute(
+            try database.run(
                 sql: "INSERT INTO live_conversations VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 arguments: [
                     "\(conversation.id)", conversation.name, conversation.title, conversation.whisperer,
@@ -162,7 +162,7 @@ package struct LiveStore: Sendable {
     /// Writes what its user may change. Its stream stays as it is.
     func update(_ conversation: OwnConversation) throws(ClientStoreError) {
         try self.store.write { database in
-            try database.execute(
+            try database.run(
                 sql: """
                     UPDATE live_conversations SET title = ?, whisperer = ?, admission = ?, transcript_days = ?, secrets = ?
                     WHERE id = ?
@@ -177,8 +177,8 @@ package struct LiveStore: Sendable {
     /// Forgets a conversation of ours, with its keys and its listeners.
     func remove(_ id: ConversationID) throws(ClientStoreError) {
         try self.store.write { database in
-            try database.execute(sql: "DELETE FROM live_conversations WHERE id = ?", arguments: ["\(id)"])
-            try database.execute(sql: "DELETE FROM live_listeners WHERE conversation = ?", arguments: ["\(id)"])
+            try database.run(sql: "DELETE FROM live_conversations WHERE id = ?", arguments: ["\(id)"])
+            try database.run(sql: "DELETE FROM live_listeners WHERE conversation = ?", arguments: ["\(id)"])
         }
     }
 
@@ -186,7 +186,7 @@ package struct LiveStore: Sendable {
     /// given twice.
     func set(content: UUIDText?, lastLine: Int, of id: ConversationID) throws(ClientStoreError) {
         try self.store.write { database in
-            try database.execute(
+            try database.run(
                 sql: "UPDATE live_conversations SET content_id = ?, last_line = ? WHERE id = ?",
                 arguments: [content.map { "\($0)" }, lastLine, "\(id)"])
         }
@@ -230,7 +230,7 @@ package struct LiveStore: Sendable {
 
     func set(_ listener: KnownListener, of id: ConversationID) throws(ClientStoreError) {
         try self.store.write { database in
-            try database.execute(
+            try database.run(
                 sql: "INSERT OR REPLACE INTO live_listeners VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
                 arguments: [
                     "\(id)", "\(listener.id)", Data(listener.keys.sign.bytes), Data(listener.keys.box.bytes),
@@ -261,7 +261,7 @@ package struct LiveStore: Sendable {
         let id = heard.link.conversation
         let link = self.seal.seal(Array(heard.link.text.utf8), place: Self.linkPlace(id))
         try self.store.write { database in
-            try database.execute(
+            try database.run(
                 sql: "INSERT OR REPLACE INTO live_listening VALUES (?, ?, ?, ?, ?, ?)",
                 arguments: [
                     "\(id)", Data(link), heard.title, heard.whisperer, heard.generation, heard.listenedAt.milliseconds,

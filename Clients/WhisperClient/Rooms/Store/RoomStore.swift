@@ -30,14 +30,14 @@ struct RoomStore: Sendable {
     func set(_ secret: RoomSecret, of room: UUIDText) throws(ClientStoreError) {
         let sealed = self.seal.seal(secret.secret.bytes, place: Self.place(room))
         try self.store.write { database in
-            try database.execute(
+            try database.run(
                 sql: "INSERT OR REPLACE INTO rooms VALUES (?, ?)", arguments: ["\(room)", Data(sealed)])
         }
     }
 
     func forget(_ room: UUIDText) throws(ClientStoreError) {
         try self.store.write { database in
-            try database.execute(sql: "DELETE FROM rooms WHERE id = ?", arguments: ["\(room)"])
+            try database.run(sql: "DELETE FROM rooms WHERE id = ?", arguments: ["\(room)"])
         }
     }
 
