@@ -5,7 +5,11 @@ import GRDB
 ///
 /// The calls block; the engine makes them on an executor of its own.
 package struct ClientStore: Sendable {
+    /// Writes. What reads here sees its pages in memory, and waits for a transaction that writes.
     let database: DatabaseQueue
+    /// Reads beside a transaction that writes. `nil` while the file is brought up to date.
+    private var reader: DatabaseQueue?
+    private var readsBeside = false
     private let path: String
     /// `nil` if the file is plain.
     private let unlocked: UnlockedFile?
@@ -24,6 +28,7 @@ package struct ClientStore: Sendable {
             }
             try Self.failing { try Self.migrator.migrate(self.database) }
             if !Self.stepsDown.isEmpty { try self.write { try Self.keep(Self.stepsDown, in: $0) } }
+            self.reader = try Self.connect(path, self.unlocked)
         } catch {
             self.close()
             throw error
@@ -41,6 +46,10 @@ package struct ClientStore: Sendable {
     ) throws(ClientStoreError) -> (DatabaseQueue, UnlockedFile?) {
         let unlocked = try key?.unlock(path)
         if unlocked == nil, UnlockedFile.isSealed(path) { throw .wrongKey }
+        return (try Self.connect(path, unlocked), unlocked)
+    }
+
+    private static func connect(_ path: String, _ unlocked: UnlockedFile?) throws(ClientStoreError) -> DatabaseQueue {
         var configuration = Configuration()
         configuration.busyMode = .timeout(5)
         configuration.prepareDatabase { database in
@@ -50,10 +59,14 @@ package struct ClientStore: Sendable {
                 sql: "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY")
             database.add(tokenizer: WordTokenizer.self)
         }
-        let database = try Self.failing {
-            try DatabaseQueue(path: unlocked?.uri(path) ?? path, configuration: configuration)
-        }
-        return (database, unlocked)
+        return try Self.failing { try DatabaseQueue(path: unlocked?.uri(path) ?? path, configuration: configuration) }
+    }
+
+    /// The same store for those who must not wait while a page of mail is written: they read what was committed before.
+    package var besideWrites: ClientStore {
+        var store = self
+        store.readsBeside = true
+        return store
     }
 
     /// Runs what SQLite may refuse.
@@ -142,14 +155,40 @@ package struct ClientStore: Sendable {
     }
 
     /// Lets go of the file. What reads or writes later fails.
-    func close() { try? self.database.close() }
-
-    func read<T>(_ body: (Database) throws -> T) throws(ClientStoreError) -> T {
-        do { return try self.database.read(body) } catch { throw .failed("\(error)") }
+    func close() {
+        try? self.reader?.close()
+        try? self.database.close()
     }
 
-    func write<T>(_ body: (Database) throws -> T) throws(ClientStoreError) -> T {
-        do { return try self.database.write(body) } catch { throw .failed("\(error)") }
+    func read<T>(_ body: (Database) throws -> T) throws(ClientStoreError) -> T {
+        do {
+            if self.readsBeside, let reader { return try reader.read(body) }
+            // Nobody else writes, and nothing is written meanwhile: these reads need no transaction.
+            return try self.database.unsafeRead(body)
+        } catch {
+            throw .failed("\(error)")
+        }
+    }
+
+    /// - Parameter waits: for the disk. What the server tells again, if a power cut takes it back, need not: the next `write` waits for both.
+    func write<T>(waits: Bool = true, _ body: (Database) throws -> T) throws(ClientStoreError) -> T {
+        do {
+            guard !waits else { return try self.database.write(body) }
+            return try self.database.writeWithoutTransaction { database in
+                // SQLite obeys these while it prepares them, so a statement that is prepared already would do nothing.
+                try database.execute(sql: "PRAGMA synchronous = NORMAL")
+                defer { try? database.execute(sql: "PRAGMA synchronous = FULL") }
+                var result: T?
+                try database.inTransaction {
+                    result = try body(database)
+                    return .commit
+                }
+                guard let result else { throw DatabaseError(resultCode: .SQLITE_INTERNAL) }
+                return result
+            }
+        } catch {
+            throw .failed("\(error)")
+        }
     }
 
     static var migrator: DatabaseMigrator {

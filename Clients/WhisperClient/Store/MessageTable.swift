@@ -101,7 +101,8 @@ extension ClientStore {
     /// Takes news about one of our messages.
     /// - Returns: the message if its state changed.
     package func advance(_ id: UUIDText, _ progress: MessageState.Progress) throws(ClientStoreError) -> Message? {
-        try self.write { database in
+        // Taken back, that the server has it is asked again with the message. What its reader did is told once.
+        try self.write(waits: progress != .accepted) { database in
             guard let message = try Self.outgoing(id, in: database), var state = message.state,
                 state.advance(progress)
             else { return nil }
@@ -207,14 +208,14 @@ extension ClientStore {
 
     /// - Returns: whether the id was new.
     static func remember(_ key: String, in conversation: String, in database: Database) throws -> Bool {
-        try database.execute(
+        try database.run(
             sql: "INSERT INTO remembered_ids (conversation, id_key) VALUES (?, ?) ON CONFLICT DO NOTHING",
             arguments: [conversation, key])
         return database.changesCount == 1
     }
 
     private static func forgetOldIDs(in conversation: String, in database: Database) throws {
-        try database.execute(
+        try database.run(
             sql: """
                 DELETE FROM remembered_ids WHERE conversation = ?1 AND number <= (
                     SELECT number FROM remembered_ids WHERE conversation = ?1
@@ -240,7 +241,7 @@ extension ClientStore {
         try self.write { database in
             let owes = try Self.preferences(in: database).sendsReadReceipts
             for message in messages {
-                try database.execute(
+                try database.run(
                     sql: """
                         UPDATE messages SET is_read = 1, owes_read = ?
                         WHERE peer = ? AND is_outgoing = 0 AND id_key = ? AND NOT is_read
@@ -267,7 +268,7 @@ extension ClientStore {
     package func receiptsArrived(_ receipts: some Sequence<OwedReceipt>) throws(ClientStoreError) {
         try self.write { database in
             for receipt in receipts {
-                try database.execute(
+                try database.run(
                     sql: "UPDATE messages SET owes_read = 0 WHERE peer = ? AND is_outgoing = 0 AND id_key = ?",
                     arguments: ["\(receipt.to)", Self.key(receipt.id)])
             }
@@ -278,7 +279,7 @@ extension ClientStore {
     package func owesRead(_ id: UUIDText) throws(ClientStoreError) {
         try self.write { database in
             guard try Self.preferences(in: database).sendsReadReceipts else { return }
-            try database.execute(
+            try database.run(
                 sql: "UPDATE messages SET owes_read = 1 WHERE NOT is_outgoing AND is_read AND id_key = ?",
                 arguments: [Self.key(id)])
         }
@@ -286,7 +287,7 @@ extension ClientStore {
 
     /// Nobody is told any more what was read here.
     static func forgetOwedReadMarks(in database: Database) throws {
-        try database.execute(sql: "UPDATE messages SET owes_read = 0 WHERE owes_read")
+        try database.run(sql: "UPDATE messages SET owes_read = 0 WHERE owes_read")
     }
 
     // MARK: Both
@@ -408,7 +409,7 @@ extension ClientStore {
         case .deleted: kind = "deleted"
         }
         let isRead = message.direction == .incoming(isRead: true)
-        try database.execute(
+        try database.run(
             sql: """
                 INSERT INTO messages (
                     id, id_key, peer, group_id, is_outgoing, kind, body, time, state, is_read, reply_id, reply_author)
@@ -433,7 +434,7 @@ extension ClientStore {
     }
 
     static func set(_ state: MessageState, of id: UUIDText, attempts: Int?, in database: Database) throws {
-        try database.execute(
+        try database.run(
             sql: "UPDATE messages SET state = ?, attempts = coalesce(?, attempts) WHERE is_outgoing AND id_key = ?",
             arguments: [Self.text(state), attempts, Self.key(id)])
         try Self.noteChanged(Self.key(id), to: Self.text(state), in: database)

@@ -38,7 +38,8 @@ final class OpenCore: Sendable {
     /// Nothing is printed, whatever happens.
     private static let silence = Logger(label: "whisper-core") { _ in SwiftLogNoOpLogHandler() }
 
-    var store: ClientStore { self.profile.store }
+    /// For verbs. None of them waits for mail that is being written.
+    var store: ClientStore { self.profile.store.besideWrites }
     var client: WhisperClient { self.running.withLock { $0.client } }
     var isConnecting: Bool { self.running.withLock { $0.life != nil } }
     var id: WhisperID? { (try? self.store.whisperID()) ?? nil }
