@@ -161,7 +161,7 @@ import Testing
                 try database.execute(
                     sql: """
                         DROP TABLE messages_fts; DROP VIEW message_texts;
-                        DELETE FROM grdb_migrations WHERE identifier IN ('search', 'words')
+                        DELETE FROM grdb_migrations WHERE identifier IN ('search', 'words', 'word beginnings')
                         """)
             }
             try self.add(.text("long ago"), to: store)

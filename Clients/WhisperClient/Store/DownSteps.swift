@@ -22,11 +22,11 @@ extension ClientStore {
     }
 
     /// Of each migration behind "down steps", in their order. What a step drops is lost.
-    static let stepsDown: [StepDown] = []
+    static let stepsDown = [StepDown(migration: "word beginnings", sql: ClientStore.wordsTable())]
 
     static func keep(_ steps: [StepDown], in database: Database) throws {
         for step in steps {
-            try database.execute(
+            try database.run(
                 sql: "INSERT INTO down_steps (migration, sql) VALUES (?, ?) ON CONFLICT DO NOTHING",
                 arguments: [step.migration, step.sql])
         }
@@ -42,9 +42,9 @@ extension ClientStore {
         try store.write { database in
             for step in try Self.unknownSteps(in: database).reversed() {
                 try database.execute(sql: step.sql)
-                try database.execute(
+                try database.run(
                     sql: "DELETE FROM grdb_migrations WHERE identifier = ?", arguments: [step.migration])
-                try database.execute(sql: "DELETE FROM down_steps WHERE migration = ?", arguments: [step.migration])
+                try database.run(sql: "DELETE FROM down_steps WHERE migration = ?", arguments: [step.migration])
             }
         }
     }

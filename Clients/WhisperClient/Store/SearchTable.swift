@@ -33,14 +33,21 @@ extension ClientStore {
     }
 
     /// Chinese, Japanese and Korean texts were one word from one space to the next.
-    static func migrateWords(_ database: Database) throws {
-        try database.execute(
-            sql: """
-                DROP TABLE messages_fts;
-                CREATE VIRTUAL TABLE messages_fts USING fts5 (
-                    body, content = 'message_texts', content_rowid = 'number', tokenize = '\(WordTokenizer.name)');
-                INSERT INTO messages_fts (messages_fts) VALUES ('rebuild');
-                """)
+    static func migrateWords(_ database: Database) throws { try database.execute(sql: Self.wordsTable()) }
+
+    /// What begins with one or two letters was gathered from all words that do, in a large store for longer than a person waits.
+    static func migrateWordBeginnings(_ database: Database) throws {
+        try database.execute(sql: Self.wordsTable(options: ", prefix = '1 2'"))
+    }
+
+    /// Makes the table anew of all texts.
+    static func wordsTable(options: String = "") -> String {
+        """
+        DROP TABLE messages_fts;
+        CREATE VIRTUAL TABLE messages_fts USING fts5 (
+            body, content = 'message_texts', content_rowid = 'number', tokenize = '\(WordTokenizer.name)'\(options));
+        INSERT INTO messages_fts (messages_fts) VALUES ('rebuild');
+        """
     }
 
     /// Finds texts that have all of the words, the newest first. Case and accents do not count, and of the last word the

@@ -105,7 +105,19 @@ struct CoreProfile {
 
     /// Stands in ten messages.
     static let rareWord = "quokka"
-    private static let vocabulary = 5_000
+    /// Words of one to four syllables. They begin as differently as people's do: each is searched by its beginning.
+    private static let vocabulary: [String] = {
+        var random = SeededGenerator(seed: 2)
+        let syllables = "bcdfghklmnprstvw".flatMap { consonant in "aeiou".map { "\(consonant)\($0)" } }
+        var words: Set<String> = []
+        while words.count < 5_000 {
+            let count = Int.random(in: 1...4, using: &random)
+            let ends = ["", "n", "s", "r", "t"]
+            let end = ends[Int.random(in: 0..<ends.count, using: &random)]
+            words.insert((0..<count).map { _ in syllables[Int.random(in: 0..<syllables.count, using: &random)] }.joined() + end)
+        }
+        return words.sorted().shuffled(using: &random)
+    }()
 
     /// A few words, of which some are frequent and most are not.
     mutating func words() -> String {
@@ -113,8 +125,8 @@ struct CoreProfile {
     }
 
     mutating func word() -> String {
-        let rank = pow(Double(Self.vocabulary), Double.random(in: 0..<1, using: &self.random))
-        return "word\(Int(rank))"
+        let rank = pow(Double(Self.vocabulary.count), Double.random(in: 0..<1, using: &self.random))
+        return Self.vocabulary[Int(rank) - 1]
     }
 
     mutating func person() -> WhisperID { self.people.randomElement(using: &self.random) ?? self.id }
