@@ -28,7 +28,7 @@ package struct ClientStore: Sendable {
             }
             try Self.failing { try Self.migrator.migrate(self.database) }
             if !Self.stepsDown.isEmpty { try self.write { try Self.keep(Self.stepsDown, in: $0) } }
-            self.reader = try Self.connect(path, self.unlocked)
+            self.reader = try Self.connect(path, self.unlocked, cache: Self.readerCacheKiB)
         } catch {
             self.close()
             throw error
@@ -46,17 +46,28 @@ package struct ClientStore: Sendable {
     ) throws(ClientStoreError) -> (DatabaseQueue, UnlockedFile?) {
         let unlocked = try key?.unlock(path)
         if unlocked == nil, UnlockedFile.isSealed(path) { throw .wrongKey }
-        return (try Self.connect(path, unlocked), unlocked)
+        return (try Self.connect(path, unlocked, cache: Self.cacheKiB), unlocked)
     }
 
-    private static func connect(_ path: String, _ unlocked: UnlockedFile?) throws(ClientStoreError) -> DatabaseQueue {
+    /// Pages in memory, opened: of the connection that writes, and of the one that reads beside it.
+    private static let cacheKiB = 6_144
+    private static let readerCacheKiB = 2_048
+    /// Pages in the WAL before they move to the file. A page that changes often is sealed for the file once for all these changes.
+    private static let walPages = 4_000
+
+    private static func connect(
+        _ path: String, _ unlocked: UnlockedFile?, cache: Int
+    ) throws(ClientStoreError) -> DatabaseQueue {
         var configuration = Configuration()
         configuration.busyMode = .timeout(5)
         configuration.prepareDatabase { database in
             // A receipt promises that the message is kept: a commit that the disk has not seen is no commit. GRDB's own WAL mode
             // would lower this.
             try database.execute(
-                sql: "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY")
+                sql: """
+                    PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY;
+                    PRAGMA cache_size = -\(cache); PRAGMA wal_autocheckpoint = \(Self.walPages);
+                    """)
             database.add(tokenizer: WordTokenizer.self)
         }
         return try Self.failing { try DatabaseQueue(path: unlocked?.uri(path) ?? path, configuration: configuration) }

@@ -186,6 +186,8 @@ private func cipher(in folder: String) throws -> [Figure] {
         reads.append(read)
     }
     return [
+        Figure("insert into a plain store, CPU", inserts[0] / Double(20 * CoreShape.page), "µs"),
+        Figure("insert into a sealed store, CPU", inserts[1] / Double(20 * CoreShape.page), "µs"),
         Figure("cipher, on inserts (CPU)", (inserts[1] / inserts[0] - 1) * 100, "%", aim: 15),
         Figure("cipher, on reads (CPU)", (reads[1] / reads[0] - 1) * 100, "%", aim: 10),
     ]
