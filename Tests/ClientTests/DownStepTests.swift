@@ -42,7 +42,8 @@ import Testing
         try ClientStore.stepDown(path: self.path, key: self.key)
         let store = try ClientStore(path: self.path, key: self.key)
         #expect(try store.read { try !$0.tableExists("later") })
-        #expect(try store.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM down_steps") } == ClientStore.stepsDown.count)
+        let steps = try store.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM down_steps") }
+        #expect(steps == ClientStore.stepsDown.count)
         store.close()
         #expect(
             try ClientStore.migrations(path: ClientStore.copyBeforeMigration(of: self.path), key: self.key)

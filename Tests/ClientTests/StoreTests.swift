@@ -27,6 +27,29 @@ let bobUnverified = Suspicion(sender: bobID, reason: .unverified)
             time: Timestamp(milliseconds: 6))
     }
 
+    /// While a page of mail is written, a verb reads what was committed before.
+    @Test func readsBesideATransactionDoNotWait() throws {
+        let store = try self.open()
+        #expect(try store.keep(self.incoming("before")))
+        try store.write { database in
+            try ClientStore.insert(self.incoming("meanwhile"), in: database)
+            #expect(try store.besideWrites.unread(limit: 10).map(\.content) == [.text("before")])
+        }
+        #expect(try store.besideWrites.unreadCount() == 2)
+    }
+
+    /// Only what is asked again may be taken back by a power cut.
+    @Test func onlyAnAcceptanceDoesNotWaitForTheDisk() throws {
+        let store = try self.open()
+        func level(_ database: Database) throws -> Int? { try Int.fetchOne(database, sql: "PRAGMA synchronous") }
+        let (normal, full) = (1, 2)
+        #expect(try store.write(waits: false, level) == normal)
+        #expect(throws: ClientStoreError.self) {
+            try store.write(waits: false) { _ in throw ClientStoreError.failed("by the test") }
+        }
+        #expect(try store.write(level) == full)
+    }
+
     @Test func everythingSurvivesARestart() throws {
         let (waiting, underWay, done) = (self.outgoing("a"), self.outgoing("b"), self.outgoing("c"))
         let mail = self.incoming("d")

@@ -111,10 +111,9 @@ struct CoreProfile {
         let syllables = "bcdfghklmnprstvw".flatMap { consonant in "aeiou".map { "\(consonant)\($0)" } }
         var words: Set<String> = []
         while words.count < 5_000 {
-            let count = Int.random(in: 1...4, using: &random)
-            let ends = ["", "n", "s", "r", "t"]
-            let end = ends[Int.random(in: 0..<ends.count, using: &random)]
-            words.insert((0..<count).map { _ in syllables[Int.random(in: 0..<syllables.count, using: &random)] }.joined() + end)
+            var word = ""
+            for _ in 1...Int.random(in: 1...4, using: &random) { word += syllables.randomElement(using: &random) ?? "" }
+            words.insert(word + (["", "n", "s", "r", "t"].randomElement(using: &random) ?? ""))
         }
         return words.sorted().shuffled(using: &random)
     }()
