@@ -202,7 +202,7 @@ package final class Profile: Sendable {
         do {
             return try open(lock)
         } catch {
-            Glibc.close(lock)
+            Self.unlock(lock)
             if let error = error as? ClientStoreError { throw ProfileError(error) }
             throw (error as? ProfileError) ?? .unusable("\(error)")
         }
@@ -234,10 +234,14 @@ package final class Profile: Sendable {
         self.lock.withLock { lock in
             guard let file = lock else { return }
             lock = nil
-            // A forked child has the file open, too. Closing ours alone would leave the lock with it.
-            flock(file, LOCK_UN)
-            Glibc.close(file)
+            Self.unlock(file)
         }
+    }
+
+    /// A forked child has the file open, too, until it becomes another program. Closing ours alone would leave the lock with it.
+    private static func unlock(_ file: Int32) {
+        flock(file, LOCK_UN)
+        Glibc.close(file)
     }
 
     /// Deletes the profile: phrase, store and all. It needs no key.
@@ -245,7 +249,7 @@ package final class Profile: Sendable {
     package static func wipe(at folder: String) throws(ProfileError) -> Bool {
         guard access(folder, F_OK) == 0 else { return false }
         let lock = try Self.lock(folder)
-        defer { Glibc.close(lock) }
+        defer { Self.unlock(lock) }
         let store = Self.storeFile(folder)
         let copy = ClientStore.copyBeforeMigration(of: store)
         let databases = [store, copy, copy + StoreFiles.partialSuffix, store + StoreFiles.partialSuffix]
@@ -278,7 +282,7 @@ package final class Profile: Sendable {
     /// Undoes what a later release has changed in the store (`ClientStore.stepDown`).
     package static func stepDown(at folder: String, key: StoreKey? = nil) throws(ProfileError) {
         let lock = try Self.lock(folder)
-        defer { Glibc.close(lock) }
+        defer { Self.unlock(lock) }
         do throws(ClientStoreError) {
             try ClientStore.stepDown(path: Self.storeFile(folder), key: Self.isSealed(folder) ? key : nil)
         } catch {
