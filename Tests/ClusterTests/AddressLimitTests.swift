@@ -1,3 +1,4 @@
+import Chaos
 import Foundation
 import LocalStack
 import Testing
@@ -105,6 +106,51 @@ import Testing
                 #expect(second.answers("/health", from: "127.0.1.2"))
             }
         }
+    }
+
+    /// In Kubernetes each has a Service: an address that is there before its pod, and stays when the pod comes back with another.
+    @Test func balancersFindEachOtherBehindAddressesThatStay() async throws {
+        let secrets = try TemporaryFolder(named: "balancers")
+        defer { secrets.remove() }
+        try Self.makeSecrets(in: secrets.path)
+        let services = [FaultyProxy(), FaultyProxy()]
+        for service in services { try await service.open() }
+        func environment(_ number: Int, listens: Int) -> [String: String] {
+            [
+                "BALANCER": "\(number)", "BALANCER_LISTEN": "127.0.0.1:\(listens)",
+                "BALANCER_1": "127.0.0.1:\(services[0].port)", "BALANCER_2": "127.0.0.1:\(services[1].port)",
+                "ADDRESS_CONNECTIONS_PER_MINUTE": "6",
+            ]
+        }
+        /// Behind its Service, as soon as it is there. The second does not reach the first, so the first has to reach the second.
+        func withBalancer(_ number: Int, _ body: (Balancer) async throws -> Void) async throws {
+            let place = LoopbackPort.free()
+            if number == 2 { await services[1].leads(to: place) }
+            try await Balancer.run(
+                .deployment, environment: environment(number, listens: place), secrets: secrets.path, body)
+        }
+        let full = "127.0.1.1"
+        try await withBalancer(1) { first in
+            #expect(await first.number(of: Self.peers) == 0)
+            for _ in 0..<7 { _ = first.answers("/health", from: full) }
+            // The second comes twice, each time at a port of its own.
+            for _ in 0..<2 {
+                try await withBalancer(2) { second in
+                    try await waitUntil("they hear each other", within: .seconds(20)) {
+                        let heard = await [first.number(of: Self.peers), second.number(of: Self.peers)]
+                        return heard.allSatisfy { ($0 ?? 0) >= 1 }
+                    }
+                    try await waitUntil("the second refuses whom the first refuses", within: .seconds(8)) {
+                        !second.answers("/health", from: full)
+                    }
+                    await second.kill()
+                    try await waitUntil("the first misses it", within: .seconds(8)) {
+                        await first.number(of: Self.peers) == 0
+                    }
+                }
+            }
+        }
+        for service in services { await service.close() }
     }
 
     /// Of the balancer's own figures: other balancers that it is connected to.

@@ -74,7 +74,22 @@ class Documents:
 
 
 def environment(workload):
-    return {entry["name"]: entry["value"] for entry in container(workload).get("env", [])}
+    """Values, and in place of what Kubernetes fills in, the field that it is taken from."""
+    return {
+        entry["name"]: entry["value"] if "value" in entry else entry["valueFrom"]["fieldRef"]["fieldPath"]
+        for entry in container(workload).get("env", [])}
+
+
+def pods_of(workload):
+    """Labels of its pods. Those of a StatefulSet have names of their own."""
+    labels, spec = pod(workload)["metadata"]["labels"], workload["spec"]
+    if workload["kind"] != "StatefulSet":
+        return [labels]
+    first = spec.get("ordinals", {}).get("start", 0)
+    name = workload["metadata"]["name"]
+    return [
+        {**labels, "statefulset.kubernetes.io/pod-name": f"{name}-{number}", "apps.kubernetes.io/pod-index": str(number)}
+        for number in range(first, first + spec["replicas"])]
 
 
 def selects(labels, wanted):
@@ -151,15 +166,15 @@ def resource(path):
 
 def check_relations(size, documents):
     expect(not documents.of("Secret"), f"{size}: the chart makes a Secret; they are named only")
-    labels = {workload["metadata"]["name"]: pod(workload)["metadata"]["labels"] for workload in documents.workloads}
+    pods = [(workload["metadata"]["name"], labels) for workload in documents.workloads for labels in pods_of(workload)]
     for kind, path in [("Service", ["spec", "selector"]), ("PodDisruptionBudget", ["spec", "selector", "matchLabels"])]:
         for document in documents.of(kind):
             wanted = document
             for key in path:
                 wanted = wanted[key]
-            chosen = [name for name, found in labels.items() if selects(found, wanted)]
+            chosen = {name for name, found in pods if selects(found, wanted)}
             component = document["metadata"]["labels"]["app.kubernetes.io/component"]
-            same(f"{size}: {kind} {document['metadata']['name']} selects", chosen, [component])
+            same(f"{size}: {kind} {document['metadata']['name']} selects", chosen, {component})
     for monitor in documents.of("ServiceMonitor"):
         wanted = monitor["spec"]["selector"]["matchLabels"]
         found = [service for service in documents.of("Service") if selects(service["metadata"]["labels"], wanted)]
@@ -245,8 +260,8 @@ def check_networks(size, documents, compose):
                 network = {6379: "data", 16379: "data", 8443: None}.get(number, "edge")
                 labels = [pod(workload)["metadata"]["labels"] for workload in (sender, receiver)]
                 both = network in networks[source] & networks[target]
-                # Nodes of Redis speak among themselves.
-                both = both and (number != 16379 or source == target)
+                # Nodes of Redis, and HAProxies, speak among themselves.
+                both = both and (number not in (16379, 8444) or source == target)
                 same(f"{size}: {source} may reach {target}:{number}", allowed(policies, *labels, number), both)
     # Whoever is in no network reaches nobody, and is reached by nobody.
     lonely = {"app.kubernetes.io/part-of": "whisper", "app.kubernetes.io/instance": "whisper"}
@@ -333,8 +348,9 @@ def check_compose(size, documents, compose, is_smallest):
             elif "exec" in ours["readinessProbe"]:
                 same(f"{place}: is asked", ["CMD"] + ours["readinessProbe"]["exec"]["command"], health["test"])
         files = set(secret_files(workload)) - {"postgres_authority.pem"}
-        nodes = {"redis_node"} if name == "redis" and workload["kind"] == "StatefulSet" else set()
-        same(f"{place}: files of secrets", files, set(theirs["secrets"]) | nodes)
+        several = {"redis": {"redis_node"}, "haproxy": {"balancers.pem", "authority.pem"}}
+        more = several.get(name, set()) if workload["kind"] == "StatefulSet" else set()
+        same(f"{place}: files of secrets", files, set(theirs["secrets"]) | more)
     check_files(size, documents)
 
 
@@ -371,8 +387,11 @@ def check_environment(size, documents, compose, more):
 
 def check_balancer(size, documents, compose):
     """It is told what compose.yaml tells it, and each size has room for the people at its head."""
-    workload = documents.get("Deployment", "haproxy")
+    single, several = documents.get("Deployment", "haproxy"), documents.get("StatefulSet", "haproxy")
+    expect(bool(single) != bool(several), f"{size}: haproxy is one workload")
+    workload = several or single
     ours, theirs = environment(workload), compose["services"]["haproxy"]["environment"]
+    ours = check_balancers(size, documents, several, ours) if several else ours
     same(f"{size}: haproxy: settings", set(ours), set(theirs))
     for name in set(theirs) - {"THREADS"}:
         same(f"{size}: haproxy: {name}", ours.get(name), default(theirs[name]))
@@ -389,6 +408,31 @@ def check_balancer(size, documents, compose):
         expect(room * max(1, replicas - 1) >= people, f"{size}: haproxy has room for {room} × {replicas}, not for {people} and a loss")
 
 
+def check_balancers(size, documents, workload, given):
+    """Each knows its number, and all of them by names that have an address before there is a pod. Returns its other settings."""
+    numbers = range(1, workload["spec"]["replicas"] + 1)
+    suffix = f".{NAMESPACE}.svc.cluster.local:8444"
+    names = {f"BALANCER_{number}": f"haproxy-{number}{suffix}" for number in numbers}
+    known = re.findall(r'^    server balancer_\d "\$\{(BALANCER_\d)\}"$', read("deploy/haproxy/haproxy.cfg"), re.M)
+    expect(2 <= len(names) <= len(known), f"{size}: haproxy.cfg has places for {known}, not for {len(names)}")
+    same(f"{size}: haproxy: the others", {key: given.get(key) for key in names}, names)
+    index = re.fullmatch(r"metadata\.labels\['(.+)'\]", given.get("BALANCER", ""))
+    pods = pods_of(workload)
+    same(f"{size}: haproxy: numbers", [labels.get(index and index[1]) for labels in pods], [str(number) for number in numbers])
+    ports = {port["name"]: port["containerPort"] for port in container(workload)["ports"]}
+    listens = re.search(r"^    presetenv BALANCER_LISTEN :(\d+)$", read("deploy/haproxy/haproxy.cfg"), re.M)
+    for number, labels in zip(numbers, pods):
+        spec = documents.get("Service", f"haproxy-{number}")["spec"]
+        chosen = [pod for pod in pods if selects(pod, spec["selector"])]
+        same(f"{size}: Service haproxy-{number}: pods", chosen, [labels])
+        expect("clusterIP" not in spec, f"{size}: Service haproxy-{number} has no address of its own")
+        same(f"{size}: Service haproxy-{number}: before ready", spec["publishNotReadyAddresses"], True)
+        port = spec["ports"][0]
+        same(f"{size}: Service haproxy-{number}: port", (port["port"], ports[port["targetPort"]]), (8444, int(listens[1])))
+    same(f"{size}: haproxy: start", workload["spec"]["podManagementPolicy"], "Parallel")
+    return {key: value for key, value in given.items() if not key.startswith("BALANCER")}
+
+
 def check_redis(size, documents, chosen):
     """Half of the nodes are masters, each is known by the name that certificates have, and services ask any of them."""
     nodes = chosen["redis"].get("nodes", 1)
@@ -402,7 +446,7 @@ def check_redis(size, documents, chosen):
     same(f"{size}: redis: services ask", asked, {"redis:6379"})
     expect(documents.get("Service", "redis") and documents.get("PodDisruptionBudget", "redis"), f"{size}: redis: no Service or budget")
     spec = cluster["spec"]
-    given = {entry["name"]: entry.get("value") or entry["valueFrom"]["fieldRef"]["fieldPath"] for entry in container(cluster)["env"]}
+    given = environment(cluster)
     names = [f"redis-{number}.{spec['serviceName']}" for number in range(nodes)]
     same(f"{size}: redis: nodes", (spec["replicas"], given["CLUSTER_NODES"].split()), (nodes, names))
     same(f"{size}: redis: masters", int(given["CLUSTER_MASTERS"]) * 2, nodes)

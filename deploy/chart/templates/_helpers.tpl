@@ -123,6 +123,12 @@ scaleDown:
   policies: [{ type: Pods, value: 1, periodSeconds: 300 }]
 {{- end }}
 
+{{/* Whether HAProxies tell each other what they count: haproxy.cfg has places for four. Else empty. */}}
+{{- define "whisper.balancers" -}}
+{{- $replicas := int .Values.haproxy.replicas -}}
+{{- if and (ge $replicas 2) (le $replicas 4) }}yes{{ end -}}
+{{- end }}
+
 {{/* What cannot work is refused here, before anything is changed. */}}
 {{- define "whisper.check" -}}
 {{- $values := .Values -}}
