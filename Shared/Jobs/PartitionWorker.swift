@@ -51,11 +51,16 @@ package final class PartitionWorker<Share: LeasedShare> {
         package var share: Share
         /// The last of `entries`.
         package var through: EntryID
+        /// What stands up to here may have been read before.
+        package var readBefore: EntryID
         package var entries: [StreamEntry]
     }
 
     /// The shares that are ours, and the last entry read of each.
     package private(set) var owned: [Share: EntryID] = [:]
+
+    /// How far shares had been read that have started over, by the streams of then.
+    private var readBefore: [Share: EntryID] = [:]
 
     private let bus: any Bus
     private let store: PostgresConnection
@@ -106,6 +111,7 @@ package final class PartitionWorker<Share: LeasedShare> {
             }
             self.isServing = false
             self.owned = [:]
+            self.readBefore = [:]
             await owner.left(because: failure)
             await self.store.close()
             if !self.latch.isDraining { try await Task.sleep(for: self.bounds.retryPause) }
@@ -148,7 +154,10 @@ package final class PartitionWorker<Share: LeasedShare> {
         if !losses.isEmpty {
             let lost = self.owned.keys.filter { losses.includes(self.streams[$0.index]) }
             self.logger.warning("bus has lost something", [.count: .number(lost.count)])
-            for share in lost { self.owned[share] = .start }
+            for share in lost {
+                self.readBefore[share] = max(self.readBefore[share] ?? .start, self.owned[share] ?? .start)
+                self.owned[share] = .start
+            }
             self.turns.startOver(with: self.owned.keys)
             owner.busHasLost(losses)
         }
@@ -167,7 +176,10 @@ package final class PartitionWorker<Share: LeasedShare> {
         let decision = self.leases.decide(snapshot)
         if !decision.giveUp.isEmpty {
             let shares = decision.giveUp.compactMap { Share($0) }
-            for share in shares { self.owned[share] = nil }
+            for share in shares {
+                self.owned[share] = nil
+                self.readBefore[share] = nil
+            }
             self.turns.remove(shares)
             try await owner.gaveUp(shares)
             _ = try await self.store.query(self.leases.giveUp(decision.giveUp))
@@ -242,7 +254,9 @@ package final class PartitionWorker<Share: LeasedShare> {
                 let last = batch.entries.last
             else { return nil }
             self.owned[share] = last.id
-            return Part(share: share, through: last.id, entries: batch.entries)
+            let readBefore = self.readBefore[share] ?? .start
+            if last.id >= readBefore { self.readBefore[share] = nil }
+            return Part(share: share, through: last.id, readBefore: readBefore, entries: batch.entries)
         }
     }
 

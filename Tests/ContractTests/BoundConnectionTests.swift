@@ -30,6 +30,16 @@ import Testing
         #expect(self.wins(self.connection(.new, boundAt: 1_000), over: self.connection(.confirmed, boundAt: 2_000)))
     }
 
+    /// A router has read its stream again from the start, because a master of Redis was replaced. The older one's gateway is gone,
+    /// and its first announcement still stands there.
+    @Test func whatIsReadAgainIsNoFirstAnnouncement() {
+        var (older, newer) = (self.connection(.new, boundAt: 1_000), self.connection(.new, boundAt: 2_000))
+        older.isReadAgain = true
+        newer.isReadAgain = true
+        #expect(!self.wins(older, over: newer))
+        #expect(self.wins(newer, over: older))
+    }
+
     /// Both waited for the bus, and the one that had waited longer comes second.
     @Test func ofTwoThatAreAnnouncedTogetherTheOneThatCameLastStays() {
         let (older, newer) = (self.connection(.new, boundAt: 1_000), self.connection(.new, boundAt: 2_000))

@@ -72,7 +72,7 @@ import Testing
                 bench.bus.forgetEverything()
                 // Its number is that of the first Job.
                 try await bench.append(3, to: 0)
-                #expect(await owner.heard { $0.isJob } == .job(3, isSingle: false))
+                #expect(await owner.heard { $0.isJob } == .job(3, isSingle: false, isReadAgain: true))
                 await owner.drain()
             }
             #expect(try await bench.depth() == 0)
@@ -139,7 +139,9 @@ import Testing
                 try await bench.append(7, to: 0)
                 #expect(await owner.heard { $0.isJob } == .job(7, isSingle: false))
                 // Read again, and then done with.
-                #expect(await owner.heard { $0.isJob } == .job(7, isSingle: false))
+                #expect(await owner.heard { $0.isJob } == .job(7, isSingle: false, isReadAgain: true))
+                try await bench.append(8, to: 0)
+                #expect(await owner.heard { $0.isJob } == .job(8, isSingle: false))
                 await owner.drain()
             }
             #expect(try await bench.depth() == 0)
@@ -276,7 +278,7 @@ private actor Owner: PartitionOwner {
 
     enum Event: Equatable {
         case owns(Int)
-        case job(UInt8, isSingle: Bool)
+        case job(UInt8, isSingle: Bool, isReadAgain: Bool = false)
         case left
         case lost([CallShare])
 
@@ -340,10 +342,13 @@ private actor Owner: PartitionOwner {
                 ? self.worker.readOne() : self.worker.read(limit: 8, blockFor: .milliseconds(5))
             let parts = self.worker.advance(past: read)
             let jobs = parts.flatMap { $0.entries.flatMap(\.bytes) }
+            let again = parts.flatMap { part in part.entries.map { $0.id <= part.readBefore } }
             if jobs.contains(Self.poison), !isSingle { throw StoreError.refused(sqlState: "22000", message: "poison") }
             self.beforeTrim(jobs)
             for part in parts { self.worker.trim(part.share, through: part.through) }
-            for job in jobs { self.tell.yield(.job(job, isSingle: isSingle)) }
+            for (job, isReadAgain) in zip(jobs, again) {
+                self.tell.yield(.job(job, isSingle: isSingle, isReadAgain: isReadAgain))
+            }
         }
     }
 }

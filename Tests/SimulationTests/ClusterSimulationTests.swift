@@ -41,8 +41,8 @@ import Testing
     /// The same with a Redis Cluster: masters are lost, and replicas that are behind take their places.
     @Test(.timeLimit(.minutes(5)), arguments: [[], ["--live"], ["--rooms"]])
     func everyPromiseIsKeptWhileMastersOfRedisAreReplaced(kind: [String]) async throws {
-        let said = try await Self.simulate(["--masters", "--seeds", "60"] + kind)
-        #expect(said.contains("60 seeds kept every promise"), "\(said)")
+        let said = try await Self.simulate(["--masters", "--seeds", "70"] + kind)
+        #expect(said.contains("70 seeds kept every promise"), "\(said)")
         let alone = try await Self.simulate(["--lost-masters", "--seeds", "20"] + kind)
         #expect(alone.contains("20 seeds kept every promise"), "\(alone)")
         let calm = try await Self.simulate(["--masters", "--calm", "--seeds", "10"] + kind)

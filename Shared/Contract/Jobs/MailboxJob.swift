@@ -269,6 +269,8 @@ package struct BoundConnection: Sendable {
     package var state: AnnouncementState
     /// Counts the connection's announcements from 1. The answer repeats it, so that an older one's is known as such.
     package var number: UInt32
+    /// Its reader may have read it before, because its stream was read again from the start. Not on the wire.
+    package var isReadAgain = false
 
     package init(
         caller: Caller, node: NodeID, connection: ConnectionID, boundAt: Timestamp, progress: Progress,
@@ -286,11 +288,12 @@ package struct BoundConnection: Sendable {
     /// Whether it replaces another connection of its identity (contract §4).
     ///
     /// A newer session wins. Within a session a first announcement wins. Between repeated announcements the later `boundAt`
-    /// wins, because the gateway of the older connection may have missed its end.
+    /// wins, because the gateway of the older connection may have missed its end. One that is read again is no first one.
     /// - Parameter isNewToo: the other one was first announced just before. After an outage both may have waited.
     package func wins(over other: Caller, boundAt: Timestamp, isNewToo: Bool = false) -> Bool {
         guard other.epoch == self.caller.epoch else { return other.epoch < self.caller.epoch }
-        guard self.state != .new || isNewToo, self.boundAt != boundAt else { return self.state != .confirmed }
+        let isFirst = self.state == .new && !isNewToo && !self.isReadAgain
+        guard !isFirst, self.boundAt != boundAt else { return self.state != .confirmed }
         return self.boundAt > boundAt
     }
 }

@@ -179,7 +179,7 @@ package actor Router: PartitionOwner {
             batch.positions.append((part.share, part.through))
             for entry in part.entries {
                 do throws(WireError) {
-                    batch.add(try MailboxJob(decoding: entry.bytes))
+                    batch.add(try MailboxJob(decoding: entry.bytes), isReadAgain: entry.id <= part.readBefore)
                 } catch {
                     self.logger.error("job not understood", [.error: "\(error)", .stream: "\(part.share.stream)"])
                 }

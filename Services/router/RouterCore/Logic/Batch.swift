@@ -87,12 +87,15 @@ struct Batch {
         self.isSingle = self.isSingle || later.isSingle
     }
 
-    mutating func add(_ job: MailboxJob) {
+    /// - Parameter isReadAgain: it may have been read before, because its stream was read again from the start.
+    mutating func add(_ job: MailboxJob, isReadAgain: Bool = false) {
         switch job {
         case .accept(let envelope): self.accepts.append(envelope)
         case .receipt(let report): self.receipts.append(report)
         case .fetch(let request): self.fetches.append(request)
-        case .bound(let connections): self.bounds += connections
+        case .bound(var connections):
+            for index in connections.indices { connections[index].isReadAgain = isReadAgain }
+            self.bounds += connections
         case .unbound(let identity, let node, let connection): self.unbounds.append((identity, node, connection))
         case .outcomesConfirmed(let numbers): self.confirmed += numbers
         case .presence(let news): self.presence += news

@@ -44,7 +44,7 @@ package struct MailboxSession {
         self.connection = bound.connection
         self.boundAt = bound.boundAt
         self.knownSince = now
-        self.newSince = bound.state == .new ? now : nil
+        self.newSince = bound.state == .new && !bound.isReadAgain ? now : nil
         self.hasHeldBack = newest != nil && (known?.mayLeaveMail ?? false)
         switch bound.progress {
         case .fresh:
