@@ -106,7 +106,7 @@ final class SimulatedPostgres {
         guard let before else { return }
         let isBarrier =
             switch self.mutation {
-            case .waitsForNoStandby: false
+            case .answersRepeatedWithoutBarrier: false
             case .takesOverWithoutBarrier: isAlone
             default: true
             }

@@ -46,8 +46,9 @@ enum Mutation: String, CaseIterable, Sendable {
 
     /// A router owns partitions although no standby may have what their owner before has stored.
     case takesOverWithoutBarrier
-    /// The same, and it answers a repetition although no standby may have the message.
-    case waitsForNoStandby
+    /// On the ground of `takesOverWithoutBarrier`, whose wait comes first: it answers a repetition although no standby may have
+    /// the message.
+    case answersRepeatedWithoutBarrier
 
     // Of live conversations (contract §17.1).
 
@@ -95,7 +96,7 @@ enum Mutation: String, CaseIterable, Sendable {
     }
 
     /// Whether Postgres has a standby where it shows.
-    var hasStandby: Bool { self == .takesOverWithoutBarrier || self == .waitsForNoStandby }
+    var hasStandby: Bool { self == .takesOverWithoutBarrier || self == .answersRepeatedWithoutBarrier }
 
     /// The worlds in which it shows.
     var kind: World.Kind {
