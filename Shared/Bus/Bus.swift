@@ -81,6 +81,9 @@ package struct StreamBatch: Sendable {
 
 package protocol JobBus: Sendable {
     /// Appends without waiting. Appends made in one turn of the caller travel in one write.
+    ///
+    /// Jobs of one process stand in a stream in the order in which it appended them. So the bus sends none again by itself: newer
+    /// ones may have come meanwhile.
     /// - Parameter failed: called once if the Job was not, or perhaps not, written. Never called on success.
     ///   It runs on the bus's own thread: do little there.
     func append(_ bytes: [UInt8], to stream: String, failed: @escaping @Sendable (BusError) -> Void)

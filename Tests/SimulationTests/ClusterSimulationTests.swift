@@ -109,7 +109,7 @@ import Testing
     /// Of a Redis Cluster. One master's loss must not be the others', either.
     @Test(
         .timeLimit(.minutes(5)),
-        arguments: ["keepsPositionAcrossTerms", "trimsAcrossTerms", "takesMasterForBus"])
+        arguments: ["keepsPositionAcrossTerms", "trimsAcrossTerms", "reroutesMoved", "takesMasterForBus"])
     func aBugAtAReplacedMasterIsFound(mutation: String) async throws {
         let said = try await Self.simulate("--mutation", mutation, "--seeds", "1000")
         let found = try #require(said.firstMatch(of: /seed (\d+) breaks a promise/), "\(said)")

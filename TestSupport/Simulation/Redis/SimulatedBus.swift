@@ -57,17 +57,21 @@ final class SimulatedBus: Bus, @unchecked Sendable {
 extension SimulatedBus {
     func append(_ bytes: [UInt8], to stream: String, failed: @escaping @Sendable (BusError) -> Void) {
         guard let bytes = self.mutation.map({ $0.mutated(job: bytes, on: stream) }) ?? bytes else { return }
+        let (order, link) = (self.server.nextOrder(), self.link)
         self.tell(
-            at: [stream],
+            at: [stream], isPatient: self.mutation == .reroutesMoved,
             {
-                self.server.append(bytes, to: stream)
+                self.server.append(bytes, to: stream, order: order, from: link)
                 // A Job may come twice: its sender tried again, or its reader died.
-                if World.current.repeatsJob() { self.server.append(bytes, to: stream) }
+                if World.current.repeatsJob() {
+                    self.server.append(bytes, to: stream, order: order, from: link)
+                }
             }, failed: failed)
     }
 
     func append(_ bytes: [UInt8], to stream: String) async throws(BusError) {
-        try await self.ask(at: [stream]) { self.server.append(bytes, to: stream) }
+        let (order, link) = (self.server.nextOrder(), self.link)
+        try await self.ask(at: [stream]) { self.server.append(bytes, to: stream, order: order, from: link) }
     }
 
     func read(

@@ -32,6 +32,9 @@ final class SimulatedRedis {
     private(set) var masters: SimulatedMasters?
     /// Of a cluster alone.
     private(set) var jobs = ReadJobs()
+    private var lastOrder = 0
+    /// Of each process, by stream.
+    private var lastOrders: [ObjectIdentifier: [String: Int]] = [:]
 
     // MARK: Time
 
@@ -102,7 +105,24 @@ final class SimulatedRedis {
 
     // MARK: Streams
 
-    func append(_ bytes: [UInt8], to stream: String) {
+    /// The place of a Job among all that processes have given to their buses.
+    func nextOrder() -> Int {
+        self.lastOrder += 1
+        return self.lastOrder
+    }
+
+    /// A bus sends no Job again by itself: newer ones may have come meanwhile.
+    /// - Parameter order: when its process gave it to the bus.
+    func append(_ bytes: [UInt8], to stream: String, order: Int, from link: RedisLink) {
+        let last = self.lastOrders[ObjectIdentifier(link)]?[stream] ?? 0
+        if order < last {
+            World.current.record.fault("a Job of \(link.host.name) came to \(stream) behind newer ones")
+        }
+        self.lastOrders[ObjectIdentifier(link), default: [:]][stream] = max(order, last)
+        self.append(bytes, to: stream)
+    }
+
+    private func append(_ bytes: [UInt8], to stream: String) {
         self.streams[stream, default: MemoryStream()].append(bytes, at: max(self.time, 1))
         if self.masters != nil { self.jobs.appended(self.streams[stream]!.entries.last!.id, to: stream) }
         self.waiters.removeAll { $0.streams.contains(stream) && $0.answer() }

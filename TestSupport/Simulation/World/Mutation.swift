@@ -41,6 +41,8 @@ enum Mutation: String, CaseIterable, Sendable {
     case trimsAcrossTerms
     /// One master's loss is taken for the whole bus's.
     case takesMasterForBus
+    /// A Job that a lost master did not take is sent to the new one, behind newer Jobs.
+    case reroutesMoved
 
     // Of a Postgres with a standby that may take its place.
 
@@ -89,7 +91,7 @@ enum Mutation: String, CaseIterable, Sendable {
     /// What happens to masters of Redis where it shows.
     var masters: World.Masters {
         switch self {
-        case .keepsPositionAcrossTerms, .trimsAcrossTerms: .many
+        case .keepsPositionAcrossTerms, .trimsAcrossTerms, .reroutesMoved: .many
         case .takesMasterForBus: .lost
         default: .one
         }
