@@ -109,11 +109,13 @@ import Testing
     /// Of a Redis Cluster. One master's loss must not be the others', either.
     @Test(
         .timeLimit(.minutes(5)),
-        arguments: ["keepsPositionAcrossTerms", "trimsAcrossTerms", "reroutesMoved", "takesMasterForBus"])
+        arguments: [
+            "keepsPositionAcrossTerms", "trimsAcrossTerms", "reroutesMoved", "takesMasterForBus", "takesZeroForGone",
+        ])
     func aBugAtAReplacedMasterIsFound(mutation: String) async throws {
         let said = try await Self.simulate("--mutation", mutation, "--seeds", "1000")
         let found = try #require(said.firstMatch(of: /seed (\d+) breaks a promise/), "\(said)")
-        let kind = mutation == "takesMasterForBus" ? "--lost-masters" : "--masters"
+        let kind = mutation.hasPrefix("takes") ? "--lost-masters" : "--masters"
         #expect(try await Self.simulate(kind, "--seed", String(found.1)).contains("kept every promise"))
     }
 

@@ -39,6 +39,8 @@ final class Phone {
     private var hasOpenProof = false
     /// Auth has its push token.
     private(set) var hasToken = false
+    /// When mail first came live over the connection that it has, from the router that owns its mailbox now.
+    private(set) var liveSince: Int64?
     /// The highest mail number first seen on this connection.
     private var lastSeen: Int64 = 0
 
@@ -114,6 +116,7 @@ final class Phone {
     private func isGone(rest: Int64) {
         self.giveUpProof()
         self.line = nil
+        self.liveSince = nil
         self.lineNumber += 1
         self.asked = nil
         self.open = [:]
@@ -294,6 +297,7 @@ final class Phone {
     }
 
     private func see(_ message: SignedEnvelope, askedAt: Int64?) {
+        if askedAt == nil, self.liveSince ?? 0 < self.world.ownedSince { self.liveSince = self.machine.now }
         let (id, sender) = (message.messageID, message.from)
         guard let number = self.world.number(of: id, from: sender, to: self.person.identity) else {
             return self.world.record.fault("\(id) is seen and stands in no ledger")

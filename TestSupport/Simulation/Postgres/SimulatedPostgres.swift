@@ -49,6 +49,8 @@ final class SimulatedPostgres {
     var tables = StoreModel()
     private(set) var sessions: [Session] = []
     private var lastSession: Int32 = 100
+    /// When a session last took locks, on the machine's clock.
+    private(set) var lastTaken: Int64 = 0
     /// Changes of `tables`.
     private var changes = 0
     /// Nobody gets a session.
@@ -197,6 +199,7 @@ final class SimulatedPostgres {
                 let lock = AdvisoryLock(space: space, key: share)
                 return self.mutation == .sharesPartitions || !self.sessions.contains { $0.locks.contains(lock) }
             }
+            if !free.isEmpty { self.lastTaken = Machine.current.now }
             for share in free { session.take(AdvisoryLock(space: space, key: share)) }
             return StatementAnswer(free) { $1.add($0) }
         case .giveUp:

@@ -57,6 +57,7 @@ final class SimulatedBus: Bus, @unchecked Sendable {
 extension SimulatedBus {
     func append(_ bytes: [UInt8], to stream: String, failed: @escaping @Sendable (BusError) -> Void) {
         guard let bytes = self.mutation.map({ $0.mutated(job: bytes, on: stream) }) ?? bytes else { return }
+        if stream == Keyspace.wakes.name, let wake = try? Wake(decoding: bytes) { World.current.queued(wake) }
         let (order, link) = (self.server.nextOrder(), self.link)
         self.tell(
             at: [stream], isPatient: self.mutation == .reroutesMoved,
@@ -188,7 +189,7 @@ extension SimulatedBus {
             )
         } done: { result in
             let count = result.flatMap { heard -> Result<Int, BusError> in
-                heard.count == 0 && heard.isSettling
+                heard.count == 0 && heard.isSettling && self.mutation != .takesZeroForGone
                     ? .failure(.unavailable) : .success(heard.count)
             }
             self.callBack { heard?(count) }

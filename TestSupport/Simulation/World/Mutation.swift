@@ -43,6 +43,8 @@ enum Mutation: String, CaseIterable, Sendable {
     case takesMasterForBus
     /// A Job that a lost master did not take is sent to the new one, behind newer Jobs.
     case reroutesMoved
+    /// Nobody hears a Notice, because its listeners have not come to a new master yet: they are taken for gone.
+    case takesZeroForGone
 
     // Of a Postgres with a standby that may take its place.
 
@@ -92,7 +94,7 @@ enum Mutation: String, CaseIterable, Sendable {
     var masters: World.Masters {
         switch self {
         case .keepsPositionAcrossTerms, .trimsAcrossTerms, .reroutesMoved: .many
-        case .takesMasterForBus: .lost
+        case .takesMasterForBus, .takesZeroForGone: .lost
         default: .one
         }
     }

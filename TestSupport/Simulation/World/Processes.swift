@@ -144,7 +144,7 @@ private struct SimulatedProvider: PushProvider, @unchecked Sendable {
         try? await Task.sleep(for: .milliseconds(Int64.random(in: 20...400, using: &machine.random)))
         guard host?.isDead != true else { return .later(.unavailable, after: nil) }
         if self.world.isProviderAway() { return .later(.unavailable, after: nil) }
-        self.world.pushed(token)
+        self.world.pushed(token, push.wakeID)
         return .sent
     }
 }

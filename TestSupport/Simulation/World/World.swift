@@ -84,6 +84,8 @@ final class World {
     private var names = 0
     private var providerAwayUntil: Int64 = 0
     private var pushes: [String: [Int64]] = [:]
+    /// When routers asked for wake-ups.
+    private var wakes: [UUIDText: Int64] = [:]
     private let chattiness: Int
     /// How long mail is kept. In some worlds it ends before everybody has come back.
     let pendingTTL: Duration
@@ -353,7 +355,20 @@ final class World {
 
     // MARK: Wake-ups
 
-    func pushed(_ token: String) { self.pushes[token, default: []].append(self.machine.now) }
+    /// Since then each router owns what it owns, and what another has sent before has come.
+    var ownedSince: Int64 { self.postgres.lastTaken + .seconds(1) }
+
+    /// A router has put it into its stream.
+    func queued(_ wake: Wake) { self.wakes[wake.wakeID] = self.machine.now }
+
+    func pushed(_ token: String, _ wake: UUIDText) {
+        self.pushes[token, default: []].append(self.machine.now)
+        // Nobody leaves in such a world. In others a gateway may be gone, or a client silent, and its router cannot know.
+        guard self.masters == .lost, let phone = self.phones.first(where: { $0.person.pushToken == token }),
+            let since = phone.liveSince, since >= self.ownedSince, let queuedAt = self.wakes[wake], queuedAt > since
+        else { return }
+        self.record.fault("\(phone.person.name) is connected, and a push wakes it")
+    }
 
     func isProviderAway() -> Bool { self.machine.now < self.providerAwayUntil }
 
