@@ -6,6 +6,24 @@ import Testing
 @testable import WhisperClient
 @testable import WhisperCore
 
+/// Hosts of one test, and their server in memory.
+struct CoreHosts {
+    let folder: TemporaryFolder
+    let server = FakeServer()
+
+    init() throws { self.folder = try TemporaryFolder() }
+
+    func online(_ name: String) async throws -> CoreHost {
+        let host = try await self.offline(name)
+        try await host.online()
+        return host
+    }
+
+    func offline(_ name: String) async throws -> CoreHost {
+        try await CoreHost(name, in: self.folder, self.server)
+    }
+}
+
 /// A host of one core against a server in memory. Each answer and event is what its declaration says.
 final class CoreHost: Sendable {
     let core: Core

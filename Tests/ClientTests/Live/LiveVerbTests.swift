@@ -7,15 +7,14 @@ import Testing
 
 /// Live conversations as verbs and events of the core, as far as they need no server (contract §14).
 @Suite(.timeLimit(.minutes(2))) struct LiveVerbTests {
-    let folder: TemporaryFolder
-    let server = FakeServer()
+    let hosts: CoreHosts
 
-    init() throws { self.folder = try TemporaryFolder() }
+    init() throws { self.hosts = try CoreHosts() }
 
     private static let id = ConversationID("3f0c8a5e-2f0d-1f6b-8d55-0c4b7d1f2a61")!
 
     @Test func aConversationIsMadeAndWhisperedInWithoutAServer() async throws {
-        let ann = try await CoreHost("ann", in: self.folder, self.server)
+        let ann = try await self.hosts.offline("ann")
         #expect(try await ann.refusal(#"live_create {"name":"talk"}"#) == "invalidField whisperer")
         #expect(
             try await ann.refusal(#"live_create {"name":"talk","whisperer":"Ann","admission":"passcode"}"#)
@@ -67,7 +66,7 @@ import Testing
     }
 
     @Test func whatFitsNoConversationIsRefused() async throws {
-        let ann = try await CoreHost("ann", in: self.folder, self.server)
+        let ann = try await self.hosts.offline("ann")
         let (id, secret) = ("\(Self.id)", String(repeating: "A", count: 22))
         for (command, refusal) in [
             (#"live_look {"link":"x"}"#, "invalidField link"),

@@ -7,23 +7,16 @@ import Testing
 
 /// Profiles of several devices as verbs, against a server in memory (contract §14.4).
 @Suite(.timeLimit(.minutes(2))) struct ProfileVerbTests {
-    let folder: TemporaryFolder
-    let server = FakeServer()
+    let hosts: CoreHosts
 
-    init() throws { self.folder = try TemporaryFolder() }
-
-    private func host(_ name: String) async throws -> CoreHost {
-        let host = try await CoreHost(name, in: self.folder, self.server)
-        try await host.online()
-        return host
-    }
+    init() throws { self.hosts = try CoreHosts() }
 
     private func members(_ profile: JSON?) -> [String] {
         (profile?["members"]?.elements ?? []).compactMap { $0["whisperId"]?.string }
     }
 
     @Test func devicesJoinAProfileAndLeaveIt() async throws {
-        let (phone, tablet) = (try await self.host("phone"), try await self.host("tablet"))
+        let (phone, tablet) = (try await self.hosts.online("phone"), try await self.hosts.online("tablet"))
         let (phoneID, tabletID) = (try await phone.id, try await tablet.id)
         #expect(try await phone.refusalOfServer("profile_get") == "notFound")
         let shared = try await phone.ask("profile_share")["profile"]
@@ -41,7 +34,7 @@ import Testing
         try await tablet.perform(#"live_create {"name":"talk","whisperer":"Ann"}"#)
         #expect(try await tablet.refusalOfServer(join) == "inUse")
         #expect(try await tablet.refusalOfServer("profile_leave") == "inUse")
-        let third = try await self.host("laptop")
+        let third = try await self.hosts.online("laptop")
         let thirdID = try await third.id
         for _ in 1...2 {
             let joined = try await third.ask(join)["profile"]
@@ -63,7 +56,7 @@ import Testing
     }
 
     @Test func withoutAServerNothingIsShared() async throws {
-        let ann = try await CoreHost("ann", in: self.folder, self.server)
+        let ann = try await self.hosts.offline("ann")
         for verb in [
             "profile_share", "profile_get", "profile_leave", #"profile_remove {"whisperId":"WSP-AAAA-AAAA-AAAA"}"#,
             #"profile_join {"link":"\#(Shapes.sampleProfileLink)"}"#,

@@ -7,16 +7,9 @@ import Testing
 
 /// Rooms as verbs and events of the core: two hosts with WebRTC stacks that the test plays (contract §15).
 @Suite(.timeLimit(.minutes(2))) struct RoomVerbTests {
-    let folder: TemporaryFolder
-    let server = FakeServer()
+    let hosts: CoreHosts
 
-    init() throws { self.folder = try TemporaryFolder() }
-
-    private func host(_ name: String) async throws -> CoreHost {
-        let host = try await CoreHost(name, in: self.folder, self.server)
-        try await host.online()
-        return host
-    }
+    init() throws { self.hosts = try CoreHosts() }
 
     private func signal(_ host: CoreHost, _ kind: String) async throws -> JSON {
         try await host.next("roomSignal") { $0["kind"]?.string == kind }
@@ -60,7 +53,7 @@ import Testing
     }
 
     @Test func twoHostsMeetByCodeAndOneIsSentOut() async throws {
-        let (ann, bob) = (try await self.host("ann"), try await self.host("bob"))
+        let (ann, bob) = (try await self.hosts.online("ann"), try await self.hosts.online("bob"))
         let bobID = try await bob.id
         let room = try #require(try await ann.ask("room_create")["room"])
         let id = try #require(room["roomId"]?.string)
@@ -97,7 +90,7 @@ import Testing
 
     /// By link, and all that a host may change. Each frame about rooms that the contract has for clients goes out.
     @Test func aHostChangesItsRoom() async throws {
-        let (ann, bob) = (try await self.host("ann"), try await self.host("bob"))
+        let (ann, bob) = (try await self.hosts.online("ann"), try await self.hosts.online("bob"))
         let (annID, bobID) = (try await ann.id, try await bob.id)
         let id = "0b6d8f0e-3c1a-4f5e-9a77-2d1c0b9a8f7e"
         let create = #"room_create {"roomId":"\#(id)","participantsMax":3,"codeDigits":0}"#
@@ -131,7 +124,7 @@ import Testing
         try await ann.ask("room_create")
         let other = try await self.hosted(ann)
         try await ann.ask(#"room_remove {"roomId":"\#(other)","participant":"\#(bobID)"}"#)
-        #expect(self.server.rooms.types == FakeRooms.typesOfClients)
+        #expect(self.hosts.server.rooms.types == FakeRooms.typesOfClients)
         await ann.core.close()
         await bob.core.close()
     }
@@ -141,7 +134,7 @@ import Testing
     }
 
     @Test func whatFitsNoRoomIsRefused() async throws {
-        let ann = try await self.host("ann")
+        let ann = try await self.hosts.online("ann")
         let secret = String(repeating: "A", count: 22)
         let id = "0b6d8f0e-3c1a-4f5e-9a77-2d1c0b9a8f7e"
         for (command, refusal) in [
