@@ -14,7 +14,7 @@ public struct CoreError: Error, Sendable, Equatable {
         // Of what was asked for.
         case unknownContact, bannedContact, blockedContact, toSelf, conflict, notFound, notText, unknownConsumer
         // Of profiles.
-        case inUse
+        case inUse, changed, outdated, unreadable
         // Of calls.
         case busy, wrongStage
         // Of groups.
@@ -103,6 +103,9 @@ extension CoreError.Code {
         case .notText: "The message is no text, or it was deleted."
         case .unknownConsumer: "There is no such consumer, or no event of this number yet."
         case .inUse: "Live conversations of our own are here, and belong to our profile. Delete them first."
+        case .changed: "Another device has written the document since it was read here. Read it, and write again."
+        case .outdated: "The server shows an older document than was seen here. It is not written over."
+        case .unreadable: "Our keys do not open what the server has."
         case .busy: "There is another call."
         case .wrongStage: "The call is not at a stage in which this can be done."
         case .notMember: "You are no member of this group."

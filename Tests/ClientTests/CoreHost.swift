@@ -107,6 +107,9 @@ final class CoreHost: Sendable {
         }
     }
 
+    /// Whether such an event has come before another that was waited for.
+    func hasSeen(_ type: String) -> Bool { self.waiting.withLock { $0.contains { $0["type"]?.string == type } } }
+
     private static func check(_ value: JSON, _ schema: ObjectSchema) throws {
         // A result is declared by its verb.
         let isOpen = schema.fields.contains { $0.name == "result" }

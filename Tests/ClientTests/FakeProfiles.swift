@@ -5,46 +5,106 @@ import TestKit
 
 @testable import WhisperClient
 
-/// Profiles of a server in memory (contract §14.4). Nobody checks versions of documents here.
+/// Profiles of a server in memory (contract §14.4).
 final class FakeProfiles: Sendable {
+    private struct Document {
+        var version: Int
+        /// Nonce and ciphertext, as members of an object.
+        var sealed: String
+    }
+
     private struct Profile {
         var joinHash: [UInt8]
         var members: [String]
+        /// The writings of each name, the first one first.
+        var documents: [String: [Document]] = [:]
     }
 
     private let profiles = Mutex<[String: Profile]>([:])
 
     /// - Parameter parts: of the path, behind `profiles`.
+    /// - Returns: the answer, and what the other members are told.
     func answer(
-        _ method: String, _ parts: [String], _ body: [UInt8] = [], of caller: String
-    ) throws(LinkError) -> HTTPAnswer {
-        let key = (try? JSON(parsing: body)).flatMap {
-            ($0["joinKey"] ?? $0["joinHash"])?.string.flatMap { Base64.decode($0) }
-        }
+        _ method: String, _ parts: [String], _ body: [UInt8] = [], if condition: WriteCondition? = nil,
+        of caller: String
+    ) -> (HTTPAnswer, news: String?, to: [String]) {
+        let json = try? JSON(parsing: body)
+        let key = (json?["joinKey"] ?? json?["joinHash"])?.string.flatMap { Base64.decode($0) }
         return self.profiles.withLock { profiles in
             let known = profiles[parts[0]]
+            let others = known?.members.filter { $0 != caller } ?? []
             let isMember = known?.members.contains(caller) == true
+            var news: String?
             switch method {
+            case "PUT" where parts.count == 3:
+                guard isMember else { return Self.refusal(404) }
+                let version = known?.documents[parts[2]]?.last?.version ?? 0
+                guard condition == (version == 0 ? .isNew : .matches("\"\(version)\"")), let json else {
+                    return Self.refusal(412)
+                }
+                let sealed =
+                    #""nonce":"\#(json["nonce"]?.string ?? "")","ciphertext":"\#(json["ciphertext"]?.string ?? "")""#
+                let document = Document(version: version + 1, sealed: sealed)
+                profiles[parts[0]]?.documents[parts[2], default: []].append(document)
+                return (
+                    Self.ok(#"{"success":true,"version":\#(version + 1),"updatedAt":8}"#),
+                    #"{"profileId":"\#(parts[0])","change":"document","name":"\#(parts[2])","version":\#(version + 1)}"#,
+                    others
+                )
+            case "GET" where parts.count == 3:
+                guard isMember, let document = known?.documents[parts[2]]?.last else { return Self.refusal(404) }
+                return (Self.ok(#"{\#(document.sealed),"version":\#(document.version),"updatedAt":8}"#), nil, [])
             case "PUT":
                 guard known == nil || isMember else { return Self.refusal(403) }
-                profiles[parts[0]] = Profile(joinHash: key ?? [], members: known?.members ?? [caller])
+                profiles[parts[0]] = Profile(
+                    joinHash: key ?? [], members: known?.members ?? [caller], documents: known?.documents ?? [:])
             case "POST":
                 guard let known, key.map({ Sodium.sha256($0) }) == known.joinHash else { return Self.refusal(403) }
-                if !isMember { profiles[parts[0]]?.members.append(caller) }
+                if !isMember {
+                    profiles[parts[0]]?.members.append(caller)
+                    news = Self.membersChanged(parts[0])
+                }
             case "DELETE":
                 guard isMember else { return Self.refusal(404) }
                 profiles[parts[0]]?.members.removeAll { $0 == parts[2] }
-                return HTTPAnswer(status: 200, body: Array(#"{"success":true}"#.utf8))
+                return (Self.ok(#"{"success":true}"#), Self.membersChanged(parts[0]), others.filter { $0 != parts[2] })
             default:
                 guard isMember else { return Self.refusal(404) }
             }
             let members = (profiles[parts[0]]?.members ?? []).map { #"{"whisperId":"\#($0)","joinedAt":7}"# }
-            let document = #"{"name":"whisper","version":3,"updatedAt":8,"sizeBytes":99}"#
-            let documents = method == "GET" ? #","documents":[\#(document)]"# : ""
+            let list = (known?.documents ?? [:]).compactMap { name, writings in
+                writings.last.map { #"{"name":"\#(name)","version":\#($0.version),"updatedAt":8,"sizeBytes":99}"# }
+            }
+            let documents = method == "GET" ? #","documents":[\#(list.joined(separator: ","))]"# : ""
             let text = #"{"profileId":"\#(parts[0])","members":[\#(members.joined(separator: ","))]\#(documents)}"#
-            return HTTPAnswer(status: 200, body: Array(text.utf8))
+            return (Self.ok(text), news, others)
         }
     }
 
-    private static func refusal(_ status: Int) -> HTTPAnswer { HTTPAnswer(status: status, body: []) }
+    /// The server goes back to an earlier writing of a document, and may call it another version.
+    func giveOut(_ index: Int, as version: Int, of name: String, in profile: String) {
+        self.profiles.withLock { profiles in
+            guard var old = profiles[profile]?.documents[name]?[index] else { return }
+            old.version = version
+            profiles[profile]?.documents[name]?.append(old)
+        }
+    }
+
+    /// The server gives out one document in place of another.
+    func copy(_ name: String, as other: String, in profile: String) {
+        self.profiles.withLock { profiles in
+            let writings = profiles[profile]?.documents[name]
+            profiles[profile]?.documents[other] = writings
+        }
+    }
+
+    private static func membersChanged(_ profile: String) -> String {
+        #"{"profileId":"\#(profile)","change":"members"}"#
+    }
+
+    private static func ok(_ text: String) -> HTTPAnswer { HTTPAnswer(status: 200, body: Array(text.utf8)) }
+
+    private static func refusal(_ status: Int) -> (HTTPAnswer, news: String?, to: [String]) {
+        (HTTPAnswer(status: status, body: []), nil, [])
+    }
 }

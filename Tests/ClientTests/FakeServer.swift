@@ -168,18 +168,25 @@ final class FakeServer: ServerLink {
 
     /// - Returns: `nil` for a path of something else.
     private func profileAnswer(
-        _ method: String, _ path: String, _ body: [UInt8] = [], bearer: String?
-    ) throws(LinkError) -> HTTPAnswer? {
+        _ method: String, _ path: String, _ body: [UInt8] = [], if condition: WriteCondition? = nil, bearer: String?
+    ) -> HTTPAnswer? {
         let parts = path.split(separator: "/").map(String.init)
         guard parts.first == "profiles" else { return nil }
         guard let caller = self.state.withLock({ $0.tokens[bearer ?? ""] }) else {
             return HTTPAnswer(status: 401, body: [])
         }
-        return try self.profiles.answer(method, Array(parts.dropFirst()), body, of: caller)
+        let (answer, news, others) = self.profiles.answer(
+            method, Array(parts.dropFirst()), body, if: condition, of: caller)
+        if let news {
+            for link in self.state.withLock({ state in others.compactMap { state.links[$0] } }) {
+                link.answer("profile_changed", news)
+            }
+        }
+        return answer
     }
 
     func get(_ path: String, bearer: String) async throws(LinkError) -> HTTPAnswer {
-        if let answer = try self.profileAnswer("GET", path, bearer: bearer) { return answer }
+        if let answer = self.profileAnswer("GET", path, bearer: bearer) { return answer }
         if path.hasPrefix("/attachments/") { return self.objects.presignDownload(path) }
         let id = path.split(separator: "/")[1]
         return self.state.withLock { state in
@@ -198,11 +205,13 @@ final class FakeServer: ServerLink {
         }
     }
 
-    func put(_ path: String, _ body: [UInt8], ifMatch: String?, bearer: String) async throws(LinkError) -> HTTPAnswer {
-        if let answer = try self.profileAnswer("PUT", path, body, bearer: bearer) { return answer }
+    func put(
+        _ path: String, _ body: [UInt8], if condition: WriteCondition?, bearer: String
+    ) async throws(LinkError) -> HTTPAnswer {
+        if let answer = self.profileAnswer("PUT", path, body, if: condition, bearer: bearer) { return answer }
         let answer = self.state.withLock { state -> HTTPAnswer? in
             guard let caller = state.tokens[bearer] else { return HTTPAnswer(status: 401, body: []) }
-            if let ifMatch, state.backups[caller] == nil || ifMatch != "\"\(state.backupsWritten)\"" {
+            if let condition, state.backups[caller] == nil || condition != .matches("\"\(state.backupsWritten)\"") {
                 return HTTPAnswer(status: 412, body: [])
             }
             state.backups[caller] = body
@@ -218,13 +227,13 @@ final class FakeServer: ServerLink {
     }
 
     func post(_ path: String, _ body: [UInt8], bearer: String?) async throws(LinkError) -> HTTPAnswer {
-        if let answer = try self.profileAnswer("POST", path, body, bearer: bearer) { return answer }
+        if let answer = self.profileAnswer("POST", path, body, bearer: bearer) { return answer }
         if path == "/attachments/presign" { return self.objects.presign(body) }
         return HTTPAnswer(status: 404, body: [])
     }
 
     func delete(_ path: String, bearer: String) async throws(LinkError) -> HTTPAnswer {
-        if let answer = try self.profileAnswer("DELETE", path, bearer: bearer) { return answer }
+        if let answer = self.profileAnswer("DELETE", path, bearer: bearer) { return answer }
         return self.state.withLock { state in
             guard let caller = state.tokens[bearer], path == SealedContacts.path else {
                 return HTTPAnswer(status: 404, body: [])

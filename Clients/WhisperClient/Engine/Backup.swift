@@ -105,7 +105,8 @@ extension WhisperClient {
         let tag = try self.stored { try $0.backupTag() }
         let answer: HTTPAnswer
         do {
-            answer = try await self.server.put(SealedContacts.path, sealed.body, ifMatch: tag, bearer: token.token)
+            answer = try await self.server.put(
+                SealedContacts.path, sealed.body, if: tag.map { .matches($0) }, bearer: token.token)
         } catch {
             throw .temporary
         }

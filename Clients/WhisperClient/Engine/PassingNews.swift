@@ -9,6 +9,8 @@ package enum PassingNews: Sendable, Equatable {
     case chat(ChatState)
     case call(CallNews)
     case file(FileProgress)
+    /// Another device has changed our profile of live conversations.
+    case profile(UUIDText, ProfileChanged.Change)
 }
 
 extension WhisperClient {
@@ -18,6 +20,7 @@ extension WhisperClient {
         case is LogoutAck: self.loggedOut()
         case let notification as TypingNotification: self.take(notification)
         case let update as PresenceUpdate: self.take(update)
+        case let changed as ProfileChanged: self.take(changed)
         default: self.take(call: frame)
         }
     }

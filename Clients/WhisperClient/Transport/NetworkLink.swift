@@ -56,10 +56,14 @@ package struct NetworkLink: ServerLink {
     }
 
     package func put(
-        _ path: String, _ body: [UInt8], ifMatch: String?, bearer: String
+        _ path: String, _ body: [UInt8], if condition: WriteCondition?, bearer: String
     ) async throws(LinkError) -> HTTPAnswer {
         var head = self.head(.PUT, path, bearer, body)
-        if let ifMatch { head.headers.add(name: "if-match", value: ifMatch) }
+        switch condition {
+        case .matches(let tag): head.headers.add(name: "if-match", value: tag)
+        case .isNew: head.headers.add(name: "if-none-match", value: "*")
+        case nil: break
+        }
         return try await self.exchange(head, body)
     }
 

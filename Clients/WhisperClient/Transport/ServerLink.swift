@@ -7,12 +7,22 @@ package protocol ServerLink: FileLink {
     /// One HTTP request with `Authorization: Bearer`.
     func get(_ path: String, bearer: String) async throws(LinkError) -> HTTPAnswer
     /// The same with a body of JSON.
-    /// - Parameter ifMatch: write only over what has this `ETag`.
-    func put(_ path: String, _ body: [UInt8], ifMatch: String?, bearer: String) async throws(LinkError) -> HTTPAnswer
+    /// - Parameter condition: if it is not so, the answer is 412, and nothing is written.
+    func put(
+        _ path: String, _ body: [UInt8], if condition: WriteCondition?, bearer: String
+    ) async throws(LinkError) -> HTTPAnswer
     /// One HTTP request with a body of JSON.
     /// - Parameter bearer: `nil` for what anybody may ask.
     func post(_ path: String, _ body: [UInt8], bearer: String?) async throws(LinkError) -> HTTPAnswer
     func delete(_ path: String, bearer: String) async throws(LinkError) -> HTTPAnswer
+}
+
+/// What must be so for a `PUT` to write.
+package enum WriteCondition: Hashable, Sendable {
+    /// What stands there has this `ETag`.
+    case matches(String)
+    /// Nothing stands there.
+    case isNew
 }
 
 /// One open WebSocket.

@@ -28,6 +28,7 @@ package struct EventDefinition: Sendable {
         .settingsChanged, .typing, .presence, .chatChanged,
         .callIncoming, .callRinging, .callAnswered, .callCandidate, .callEnded,
         .fileProgress,
+        .profileChanged,
         .eventsLost,
     ]
 

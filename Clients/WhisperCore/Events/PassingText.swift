@@ -22,6 +22,7 @@ extension EventText {
             json.add("draft", chat.draft)
         case .call(let news): Self.write(news, &json)
         case .file(let progress): Self.write(progress, &json)
+        case .profile(let id, let change): Self.write(change, of: id, &json)
         }
     }
 }

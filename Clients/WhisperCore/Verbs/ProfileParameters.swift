@@ -7,6 +7,20 @@ enum ProfileParameters {
     static let sample = #"{"type":"profile","profile":"# + Shapes.sampleProfile + "}"
     static let errors: [CoreError.Code] = RoomParameters.errors
 
+    static let name = TypedField<ProfileDocumentName>.choice(
+        "name", about: "Of a document: the server knows these names.")
+    static let written = [
+        Self.name.field, Field("version", .integer(1...Int64.max), about: "Counts its writings."),
+        Field("updatedAt", .timestamp),
+    ]
+    static let sampleWritten = #""name":"settings","version":3,"updatedAt":1767225600000"#
+
+    static func write(_ document: ProfileDocument, _ json: inout JSONWriter) {
+        json.add("name", document.name.rawValue)
+        json.add("version", document.version)
+        json.add("updatedAt", document.updatedAt)
+    }
+
     static func write(_ opened: OpenCore, _ profile: SharedProfile, _ json: inout JSONWriter) async throws {
         let link = try await opened.client.profileLink()
         json.add("profile", object: profile) { Shapes.write($0, link, &$1) }

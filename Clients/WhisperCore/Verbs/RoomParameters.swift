@@ -69,6 +69,9 @@ extension CoreError {
         case .forged: self.init(.foreignKeys)
         case .nameTaken: self.init(.nameTaken, field: "name")
         case .inUse: self.init(.inUse)
+        case .changed: self.init(.changed)
+        case .outdated: self.init(.outdated)
+        case .unreadable: self.init(.unreadable)
         case .tooLong: self.init(.tooLong)
         case .store(let error): self.init(of: error)
         }

@@ -78,6 +78,9 @@ func describe(_ error: LiveError) -> String {
     switch error {
     case .offline: "There is no session with the server yet."
     case .inUse: "Conversations of this profile are here."
+    case .changed: "Another device was faster."
+    case .outdated: "The server shows something old."
+    case .unreadable: "The server has something that no key here opens."
     case .noAnswer: "The server does not answer."
     case .refused(let code, _): "The server refuses (\(code?.rawValue ?? "unknown"))."
     case .server(let status): "The server answered strangely (\(status)); try again later."

@@ -42,8 +42,6 @@ import Testing
         }
         let seen = try await phone.ask("profile_get")["profile"]
         #expect(self.members(seen) == [phoneID, thirdID])
-        #expect(
-            seen?["documents"]?[0]?["name"]?.string == "whisper" && seen?["documents"]?[0]?["version"]?.integer == 3)
         #expect(try await phone.refusalOfServer(#"profile_remove {"whisperId":"\#(phoneID)"}"#) == "toSelf whisperId")
         try await phone.ask(#"profile_remove {"whisperId":"\#(tabletID)"}"#)
         try await third.ask("profile_leave")
@@ -55,10 +53,88 @@ import Testing
         for host in [phone, tablet, third] { await host.core.close() }
     }
 
+    @Test func theOthersHearWhatADeviceHasChanged() async throws {
+        let (phone, tablet) = try await self.pair()
+        let id = try #require(try await phone.ask("profile_get")["profile"]?["profileId"]?.string)
+        let joined = try await phone.next("profileChanged")
+        #expect(joined["profileId"]?.string == id && joined["change"]?.string == "members" && joined["name"] == nil)
+        try await tablet.ask(#"profile_write {"name":"settings","version":0,"content":"dark"}"#)
+        let written = try await phone.next("profileChanged")
+        #expect(written["change"]?.string == "document" && written["name"]?.string == "settings")
+        #expect(written["version"]?.integer == 1)
+        // It does not say so of profiles that are not ours.
+        let stranger = try await self.hosts.online("stranger")
+        self.hosts.server.tell(
+            "profile_changed", #"{"profileId":"\#(id)","change":"members"}"#, to: try await stranger.id)
+        try await stranger.ask("profile_share")
+        #expect(!stranger.hasSeen("profileChanged"))
+        try await tablet.ask("profile_leave")
+        #expect(try await phone.next("profileChanged")["change"]?.string == "members")
+        for host in [phone, tablet, stranger] { await host.core.close() }
+    }
+
+    @Test func devicesLeaveDocumentsForEachOther() async throws {
+        let (phone, tablet) = try await self.pair()
+        let read = #"profile_read {"name":"favorites"}"#
+        func write(_ version: Int, _ content: String) -> String {
+            #"profile_write {"name":"favorites","version":\#(version),"content":"\#(content)"}"#
+        }
+        #expect(try await phone.refusalOfServer(read) == "notFound")
+        #expect(try await phone.ask(write(0, "first"))["version"]?.integer == 1)
+        // It was not read here.
+        #expect(try await tablet.refusalOfServer(write(0, "blind")) == "changed")
+        #expect(try await tablet.refusalOfServer(write(1, "blind")) == "changed")
+        let first = try await tablet.ask(read)
+        #expect(first["content"]?.string == "first" && first["version"]?.integer == 1)
+        #expect(try await tablet.ask(write(1, "second"))["version"]?.integer == 2)
+        // Another device was faster.
+        #expect(try await phone.refusalOfServer(write(1, "late")) == "changed")
+        #expect(try await phone.ask(read)["content"]?.string == "second")
+        #expect(try await phone.ask(write(2, "third"))["version"]?.integer == 3)
+        let seen = try await tablet.ask("profile_get")["profile"]?["documents"]
+        #expect(seen?[0]?["name"]?.string == "favorites" && seen?[0]?["version"]?.integer == 3)
+        for host in [phone, tablet] { await host.core.close() }
+    }
+
+    /// The server can neither read documents, nor give out earlier ones, nor one for another.
+    @Test func theServerCannotGoBack() async throws {
+        let (phone, tablet) = try await self.pair()
+        let id = try #require(try await phone.ask("profile_get")["profile"]?["profileId"]?.string)
+        let read = #"profile_read {"name":"user"}"#
+        for version in 0...1 {
+            try await phone.ask(#"profile_write {"name":"user","version":\#(version),"content":"name \#(version)"}"#)
+        }
+        try await tablet.ask(read)
+        for version in [3, 2, 1] {
+            self.hosts.server.profiles.giveOut(0, as: version, of: "user", in: id)
+            for host in [phone, tablet] { #expect(try await host.refusalOfServer(read) == "outdated") }
+        }
+        // It is not written over.
+        for version in [1, 2, 3] {
+            let write = #"profile_write {"name":"user","version":\#(version),"content":"x"}"#
+            #expect(try await tablet.refusalOfServer(write) == "changed")
+        }
+        self.hosts.server.profiles.giveOut(1, as: 2, of: "user", in: id)
+        #expect(try await tablet.ask(read)["content"]?.string == "name 1")
+        self.hosts.server.profiles.copy("user", as: "listen", in: id)
+        #expect(try await phone.refusalOfServer(#"profile_read {"name":"listen"}"#) == "unreadable")
+        for host in [phone, tablet] { await host.core.close() }
+    }
+
+    /// Two devices of one profile.
+    private func pair() async throws -> (CoreHost, CoreHost) {
+        let (phone, tablet) = (try await self.hosts.online("phone"), try await self.hosts.online("tablet"))
+        let link = try #require(try await phone.ask("profile_share")["profile"]?["link"]?.string)
+        try await tablet.ask(#"profile_join {"link":"\#(link)"}"#)
+        return (phone, tablet)
+    }
+
     @Test func withoutAServerNothingIsShared() async throws {
         let ann = try await self.hosts.offline("ann")
         for verb in [
-            "profile_share", "profile_get", "profile_leave", #"profile_remove {"whisperId":"WSP-AAAA-AAAA-AAAA"}"#,
+            "profile_share", "profile_get", "profile_leave", #"profile_read {"name":"user"}"#,
+            #"profile_write {"name":"user","version":0,"content":""}"#,
+            #"profile_remove {"whisperId":"WSP-AAAA-AAAA-AAAA"}"#,
             #"profile_join {"link":"\#(Shapes.sampleProfileLink)"}"#,
         ] {
             #expect(try await ann.refusalOfServer(verb) == "offline", "\(verb)")

@@ -30,7 +30,9 @@ final class CoreServer: ServerLink {
 
     func get(_ path: String, bearer: String) async throws(LinkError) -> HTTPAnswer { HTTPAnswer(status: 404, body: []) }
 
-    func put(_ path: String, _ body: [UInt8], ifMatch: String?, bearer: String) async throws(LinkError) -> HTTPAnswer {
+    func put(
+        _ path: String, _ body: [UInt8], if condition: WriteCondition?, bearer: String
+    ) async throws(LinkError) -> HTTPAnswer {
         HTTPAnswer(status: 200, body: [], entityTag: "\"1\"")
     }
 

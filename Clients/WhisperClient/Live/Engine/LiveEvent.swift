@@ -46,6 +46,12 @@ package enum LiveError: Error, Equatable {
     case nameTaken
     /// Conversations of our own belong to the profile that would be given up.
     case inUse
+    /// Another device has written what we would write over, or we have not read it.
+    case changed
+    /// The server shows something older than what was seen.
+    case outdated
+    /// Our keys do not open what the server has.
+    case unreadable
     /// More keys than one share of a transcript holds.
     case tooLong
     case store(ClientStoreError)

@@ -14,7 +14,7 @@ extension WhisperClient {
         let link = try self.profileLink()
         return try await self.profile { (server, token) throws(LinkError) in
             try await server.put(
-                Self.path(of: link.id), ProfileKeys(secret: link.secret).body, ifMatch: nil, bearer: token)
+                Self.path(of: link.id), ProfileKeys(secret: link.secret).body, if: nil, bearer: token)
         }
     }
 
@@ -64,7 +64,7 @@ extension WhisperClient {
         }
     }
 
-    private static func path(of profile: UUIDText) -> String { "/profiles/\(profile)" }
+    static func path(of profile: UUIDText) -> String { "/profiles/\(profile)" }
 
     private func profile(
         _ ask: (any ServerLink, String) async throws(LinkError) -> HTTPAnswer
@@ -76,7 +76,7 @@ extension WhisperClient {
         return profile
     }
 
-    private static func profileBody(of answer: HTTPAnswer) throws(LiveError) -> [UInt8] {
+    static func profileBody(of answer: HTTPAnswer) throws(LiveError) -> [UInt8] {
         switch answer.status {
         case 200: return answer.body
         case 401: throw .refused(.notRegistered, retryAfter: nil)

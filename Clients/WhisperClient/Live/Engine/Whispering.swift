@@ -189,7 +189,7 @@ extension WhisperClient {
         let answer: HTTPAnswer
         do {
             answer = try await self.server.put(
-                "/profiles/\(profile.id)", ProfileKeys(secret: profile.secret).body, ifMatch: nil, bearer: token.token)
+                "/profiles/\(profile.id)", ProfileKeys(secret: profile.secret).body, if: nil, bearer: token.token)
         } catch {
             throw .unreachable(error)
         }

@@ -1,12 +1,16 @@
 import FoundationEssentials
 
-/// What the secret of a profile gives (contract §14.4). The server sees the hash of the key that devices join with.
+/// What the secret of a profile gives (contract §14.4). The server sees the hash of the key that devices join with, and nothing of
+/// the key of its documents.
 struct ProfileKeys: Sendable {
     let joinKey: [UInt8]
+    /// Seals what the devices leave for each other.
+    let documentKey: SecretBytes
 
     /// - Parameter secret: 32 random bytes.
     init(secret: SecretBytes) {
         self.joinKey = KeyDerivation.key(of: secret, info: "whisper/profile/join").bytes
+        self.documentKey = KeyDerivation.key(of: secret, info: "whisper/profile/document")
     }
 
     /// Of `PUT /profiles/{profileId}`.

@@ -70,7 +70,7 @@ package struct HeardConversation: Sendable {
 /// The only code that reads or writes what the store knows of live conversations. Secrets are sealed: the file alone
 /// does not disclose them.
 package struct LiveStore: Sendable {
-    private let store: ClientStore
+    let store: ClientStore
     private let seal: StoreSeal
 
     package init(_ store: ClientStore, keys: IdentityKeys) {

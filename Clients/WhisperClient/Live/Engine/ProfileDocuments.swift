@@ -1,0 +1,68 @@
+package import Contract
+
+/// What the devices of a profile leave for each other (contract §14.4). The server keeps it and cannot read it.
+extension WhisperClient {
+    /// - Throws: `.notFound` if nothing was written under the name, or we are in no profile; `.outdated` if the server shows
+    ///   an older document than this device has seen; `.unreadable`.
+    package func profileDocument(_ name: ProfileDocumentName) async throws(LiveError) -> ProfileDocument {
+        let link = try self.profileLink()
+        let body = try await self.documentBody { (server, token) throws(LinkError) in
+            try await server.get(Self.path(of: name, link.id), bearer: token)
+        }
+        guard let read = DocumentBody.read(body) else { throw .server(status: 0) }
+        let key = ProfileKeys(secret: link.secret).documentKey
+        guard let text = DocumentText(read.sealed, as: name, of: link.id, key: key) else { throw .unreadable }
+        let seen = SeenDocument(version: read.written.version, counter: text.counter)
+        guard try self.kept({ try $0.note(seen, as: name, of: link.id) }) else { throw .outdated }
+        return ProfileDocument(
+            name: name, version: read.written.version, updatedAt: Timestamp(milliseconds: read.written.updatedAt),
+            content: text.content)
+    }
+
+    /// Writes over the version that was read here.
+    /// - Parameter version: 0 for the first writing.
+    /// - Throws: `.changed` if another device has written meanwhile, or this version was not read here.
+    package func write(
+        _ content: String, as name: ProfileDocumentName, over version: Int64
+    ) async throws(LiveError) -> ProfileDocument {
+        let link = try self.profileLink()
+        let seen = try self.kept { try $0.seenDocument(name, of: link.id) }
+        guard seen?.version ?? 0 == version else { throw .changed }
+        let counter = (seen?.counter ?? 0) + 1
+        let sealed = DocumentText(counter: counter, content: content).sealed(
+            as: name, of: link.id, key: ProfileKeys(secret: link.secret).documentKey,
+            nonce: Sodium.random(LiveLimits.nonceBytes))
+        let body = try await self.documentBody { (server, token) throws(LinkError) in
+            try await server.put(
+                Self.path(of: name, link.id), DocumentBody.encode(sealed),
+                if: version == 0 ? .isNew : .matches("\"\(version)\""), bearer: token)
+        }
+        guard let written = DocumentBody.written(body) else { throw .server(status: 0) }
+        let news = SeenDocument(version: written.version, counter: counter)
+        // Another device may have written since, and we have seen it.
+        _ = try self.kept { try $0.note(news, as: name, of: link.id) }
+        return ProfileDocument(
+            name: name, version: written.version, updatedAt: Timestamp(milliseconds: written.updatedAt),
+            content: content)
+    }
+
+    private static func path(of name: ProfileDocumentName, _ profile: UUIDText) -> String {
+        Self.path(of: profile) + "/documents/\(name.rawValue)"
+    }
+
+    private func documentBody(
+        _ ask: (any ServerLink, String) async throws(LinkError) -> HTTPAnswer
+    ) async throws(LiveError) -> [UInt8] {
+        guard let token else { throw .offline }
+        let answer: HTTPAnswer
+        do throws(LinkError) { answer = try await ask(self.server, token.token) } catch { throw .unreachable(error) }
+        guard answer.status != 412 else { throw .changed }
+        return try Self.profileBody(of: answer)
+    }
+
+    /// Another device has changed something. What the server says of other profiles changes nothing.
+    func take(_ changed: ProfileChanged) {
+        guard let own = try? self.live.profile().id, own == changed.profileID else { return }
+        self.publish(.passing(.profile(own, changed.change)))
+    }
+}

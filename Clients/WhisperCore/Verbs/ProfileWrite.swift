@@ -1,0 +1,27 @@
+import Contract
+import WhisperClient
+
+extension Verb {
+    private static let version = TypedField.integer(
+        "version", 0...Int64.max, about: "Of the document that was read here, or 0 if there is none.")
+    private static let content = TypedField.text(
+        "content", 0...CoreLimits.commandBytesMax,
+        about: "What the devices agree on, for example JSON. The server cannot read it.")
+
+    static let profileWrite = Verb(
+        "profile_write", of: "profiles",
+        about:
+            "Leaves something for the other devices of our profile, which get the event `profileChanged`. `changed`: another device was faster, or an earlier answer was lost. Then read, merge and write again.",
+        [ProfileParameters.name.field, Self.version.field, Self.content.field], type: "written",
+        ProfileParameters.written, errors: ProfileParameters.errors + [.changed],
+        samples: (
+            #"{"name":"settings","version":2,"content":"dark"}"#,
+            #"{"type":"written",\#(ProfileParameters.sampleWritten)}"#
+        ),
+        .server { opened, parameters, json in
+            let document = try await opened.client.write(
+                try parameters[Self.content], as: try parameters[ProfileParameters.name],
+                over: try parameters[Self.version])
+            ProfileParameters.write(document, &json)
+        })
+}
