@@ -42,8 +42,8 @@ import Testing
         try ClientStore.stepDown(path: self.path, key: self.key)
         let store = try ClientStore(path: self.path, key: self.key)
         #expect(try store.read { try !$0.tableExists("later") })
-        let steps = try store.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM down_steps") }
-        #expect(steps == ClientStore.stepsDown.count)
+        let steps = try store.read { try String.fetchAll($0, sql: "SELECT migration FROM down_steps ORDER BY number") }
+        #expect(steps == ClientStore.stepsDown.map(\.migration))
         store.close()
         #expect(
             try ClientStore.migrations(path: ClientStore.copyBeforeMigration(of: self.path), key: self.key)
@@ -70,6 +70,26 @@ import Testing
         later.close()
         #expect(throws: ClientStoreError.self) { try ClientStore.stepDown(path: self.path) }
         #expect(try ClientStore.migrations(path: self.path) == .reversible(2))
+    }
+
+    /// The steps of this release, gone by one that knows none of its migrations. Then it goes up again.
+    @Test func ourOwnStepsGoBack() throws {
+        try ClientStore(path: self.path, key: self.key).close()
+        let store = try ClientStore(unmigrated: self.path, key: self.key)
+        let schema = "SELECT name FROM sqlite_schema ORDER BY name"
+        let before = try store.read { try String.fetchAll($0, sql: schema) }
+        try store.write { database in
+            for step in ClientStore.stepsDown.reversed() {
+                try database.execute(sql: step.sql)
+                try database.execute(
+                    sql: "DELETE FROM grdb_migrations WHERE identifier = ?", arguments: [step.migration])
+            }
+        }
+        #expect(try store.read { try String.fetchAll($0, sql: schema) } != before)
+        store.close()
+        let again = try ClientStore(path: self.path, key: self.key)
+        #expect(try again.read { try String.fetchAll($0, sql: schema) } == before)
+        again.close()
     }
 
     /// Whoever adds a migration adds its way back.

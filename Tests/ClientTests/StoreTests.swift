@@ -1,6 +1,7 @@
 import Contract
 import Foundation
 import GRDB
+import Synchronization
 import Testing
 
 @testable import WhisperClient
@@ -172,6 +173,44 @@ let bobUnverified = Suspicion(sender: bobID, reason: .unverified)
         for _ in 0..<3 { #expect(try store.keep(self.incoming("x"))) }
         let count = try store.database.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM remembered_ids") }
         #expect(count == ClientLimits.rememberedIDsMax)
+    }
+
+    /// Of a full conversation one more message reads one id, and forgets it.
+    @Test func aMessageDoesNotReadAllRememberedIDs() throws {
+        let store = try self.open()
+        let statements = Mutex<[String]>([])
+        func keep() throws -> [String] {
+            statements.withLock { $0 = [] }
+            #expect(try store.keep(self.incoming("x")))
+            // Those of triggers begin with "--".
+            let own = statements.withLock { $0.filter { !$0.hasPrefix("--") && !$0.hasPrefix("INSERT") } }
+            return own.filter { $0.contains("remembered_") }
+        }
+        try store.database.write { database in
+            database.trace { event in
+                guard case .statement(let statement) = event else { return }
+                statements.withLock { $0.append(statement.expandedSQL) }
+            }
+        }
+        let count = "SELECT count FROM remembered_counts WHERE conversation = '\(bobID)'"
+        #expect(try keep() == [count])
+        try store.database.write { database in
+            for _ in 1..<ClientLimits.rememberedIDsMax {
+                try database.execute(
+                    sql: "INSERT INTO remembered_ids (conversation, id_key) VALUES (?, ?)",
+                    arguments: ["\(bobID)", "\(UUIDText.random())"])
+            }
+        }
+        let full = try keep()
+        #expect(full.count == 2 && full.first == count)
+        let forgetting = try #require(full.last)
+        #expect(forgetting.hasPrefix("DELETE") && forgetting.contains("LIMIT 1)"))
+        let plan = try store.database.write { database in
+            database.trace(options: [])
+            return try Row.fetchAll(database, sql: "EXPLAIN QUERY PLAN " + forgetting).map { $0["detail"] as String }
+        }
+        #expect(plan.allSatisfy { !$0.hasPrefix("SCAN") && !$0.contains("TEMP B-TREE") }, "\(plan)")
+        #expect(plan.contains { $0.contains("remembered_ids_order") }, "\(plan)")
     }
 
     @Test func aProfileIsPrivateAndForOneProcess() throws {

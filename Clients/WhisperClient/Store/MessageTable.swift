@@ -42,7 +42,7 @@ package struct OwedReceipt: Hashable, Sendable {
     package var to: WhisperID
 }
 
-/// The only code that reads or writes `messages` and `remembered_ids`.
+/// The only code that reads or writes `messages`.
 ///
 /// A UUID is compared without regard to case but kept as it was spelled, because receipts repeat the spelling:
 /// `id_key` is the lower-case form.
@@ -172,7 +172,6 @@ extension ClientStore {
                     return []
                 }
             }
-            // Once for all of them: each looks through what is kept.
             for place in Set(arrivals.compactMap(\.place)) { try Self.forgetOldIDs(in: place.name, in: database) }
             try Self.dropOldEvidence(of: Set(arrivals.compactMap { $0.evidence?.sealed.from }), in: database)
             return news
@@ -204,34 +203,6 @@ extension ClientStore {
         try Self.noteReceived(number, in: database)
         let hasChanged = try Self.applyWaiting(to: message, in: database)
         return hasChanged ? try Self.message(number: number, in: database) : message
-    }
-
-    /// - Returns: whether the id was new.
-    static func remember(_ key: String, in conversation: String, in database: Database) throws -> Bool {
-        try database.run(
-            sql: "INSERT INTO remembered_ids (conversation, id_key) VALUES (?, ?) ON CONFLICT DO NOTHING",
-            arguments: [conversation, key])
-        return database.changesCount == 1
-    }
-
-    private static func forgetOldIDs(in conversation: String, in database: Database) throws {
-        try database.run(
-            sql: """
-                DELETE FROM remembered_ids WHERE conversation = ?1 AND number <= (
-                    SELECT number FROM remembered_ids WHERE conversation = ?1
-                    ORDER BY number DESC LIMIT 1 OFFSET ?2)
-                """,
-            arguments: [conversation, ClientLimits.rememberedIDsMax])
-    }
-
-    package func isRemembered(_ id: UUIDText, in conversation: String) throws(ClientStoreError) -> Bool {
-        try self.read { try Self.isRemembered(Self.key(id), in: conversation, in: $0) }
-    }
-
-    static func isRemembered(_ key: String, in conversation: String, in database: Database) throws -> Bool {
-        try Bool.fetchOne(
-            database, sql: "SELECT EXISTS (SELECT 1 FROM remembered_ids WHERE conversation = ? AND id_key = ?)",
-            arguments: [conversation, key]) ?? false
     }
 
     /// Marks messages as read here, and as owing their senders a mark. Those of ours, and those that are read, stay as

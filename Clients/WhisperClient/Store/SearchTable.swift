@@ -40,8 +40,10 @@ extension ClientStore {
         try database.execute(sql: Self.wordsTable(options: ", prefix = '1 2'"))
     }
 
+    static var undoWordBeginnings: StepDown { StepDown(migration: "word beginnings", sql: Self.wordsTable()) }
+
     /// Makes the table anew of all texts.
-    static func wordsTable(options: String = "") -> String {
+    private static func wordsTable(options: String = "") -> String {
         """
         DROP TABLE messages_fts;
         CREATE VIRTUAL TABLE messages_fts USING fts5 (
