@@ -25,6 +25,9 @@ final class FakeObjects: Sendable {
         var ignoresRange = false
         var presigns = 0
         var held: [AsyncStream<Void>.Continuation] = []
+        /// Transfers under way now, and the most that ever were.
+        var atOnce = 0
+        var atOnceMax = 0
     }
 
     let state = Mutex(State())
@@ -68,6 +71,15 @@ final class FakeObjects: Sendable {
         String(url.dropFirst("http://objects/".count).dropLast("?s".count))
     }
 
+    private func begin() {
+        self.state.withLock { state in
+            state.atOnce += 1
+            state.atOnceMax = max(state.atOnceMax, state.atOnce)
+        }
+    }
+
+    private func end() { self.state.withLock { $0.atOnce -= 1 } }
+
     private func passes() async {
         let (released, transfer) = AsyncStream.makeStream(of: Void.self)
         let isHeld = self.state.withLock { state in
@@ -82,6 +94,8 @@ final class FakeObjects: Sendable {
     func upload(
         to url: String, bytes: Int64, piece: @escaping @Sendable (Int64) async -> [UInt8]?
     ) async throws(LinkError) -> Int {
+        self.begin()
+        defer { self.end() }
         let key = Self.key(url)
         let (end, hasEnded) = self.state.withLock { state in
             guard state.endsURLs == 0 else {
@@ -110,6 +124,8 @@ final class FakeObjects: Sendable {
     func download(
         from url: String, startingAt start: Int64, take: @escaping @Sendable ([UInt8], Int64) async -> Bool
     ) async throws(LinkError) -> Int {
+        self.begin()
+        defer { self.end() }
         let (object, end, ignores) = self.state.withLock { state in
             (
                 state.objects[Self.key(url)] ?? [],

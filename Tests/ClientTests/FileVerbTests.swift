@@ -190,6 +190,49 @@ extension CoreTests {
         await bob.close()
     }
 
+    /// A large file does not keep a small one waiting. Both directions share the bound.
+    @Test func someFilesAreTransferredAtOnce() async throws {
+        let (ann, bob, annID, bobID) = try await self.two()
+        let objects = self.server.objects
+        func held(_ count: Int) async throws {
+            // No event tells of it. The suite's time bounds the wait.
+            while objects.state.withLock({ $0.held.count }) < count { try await Task.sleep(for: .milliseconds(10)) }
+        }
+        let paths = try (0..<4).map { try self.file("file \($0)", Sodium.random(100 + $0)) }
+        objects.set { $0.holds = true }
+        for path in paths.dropLast() {
+            try await self.perform(ann, #"attachment_send {"chat":"\#(bobID)","path":"\#(path)"}"#)
+        }
+        try await held(ClientLimits.transfersAtOnceMax)
+        objects.set { $0.holds = false }
+        var came: [String] = []
+        for _ in paths.dropLast() {
+            came.append(
+                try await self.next(bob, "messageReceived").event["message"]?["messageId"]?.string ?? "")
+        }
+        objects.set { $0.holds = true }
+        // What bob sends, and what he fetches.
+        try await self.perform(bob, #"attachment_send {"chat":"\#(annID)","path":"\#(paths[3])"}"#)
+        for (number, id) in came.enumerated() {
+            let target = "\(self.folder.path)/got \(number)"
+            try await self.perform(bob, #"attachment_get {"messageId":"\#(id)","from":"\#(annID)","to":"\#(target)"}"#)
+        }
+        try await held(ClientLimits.transfersAtOnceMax)
+        objects.set { $0.holds = false }
+        for _ in came {
+            _ = try await self.next(bob, "messageChanged") { event in
+                let message = event["message"]
+                return message?["direction"]?.string == "in"
+                    && message?["attachment"]?["state"]?.string == "complete"
+            }
+        }
+        _ = try await self.next(ann, "messageReceived")
+        #expect(objects.state.withLock { $0.atOnceMax } == ClientLimits.transfersAtOnceMax)
+        #expect(Set((0..<3).map { self.content("\(self.folder.path)/got \($0)")?.count }) == [100, 101, 102])
+        await ann.close()
+        await bob.close()
+    }
+
     /// Nobody signs what a message points to.
     @Test func aServerCannotPutAFileIntoAnotherMessage() async throws {
         let (ann, bob, annID, bobID) = try await self.two()

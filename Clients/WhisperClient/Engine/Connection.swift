@@ -28,11 +28,15 @@ extension WhisperClient {
         let (tasks, liveTasks) = AsyncStream.makeStream(
             of: LiveTask.self, bufferingPolicy: .bufferingOldest(ClientLimits.liveTasksWaitingMax))
         self.liveTasks = liveTasks
-        let (transferWishes, transfers) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-        self.transferWishes = transfers
+        let transferWishes = (0..<ClientLimits.transfersAtOnceMax).map { _ in
+            AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        }
+        self.transferWishes = transferWishes.map(\.continuation)
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await self.keepTime() }
-            group.addTask { for await _ in transferWishes { await self.transferFiles() } }
+            for (wishes, _) in transferWishes {
+                group.addTask { for await _ in wishes { await self.transferFiles() } }
+            }
             group.addTask { for await stranger in lookups { await self.lookUp(stranger) } }
             group.addTask { for await _ in wishes { await self.backUp() } }
             group.addTask { for await _ in tokenWishes { await self.sendTokens() } }
@@ -197,7 +201,7 @@ extension WhisperClient {
                 self.backups?.yield()
                 self.tokenWishes?.yield()
                 self.groupWishes?.yield()
-                self.transferWishes?.yield()
+                self.wishTransfers()
                 self.liveBound()
                 self.callsBound()
                 self.logger.debug("session bound")

@@ -94,7 +94,7 @@ extension WhisperClient {
             }
             self.publish(.changed(message))
         }
-        self.transferWishes?.yield()
+        self.wishTransfers()
         for change in changes { self.outbox.queued(change, to: recipient) }
         self.pump()
         return messages
@@ -176,7 +176,7 @@ extension WhisperClient {
     /// A message of ours that somebody has needs no sealed file here any more.
     func moved(_ message: Message) {
         self.publish(.changed(message))
-        if message.attachment != nil { self.transferWishes?.yield() }
+        if message.attachment != nil { self.wishTransfers() }
     }
 
     /// The server says how something of ours fares. A change is settled once anybody but us has it.

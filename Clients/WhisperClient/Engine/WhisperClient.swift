@@ -88,10 +88,12 @@ package actor WhisperClient {
 
     // Files (`Files/Engine`).
     nonisolated let files: TransferFiles
-    /// Asks for files to be transferred.
-    var transferWishes: AsyncStream<Void>.Continuation?
+    /// Ask for files to be transferred: one for each that may be under way at once.
+    var transferWishes: [AsyncStream<Void>.Continuation] = []
     /// Transfers under way, by the numbers of their messages.
     var transfers: [Int64: Task<TransferOutcome, Never>] = [:]
+    /// Messages whose files are under way, or wait for another attempt: nobody else takes these up.
+    var transfersTaken: Set<Int64> = []
 
     /// Asks for the push tokens to be sent.
     var tokenWishes: AsyncStream<Void>.Continuation?

@@ -18,6 +18,8 @@ package enum ClientLimits {
     package static let uploadsMax = 64
     /// Files of others that wait for their download.
     package static let downloadsMax = 256
+    /// Files that are uploaded or downloaded at once.
+    package static let transfersAtOnceMax = 2
     /// Attempts to transfer one file. A download that has got further begins to count anew.
     package static let transferAttemptsMax = 10
     /// A URL that is good for less is asked for again.

@@ -83,7 +83,7 @@ extension WhisperClient {
             await self.files.release(local)
             self.publish(.changed(message))
             if message.isDirect { self.backups?.yield() }
-            self.transferWishes?.yield()
+            self.wishTransfers()
             return message
         } catch let error as FileError {
             throw error
@@ -133,7 +133,7 @@ extension WhisperClient {
                 throw FileError.tooMany
             }
             self.publish(.changed(message))
-            self.transferWishes?.yield()
+            self.wishTransfers()
             return message
         } catch let error as FileError {
             throw error
@@ -168,7 +168,7 @@ extension WhisperClient {
         let author = message.state == nil ? message.peer : nil
         guard let number = try? self.store.number(of: message.id, from: author) else { return }
         self.transfers[number]?.cancel()
-        self.transferWishes?.yield()
+        self.wishTransfers()
     }
 
     /// Uploads of a conversation that wait, for whoever sends nothing more there.
@@ -179,7 +179,7 @@ extension WhisperClient {
             self.transfers[number]?.cancel()
             messages.append(message)
         }
-        self.transferWishes?.yield()
+        self.wishTransfers()
         return messages
     }
 
@@ -210,12 +210,21 @@ extension WhisperClient {
 
     // MARK: Transfers
 
-    /// Transfers what waits, one file after the other.
+    /// To be called when a file waits for its transfer.
+    func wishTransfers() {
+        for wish in self.transferWishes { wish.yield() }
+    }
+
+    /// Transfers what waits, one file after the other. `ClientLimits.transfersAtOnceMax` of these are at work.
     func transferFiles() async {
         await self.sweepFiles()
         while !Task.isCancelled, self.session.isBound {
             do throws(ClientStoreError) {
-                guard let transfer = try self.store.nextTransfer() else { return await self.sweepFiles() }
+                guard let transfer = try self.store.nextTransfer(except: self.transfersTaken) else {
+                    return await self.sweepFiles()
+                }
+                self.transfersTaken.insert(transfer.number)
+                defer { self.transfersTaken.remove(transfer.number) }
                 let task = Task {
                     transfer.isUpload ? await self.upload(transfer) : await self.download(transfer)
                 }

@@ -215,14 +215,18 @@ extension ClientStore {
     // MARK: Both
 
     /// The next file to be transferred: those that have failed less often come first.
-    func nextTransfer() throws(ClientStoreError) -> Transfer? {
+    /// - Parameter taken: messages whose files somebody transfers already.
+    func nextTransfer(except taken: Set<Int64>) throws(ClientStoreError) -> Transfer? {
         try self.read { database -> Transfer? in
+            let marks = taken.map { _ in "?" }.joined(separator: ", ")
             let sql = """
                 SELECT messages.*, is_upload, local, target, transfers.attempts AS tried, url, url_expires_at
                 FROM transfers JOIN messages ON number = message
-                WHERE is_waiting ORDER BY transfers.attempts, number LIMIT 1
+                WHERE is_waiting AND number NOT IN (\(marks)) ORDER BY transfers.attempts, number LIMIT 1
                 """
-            return try Row.fetchOne(database, sql: sql).flatMap { try Self.transfer($0) }
+            return try Row.fetchOne(database, sql: sql, arguments: StatementArguments(taken)).flatMap {
+                try Self.transfer($0)
+            }
         }
     }
 

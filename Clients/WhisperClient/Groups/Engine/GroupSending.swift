@@ -68,7 +68,7 @@ extension WhisperClient {
         let (others, ready) = try self.store.requeueFailed(inGroup: group, limit: ClientLimits.retriesMax)
         messages += others
         for message in messages { self.publish(.changed(message)) }
-        self.transferWishes?.yield()
+        self.wishTransfers()
         self.queue(ready)
         return messages
     }
