@@ -210,6 +210,12 @@ import Testing
         try await self.kit.perform(bob, #"chat_clear {"chat":"\#(annID)"}"#)
         event = try await self.kit.next(bob, "chatChanged").event
         #expect(event["unread"]?.integer == 0 && event["draft"]?.string == "It may")
+        // The same marks as those of the contact.
+        try await self.kit.perform(bob, #"chat_mark {"chat":"\#(annID)","pinned":true}"#)
+        event = try await self.kit.next(bob, "chatChanged").event
+        #expect(event["isPinned"] == .bool(true) && event["isMuted"] == .bool(false))
+        let contact = try await self.kit.perform(bob, "contact_list")["contacts"]?.elements.first
+        #expect(contact?["isPinned"] == .bool(true))
         await ann.close()
         await bob.close()
     }

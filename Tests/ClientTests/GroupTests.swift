@@ -93,6 +93,16 @@ extension CoreTests {
         _ = try await self.next(bob, "messageChanged") { $0["message"]?["kind"]?.string == "deleted" }
         try await self.perform(bob, #"chat_draft {"chat":"\#(group)","text":"It"}"#)
         #expect(try await self.perform(bob, "chat_list")["chats"]?.elements.first?["draft"]?.string == "It")
+        let muted = try await self.perform(bob, #"chat_mark {"chat":"\#(group)","muted":true}"#)
+        #expect(muted["isMuted"] == .bool(true) && muted["isPinned"] == .bool(false))
+        #expect(muted["draft"]?.string == "It")
+        _ = try await self.next(bob, "chatChanged") { $0["isMuted"] == .bool(true) }
+        try await self.perform(bob, #"chat_mark {"chat":"\#(group)","pinned":true}"#)
+        let listed = try await self.perform(bob, "chat_list")["chats"]?.elements.first
+        #expect(listed?["isMuted"] == .bool(true) && listed?["isPinned"] == .bool(true))
+        #expect(
+            try await self.refusal(bob, #"chat_mark {"chat":"grp-\#(UUIDText.random())","muted":true}"#)
+                == "unknownContact")
         #expect(try await self.perform(bob, #"chat_clear {"chat":"\#(group)"}"#)["count"]?.integer == 2)
 
         // The first message to one of them alone is a request.

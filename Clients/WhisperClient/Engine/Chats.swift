@@ -37,6 +37,22 @@ extension WhisperClient {
         return count
     }
 
+    /// Marks a chat for the person here. `nil` leaves a mark as it is.
+    /// - Returns: how the chat stands now; `nil` if there is no such contact or group.
+    package func mark(
+        _ place: Conversation, isPinned: Bool?, isMuted: Bool?
+    ) throws(ClientStoreError) -> ChatState? {
+        switch place {
+        case .direct(let peer):
+            let change = try self.update(peer, ContactUpdate(isPinned: isPinned, isMuted: isMuted))
+            if case .unknown = change { return nil }
+        case .group(let id):
+            guard try self.store.mark(group: id, isPinned: isPinned, isMuted: isMuted) else { return nil }
+        }
+        try self.tell(of: place)
+        return try self.store.chatState(of: place)
+    }
+
     private func tell(of place: Conversation) throws(ClientStoreError) {
         self.publish(.passing(.chat(try self.store.chatState(of: place))))
     }

@@ -7,6 +7,8 @@ package struct ChatState: Sendable, Equatable {
     package var unread: Int
     /// What was typed and not sent.
     package var draft: String?
+    package var isPinned: Bool
+    package var isMuted: Bool
 }
 
 /// The only code that reads or writes `chats`: what belongs to a conversation and is no message.
@@ -27,10 +29,12 @@ extension ClientStore {
             let sql = """
                 SELECT count(*) FROM messages WHERE NOT is_outgoing AND NOT is_read AND \(place.rows)
                 """
+            let marks = try Self.marks(of: place, in: database)
             return ChatState(
                 place: place, unread: try Int.fetchOne(database, sql: sql, arguments: [place.name]) ?? 0,
                 draft: try String.fetchOne(
-                    database, sql: "SELECT draft FROM chats WHERE peer = ?", arguments: [place.name]))
+                    database, sql: "SELECT draft FROM chats WHERE peer = ?", arguments: [place.name]),
+                isPinned: marks.isPinned, isMuted: marks.isMuted)
         }
     }
 

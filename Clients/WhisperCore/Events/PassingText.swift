@@ -17,9 +17,7 @@ extension EventText {
             Shapes.write((id: id, state: state), &json)
         case .chat(let chat):
             json.add("type", "chatChanged")
-            json.add("chat", chat.place.name)
-            json.add("unread", Int64(chat.unread))
-            json.add("draft", chat.draft)
+            Shapes.write(chat, &json)
         case .call(let news): Self.write(news, &json)
         case .file(let progress): Self.write(progress, &json)
         case .profile(let id, let change): Self.write(change, of: id, &json)
@@ -55,13 +53,11 @@ extension EventDefinition {
     static let chatChanged = EventDefinition(
         "chatChanged",
         about:
-            "Somebody here has read messages of a chat, cleared it, or changed its draft. Messages have events of their own.",
-        isKept: false,
-        [
-            Field("chat", .text(1...64), about: "A Whisper ID, or the id of a group in lower case."),
-            Field("unread", .integer(0...Int64.max)),
-            Field("draft", .text(1...ClientLimits.textBytesMax), .optional, about: "What was typed and not sent."),
-        ], sample: #"{"type":"chatChanged","chat":"WSP-AAAA-AAAA-AAAA","unread":0,"draft":"It may"}"#)
+            "Somebody here has read messages of a chat, cleared it, changed its draft, or has pinned or muted it by `chat_mark`. Messages have events of their own.",
+        isKept: false, Shapes.chatState,
+        sample:
+            #"{"type":"chatChanged","chat":"WSP-AAAA-AAAA-AAAA","unread":0,"draft":"It may","isPinned":false,"isMuted":false}"#
+    )
 }
 
 extension Shapes {
@@ -79,6 +75,21 @@ extension Shapes {
         json.add("typing", preferences[.showsTyping])
         json.add("presence", preferences[.showsPresence])
         json.add("backup", preferences[.backsUp])
+    }
+
+    static let chatState = [
+        Field("chat", .text(1...64), about: "A Whisper ID, or the id of a group in lower case."),
+        Field("unread", .integer(0...Int64.max)),
+        Field("draft", .text(1...ClientLimits.textBytesMax), .optional, about: "What was typed and not sent."),
+        Field("isPinned", .bool), Field("isMuted", .bool),
+    ]
+
+    static func write(_ chat: ChatState, _ json: inout JSONWriter) {
+        json.add("chat", chat.place.name)
+        json.add("unread", Int64(chat.unread))
+        json.add("draft", chat.draft)
+        json.add("isPinned", chat.isPinned)
+        json.add("isMuted", chat.isMuted)
     }
 
     static let presenceFields = [

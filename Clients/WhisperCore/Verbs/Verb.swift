@@ -84,7 +84,7 @@ package enum VerbCatalogue {
         .contactVerify, .reportSend, .backupNow, .backupDelete, .storeCheck,
         .contactAdd, .contactList, .contactUpdate, .contactRemove, .contactBlock, .contactUnblock, .contactSafety,
         .contactQR, .requestList, .requestAccept, .requestReject,
-        .chatList, .chatGet, .chatRead, .chatDraft, .chatClear, .search,
+        .chatList, .chatGet, .chatRead, .chatDraft, .chatMark, .chatClear, .search,
         .messageSend, .messageEdit, .messageDelete, .messageReact, .messageInfo, .messageRead, .messageRetry,
         .messageCancel, .messageUnread,
         .roomCreate, .roomJoin, .roomList, .roomGet, .roomSignal, .roomCode, .roomUpdate, .roomRemove, .roomPoke,
