@@ -25,7 +25,9 @@ extension CoreError {
     package static var tooLong: CoreError { CoreError(.tooLong) }
     package static var noText: CoreError { CoreError(.invalidCommand, "is NULL") }
     package static func configuration(_ field: String) -> CoreError { CoreError(.config, field: field) }
-    package static func unsupported(_ field: String?) -> CoreError { CoreError(.unsupported, field: field) }
+    package static func noPath(_ field: String) -> CoreError {
+        CoreError(.invalidField, "is no absolute path of a file", field: field)
+    }
 
     /// The whole answer of a call that was refused.
     package var answer: [UInt8] {

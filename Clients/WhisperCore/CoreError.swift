@@ -84,7 +84,8 @@ extension CoreError.Code {
         case .notReadOnly: "The verb changes something: send it."
         case .config: "The configuration cannot be used."
         case .locked: "Another process, or another handle, has the folder open."
-        case .wrongKey: "The store is sealed with another key, or no key was given and it is sealed."
+        case .wrongKey:
+            "The store is sealed with another key, or no key was given and it is sealed. A file is not what was sealed with this key."
         case .notADatabase: "The store is something else than a store."
         case .needsUpgrade: "An earlier release has written the store. Open it with yesUp."
         case .needsDowngrade:

@@ -213,22 +213,44 @@ public func wsp_media_open(
     return 0
 }
 
-// MARK: Not in this release
+// MARK: Files of the host
 
 @c @implementation
 public func wsp_file_seal(
     _ handle: wsp_handle, _ from: UnsafePointer<CChar>?, _ to: UnsafePointer<CChar>?
-) -> UnsafeMutablePointer<CChar>? { Texts.out(.unsupported(nil)) }
+) -> UnsafeMutablePointer<CChar>? {
+    withCore(handle) { core in
+        do throws(CoreError) {
+            return try core.sealFile(from: try Texts.path(from, "from"), to: try Texts.path(to, "to"))
+        } catch {
+            return error.answer
+        }
+    }
+}
 
 @c @implementation
 public func wsp_file_open(
     _ handle: wsp_handle, _ from: UnsafePointer<CChar>?, _ to: UnsafePointer<CChar>?,
     _ key_json: UnsafePointer<CChar>?
-) -> UnsafeMutablePointer<CChar>? { Texts.out(.unsupported(nil)) }
+) -> UnsafeMutablePointer<CChar>? {
+    withCore(handle) { core in
+        do throws(CoreError) {
+            return try core.openFile(
+                from: try Texts.path(from, "from"), to: try Texts.path(to, "to"), key: try Texts.bytes(key_json))
+        } catch {
+            return error.answer
+        }
+    }
+}
+
+// MARK: Texts
 
 @c @implementation
 public func wsp_parse_text(_ utf8: UnsafePointer<CChar>?, _ len: Int) -> UnsafeMutablePointer<CChar>? {
-    Texts.out(.unsupported(nil))
+    guard !Handles.isFork else { return Texts.out(.forked) }
+    do throws(CoreError) { return Texts.out(try TextSpan.answer(try Texts.bytes(utf8, len))) } catch {
+        return Texts.out(error)
+    }
 }
 
 // MARK: -

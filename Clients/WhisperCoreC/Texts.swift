@@ -31,6 +31,13 @@ enum Texts {
         return try Self.bytes(text, count)
     }
 
+    /// A path of the host's.
+    static func path(_ text: UnsafePointer<CChar>?, _ field: String) throws(CoreError) -> String {
+        let path = String(decoding: try Self.bytes(text), as: UTF8.self)
+        guard path.hasPrefix("/"), !path.hasSuffix("/") else { throw CoreError.noPath(field) }
+        return path
+    }
+
     /// The longest key is a passphrase of 1,024 bytes.
     private static let keyBytesMax = 1_024
 

@@ -233,6 +233,40 @@ extension CoreTests {
         await bob.close()
     }
 
+    /// What a host keeps by itself, for example a file that it has downloaded.
+    @Test func aHostSealsFilesOfItsOwn() async throws {
+        let core = try self.open("ann")
+        let plain = Sodium.random(Self.size)
+        let path = try self.file("a", plain)
+        func place(_ name: String) -> String { "\(self.folder.path)/\(name)" }
+        func code(_ work: () throws -> Void) -> CoreError.Code? {
+            do { try work() } catch { return (error as? CoreError)?.code }
+            return nil
+        }
+        let answer = try JSON(parsing: try core.sealFile(from: path, to: place("s")))["result"]
+        #expect(answer?["type"]?.string == "fileSealed" && answer?["bytes"]?.integer == Int64(Self.size))
+        let key = try #require(answer?["key"]?.text)
+        #expect(self.content(place("s"))?.count == Self.size + 16)
+        _ = try core.openFile(from: place("s"), to: place("b"), key: Array(key.utf8))
+        #expect(self.content(place("b")) == plain)
+
+        let other = try JSON(parsing: try core.sealFile(from: path, to: place("t")))["result"]?["key"]?.text
+        #expect(other != key)
+        for wrong in [other ?? "", "{}", "x", key.replacing("\"key\"", with: "\"kay\"")] {
+            let found = code { _ = try core.openFile(from: place("s"), to: place("c"), key: Array(wrong.utf8)) }
+            #expect(found == (wrong == other ? .wrongKey : .invalidField))
+        }
+        #expect(code { _ = try core.sealFile(from: place("none"), to: place("c")) } == .file)
+        #expect(code { _ = try core.sealFile(from: path, to: place("b")) } == .file)
+        var damaged = try #require(self.content(place("s")))
+        damaged[Self.size / 2] ^= 1
+        _ = try self.file("d", damaged)
+        #expect(code { _ = try core.openFile(from: place("d"), to: place("c"), key: Array(key.utf8)) } == .wrongKey)
+        let names = try FileManager.default.contentsOfDirectory(atPath: self.folder.path)
+        #expect(Set(names).isSubset(of: ["a", "b", "d", "s", "t", "ann"]))
+        await core.close()
+    }
+
     /// Nobody signs what a message points to.
     @Test func aServerCannotPutAFileIntoAnotherMessage() async throws {
         let (ann, bob, annID, bobID) = try await self.two()

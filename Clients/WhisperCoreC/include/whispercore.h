@@ -92,9 +92,22 @@ char *wsp_export(wsp_handle handle, const char *path, const uint8_t *key, size_t
  */
 char *wsp_import(const char *path, const char *config_json, const uint8_t *key, size_t key_len);
 
-/* These answer with the error "unsupported" in this release. */
+/*
+ * Seals a file of the host's into another one, with a key of its own: {"type":"fileSealed","bytes":…,"key":{"key":…,"nonce":…}}.
+ * The core keeps neither file nor key. from, to: absolute paths; nothing stands at the second one.
+ * Errors: closed, invalidField, file.
+ */
 char *wsp_file_seal(wsp_handle handle, const char *from, const char *to);
+/*
+ * The other way. key_json: the object "key" of the answer. Nothing stands at the second path if the file is not what was sealed.
+ * Errors: as above, and wrongKey.
+ */
 char *wsp_file_open(wsp_handle handle, const char *from, const char *to, const char *key_json);
+/*
+ * Takes a text apart for showing: {"type":"text","spans":[{"text":…,"format"?:…}]}. format: "bold" for *text*, "italic" for
+ * _text_, "struck" for ~text~, "code" for `text`, "link" for https://… and http://…, and "command" for /word at the beginning.
+ * Errors: tooLong, invalidCommand.
+ */
 char *wsp_parse_text(const char *utf8, size_t len);
 
 /* Deletes a folder's identity: words, messages and all. It needs no key, and cannot be taken back. Errors: locked, store. */

@@ -105,6 +105,34 @@ static void try_fork(wsp_handle core, const char *config) {
     if (write(hold[1], &byte, 1) != 1 || waitpid(child, &status, 0) != child || status != 0) fail("the fork", "failed");
 }
 
+/* Files of the host's own, below a folder. */
+static void try_files(wsp_handle core, const char *folder) {
+    char plain[512], sealed[512], opened[512], key[256], text[16] = "";
+    snprintf(plain, sizeof plain, "%s.plain", folder);
+    snprintf(sealed, sizeof sealed, "%s.sealed", folder);
+    snprintf(opened, sizeof opened, "%s.opened", folder);
+    FILE *file = fopen(plain, "w");
+    if (!file || fputs("one file", file) < 0 || fclose(file) != 0) fail("files", plain);
+    expect("no path", wsp_file_seal(core, "a", sealed), "\"invalidField\"");
+    expect("no file", wsp_file_seal(core, opened, sealed), "\"file\"");
+    expect("no room", wsp_file_seal(core, plain, plain), "\"file\"");
+    expect("NULL", wsp_file_open(core, plain, opened, NULL), "\"error\"");
+    char *answer = wsp_file_seal(core, plain, sealed);
+    char *start = answer ? strstr(answer, "\"key\":{") : NULL;
+    if (!start || !strstr(answer, "\"bytes\":8")) fail("seal a file", answer);
+    snprintf(key, sizeof key, "%.*s", (int)(strchr(start, '}') - start - 5), start + 6);
+    wsp_free(answer);
+    expect("another key", wsp_file_open(core, sealed, opened, "{\"key\":\"x\"}"), "\"invalidField\"");
+    expect("open a file", wsp_file_open(core, sealed, opened, key), "\"ok\"");
+    file = fopen(opened, "r");
+    if (!file || !fgets(text, sizeof text, file) || strcmp(text, "one file") != 0) fail("files", text);
+    fclose(file);
+    expect("there is one", wsp_file_open(core, sealed, opened, key), "\"file\"");
+    remove(plain);
+    remove(sealed);
+    remove(opened);
+}
+
 static void try_media(void) {
     uint8_t key[32] = {7}, frame[64] = "one frame", before[64];
     size_t length = 0;
@@ -190,9 +218,11 @@ int main(int count, char **words) {
     expect("export", wsp_export(0, "x", key, 32), "\"closed\"");
     expect("import", wsp_import("/none/x", config, key, 32), "\"error\"");
     expect("import", wsp_import(NULL, config, key, 32), "\"error\"");
-    expect("file_seal", wsp_file_seal(0, "a", "b"), "\"unsupported\"");
-    expect("file_open", wsp_file_open(0, "a", "b", "{}"), "\"unsupported\"");
-    expect("parse_text", wsp_parse_text("a", 1), "\"unsupported\"");
+    expect("file_seal", wsp_file_seal(0, "/a", "/b"), "\"closed\"");
+    expect("file_open", wsp_file_open(0, "/a", "/b", "{}"), "\"closed\"");
+    expect("parse_text", wsp_parse_text("a *b*", 5), "\"spans\":[{\"text\":\"a \"},{\"text\":\"b\",\"format\":\"bold\"}]");
+    expect("parse_text", wsp_parse_text(NULL, 5), "\"error\"");
+    expect("parse_text", wsp_parse_text("\xc3\x28", 2), "\"invalidCommand\"");
     expect("wipe", wsp_wipe(NULL), "\"error\"");
     expect("schema", wsp_schema(), "\"openrpc\"");
     wsp_free(NULL);
@@ -208,6 +238,7 @@ int main(int count, char **words) {
     expect("not yet", command(core, "contact_list"), "\"noIdentity\"");
     expect("create", command(core, "identity_create"), "\"words\"");
     open_core(config, "\"locked\"");
+    try_files(core, words[1]);
     expect("wipe", wsp_wipe(folder), "\"locked\"");
     expect("suspend", wsp_suspend(core, 60000), "\"isComplete\":true");
     expect("suspended", command(core, "contact_list"), "\"suspended\"");

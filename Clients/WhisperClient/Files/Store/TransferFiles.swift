@@ -23,19 +23,54 @@ package actor TransferFiles {
     package func seal(
         _ source: String, as name: String, _ secret: FileSecret, sizeMax: Int64
     ) throws(FileFailure) -> Int64 {
-        let input = glibcOpen(source, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0)
-        guard input >= 0 else { throw .unreadable }
+        let (input, size) = try Self.source(source)
         defer { close(input) }
-        var status = stat()
-        guard fstat(input, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { throw .unreadable }
-        let size = Int64(status.st_size)
         guard size <= sizeMax else { throw .tooLarge }
-        guard var pieces = SecretboxPieces(key: secret.key, nonce: secret.nonce) else { throw .unreadable }
         mkdir(self.folder, 0o700)
         self.held.insert(name)
         let output = glibcOpen(self.path(name), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard output >= 0 else { throw .unreadable }
         defer { close(output) }
+        try Self.seal(input, size: size, to: output, secret)
+        StoreFiles.sync(self.folder)
+        return size
+    }
+
+    /// Seals a file of the host's into another one. It has its name only when it is whole.
+    /// - Returns: its plain size.
+    package static func seal(_ source: String, to target: String, _ secret: FileSecret) throws(FileFailure) -> Int64 {
+        let (input, size) = try Self.source(source)
+        defer { close(input) }
+        try Self.make(target) { output throws(FileFailure) in
+            try Self.seal(input, size: size, to: output, secret)
+        }
+        return size
+    }
+
+    /// The other way. Nothing is written of what is not what was sealed.
+    package static func open(
+        sealed source: String, to target: String, _ secret: FileSecret
+    ) throws(FileFailure) {
+        let (input, size) = try Self.source(source)
+        defer { close(input) }
+        try Self.open(input, sealedSize: size, to: target, secret)
+    }
+
+    private static func source(_ path: String) throws(FileFailure) -> (file: Int32, size: Int64) {
+        let input = glibcOpen(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0)
+        guard input >= 0 else { throw .unreadable }
+        var status = stat()
+        guard fstat(input, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+            close(input)
+            throw .unreadable
+        }
+        return (input, Int64(status.st_size))
+    }
+
+    private static func seal(
+        _ input: Int32, size: Int64, to output: Int32, _ secret: FileSecret
+    ) throws(FileFailure) {
+        guard var pieces = SecretboxPieces(key: secret.key, nonce: secret.nonce) else { throw .unreadable }
         var place: Int64 = 0
         var number = 0
         while place < size {
@@ -50,8 +85,6 @@ package actor TransferFiles {
             number += 1
         }
         guard Self.write(pieces.tag(), to: output, at: 0), fsync(output) == 0 else { throw .unreadable }
-        StoreFiles.sync(self.folder)
-        return size
     }
 
     /// A row names it now.
@@ -128,18 +161,31 @@ package actor TransferFiles {
         let input = glibcOpen(self.path(name), O_RDONLY | O_CLOEXEC | O_NOFOLLOW, 0)
         guard input >= 0 else { throw .unreadable }
         defer { close(input) }
-        let size = Int64(lseek(input, 0, SEEK_END)) - Int64(SecretboxPieces.tagBytes)
+        try Self.open(input, sealedSize: Int64(lseek(input, 0, SEEK_END)), to: target, secret)
+    }
+
+    private static func open(
+        _ input: Int32, sealedSize: Int64, to target: String, _ secret: FileSecret
+    ) throws(FileFailure) {
+        let size = sealedSize - Int64(SecretboxPieces.tagBytes)
         guard size >= 0, let tag = Self.read(input, at: 0, count: SecretboxPieces.tagBytes) else { throw .damaged }
         // Nothing is decrypted before the tag of the whole is right.
         try Self.pass(over: input, size: size, tag: tag, secret, write: nil)
+        try Self.make(target) { output throws(FileFailure) in
+            // Somebody may have written to the sealed file meanwhile.
+            try Self.pass(over: input, size: size, tag: tag, secret, write: output)
+        }
+    }
+
+    /// Makes a file of the host's, which has its name only when all of it is written.
+    private static func make(_ target: String, _ write: (Int32) throws(FileFailure) -> Void) throws(FileFailure) {
         let partial = target + Self.targetSuffix
         unlink(partial)
         let output = glibcOpen(partial, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard output >= 0 else { throw .unreadable }
         defer { close(output) }
         do throws(FileFailure) {
-            // Somebody may have written to the sealed file meanwhile.
-            try Self.pass(over: input, size: size, tag: tag, secret, write: output)
+            try write(output)
             guard fsync(output) == 0, rename(partial, target) == 0 else { throw .unreadable }
             StoreFiles.sync(StoreFiles.folder(of: target))
         } catch {

@@ -56,7 +56,7 @@ extension FileSecret {
     static let keyBytes = 32
 
     /// For a new file.
-    static func random() -> FileSecret {
+    package static func random() -> FileSecret {
         FileSecret(
             objectKey: nil, nonce: Sodium.random(Limits.nonceBytes), key: SecretBytes(Sodium.random(Self.keyBytes)))
     }
