@@ -16,11 +16,7 @@ import Testing
 
     @Test func filesAreSharedThroughAnS3Server() async throws {
         try await S3Server.run { server in
-            let store = [
-                "STORE": "s3", "S3_ENDPOINT": server.endpoint, "S3_BUCKET": S3Server.bucket,
-                "S3_ACCESS_KEY": S3Server.accessKey, "S3_SECRET_KEY": S3Server.secretKey,
-            ]
-            try await self.withCluster(store) { stack in
+            try await self.withCluster(Self.store(server)) { stack in
                 try await self.share(through: stack, into: "\(server.folder)/\(S3Server.bucket)")
                 #expect(!FileManager.default.fileExists(atPath: stack.attachmentsFolder + "/att"))
                 // Both sides are killed while the file is on the way: the rest is asked for as a range.
@@ -29,9 +25,31 @@ import Testing
         }
     }
 
+    /// An authority that only the configurations of service and cores name.
+    @Test func filesGoToAnS3ServerWithTLS() async throws {
+        try await S3Server.run(hasTLS: true) { server in
+            let authorityFile = try #require(server.authorityFile)
+            var store = Self.store(server)
+            store["S3_CA_FILE"] = authorityFile
+            try await self.withCluster(store) { stack in
+                try await self.share(
+                    through: stack, into: "\(server.folder)/\(S3Server.bucket)", ["CA_FILE": authorityFile])
+            }
+        }
+    }
+
+    private static func store(_ server: S3Server) -> [String: String] {
+        [
+            "STORE": "s3", "S3_ENDPOINT": server.endpoint, "S3_BUCKET": S3Server.bucket,
+            "S3_ACCESS_KEY": S3Server.accessKey, "S3_SECRET_KEY": S3Server.secretKey,
+        ]
+    }
+
     /// - Parameter folder: where the store keeps its objects.
-    private func share(through stack: LocalStack, into folder: String) async throws {
-        let result = try await CoreScript.run("sharing", on: stack)
+    private func share(
+        through stack: LocalStack, into folder: String, _ environment: [String: String] = [:]
+    ) async throws {
+        let result = try await CoreScript.run("sharing", on: stack, environment: environment)
         #expect(result["whole"]?.integer == 5)
         // Each file once, the one of the group too, and nothing of the refused one.
         let objects = Self.files(in: folder)

@@ -47,7 +47,9 @@ extension CalmCluster {
 /// Scripts in Python with cores, in `Tests/ClusterTests/Core`.
 enum CoreScript {
     /// - Returns: what the script prints last.
-    static func run(_ script: String, on stack: LocalStack? = nil) async throws -> JSON {
+    static func run(
+        _ script: String, on stack: LocalStack? = nil, environment: [String: String] = [:]
+    ) async throws -> JSON {
         let folder = try TemporaryFolder(named: "core")
         defer { folder.remove() }
         let port = (stack ?? Cluster.stack).ports.public
@@ -56,7 +58,7 @@ enum CoreScript {
             [
                 "\(CoreLibraryTests.here)/\(script).py", CoreLibraryTests.library, folder.path,
                 "ws://127.0.0.1:\(port)",
-            ]
+            ], environment: environment
         ).output(name: script)
         let line = try #require(output.split(separator: "\n").last, "\(output)")
         print("· \(script) of cores: \(line)")

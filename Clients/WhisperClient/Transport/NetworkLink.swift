@@ -4,18 +4,19 @@ import NIOPosix
 import NIOSSL
 import NIOWebSocket
 
-/// The real link: WebSocket and HTTP over TCP, with TLS for `wss`.
+/// The real link: WebSocket and HTTP over TCP, with TLS for `wss`, and for files at servers of `https`.
 package struct NetworkLink: ServerLink {
     private let address: ServerAddress
+    /// `nil` if the server is asked without TLS, and nothing was said of trust: then the system's holds.
     private let tls: NIOSSLContext?
     private let group: any EventLoopGroup
 
-    /// - Parameter authorityFile: PEM certificates trusted beside those of the system, for `wss`.
+    /// - Parameter authorityFile: PEM certificates trusted beside those of the system: for the server, and for those that keep files.
     /// - Throws: `.unreachable` if that file cannot be read.
     package init(_ address: ServerAddress, authorityFile: String? = nil) throws(LinkError) {
         self.address = address
         self.group = MultiThreadedEventLoopGroup.singleton
-        guard address.isSecure else {
+        guard address.isSecure || authorityFile != nil else {
             self.tls = nil
             return
         }
@@ -137,7 +138,7 @@ package struct NetworkLink: ServerLink {
     }
 
     private func addTLS(to channel: any Channel) throws {
-        if let tls = self.tls { try Self.add(tls, host: self.address.host, to: channel) }
+        if self.address.isSecure, let tls = self.tls { try Self.add(tls, host: self.address.host, to: channel) }
     }
 
     private static func add(_ tls: NIOSSLContext, host: String, to channel: any Channel) throws {

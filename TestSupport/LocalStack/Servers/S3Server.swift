@@ -17,11 +17,15 @@ package struct S3Server: Sendable {
     /// Holds the bucket, one file for each object.
     package let folder: String
     package let process: ChildProcess
+    /// PEM file of the authority that vouches for it; `nil` if it has no TLS.
+    package let authorityFile: String?
 
-    package var endpoint: String { "http://localhost:\(self.port)" }
+    package var endpoint: String { "\(self.authorityFile == nil ? "http" : "https")://localhost:\(self.port)" }
 
     /// Runs `body` against a server of its own.
-    package static func run(virtualStyle: Bool = false, _ body: (S3Server) async throws -> Void) async throws {
+    package static func run(
+        virtualStyle: Bool = false, hasTLS: Bool = false, _ body: (S3Server) async throws -> Void
+    ) async throws {
         let folder = try TemporaryFolder(named: "s3")
         defer { folder.remove() }
         let data = folder.path + "/data"
@@ -31,11 +35,18 @@ package struct S3Server: Sendable {
             "serve", "s3", "--addr", "127.0.0.1:\(port)", "--auth-key", "\(Self.accessKey),\(Self.secretKey)",
         ]
         if virtualStyle { arguments.append("--force-path-style=false") }
+        var authorityFile: String?
+        if hasTLS {
+            let authority = try await CertificateAuthority(named: "s3", in: folder.path)
+            let (certificate, key) = try await authority.certificate(for: "DNS:localhost")
+            arguments += ["--cert", certificate, "--key", key]
+            authorityFile = authority.file
+        }
         // Objects are seen soon after they are there. (With 0 the server spins.)
         arguments += ["--dir-cache-time", "20ms", "--config", folder.path + "/none.conf", data]
         let process = try await ChildProcess.start(
             Command(Self.tools + "/bin/rclone", arguments, log: folder.path + "/rclone.log"), name: "rclone")
-        let server = S3Server(port: port, folder: data, process: process)
+        let server = S3Server(port: port, folder: data, process: process, authorityFile: authorityFile)
         do {
             try await waitUntil("the S3 server answers", within: .seconds(20)) {
                 await LoopbackRequest.get("/", port: port) != nil

@@ -1,5 +1,6 @@
 """Persons with a core each, all in this process. For scripts that get library, folder and server as arguments."""
 
+import os
 import pathlib
 import sys
 import time
@@ -19,7 +20,10 @@ class Person:
         self.open()
 
     def open(self):
-        self.core = whispercore.Core(library, {"dir": f"{folder}/{self.name}", "serverUrl": server})
+        config = {"dir": f"{folder}/{self.name}", "serverUrl": server}
+        if "CA_FILE" in os.environ:
+            config["caFile"] = os.environ["CA_FILE"]
+        self.core = whispercore.Core(library, config)
         if not self.core.query("identity_show")["hasIdentity"]:
             self.core.send("identity_create")
         self.core.send("events_subscribe", consumer="test")
