@@ -14,6 +14,17 @@ extension CalmCluster {
             #expect(result["again"]?.integer ?? 0 > 0)
         }
 
+        /// A process with a core is killed at random moments of each kind of work.
+        ///
+        /// `KILLS=300` plays more, `KINDS="rekey import"` some of them, and `SEED` other moments.
+        @Test func nothingIsLostWithKilledProcesses() async throws {
+            let names = ["KILLS", "KINDS", "SEED"]
+            let environment = ProcessInfo.processInfo.environment.filter { names.contains($0.key) }
+            let counts = try await CoreScript.run("kills", environment: environment).members
+            #expect(!counts.isEmpty)
+            for (kind, count) in counts { #expect(count["kills"]?.integer ?? 0 > 0, "\(kind)") }
+        }
+
         /// Rooms as verbs: by code and by link, with WebRTC stacks that the script plays (contract §15).
         @Test func twoProcessesMeetInARoom() async throws {
             let result = try await CoreScript.run("meeting")
