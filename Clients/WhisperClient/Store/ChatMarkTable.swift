@@ -29,7 +29,7 @@ extension ClientStore {
         try self.write { database -> Bool in
             guard try Self.group(id, in: database) != nil else { return false }
             let marks = try Self.marks(of: .group(id), in: database)
-            try database.execute(
+            try database.run(
                 sql: "INSERT OR REPLACE INTO chat_marks VALUES (?, ?, ?)",
                 arguments: [id, isPinned ?? marks.isPinned, isMuted ?? marks.isMuted])
             return true
