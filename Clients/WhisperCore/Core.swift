@@ -393,6 +393,15 @@ public final class Core: Sendable {
         }
     }
 
+    /// What a verb does with parameters that stand for themselves.
+    func outcome(ofVerb name: String, _ parameters: [UInt8]) async -> Outcome {
+        do throws(Command.Refused) {
+            return await self.outcome(of: try Command.read(verb: name, parameters))
+        } catch {
+            return .error(error.error)
+        }
+    }
+
     private func outcome(of command: Command) async -> Outcome {
         let (verb, parameters) = (command.verb, command.parameters)
         switch verb.work {
@@ -511,6 +520,19 @@ public final class Core: Sendable {
 
     /// Ends the current wait for an event, or the next one.
     public func interrupt() { self.feed.interrupt() }
+
+    /// Whoever read events is gone. The next reader subscribes itself.
+    package func endReading() { self.feed.hold() }
+
+    /// From here on at most `CoreLimits.eventsUnacknowledgedMax` numbered events are given out without an acknowledgement.
+    /// For readers that take events faster than they do them.
+    package func boundUnacknowledgedEvents() {
+        self.feed.bound(unacknowledged: CoreLimits.eventsUnacknowledgedMax)
+    }
+
+    func acknowledgeEvents(upTo number: Int64, by consumer: String) {
+        self.feed.acknowledge(number, by: consumer)
+    }
 
     func readEvents(of consumer: String, from position: Int64) {
         self.feed.subscribe(consumer, position: position)

@@ -16,6 +16,8 @@ public enum CoreLimits {
     public static let eventsKeptDays = Int(ClientLimits.eventsKeptFor.components.seconds / 86_400)
     /// Events that the core reads from its store at once.
     static let eventsReadMax = 64
+    /// Numbered events that a daemon's program gets without acknowledging one. More than `eventsReadMax`.
+    package static let eventsUnacknowledgedMax = 256
     /// Messages, contacts or events of one answer.
     public static let listMax = 200
     /// Characters of what is searched for.

@@ -16,11 +16,26 @@ final class EventFeed: Sendable {
         var consumer: (name: String, position: Int64)?
         /// The store may have more behind `page`.
         var isBehind = false
+        /// Numbered events wait for the next subscription: whoever read them is gone.
+        var isHeld = false
+        /// How many numbered events may wait for their acknowledgement at the reader's; `nil` is no bound.
+        var unacknowledgedMax: Int?
+        /// Their numbers, if there is a bound.
+        var unacknowledged: [Int64] = []
         var hasReader = false
         /// The reader waits for the semaphore.
         var isAsleep = false
         var isInterrupted = false
         var isClosed = false
+
+        /// The store is to be read.
+        var hasMore: Bool { self.consumer != nil && self.isBehind && !self.isHeld && self.hasRoom }
+
+        /// A whole page may be given out.
+        private var hasRoom: Bool {
+            guard let most = self.unacknowledgedMax else { return true }
+            return self.unacknowledged.count + CoreLimits.eventsReadMax <= most
+        }
     }
 
     /// What a reader gets.
@@ -66,6 +81,30 @@ final class EventFeed: Sendable {
             state.consumer = (consumer, position)
             state.page = []
             state.isBehind = true
+            state.isHeld = false
+            state.unacknowledged = []
+        }
+    }
+
+    /// From here on a reader that does not acknowledge gets no more numbered events than these. Others still come.
+    func bound(unacknowledged most: Int) {
+        self.state.withLock { $0.unacknowledgedMax = most }
+    }
+
+    /// A consumer has done all events up to a number.
+    func acknowledge(_ number: Int64, by consumer: String) {
+        self.change { state in
+            guard state.consumer?.name == consumer else { return }
+            state.unacknowledged.removeAll { $0 <= number }
+        }
+    }
+
+    /// Whoever read is gone, and with it what was meant for it alone. Numbered events wait for the next subscription.
+    func hold() {
+        self.state.withLock { state in
+            (state.page, state.waiting, state.lost) = ([], [], 0)
+            state.unacknowledged = []
+            state.isHeld = state.consumer != nil
         }
     }
 
@@ -73,7 +112,7 @@ final class EventFeed: Sendable {
         self.state.withLock { state in
             guard state.consumer?.name == consumer else { return }
             state.consumer = nil
-            state.page = []
+            (state.page, state.unacknowledged) = ([], [])
         }
     }
 
@@ -125,7 +164,7 @@ final class EventFeed: Sendable {
                 return .nothing
             }
             if let event = state.page.popLast() { return .event(event) }
-            guard !(state.consumer != nil && state.isBehind) else { return nil }
+            guard !state.hasMore else { return nil }
             if state.lost > 0 {
                 defer { state.lost = 0 }
                 return .event(EventText.lost(state.lost))
@@ -136,7 +175,7 @@ final class EventFeed: Sendable {
 
     private func positionToRead() -> Int64? {
         self.state.withLock { state in
-            guard state.isBehind, let consumer = state.consumer else { return nil }
+            guard state.hasMore, let consumer = state.consumer else { return nil }
             // What comes from now on sets it again.
             state.isBehind = false
             return consumer.position
@@ -148,10 +187,11 @@ final class EventFeed: Sendable {
         guard let events = try? self.read(position), let last = events.last else { return }
         self.state.withLock { state in
             // Another subscription may have come meanwhile.
-            guard state.consumer?.position == position, state.page.isEmpty else { return }
+            guard state.consumer?.position == position, state.page.isEmpty, !state.isHeld else { return }
             state.consumer?.position = last.number
             state.page = events.reversed().map(\.event)
             state.isBehind = true
+            if state.unacknowledgedMax != nil { state.unacknowledged += events.map(\.number) }
         }
     }
 
@@ -159,7 +199,7 @@ final class EventFeed: Sendable {
     private func fallAsleep() -> Bool {
         self.state.withLock { state in
             guard !state.isClosed, !state.isInterrupted, state.page.isEmpty, state.waiting.isEmpty,
-                !(state.isBehind && state.consumer != nil)
+                !state.hasMore
             else { return false }
             state.isAsleep = true
             return true

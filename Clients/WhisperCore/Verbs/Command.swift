@@ -13,14 +13,18 @@ struct Command: Sendable {
         let isSpace = { (byte: UInt8) in [0x20, 0x09, 0x0A, 0x0D].contains(byte) }
         let trimmed = text.drop(while: isSpace)
         let name = String(decoding: trimmed.prefix { !isSpace($0) && $0 != UInt8(ascii: "{") }, as: UTF8.self)
+        let rest = Array(trimmed.dropFirst(name.utf8.count).drop(while: isSpace))
+        return try Self.read(verb: name, rest.isEmpty ? Array("{}".utf8) : rest)
+    }
+
+    /// - Parameter object: one JSON object.
+    static func read(verb name: String, _ object: [UInt8]) throws(Refused) -> Command {
         guard let verb = VerbCatalogue.byName[name] else {
             guard !name.isEmpty, name.utf8.count <= 64 else { throw Refused(CoreError(.invalidCommand)) }
             var error = CoreError(.unknownVerb)
             error.similar = VerbCatalogue.similar(to: name)
             throw Refused(error)
         }
-        let rest = Array(trimmed.dropFirst(name.utf8.count).drop(while: isSpace))
-        let object = rest.isEmpty ? Array("{}".utf8) : rest
         do throws(CoreError) {
             let payload = try StrictObject.read(object, verb.parameters)
             return Command(verb: verb, parameters: payload, corrID: (try? payload[Verb.corrID]) ?? nil)

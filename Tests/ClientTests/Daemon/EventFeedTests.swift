@@ -1,0 +1,76 @@
+import Dispatch
+import Testing
+
+@testable import WhisperCore
+
+/// Events for readers that come and go, and for those that are slow.
+@Suite(.timeLimit(.minutes(2))) struct EventFeedTests {
+    /// A feed whose store has numbered events.
+    private func feed(_ count: Int64) -> EventFeed {
+        EventFeed { position in
+            guard position < count else { return [] }
+            let numbers = position + 1...min(count, position + Int64(CoreLimits.eventsReadMax))
+            return numbers.map { ($0, Array("\($0)".utf8)) }
+        }
+    }
+
+    private func all(_ feed: EventFeed) -> [String] {
+        var all: [String] = []
+        while case .event(let event) = feed.next(until: .now()) { all.append(String(decoding: event, as: UTF8.self)) }
+        return all
+    }
+
+    @Test func whatWasReadForSomebodyWhoIsGoneComesAgainForTheNext() {
+        let feed = self.feed(3)
+        feed.subscribe("bot", position: 0)
+        #expect(feed.next(until: .now()) == .event(Array("1".utf8)))
+        feed.push(Array("passing".utf8), isKept: false)
+        feed.hold()
+        // Numbered events wait in the store, whatever is pushed. Others are of now.
+        feed.push(Array("4".utf8), isKept: true)
+        #expect(self.all(feed).isEmpty)
+        feed.push(Array("passing".utf8), isKept: false)
+        #expect(self.all(feed) == ["passing"])
+        feed.subscribe("bot", position: 1)
+        #expect(self.all(feed) == ["2", "3"])
+    }
+
+    @Test func withoutAConsumerNothingIsHeld() {
+        let feed = self.feed(0)
+        feed.push(Array("before".utf8), isKept: true)
+        feed.hold()
+        feed.push(Array("after".utf8), isKept: true)
+        #expect(self.all(feed) == ["after"])
+    }
+
+    @Test func aReaderThatDoesNotAcknowledgeGetsNoMore() {
+        let (feed, most) = (self.feed(1_000), CoreLimits.eventsUnacknowledgedMax)
+        feed.bound(unacknowledged: most)
+        feed.subscribe("bot", position: 0)
+        #expect(self.all(feed) == (1...most).map(String.init))
+        // Events of now still come.
+        feed.push(Array("passing".utf8), isKept: false)
+        feed.push(Array("1001".utf8), isKept: true)
+        #expect(self.all(feed) == ["passing"])
+        feed.acknowledge(Int64(most), by: "another")
+        #expect(self.all(feed).isEmpty)
+        // A page at a time.
+        feed.acknowledge(Int64(CoreLimits.eventsReadMax) - 1, by: "bot")
+        #expect(self.all(feed).isEmpty)
+        feed.acknowledge(Int64(CoreLimits.eventsReadMax), by: "bot")
+        #expect(self.all(feed) == (most + 1...most + CoreLimits.eventsReadMax).map(String.init))
+        feed.subscribe("bot", position: 900)
+        #expect(self.all(feed) == (901...1_000).map(String.init))
+    }
+
+    @Test func anAcknowledgementWakesTheReader() async {
+        let feed = self.feed(1_000)
+        feed.bound(unacknowledged: CoreLimits.eventsReadMax)
+        feed.subscribe("bot", position: 0)
+        #expect(self.all(feed).count == CoreLimits.eventsReadMax)
+        async let next = Blocking.run { feed.next(until: .now() + .seconds(30)) }
+        feed.acknowledge(Int64(CoreLimits.eventsReadMax), by: "bot")
+        #expect(await next == .event(Array("\(CoreLimits.eventsReadMax + 1)".utf8)))
+        feed.close()
+    }
+}
