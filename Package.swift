@@ -199,7 +199,7 @@ let package = Package(
             ]),
         .target(name: "TerminalText", path: "Clients/TerminalText", swiftSettings: strict),
         .executableTarget(
-            name: "WhisperTerminal", dependencies: ["WhisperClient", "TerminalText", arguments],
+            name: "WhisperTerminal", dependencies: ["WhisperClient", "WhisperCore", "TerminalText", arguments],
             path: "Clients/WhisperTerminal", swiftSettings: strict),
         .executableTarget(
             name: "WhisperAdmin", dependencies: ["Contract", "TerminalText", arguments], path: "Clients/WhisperAdmin",

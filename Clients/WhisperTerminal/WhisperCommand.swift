@@ -14,6 +14,6 @@ struct WhisperCommand: AsyncParsableCommand {
         subcommands: [
             InitCommand.self, RestoreCommand.self, IDCommand.self, AddCommand.self, ContactsCommand.self,
             ChatCommand.self, SendCommand.self, RetryCommand.self, CancelCommand.self, InboxCommand.self,
-            WhisperingCommand.self, ConversationCommand.self, ListenCommand.self, RoomCommand.self,
+            WhisperingCommand.self, ConversationCommand.self, ListenCommand.self, RoomCommand.self, DaemonCommand.self,
         ])
 }

@@ -48,7 +48,9 @@ private enum Architecture {
         "WhisperCore": ["WhisperClient", "Contract", "ContractSchema", "Logging"],
         "WhisperCoreC": ["WhisperCore", "CWhisperCore"],
         "TerminalText": [],
-        "WhisperTerminal": ["WhisperClient", "TerminalText", "Contract", "Logging", "ArgumentParser", "Foundation"],
+        "WhisperTerminal": [
+            "WhisperClient", "WhisperCore", "TerminalText", "Contract", "Logging", "ArgumentParser", "Foundation",
+        ],
         "WhisperAdmin": ["Contract", "TerminalText", "ArgumentParser", "Foundation", "FoundationNetworking"],
         // What starts and loads real servers
         "ContractTool": ["Contract", "ContractDocuments", "Foundation"],

@@ -1,0 +1,113 @@
+import ArgumentParser
+import Dispatch
+import Glibc
+import TerminalText
+import WhisperClient
+import WhisperCore
+
+struct DaemonCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "daemon", abstract: "Serve an identity to a program, by JSON-RPC 2.0.",
+        discussion: """
+            A line is a request, an answer or an event. Methods are the verbs of docs/core.md, and events are
+            notifications with the method "event". Standard input and output are used unless --socket names a path.
+            One program at a time is served.
+            """)
+
+    @OptionGroup var options: ProfileOptions
+    @Option(help: "Listen at this Unix socket, which only this user may open.") var socket: String?
+    @Option(help: "Address of the server, ws:// or wss://. Default: the profile's.") var server: String?
+    @Option(name: .customLong("ca"), help: "PEM file with certificates to trust beside the system's, for wss://.")
+    var authorityFile: String?
+    @Flag(name: .customLong("openrpc"), help: "Print the OpenRPC document of all verbs, and end.") var isDescribing =
+        false
+
+    /// How long a program waits for the one before it to be gone.
+    private static let handOver: DispatchTimeInterval = .seconds(5)
+
+    func run() async throws {
+        if self.isDescribing { return print(String(decoding: CoreAnswer.schema, as: UTF8.self)) }
+        signal(SIGPIPE, SIG_IGN)
+        let core = try self.open()
+        core.boundUnacknowledgedEvents()
+        let ended = Ended()
+        let signals = [SIGTERM, SIGINT].map { ended.on($0) }
+        let queue = DispatchQueue(label: "whisper-daemon")
+        if let path = self.socket {
+            let socket: DaemonSocket
+            do {
+                socket = try DaemonSocket(at: path)
+            } catch {
+                await core.close()
+                throw error
+            }
+            queue.async { Self.serve(socket, core, ended) }
+            await ended.wait()
+            socket.close()
+        } else {
+            queue.async {
+                DaemonSession(core, input: STDIN_FILENO, output: STDOUT_FILENO) { ended.tell() }.serve()
+                ended.tell()
+            }
+            await ended.wait()
+        }
+        for source in signals { source.cancel() }
+        await core.close()
+    }
+
+    private func open() throws -> Core {
+        var (server, authority) = (self.server, self.authorityFile)
+        if Profile.exists(at: self.options.folder) {
+            let profile = try self.options.open()
+            defer { profile.close() }
+            server = try server ?? profile.store.server().map { "\($0)" }
+            authority = try authority ?? profile.store.authorityFile()
+        }
+        let address = server ?? "\(ServerAddress.local)"
+        guard ServerAddress(address) != nil else {
+            throw Problem("\"\(address)\" is no server address. It looks like wss://chat.example.")
+        }
+        let configuration = CoreConfiguration(
+            folder: self.options.folder, server: address, authorityFile: authority)
+        do throws(CoreError) {
+            return try Core.open(configuration)
+        } catch {
+            throw Problem(error.message)
+        }
+    }
+
+    /// One program at a time. Another one is told so and sent away.
+    private static func serve(_ socket: DaemonSocket, _ core: Core, _ ended: Ended) {
+        let seat = DispatchSemaphore(value: 1)
+        while let program = socket.accept() {
+            // A program that was started anew may come before its end was seen.
+            guard seat.wait(timeout: .now() + Self.handOver) == .success else {
+                DaemonSession.write(JSONRPC.isTaken + [0x0A], to: program)
+                close(program)
+                continue
+            }
+            DispatchQueue(label: "whisper-daemon-requests").async {
+                DaemonSession(core, input: program, output: program) { shutdown(program, Int32(SHUT_RDWR)) }.serve()
+                close(program)
+                seat.signal()
+            }
+        }
+        ended.tell()
+    }
+}
+
+/// That the daemon is to end: its program has gone, or a signal has come.
+private final class Ended: Sendable {
+    private let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingOldest(1))
+
+    func tell() { self.continuation.finish() }
+    func wait() async { for await _ in self.stream {} }
+
+    func on(_ number: Int32) -> any DispatchSourceSignal {
+        signal(number, SIG_IGN)
+        let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
+        source.setEventHandler { self.tell() }
+        source.resume()
+        return source
+    }
+}

@@ -1,0 +1,83 @@
+import Dispatch
+import Glibc
+import Synchronization
+import WhisperCore
+
+/// One program that speaks JSON-RPC with a core: a line is a request, an answer or an event.
+///
+/// Requests are done one after the other. An event is read from the core when the one before it was written, so nothing
+/// piles up here: for whoever reads slowly, events wait in the core.
+final class DaemonSession: Sendable {
+    private let core: Core
+    private let input: Int32
+    private let output: Int32
+    /// Makes the other end's input end, if that can be done.
+    private let cut: @Sendable () -> Void
+    private let isOver = Mutex(false)
+    /// One line at a time.
+    private let writing = Mutex(())
+
+    init(_ core: Core, input: Int32, output: Int32, cut: @escaping @Sendable () -> Void) {
+        (self.core, self.input, self.output, self.cut) = (core, input, output, cut)
+    }
+
+    /// Returns when the program has gone, or the core is closed. It blocks its thread.
+    func serve() {
+        let isDone = DispatchSemaphore(value: 0)
+        DispatchQueue(label: "whisper-daemon-events").async {
+            self.passEventsOn()
+            isDone.signal()
+        }
+        var lines = RequestLines(self.input, bytesMax: JSONRPC.lineBytesMax)
+        while !self.isOver.withLock({ $0 }), let line = lines.next() {
+            switch line {
+            case .tooLong: self.write(JSONRPC.tooLong)
+            case .text(let request):
+                let core = self.core
+                let answer = Blocking.wait { await JSONRPC.answer(request, from: core) }
+                if let answer = answer ?? nil { self.write(answer) }
+            }
+        }
+        self.end()
+        isDone.wait()
+        self.core.endReading()
+    }
+
+    private func passEventsOn() {
+        while !self.isOver.withLock({ $0 }) {
+            guard let event = self.core.nextEvent(until: nil) else { return self.end() }
+            // Somebody has interrupted the wait.
+            guard !event.isEmpty else { continue }
+            self.write(JSONRPC.notification(of: event))
+        }
+    }
+
+    private func end() {
+        let isFirst = self.isOver.withLock { isOver in
+            defer { isOver = true }
+            return !isOver
+        }
+        guard isFirst else { return }
+        self.cut()
+        self.core.interrupt()
+    }
+
+    private func write(_ line: [UInt8]) {
+        let isWritten = self.writing.withLock { _ in Self.write(line + [0x0A], to: self.output) }
+        if !isWritten { self.end() }
+    }
+
+    /// Waits until everything is written.
+    /// - Returns: `false` if nobody reads it any more.
+    @discardableResult
+    static func write(_ bytes: [UInt8], to descriptor: Int32) -> Bool {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { return false }
+            rest = rest.dropFirst(count)
+        }
+        return true
+    }
+}

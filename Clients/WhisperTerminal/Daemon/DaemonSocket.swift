@@ -1,0 +1,118 @@
+import Glibc
+import TerminalText
+
+/// A Unix socket that only this user may open, in a folder into which only this user may write.
+struct DaemonSocket {
+    let path: String
+    private let descriptor: Int32
+    /// The file, in case another one has come to its place.
+    private let file: ino_t?
+
+    /// Programs that wait to be let in.
+    private static let backlog: Int32 = 8
+
+    /// - Throws: a `Problem` if the folder is not safe, or the path is too long, taken, or cannot be made.
+    init(at path: String) throws {
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        let bytes = Array(path.utf8)
+        let room = MemoryLayout.size(ofValue: address.sun_path)
+        guard (1..<room).contains(bytes.count), !bytes.contains(0) else {
+            throw Problem("The path of a socket has 1 to \(room - 1) bytes.")
+        }
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: bytes) }
+        try Self.checkFolder(of: path)
+        try Self.removeOld(path, address)
+        let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+        // From its first moment on nobody else may open it.
+        let mask = umask(0o177)
+        let isBound = Self.with(address) { bind(descriptor, $0, $1) } == 0
+        umask(mask)
+        guard isBound, listen(descriptor, Self.backlog) == 0 else {
+            let why = String(cString: strerror(errno))
+            Glibc.close(descriptor)
+            throw Problem("Cannot listen at \(path): \(why).")
+        }
+        self.path = path
+        self.descriptor = descriptor
+        self.file = Self.status(of: path)?.st_ino
+    }
+
+    /// Waits for a program of this user.
+    /// - Returns: `nil` once the socket is closed.
+    func accept() -> Int32? {
+        while true {
+            let program = Glibc.accept(self.descriptor, nil, nil)
+            guard program >= 0 else {
+                if errno == EINTR || errno == ECONNABORTED { continue }
+                return nil
+            }
+            if Self.user(of: program) == geteuid() { return program }
+            Glibc.close(program)
+        }
+    }
+
+    func close() {
+        if let file, Self.status(of: self.path)?.st_ino == file { unlink(self.path) }
+        shutdown(self.descriptor, Int32(SHUT_RDWR))
+        Glibc.close(self.descriptor)
+    }
+
+    // MARK: Parts
+
+    /// The folder is made if it is missing.
+    private static func checkFolder(of path: String) throws {
+        let folder = path.lastIndex(of: "/").map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
+        var status = stat()
+        if stat(folder, &status) != 0 {
+            guard errno == ENOENT, mkdir(folder, 0o700) == 0, stat(folder, &status) == 0 else {
+                throw Problem("Cannot use the folder \(folder): \(String(cString: strerror(errno))).")
+            }
+        }
+        guard status.st_uid == geteuid(), status.st_mode & 0o022 == 0 else {
+            throw Problem("The folder \(folder) must belong to you, and nobody else may write into it.")
+        }
+    }
+
+    /// The socket of a daemon that was killed. One that somebody listens at stays.
+    private static func removeOld(_ path: String, _ address: sockaddr_un) throws {
+        guard let status = Self.status(of: path) else { return }
+        guard status.st_mode & S_IFMT == S_IFSOCK else { throw Problem("\(path) exists already, and is no socket.") }
+        // A daemon with a long queue must not make this one wait.
+        let probe = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue), 0)
+        defer { Glibc.close(probe) }
+        guard Self.with(address, { connect(probe, $0, $1) }) != 0, errno == ECONNREFUSED else {
+            throw Problem("Another daemon listens at \(path).")
+        }
+        unlink(path)
+    }
+
+    private static func status(of path: String) -> stat? {
+        var status = stat()
+        return lstat(path, &status) == 0 ? status : nil
+    }
+
+    private static func with(
+        _ address: sockaddr_un, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Int32
+    ) -> Int32 {
+        withUnsafePointer(to: address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                body($0, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+    }
+
+    private static func user(of program: Int32) -> uid_t? {
+        var credentials = Credentials()
+        var size = socklen_t(MemoryLayout<Credentials>.size)
+        guard getsockopt(program, SOL_SOCKET, SO_PEERCRED, &credentials, &size) == 0 else { return nil }
+        return credentials.user
+    }
+
+    /// `struct ucred` of Linux.
+    private struct Credentials {
+        var process: pid_t = 0
+        var user: uid_t = 0
+        var group: gid_t = 0
+    }
+}
