@@ -29,6 +29,39 @@ class Closed(Exception):
     """The core was closed: there are no more events."""
 
 
+class Reader:
+    """Ways to read events, for whatever has `send` and `receive`."""
+
+    def events(self, consumer):
+        """All events, for ever. A numbered one is acknowledged when the next is asked for: whoever dies before gets it again."""
+        self.send("events_subscribe", consumer=consumer)
+        while True:
+            try:
+                event = self.receive()
+            except Closed:
+                return
+            if event is None:
+                continue
+            yield event
+            if "seq" in event:
+                self.send("events_ack", consumer=consumer, seq=event["seq"])
+
+    def ask(self, verb, timeout=30, others=None, **parameters):
+        """Does a verb that asks the server, and waits for its answer. Events that come meanwhile go to the list `others`."""
+        request = self.send(verb, **parameters)["request"]
+        while True:
+            event = self.receive(timeout)
+            if event is None:
+                raise TimeoutError(verb)
+            inner = event["event"]
+            if inner["type"] == "answer" and inner["request"] == request:
+                if "error" in inner:
+                    raise CoreError(inner["error"])
+                return inner["result"]
+            if others is not None:
+                others.append(event)
+
+
 class Library:
     """The functions of whispercore.h, with texts as Python knows them."""
 
@@ -86,13 +119,12 @@ class Library:
     def wipe(self, folder):
         return self.result("wsp_wipe", folder.encode("utf-8"))
 
-
     def import_(self, path, config, key):
         """Makes the folder of `config` of a file that `Core.export` has written."""
         return self.result("wsp_import", path.encode("utf-8"), json.dumps(config).encode("utf-8"), key, len(key))
 
 
-class Core:
+class Core(Reader):
     """One identity of one person on this device."""
 
     def __init__(self, library, config, confirm="yesUp", key=None):
@@ -135,35 +167,6 @@ class Core:
         if "error" in event:
             raise CoreError(event["error"])
         return event
-
-    def events(self, consumer):
-        """All events, for ever. A numbered one is acknowledged when the next is asked for: whoever dies before gets it again."""
-        self.send("events_subscribe", consumer=consumer)
-        while True:
-            try:
-                event = self.receive()
-            except Closed:
-                return
-            if event is None:
-                continue
-            yield event
-            if "seq" in event:
-                self.send("events_ack", consumer=consumer, seq=event["seq"])
-
-    def ask(self, verb, timeout=30, others=None, **parameters):
-        """Does a verb that asks the server, and waits for its answer. Events that come meanwhile go to the list `others`."""
-        request = self.send(verb, **parameters)["request"]
-        while True:
-            event = self.receive(timeout)
-            if event is None:
-                raise TimeoutError(verb)
-            inner = event["event"]
-            if inner["type"] == "answer" and inner["request"] == request:
-                if "error" in inner:
-                    raise CoreError(inner["error"])
-                return inner["result"]
-            if others is not None:
-                others.append(event)
 
     def interrupt(self):
         self.library.c.wsp_interrupt(self.handle)

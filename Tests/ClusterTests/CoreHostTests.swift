@@ -52,6 +52,13 @@ extension CalmCluster {
             let result = try await CoreScript.run("files")
             #expect(result["bytes"]?.integer == 5_000_000)
         }
+
+        /// A daemon, and programs that speak JSON-RPC with it. Each of them is killed with events that it has not acknowledged.
+        @Test func botsOfADaemonAnswerEachMessageOnce() async throws {
+            let result = try await CoreScript.run("bots")
+            #expect(result["again"]?.integer == 2 && result["echoed"]?.integer == 20)
+            #expect(result["alerts"]?.integer == 2)
+        }
     }
 }
 

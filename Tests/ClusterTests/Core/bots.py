@@ -1,0 +1,167 @@
+"""A daemon and its bots, and friends who talk to them through a cluster. Daemon and bots are killed with events in hand.
+
+Prints one JSON object: how often an event came again, how many texts were echoed, how many lines were sent as alerts.
+"""
+
+import atexit
+import json
+import os
+import pathlib
+import stat
+import subprocess
+import sys
+
+from peers import PATIENCE, Peer, folder, library, server
+
+root = pathlib.Path(__file__).resolve().parents[3]
+sys.path.insert(0, str(root / "Clients" / "Python"))
+
+import whisperbot  # noqa: E402
+import whispercore  # noqa: E402
+import whisperdaemon  # noqa: E402
+
+KILLS = 2
+ECHOES = 20
+WHISPER = [str(pathlib.Path(library).parent / "whisper"), "daemon", "--profile", "bot", "--server", server]
+ENVIRONMENT = {**os.environ, "WHISPER_HOME": f"{folder}/home"}
+path = f"{folder}/run/socket"
+
+
+def started(command, **options):
+    process = subprocess.Popen(command, env=ENVIRONMENT, stderr=subprocess.PIPE, text=True, **options)
+    # However this ends.
+    atexit.register(process.kill)
+    return process
+
+
+def daemon():
+    return started([*WHISPER, "--socket", path], stdin=subprocess.DEVNULL)
+
+
+def bot(name, *words):
+    return started([sys.executable, str(root / "Clients" / "Python" / "examples" / name), path, *words], stdin=subprocess.PIPE)
+
+
+def killed(process):
+    process.kill()
+    process.wait(timeout=PATIENCE)
+
+
+def received(peer, chat):
+    messages = peer.command("chat_get", chat=chat, limit=200)["messages"]
+    return [message["text"] for message in messages if message["direction"] == "in"]
+
+
+class Witness(whisperbot.Bot):
+    """Notes what it serves."""
+
+    numbers = []
+
+    def serve(self, event):
+        if event["event"]["type"] == "messageReceived":
+            self.numbers.append(event["seq"])
+        super().serve(event)
+
+
+# A daemon makes the identity. It is the only one of its profile, and serves one program.
+process = daemon()
+with whisperdaemon.Daemon(path, timeout=PATIENCE, wait=PATIENCE) as core:
+    assert stat.S_IMODE(os.stat(path).st_mode) == 0o600
+    core.send("identity_create")
+    core.send("events_subscribe", consumer="echo")
+    core.send("connect")
+    while (event := core.receive(PATIENCE)["event"])["type"] != "connection" or event["state"] != "online":
+        pass
+    bot_id = core.query("identity_show")["whisperId"]
+    second = subprocess.run([*WHISPER, "--socket", f"{path}2"], env=ENVIRONMENT, capture_output=True, timeout=PATIENCE)
+    assert second.returncode != 0 and not os.path.exists(f"{path}2"), second
+    try:
+        with whisperdaemon.Daemon(path) as other:
+            other.query("identity_show")
+        raise AssertionError("two programs are served")
+    except whispercore.CoreError as error:
+        assert error.code == "busyReader", error
+    assert core.query("identity_show")["whisperId"] == bot_id
+
+ann = Peer("ann")
+ann_id = ann.online()
+ann.ask("contact_add", whisperId=bot_id)
+
+# The daemon dies between an event and its acknowledgement, when the reply is queued already.
+ann.command("message_send", to=bot_id, text="hello")
+for life in range(KILLS + 1):
+    with whisperdaemon.Daemon(path, timeout=PATIENCE, wait=PATIENCE) as core:
+        witness = Witness(core, "echo")
+
+        @witness.on("messageReceived")
+        def answer(event):
+            # Another text each time, as of a bot that tells the time. The first one counts.
+            witness.reply(event["message"], f"answer {life}")
+            if life < KILLS:
+                killed(process)
+
+        @witness.on("messageChanged")
+        def leave(event):
+            if life == KILLS and event["message"]["state"] == "delivered":
+                core.close()
+
+        witness.run()
+    if life < KILLS:
+        process = daemon()
+assert len(Witness.numbers) == KILLS + 1 and len(set(Witness.numbers)) == 1, Witness.numbers
+ann.wait("messageReceived", lambda event: event["message"]["text"] == "answer 0")
+assert received(ann, bot_id) == ["answer 0"], received(ann, bot_id)
+
+# A bot dies, and its daemon goes on.
+echo = bot("echo.py")
+for number in range(ECHOES):
+    ann.command("message_send", to=bot_id, text=f"text {number}")
+    if number in (ECHOES // 3, ECHOES // 2):
+        ann.wait("messageReceived", lambda event: event["message"]["text"] == f"text {number // 2}")
+        killed(echo)
+        ann.command("message_send", to=bot_id, text="while you were away")
+        echo = bot("echo.py")
+ann.command("message_send", to=bot_id, text="/time")
+ann.wait("messageReceived", lambda event: event["message"]["text"].endswith("UTC"))
+echoed = received(ann, bot_id)[1:-1]
+texts = [text for text in echoed if text != "while you were away"]
+assert texts == [f"text {number}" for number in range(ECHOES)], echoed
+assert len(echoed) == ECHOES + 2, echoed
+killed(echo)
+
+alert = bot("alert.py", ann_id)
+alert.communicate("the disk is full\n\nthe disk is fuller\n", timeout=PATIENCE)
+assert alert.returncode == 0
+ann.wait("messageReceived", lambda event: event["message"]["text"] == "the disk is fuller")
+alerts = received(ann, bot_id)[ECHOES + 4:]
+assert alerts == ["the disk is full", "the disk is fuller"], alerts
+
+# A bot that owns a group removes who says the word.
+carol = Peer("carol")
+carol_id = carol.online()
+with whisperdaemon.Daemon(path, timeout=PATIENCE) as core:
+    group = core.ask("group_create", title="Hiking", members=[ann_id, carol_id])["group"]["groupId"]
+moderator = bot("moderator.py", "spam", "scam")
+for peer in (ann, carol):
+    peer.wait("groupChanged")
+ann.command("message_send", to=group, text="No spammers here.")
+carol.command("message_send", to=group, text="Buy SPAM!")
+ann.wait("groupChanged", lambda event: event.get("removed") == [carol_id])
+assert not carol.wait("groupChanged", lambda event: event["removed"])["event"]["group"]["isMember"]
+ann.wait("messageReceived", lambda event: event["message"]["text"].startswith("A member was removed"))
+killed(moderator)
+
+# The daemon ends when it is asked to, says nothing of what it has seen, and takes its socket away.
+process.terminate()
+_, said = process.communicate(timeout=PATIENCE)
+assert process.returncode == 0 and said == "", (process.returncode, said)
+assert not os.path.exists(path)
+lines = subprocess.run(
+    WHISPER, env=ENVIRONMENT, input='{"jsonrpc":"2.0","id":"a","method":"identity_show"}', stdout=subprocess.PIPE,
+    text=True, timeout=PATIENCE, check=True).stdout.splitlines()
+assert [json.loads(line) for line in lines][0]["result"]["whisperId"] == bot_id and len(lines) == 1, lines
+description = subprocess.run([*WHISPER, "--openrpc"], env=ENVIRONMENT, stdout=subprocess.PIPE, timeout=PATIENCE, check=True)
+assert json.loads(description.stdout)["openrpc"]
+ann.end()
+carol.end()
+print(json.dumps({"again": len(Witness.numbers) - 1, "echoed": len(texts), "alerts": len(alerts)}))
