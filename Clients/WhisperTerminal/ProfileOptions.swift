@@ -30,9 +30,9 @@ struct ProfileOptions: ParsableArguments {
         return home
     }
 
-    func open() throws -> Profile {
+    func open(key: StoreKey? = nil) throws -> Profile {
         do throws(ProfileError) {
-            return try Profile.open(at: self.folder)
+            return try Profile.open(at: self.folder, key: key)
         } catch {
             throw self.problem(error)
         }

@@ -19,6 +19,8 @@ struct DaemonCommand: AsyncParsableCommand {
     @Option(help: "Address of the server, ws:// or wss://. Default: the profile's.") var server: String?
     @Option(name: .customLong("ca"), help: "PEM file with certificates to trust beside the system's, for wss://.")
     var authorityFile: String?
+    @Option(help: "File with 32 random bytes that seal the store, of mode 0600. It seals a plain store.") var keyFile:
+        String?
     @Flag(name: .customLong("openrpc"), help: "Print the OpenRPC document of all verbs, and end.") var isDescribing =
         false
 
@@ -57,8 +59,9 @@ struct DaemonCommand: AsyncParsableCommand {
 
     private func open() throws -> Core {
         var (server, authority) = (self.server, self.authorityFile)
+        let key = try self.keyFile.map { try KeyFile.read($0) }
         if Profile.exists(at: self.options.folder) {
-            let profile = try self.options.open()
+            let profile = try self.options.open(key: key.flatMap { StoreKey(.raw, $0) })
             defer { profile.close() }
             server = try server ?? profile.store.server().map { "\($0)" }
             authority = try authority ?? profile.store.authorityFile()
@@ -70,7 +73,7 @@ struct DaemonCommand: AsyncParsableCommand {
         let configuration = CoreConfiguration(
             folder: self.options.folder, server: address, authorityFile: authority)
         do throws(CoreError) {
-            return try Core.open(configuration)
+            return try Core.open(configuration, key: key)
         } catch {
             throw Problem(error.message)
         }

@@ -136,6 +136,28 @@ import Testing
         #expect(FileManager.default.fileExists(atPath: path))
     }
 
+    // MARK: Keys
+
+    @Test func onlyItsOwnerMayReadAKey() throws {
+        let path = self.folder.path + "/key"
+        let key = (0..<UInt8(StoreKey.rawBytes)).map { $0 }
+        #expect(throws: Problem.self) { try KeyFile.read(path) }
+        #expect(FileManager.default.createFile(atPath: path, contents: Data(key)))
+        for mode: mode_t in [0o640, 0o604, 0o666] {
+            #expect(chmod(path, mode) == 0)
+            #expect(throws: Problem.self) { try KeyFile.read(path) }
+        }
+        #expect(chmod(path, 0o600) == 0)
+        #expect(try KeyFile.read(path) == key)
+        for wrong in [Array(key.dropLast()), key + [0], []] {
+            try Data(wrong).write(to: URL(filePath: path))
+            #expect(throws: Problem.self) { try KeyFile.read(path) }
+        }
+        // It does not wait for a writer.
+        #expect(mkfifo(path + ".pipe", 0o600) == 0)
+        #expect(throws: Problem.self) { try KeyFile.read(path + ".pipe") }
+    }
+
     // MARK: Sessions
 
     private func lines(_ text: [UInt8]) throws -> [JSON] {

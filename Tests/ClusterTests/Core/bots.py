@@ -22,7 +22,11 @@ import whisperdaemon  # noqa: E402
 
 KILLS = 2
 ECHOES = 20
-WHISPER = [str(pathlib.Path(library).parent / "whisper"), "daemon", "--profile", "bot", "--server", server]
+KEY = pathlib.Path(folder) / "key"
+KEY.touch(0o600)
+KEY.write_bytes(os.urandom(32))
+PLAIN = [str(pathlib.Path(library).parent / "whisper"), "daemon", "--profile", "bot", "--server", server]
+WHISPER = [*PLAIN, "--key-file", str(KEY)]
 ENVIRONMENT = {**os.environ, "WHISPER_HOME": f"{folder}/home"}
 path = f"{folder}/run/socket"
 
@@ -160,6 +164,8 @@ lines = subprocess.run(
     WHISPER, env=ENVIRONMENT, input='{"jsonrpc":"2.0","id":"a","method":"identity_show"}', stdout=subprocess.PIPE,
     text=True, timeout=PATIENCE, check=True).stdout.splitlines()
 assert [json.loads(line) for line in lines][0]["result"]["whisperId"] == bot_id and len(lines) == 1, lines
+sealed = subprocess.run(PLAIN, env=ENVIRONMENT, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE)
+assert sealed.returncode != 0 and "sealed" in sealed.stderr, sealed
 description = subprocess.run([*WHISPER, "--openrpc"], env=ENVIRONMENT, stdout=subprocess.PIPE, timeout=PATIENCE, check=True)
 assert json.loads(description.stdout)["openrpc"]
 ann.end()
