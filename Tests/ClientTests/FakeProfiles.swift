@@ -21,6 +21,10 @@ final class FakeProfiles: Sendable {
     }
 
     private let profiles = Mutex<[String: Profile]>([:])
+    private let refusals = Mutex(0)
+
+    /// The server fails at the next writings of documents.
+    func refuseWritings(_ count: Int) { self.refusals.withLock { $0 = count } }
 
     /// - Parameter parts: of the path, behind `profiles`.
     /// - Returns: the answer, and what the other members are told.
@@ -38,6 +42,11 @@ final class FakeProfiles: Sendable {
             switch method {
             case "PUT" where parts.count == 3:
                 guard isMember else { return Self.refusal(404) }
+                let isRefused = self.refusals.withLock { count in
+                    defer { count = max(count - 1, 0) }
+                    return count > 0
+                }
+                guard !isRefused else { return Self.refusal(500) }
                 let version = known?.documents[parts[2]]?.last?.version ?? 0
                 guard condition == (version == 0 ? .isNew : .matches("\"\(version)\"")), let json else {
                     return Self.refusal(412)

@@ -20,6 +20,8 @@ package enum ClientLimits {
     package static let downloadsMax = 256
     /// Files that are uploaded or downloaded at once.
     package static let transfersAtOnceMax = 2
+    /// Attempts to write one document of a profile that other devices write, too.
+    package static let documentAttemptsMax = 5
     /// Attempts to transfer one file. A download that has got further begins to count anew.
     package static let transferAttemptsMax = 10
     /// A URL that is good for less is asked for again.

@@ -158,8 +158,6 @@ extension ClientStore {
     /// Sealed, in base64 (`LiveStore`).
     func liveProfile() throws(ClientStoreError) -> String? { try self.setting("liveProfile") }
 
-    func set(liveProfile: String) throws(ClientStoreError) { try self.set("liveProfile", to: liveProfile) }
-
     // MARK: Rows
 
     private func setting(_ name: String) throws(ClientStoreError) -> String? {

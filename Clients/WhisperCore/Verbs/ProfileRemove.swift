@@ -7,7 +7,7 @@ extension Verb {
     static let profileRemove = Verb(
         "profile_remove", of: "profiles",
         about:
-            "Takes another device out of our profile. Its streams end. What it knew it knows: begin conversations anew that it must not hear.",
+            "Takes another device out of our profile. Its streams end. What it knew it knows: draw another secret by `profile_renew`, and begin conversations anew that it must not hear.",
         [Self.member.field], type: "removed", [Field("whisperId", .whisperID)],
         errors: ProfileParameters.errors + [.toSelf],
         samples: (

@@ -95,7 +95,7 @@ package enum VerbCatalogue {
         .liveLook, .liveListen, .liveLeave, .liveAttention,
         .liveTranscripts, .liveShare, .liveUnshare, .liveForget,
         .profileShare, .profileJoin, .profileGet, .profileRemove, .profileLeave,
-        .profileRead, .profileWrite,
+        .profileRead, .profileWrite, .profileRenew,
         .groupCreate, .groupUpdate, .groupLeave, .groupList, .groupMembers,
         .attachmentSend, .attachmentGet, .attachmentCancel,
         .backupStatus, .storeInfo, .schema,

@@ -121,6 +121,42 @@ import Testing
         for host in [phone, tablet] { await host.core.close() }
     }
 
+    /// Whoever was taken out neither joins again nor reads. Another device does when it has the new link.
+    @Test func aRenewedProfileIsClosedToWhoeverWasTakenOut() async throws {
+        let (phone, tablet) = try await self.pair()
+        let lost = try await self.hosts.online("lost")
+        let join = #"profile_join {"link":"\#(try await self.link(of: phone))"}"#
+        try await lost.ask(join)
+        let read = #"profile_read {"name":"user"}"#
+        try await phone.ask(#"profile_write {"name":"user","version":0,"content":"ann"}"#)
+        try await lost.ask(read)
+        try await phone.ask(#"profile_remove {"whisperId":"\#(try await lost.id)"}"#)
+        // The answer to the document's writing is lost. The secret stays the same.
+        self.hosts.server.profiles.refuseWritings(1)
+        #expect(try await phone.refusalOfServer("profile_renew") == "server")
+        #expect(try await lost.refusalOfServer(join) == "forbidden")
+        #expect(try await phone.ask(read)["content"]?.string == "ann")
+        let renewed = try await phone.ask("profile_renew")["profile"]
+        let link = try #require(renewed?["link"]?.string)
+        #expect(try await lost.refusalOfServer(join) == "forbidden")
+        #expect(try await self.link(of: phone) == link && !join.contains(link))
+
+        #expect(try await tablet.refusalOfServer(read) == "unreadable")
+        // Nor does it open again by a device that has not heard of the new link.
+        try await tablet.ask("profile_share")
+        #expect(try await lost.refusalOfServer(join) == "forbidden")
+        try await tablet.ask(#"profile_join {"link":"\#(link)"}"#)
+        let seen = try await tablet.ask(read)
+        #expect(seen["content"]?.string == "ann" && seen["version"]?.integer == 2)
+        try await tablet.ask(#"profile_write {"name":"user","version":2,"content":"anna"}"#)
+        #expect(try await phone.ask(read)["content"]?.string == "anna")
+        for host in [phone, tablet, lost] { await host.core.close() }
+    }
+
+    private func link(of host: CoreHost) async throws -> String {
+        try #require(try await host.ask("profile_get")["profile"]?["link"]?.string)
+    }
+
     /// Two devices of one profile.
     private func pair() async throws -> (CoreHost, CoreHost) {
         let (phone, tablet) = (try await self.hosts.online("phone"), try await self.hosts.online("tablet"))

@@ -10,8 +10,12 @@ extension WhisperClient {
             try await server.get(Self.path(of: name, link.id), bearer: token)
         }
         guard let read = DocumentBody.read(body) else { throw .server(status: 0) }
-        let key = ProfileKeys(secret: link.secret).documentKey
-        guard let text = DocumentText(read.sealed, as: name, of: link.id, key: key) else { throw .unreadable }
+        // While the secret is renewed, some have the next key already.
+        let secrets = [link.secret] + (try self.kept { try $0.nextProfileSecret() }.map { [$0] } ?? [])
+        let texts = secrets.lazy.compactMap { secret in
+            DocumentText(read.sealed, as: name, of: link.id, key: ProfileKeys(secret: secret).documentKey)
+        }
+        guard let text = texts.first else { throw .unreadable }
         let seen = SeenDocument(version: read.written.version, counter: text.counter)
         guard try self.kept({ try $0.note(seen, as: name, of: link.id) }) else { throw .outdated }
         return ProfileDocument(
@@ -20,17 +24,19 @@ extension WhisperClient {
     }
 
     /// Writes over the version that was read here.
-    /// - Parameter version: 0 for the first writing.
+    /// - Parameters:
+    ///   - version: 0 for the first writing.
+    ///   - secret: the next one of the profile, while it is renewed.
     /// - Throws: `.changed` if another device has written meanwhile, or this version was not read here.
     package func write(
-        _ content: String, as name: ProfileDocumentName, over version: Int64
+        _ content: String, as name: ProfileDocumentName, over version: Int64, secret: SecretBytes? = nil
     ) async throws(LiveError) -> ProfileDocument {
         let link = try self.profileLink()
         let seen = try self.kept { try $0.seenDocument(name, of: link.id) }
         guard seen?.version ?? 0 == version else { throw .changed }
         let counter = (seen?.counter ?? 0) + 1
         let sealed = DocumentText(counter: counter, content: content).sealed(
-            as: name, of: link.id, key: ProfileKeys(secret: link.secret).documentKey,
+            as: name, of: link.id, key: ProfileKeys(secret: secret ?? link.secret).documentKey,
             nonce: Sodium.random(LiveLimits.nonceBytes))
         let body = try await self.documentBody { (server, token) throws(LinkError) in
             try await server.put(

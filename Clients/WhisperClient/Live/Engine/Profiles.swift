@@ -11,6 +11,10 @@ extension WhisperClient {
 
     /// Makes our profile at the server, so that others can join. Doing it again changes nothing.
     package func shareProfile() async throws(LiveError) -> SharedProfile {
+        // A device that does not know the newest secret must not put its own back.
+        do throws(LiveError) { return try await self.sharedProfile() } catch {
+            guard error == .notFound else { throw error }
+        }
         let link = try self.profileLink()
         return try await self.profile { (server, token) throws(LinkError) in
             try await server.put(
@@ -21,16 +25,14 @@ extension WhisperClient {
     /// Becomes a device of another one's profile, in place of our own.
     /// - Throws: `.inUse` if conversations of our own are here: they belong to our profile.
     package func joinProfile(_ link: ProfileLink) async throws(LiveError) -> SharedProfile {
-        let isOurs = try self.kept { store -> Bool? in
-            guard try store.profile().id != link.id else { return true }
-            return try store.conversations().isEmpty ? false : nil
-        }
-        guard let isOurs else { throw .inUse }
+        let isFree = try self.kept { try $0.profile().id == link.id || $0.conversations().isEmpty }
+        guard isFree else { throw .inUse }
         let shared = try await self.profile { (server, token) throws(LinkError) in
             try await server.post(
                 Self.path(of: link.id) + "/members", ProfileKeys(secret: link.secret).joinBody, bearer: token)
         }
-        if !isOurs { try self.kept { try $0.set(profile: link.id, secret: link.secret) } }
+        // Of our own profile another device may have renewed the secret.
+        try self.kept { try $0.set(profile: link.id, secret: link.secret) }
         return shared
     }
 
@@ -66,7 +68,7 @@ extension WhisperClient {
 
     static func path(of profile: UUIDText) -> String { "/profiles/\(profile)" }
 
-    private func profile(
+    func profile(
         _ ask: (any ServerLink, String) async throws(LinkError) -> HTTPAnswer
     ) async throws(LiveError) -> SharedProfile {
         guard let token else { throw .offline }

@@ -185,15 +185,8 @@ extension WhisperClient {
         guard let conversation = self.whispering[id]?.conversation, let token, let device = self.id else {
             throw .offline
         }
+        _ = try await self.shareProfile()
         let profile = try self.kept { try $0.profile() }
-        let answer: HTTPAnswer
-        do {
-            answer = try await self.server.put(
-                "/profiles/\(profile.id)", ProfileKeys(secret: profile.secret).body, if: nil, bearer: token.token)
-        } catch {
-            throw .unreachable(error)
-        }
-        guard answer.status == 200 else { throw .server(status: answer.status) }
         let info = SignedSeal(
             conversation.info.sealed(for: id, link: conversation.link, nonce: Sodium.random(LiveLimits.nonceBytes)),
             as: .create(profile: profile.id), of: id, from: .identity(device), timestamp: self.serverNow,

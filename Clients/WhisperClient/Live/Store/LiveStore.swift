@@ -113,10 +113,32 @@ package struct LiveStore: Sendable {
     /// Another profile from now on.
     func set(profile id: UUIDText, secret: SecretBytes) throws(ClientStoreError) {
         let sealed = self.seal.seal(Array("\(id)".utf8) + secret.bytes, place: Self.profilePlace)
-        try self.store.set(liveProfile: String(decoding: Base64.encode(sealed), as: UTF8.self))
+        let text = String(decoding: Base64.encode(sealed), as: UTF8.self)
+        try self.store.write { database in
+            try ClientStore.set("liveProfile", to: text, in: database)
+            try ClientStore.set("nextProfileSecret", to: nil, in: database)
+        }
+    }
+
+    /// The secret that our profile is about to have, while it is renewed.
+    func nextProfileSecret() throws(ClientStoreError) -> SecretBytes? {
+        try self.store.read { try ClientStore.setting("nextProfileSecret", in: $0) }
+            .flatMap { Base64.decode($0) }
+            .flatMap { self.seal.open($0, place: Self.nextSecretPlace) }
+            .map { SecretBytes($0) }
+    }
+
+    /// The same, or from now on the given one.
+    func nextProfileSecret(orKeep secret: SecretBytes) throws(ClientStoreError) -> SecretBytes {
+        if let kept = try self.nextProfileSecret() { return kept }
+        let sealed = self.seal.seal(secret.bytes, place: Self.nextSecretPlace)
+        let text = String(decoding: Base64.encode(sealed), as: UTF8.self)
+        try self.store.write { try ClientStore.set("nextProfileSecret", to: text, in: $0) }
+        return secret
     }
 
     private static let profilePlace = "live profile"
+    private static let nextSecretPlace = "next profile secret"
 
     // MARK: Conversations of our own
 
