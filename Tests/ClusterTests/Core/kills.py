@@ -210,7 +210,9 @@ def killed(kind, longest, **thing):
         return ["end"], longest
     pause(longest * 1.2)
     process.kill()
-    words = process.communicate()[0].split("\n")[:-1]
+    # A line that is not whole was not said. `communicate` would not see what the line before has brought into the buffer.
+    words = process.stdout.read().split("\n")[:-1]
+    process.communicate()
     assert process.returncode == -9, (kind, process.returncode)
     return words, longest
 
