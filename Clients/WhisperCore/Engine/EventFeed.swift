@@ -116,6 +116,9 @@ final class EventFeed: Sendable {
         }
     }
 
+    /// Nothing but a change wakes the reader.
+    var isReaderAsleep: Bool { self.state.withLock { $0.isAsleep } }
+
     func interrupt() { self.change { $0.isInterrupted = true } }
 
     func close() { self.change { $0.isClosed = true } }

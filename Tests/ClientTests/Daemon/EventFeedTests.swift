@@ -69,6 +69,7 @@ import Testing
         feed.subscribe("bot", position: 0)
         #expect(self.all(feed).count == CoreLimits.eventsReadMax)
         async let next = Blocking.run { feed.next(until: .now() + .seconds(30)) }
+        while !feed.isReaderAsleep { await Task.yield() }
         feed.acknowledge(Int64(CoreLimits.eventsReadMax), by: "bot")
         #expect(await next == .event(Array("\(CoreLimits.eventsReadMax + 1)".utf8)))
         feed.close()

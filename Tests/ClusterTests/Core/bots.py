@@ -7,6 +7,7 @@ import atexit
 import json
 import os
 import pathlib
+import signal
 import stat
 import subprocess
 import sys
@@ -29,6 +30,10 @@ PLAIN = [str(pathlib.Path(library).parent / "whisper"), "daemon", "--profile", "
 WHISPER = [*PLAIN, "--key-file", str(KEY)]
 ENVIRONMENT = {**os.environ, "WHISPER_HOME": f"{folder}/home"}
 path = f"{folder}/run/socket"
+
+
+def hangs(*_):
+    raise TimeoutError("a bot hangs")
 
 
 def started(command, **options):
@@ -67,6 +72,8 @@ class Witness(whisperbot.Bot):
         super().serve(event)
 
 
+signal.signal(signal.SIGALRM, hangs)
+signal.alarm(3 * PATIENCE)
 # A daemon makes the identity. It is the only one of its profile, and serves one program.
 process = daemon()
 with whisperdaemon.Daemon(path, timeout=PATIENCE, wait=PATIENCE) as core:
@@ -144,6 +151,8 @@ assert alerts == ["the disk is full", "the disk is fuller"], alerts
 carol = Peer("carol")
 carol_id = carol.online()
 with whisperdaemon.Daemon(path, timeout=PATIENCE) as core:
+    # What the bots have done does not come again.
+    assert core.send("events_subscribe", consumer="echo")["acked"] > Witness.numbers[0] + ECHOES
     group = core.ask("group_create", title="Hiking", members=[ann_id, carol_id])["group"]["groupId"]
 moderator = bot("moderator.py", "spam", "scam")
 for peer in (ann, carol):
