@@ -23,7 +23,8 @@ import whispercore
 
 class Bot:
     def __init__(self, core, consumer):
-        """consumer: a name that stays the same. Events are kept for it while the bot is away."""
+        """consumer: a name that stays the same. Events are kept for it while the bot is away. A new one begins with what
+        comes after its first `run`."""
         self.core = core
         self.consumer = consumer
         self.functions = {}

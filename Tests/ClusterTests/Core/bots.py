@@ -153,6 +153,8 @@ carol_id = carol.online()
 with whisperdaemon.Daemon(path, timeout=PATIENCE) as core:
     # What the bots have done does not come again.
     assert core.send("events_subscribe", consumer="echo")["acked"] > Witness.numbers[0] + ECHOES
+    # The bot begins here, however long it takes to start.
+    core.send("events_subscribe", consumer="moderator")
     group = core.ask("group_create", title="Hiking", members=[ann_id, carol_id])["group"]["groupId"]
 moderator = bot("moderator.py", "spam", "scam")
 for peer in (ann, carol):
