@@ -194,7 +194,7 @@ enum Mutation: String, CaseIterable, Sendable {
             return NodeNotice(
                 events: notice.events.map {
                     guard case .live(let id, .attends(var attendance)) = $0 else { return $0 }
-                    attendance.since = Timestamp(milliseconds: 0)
+                    attendance.since = Timestamp(milliseconds: 1)
                     return .live(id, .attends(attendance))
                 }
             ).encoded()
