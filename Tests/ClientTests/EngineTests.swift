@@ -246,8 +246,9 @@ import Testing
             self.server.set { $0.isAway = false }
             await self.wait(alice, for: events) { $0 == .connection(.online) }
             self.server.breakConnections(code: 1001, reason: "500")
+            // A wait that is over before the connection is taken apart is not told.
             await self.wait(alice, for: events) { event in
-                if case .connection(.away) = event { true } else { false }
+                if case .connection(.away) = event { true } else { event == .connection(.connecting) }
             }
             await self.wait(alice, for: events) { $0 == .connection(.online) }
         }
