@@ -89,7 +89,7 @@ def sent_and_received(sender_dies):
             ann.command("message_send", to=bob_id, text=sent[-1][1], clientId=sent[-1][0])
     deadline = time.monotonic() + peers.PATIENCE
     while len(told) < len(sent):
-        assert time.monotonic() < deadline, f"{len(told)} of {len(sent)} have come"
+        assert time.monotonic() < deadline, missing(sent, told, ann)
         time.sleep(0.05)
         hear()
     wanted = [text for _, text in sent]
@@ -98,6 +98,13 @@ def sent_and_received(sender_dies):
     assert texts(ann.command, bob_id) == wanted, "the chat of the writer is another"
     ann.end()
     bob.end()
+
+
+def missing(sent, told, writer):
+    """How messages stand that have not come."""
+    come = set(told.values())
+    infos = [writer.command("message_info", messageId=identity)["message"] for identity, text in sent if text not in come]
+    return [(info["text"], info["state"], info.get("reason")) for info in infos]
 
 
 def files_of_both():
