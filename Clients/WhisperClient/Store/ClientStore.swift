@@ -296,9 +296,9 @@ package struct ClientStore: Sendable {
         migrator.registerMigration("words") { try Self.migrateWords($0) }
         migrator.registerMigration("down steps") { try Self.migrateDownSteps($0) }
         // Each further one has its way back in `stepsDown`.
+        migrator.registerMigration("word beginnings") { try Self.migrateWordBeginnings($0) }
         migrator.registerMigration("remembered counts") { try Self.migrateRememberedCounts($0) }
         migrator.registerMigration("chat marks") { try Self.migrateChatMarks($0) }
-        migrator.registerMigration("word beginnings") { try Self.migrateWordBeginnings($0) }
         return migrator
     }
 }
