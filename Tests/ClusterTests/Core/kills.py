@@ -25,6 +25,8 @@ KINDS = os.environ.get("KINDS", "send receive files queue migrate seal rekey exp
 SEED = int(os.environ.get("SEED", "1"))
 FILE_BYTES = 1_500_000
 PAGE = 200
+# What the server takes of one person at once, and in a second. Whoever sends more is refused until the attempts are used up.
+BURST, RATE = 100, 2
 
 chance = random.Random(SEED)
 files = pathlib.Path(folder)
@@ -62,7 +64,9 @@ def sent_and_received(sender_dies):
             assert told.setdefault(seq, text) == text, "another event under the same number"
             assert seq > acknowledged, "an event that was acknowledged came again"
 
+    begun = time.monotonic()
     while counts[kind]["kills"] < KILLS:
+        time.sleep(max(0, begun + (len(sent) - BURST) / RATE - time.monotonic()))
         for number in range(len(sent), len(sent) + chance.randrange(1, 12)):
             sent.append((str(uuid.uuid4()), f"message {number}"))
             ann.command("message_send", to=bob_id, text=sent[-1][1], clientId=sent[-1][0])
