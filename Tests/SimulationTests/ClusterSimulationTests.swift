@@ -128,9 +128,9 @@ import Testing
         // It is the second wait that is missed: without the first one alone nothing is lost there.
         guard mutation == "answersRepeatedWithoutBarrier" else { return }
         #expect(said.contains("lost:"), "\(said)")
-        await #expect(throws: (any Error).self, "nothing was to be found") {
-            try await Self.simulate("--mutation", "takesOverWithoutBarrier", "--seed", String(found.1))
-        }
+        // It fails if it finds nothing. Whoever is not told what became of a message may be found there.
+        let ground = try? await Self.simulate("--mutation", "takesOverWithoutBarrier", "--seed", String(found.1))
+        #expect(ground?.contains("lost:") != true, "\(ground ?? "")")
     }
 
     /// Contract §17.1.

@@ -49,6 +49,8 @@ final class LiveRecord {
         /// When a device of the profile last let it in.
         var letInAt: Int64?
         var removedAt: Int64?
+        /// From such an asking until the removal that followed. What it was given then may wait in its socket.
+        var before: [ClosedRange<Int64>] = []
     }
 
     private unowned let world: World
@@ -125,7 +127,10 @@ final class LiveRecord {
 
     func joins(_ listener: ListenerDevice) {
         var guest = self.guests[listener.id] ?? Guest()
-        if let since = guest.since, guest.removedAt.map({ since > $0 }) ?? true { return }
+        if let since = guest.since {
+            guard let removedAt = guest.removedAt, since <= removedAt else { return }
+            guest.before.append(since...removedAt)
+        }
         guest.since = self.now
         self.guests[listener.id] = guest
     }
@@ -173,10 +178,13 @@ final class LiveRecord {
     }
 
     private func judgeLateness(_ header: LivePacketHeader, of content: UUIDText, _ listener: ListenerDevice) {
-        guard let since = self.guests[listener.id]?.since,
+        guard let guest = self.guests[listener.id], let since = guest.since,
             let seenAt = self.streams[content]?.lines[header.line]?.seenAt,
             seenAt < since
         else { return }
+        // It was given before the removal, and is read after the return.
+        let saidAt = self.streams[content]?.packets[header.position]?.saidAt
+        if let saidAt, guest.before.contains(where: { $0.contains(saidAt) }) { return }
         // A line that is not told as stored goes to all again: those who have no place for it leave it out.
         let isRepeated = self.streams[content]?.seen[header.position].map { $0 >= since } ?? true
         guard header.to != nil || !isRepeated else { return }
