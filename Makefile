@@ -80,6 +80,8 @@ test: dependencies lint
 	@$(call run-tests,--filter ClusterSimulationTests)
 	@echo '· testing whole clusters, which want the machine for themselves'
 	@$(call run-tests,--filter ClusterTests)
+	@echo '· building what make run builds, which is less'
+	@WHISPER_BUILD=run $(BUILD)
 
 # Without root and network. What takes longer is left to `make test`: services with Postgres, whole clusters, the simulation.
 UNIT := ContractTests|JobsTests|ServerCryptoTests|GatewayTests|ClientTests|SealedFileTests|ServiceRuntimeTests|ArchitectureTests|ContractDocumentTests

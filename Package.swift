@@ -352,7 +352,7 @@ let package = Package(
 
 // `make run` builds what it starts, and leaves out tests, benchmarks and simulation. Both builds share their results.
 if Context.environment["WHISPER_BUILD"] == "run" {
-    let left = ["Tools/", "TestSupport/", "Tests/", "Clients/WhisperCore"]
+    let left = ["Tools/", "TestSupport/", "Tests/", "Clients/WhisperCoreC"]
     let started: Set = ["LocalStack", "LocalCluster"]
     let isBuilt = { (target: Target) in
         started.contains(target.name) || !left.contains { (target.path ?? "").hasPrefix($0) }
