@@ -1,7 +1,8 @@
 import FoundationEssentials
 import GRDB
 
-/// Everything a client must not forget, in one SQLite file. Each call is one transaction and is on disk when it returns.
+/// Everything a client must not forget, in one SQLite file. Each call is one transaction. It is on disk when it returns, but for what the
+/// server tells again (`write(waits:)`).
 ///
 /// The calls block; the engine makes them on an executor of its own.
 package struct ClientStore: Sendable {
@@ -181,7 +182,8 @@ package struct ClientStore: Sendable {
         }
     }
 
-    /// - Parameter waits: for the disk. What the server tells again, if a power cut takes it back, need not: the next `write` waits for both.
+    /// - Parameter waits: for the disk. Without it a power cut may take the transaction back, until the next one that waits. Only for what
+    ///   the server tells again.
     func write<T>(waits: Bool = true, _ body: (Database) throws -> T) throws(ClientStoreError) -> T {
         do {
             guard !waits else { return try self.database.write(body) }

@@ -101,7 +101,7 @@ extension ClientStore {
     /// Takes news about one of our messages.
     /// - Returns: the message if its state changed.
     package func advance(_ id: UUIDText, _ progress: MessageState.Progress) throws(ClientStoreError) -> Message? {
-        // Taken back, that the server has it is asked again with the message. What its reader did is told once.
+        // If a power cut takes an acceptance back, the message is sent again and the server knows it. Receipts come once.
         try self.write(waits: progress != .accepted) { database in
             guard let message = try Self.outgoing(id, in: database), var state = message.state,
                 state.advance(progress)
