@@ -96,7 +96,7 @@ package enum GatewayLimits {
     package static let receiptsWorthHolding = 2.0
     package static let receiptRateWindow = Duration.milliseconds(200)
     /// How long a whisperer's line may wait for others before it is appended, and how many may wait.
-    package static let linesHeldFor = Duration.milliseconds(100)
+    package static let linesHeldFor = Duration.milliseconds(50)
     package static let linesHeldMax = 64
     /// Lines expected within `linesHeldFor` for which one is held, and over how long their rate is measured.
     package static let linesWorthHolding = 2.0
