@@ -26,6 +26,13 @@ import Testing
         router.get("slow") { _, _ -> String in throw HTTPError(.tooManyRequests, headers: [.retryAfter: "7"]) }
     }
 
+    /// The example of RFC 9110 §5.6.7, and a leap day.
+    @Test func datesAreOfTheOneFormThatMayBeSent() {
+        #expect(ResponseDates.text(of: 784_111_777) == "Sun, 06 Nov 1994 08:49:37 GMT")
+        #expect(ResponseDates.text(of: 1_709_208_000) == "Thu, 29 Feb 2024 12:00:00 GMT")
+        #expect(ResponseDates().now.utf8.count == 29)
+    }
+
     @Test(arguments: [
         ("/fine", 200, "fine"),
         ("/nowhere", 404, #"{"error":"NOT_FOUND","message":"Not Found"}"#),
@@ -48,6 +55,7 @@ import Testing
             let answer = try await LoopbackClient(port: port).get(path)
             #expect(answer.status == status)
             #expect(answer.body == body)
+            #expect(answer.date?.hasSuffix(" GMT") == true)
             break
         }
         await process.shutDown()

@@ -6,12 +6,13 @@ import Testing
 struct LoopbackClient {
     let port: Int
 
-    func get(_ path: String) async throws -> (status: Int, body: String, contentType: String?) {
+    func get(_ path: String) async throws -> (status: Int, body: String, contentType: String?, date: String?) {
         let url = try #require(URL(string: "http://127.0.0.1:\(self.port)\(path)"))
         let (data, response) = try await URLSession.shared.data(from: url)
         let answer = try #require(response as? HTTPURLResponse)
         return (
-            answer.statusCode, String(decoding: data, as: UTF8.self), answer.value(forHTTPHeaderField: "Content-Type")
+            answer.statusCode, String(decoding: data, as: UTF8.self), answer.value(forHTTPHeaderField: "Content-Type"),
+            answer.value(forHTTPHeaderField: "Date")
         )
     }
 }

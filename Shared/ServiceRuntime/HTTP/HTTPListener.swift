@@ -2,6 +2,7 @@ package import Hummingbird
 import HummingbirdCore
 package import Logging
 import NIOCore
+import ServiceLifecycle
 import Telemetry
 
 /// A listener for HTTP/1.1 with the project's bounds and its one error body. A service adds routes, nothing else:
@@ -23,28 +24,28 @@ package enum HTTPListener {
     static func application<Context: RequestContext>(
         on address: ListenAddress, connectionsMax: Int, errors: ErrorMetrics?, logger: Logger,
         listening: @escaping @Sendable (_ port: Int) -> Void, routes: (Router<Context>) -> Void
-    ) -> some ApplicationProtocol where Context.Source == ApplicationRequestContextSource {
+    ) -> some Service where Context.Source == ApplicationRequestContextSource {
         let router = Router(context: Context.self)
         // Before the routes: a middleware knows only what is added behind it.
         if errors != nil { router.add(middleware: MeasuringMiddleware()) }
         router.add(middleware: ErrorMiddleware(logger: logger, errors: errors))
         routes(router)
-        return Application(
-            router: router,
-            server: .http1(
+        return HTTPServer(
+            responder: router.buildResponder(),
+            builder: .http1(
                 configuration: .init(
                     idleTimeout: .seconds(RuntimeLimits.httpIdleSeconds),
                     httpDecoderConfiguration: .init(
                         maxHeaderFieldSize: RuntimeLimits.httpHeaderBytesMax,
                         maxHeaderListSize: RuntimeLimits.httpHeaderBytesMax))),
-            configuration: ApplicationConfiguration(
+            configuration: ServerConfiguration(
                 address: .hostname(address.host, port: address.port),
                 availableConnectionsDelegate: MaximumAvailableConnections(connectionsMax)),
-            onServerRunning: { channel in
-                let port = channel.localAddress?.port ?? address.port
+            logger: logger,
+            listening: { bound in
+                let port = bound ?? address.port
                 logger.notice("listening", [.port: .number(port)])
                 listening(port)
-            },
-            logger: logger)
+            })
     }
 }
