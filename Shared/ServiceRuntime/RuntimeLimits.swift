@@ -7,6 +7,8 @@ package enum RuntimeLimits {
     package static let cancellationMax = Duration.seconds(3)
     /// Time one readiness check has to answer before it counts as failed.
     package static let readinessCheckMax = Duration.seconds(1)
+    /// How long the yes of a check that asks another server is believed. So late an outage takes the process out of the balancer.
+    package static let readinessKept = Duration.seconds(5)
     /// Open connections of the ops listener; further ones wait in the backlog.
     package static let opsConnectionsMax = 64
     /// Open connections of a public HTTP listener; further ones wait in the backlog.

@@ -78,6 +78,34 @@ import Testing
         never.give()
     }
 
+    @Test func aYesIsBelievedForItsTimeAndANoIsNot() async throws {
+        let asked = Mutex(0)
+        let isThere = Mutex(false)
+        let check = ReadinessCheck("postgres", keptFor: .seconds(3_600)) {
+            asked.withLock { $0 += 1 }
+            return isThere.withLock { $0 }
+        }
+        try await self.withProcess(Composition(parts: [], readiness: [check])) { _, ops in
+            var statuses: [Int] = [try await ops.get("/ready").status, try await ops.get("/ready").status]
+            isThere.withLock { $0 = true }
+            for _ in 0..<3 { statuses.append(try await ops.get("/ready").status) }
+            #expect(statuses == [503, 503, 200, 200, 200])
+        }
+        #expect(asked.withLock { $0 } == 3)
+    }
+
+    @Test func aYesThatIsNotKeptIsAskedForAgain() async throws {
+        let isThere = Mutex(true)
+        let check = ReadinessCheck("redis") { isThere.withLock { $0 } }
+        try await self.withProcess(Composition(parts: [], readiness: [check])) { _, ops in
+            let first = try await ops.get("/ready").status
+            isThere.withLock { $0 = false }
+            let second = try await ops.get("/ready").status
+            #expect(first == 200)
+            #expect(second == 503)
+        }
+    }
+
     @Test func readinessIsRefusedWhilePartsDrain() async throws {
         let (drainBegun, mayEnd) = (Signal(), Signal())
         let part = Part("work", run: Part.idle) {

@@ -39,7 +39,7 @@ await runService("attachments", AttachmentsSettings()) { context in
         ],
         readiness: [
             ReadinessCheck("redis") { bus.isConnected },
-            ReadinessCheck("postgres", isReady: attachments.canReachStore),
+            ReadinessCheck("postgres", keptFor: RuntimeLimits.readinessKept, isReady: attachments.canReachStore),
         ],
         opsRoutes: attachments.addOperatorRoutes)
 }

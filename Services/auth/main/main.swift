@@ -41,7 +41,7 @@ await runService("auth", AuthSettings()) { context in
         ],
         readiness: [
             ReadinessCheck("redis") { bus.isConnected },
-            ReadinessCheck("postgres", isReady: auth.canReachStore),
+            ReadinessCheck("postgres", keptFor: RuntimeLimits.readinessKept, isReady: auth.canReachStore),
         ],
         opsRoutes: operators.addRoutes)
 }

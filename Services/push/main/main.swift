@@ -32,6 +32,8 @@ await runService("push", PushSettings()) { context in
         ],
         readiness: [
             ReadinessCheck("redis") { bus.isConnected },
-            ReadinessCheck("postgres") { (try? await pool.query("SELECT 1")) != nil },
+            ReadinessCheck("postgres", keptFor: RuntimeLimits.readinessKept) {
+                (try? await pool.query("SELECT 1")) != nil
+            },
         ])
 }

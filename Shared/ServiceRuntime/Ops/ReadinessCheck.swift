@@ -1,14 +1,17 @@
-/// A question that decides whether this process should get traffic, asked at each `GET /ready`.
+/// A question that decides whether this process should get traffic, asked at `GET /ready`.
 package struct ReadinessCheck: Sendable {
     package let name: String
     let isReady: @Sendable () async -> Bool
+    let keptFor: Duration
 
     /// - Parameters:
     ///   - name: what a person reads when it fails: `redis`, `postgres`, `partitions`.
-    ///   - isReady: taken as no if it has not answered within `RuntimeLimits.readinessCheckMax`. Not asked again
-    /// before it has.
-    package init(_ name: String, isReady: @escaping @Sendable () async -> Bool) {
+    ///   - keptFor: how long a yes is believed. What asks another server gives `RuntimeLimits.readinessKept`: the balancer looks
+    ///     at each process every 2 s. A no is never kept.
+    ///   - isReady: taken as no if it has not answered within `RuntimeLimits.readinessCheckMax`. Not asked again before it has.
+    package init(_ name: String, keptFor: Duration = .zero, isReady: @escaping @Sendable () async -> Bool) {
         self.name = name
+        self.keptFor = keptFor
         self.isReady = isReady
     }
 }
@@ -18,15 +21,20 @@ actor Readiness {
     nonisolated let name: String
     private let isReady: @Sendable () async -> Bool
     private let limit: Duration
+    private let keptFor: Duration
     private var asking: Task<Bool, Never>?
+    /// When a yes was heard last.
+    private var wasReady: ContinuousClock.Instant?
 
     init(_ check: ReadinessCheck, limit: Duration) {
         self.name = check.name
         self.isReady = check.isReady
         self.limit = limit
+        self.keptFor = check.keptFor
     }
 
     func ask() async -> Bool {
+        if let wasReady, .now - wasReady < self.keptFor { return true }
         let answer = self.ongoing()
         let (first, given) = AsyncStream.makeStream(of: Bool.self, bufferingPolicy: .bufferingOldest(1))
         // Both tasks are bare because a task group would wait for the slower one, and that one may hang in a
@@ -46,12 +54,15 @@ actor Readiness {
         // Bare: outlives the request that asked if the answer comes too late for it.
         let task = Task { [isReady] in
             let answer = await isReady()
-            self.answered()
+            self.answered(answer)
             return answer
         }
         self.asking = task
         return task
     }
 
-    private func answered() { self.asking = nil }
+    private func answered(_ isReady: Bool) {
+        self.asking = nil
+        self.wasReady = isReady ? .now : nil
+    }
 }
