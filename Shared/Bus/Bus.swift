@@ -20,6 +20,8 @@ package enum BusError: Error, Equatable {
 package enum BusLimits {
     /// How long a process's canary outlives the last look at it (`Keyspace.canary`).
     package static let canaryTTL = Duration.seconds(3_600)
+    /// Between two times that a look makes the canary live longer.
+    package static let canaryExtendedEvery = Duration.seconds(10)
     /// Commands that one process may have under way on one connection before `BusError.full`.
     package static let commandsInFlightMax = 65_536
     /// Bytes waiting to be written to the server before `BusError.full`.

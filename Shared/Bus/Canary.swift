@@ -13,6 +13,7 @@ package final class Canary {
     private var replacements: Replacements?
     /// As of the last look at which the key was there or was set.
     private var whenSeen: Replacements?
+    private var extendedAt: ContinuousClock.Instant?
 
     package init(_ process: NodeID) { self.key = Keyspace.canary(process) }
 
@@ -28,8 +29,7 @@ package final class Canary {
                 self.isMissing = true
                 try await bus.set(self.key, to: [1], for: BusLimits.canaryTTL)
             } else {
-                // Made to live longer, not written: written, it could hide that it was gone for a moment.
-                bus.extendWithoutWaiting([self.key], for: BusLimits.canaryTTL)
+                self.extend(on: bus)
             }
         } catch {
             // Of a cluster this may be one master's outage, in which the others go on.
@@ -45,5 +45,12 @@ package final class Canary {
             self.wasSet && self.isMissing && !now.hasChanged(since: self.whenSeen ?? now, at: self.key.name)
         (self.wasSet, self.isMissing, self.whenSeen) = (true, false, now)
         return BusLosses(isEverything: isEverything, since: before, now: now)
+    }
+
+    /// Makes the key live longer, if it is time. It is not written: written, it could hide that it was gone for a moment.
+    private func extend(on bus: any KeyBus) {
+        guard self.extendedAt.map({ .now - $0 >= BusLimits.canaryExtendedEvery }) ?? true else { return }
+        self.extendedAt = .now
+        bus.extendWithoutWaiting([self.key], for: BusLimits.canaryTTL)
     }
 }

@@ -75,6 +75,8 @@ package final class PartitionWorker<Share: LeasedShare> {
     private var replacements = Replacements.none
     private var isServing = false
     private var lookedAt: ContinuousClock.Instant?
+    /// At the last look others took part.
+    private var hasCompany = false
     private var turns = ReadTurns<Share>()
     /// Above 0: Jobs are taken one at a time.
     private var poisonIsolationReadsLeft = 0
@@ -171,8 +173,10 @@ package final class PartitionWorker<Share: LeasedShare> {
         var looking = Pipeline()
         let locks = looking.add(self.leases.all)
         if !self.owned.isEmpty { looking.add(ReplicationBarrier.statement) }
+        // In one round trip: it comes every second. Who has joined since is looked at the next time.
+        if self.hasCompany { looking.add(self.leases.endFrozen) }
         let snapshot = try await self.store.pipeline(looking)[locks]
-        if snapshot.members > 1 { _ = try await self.store.query(self.leases.endFrozen) }
+        self.hasCompany = snapshot.members > 1
         let decision = self.leases.decide(snapshot)
         if !decision.giveUp.isEmpty {
             let shares = decision.giveUp.compactMap { Share($0) }

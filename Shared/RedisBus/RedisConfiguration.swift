@@ -49,8 +49,9 @@ package enum RedisLimits {
     /// A command older than this without an answer ends its connection: the server is stopped or gone.
     /// A blocking read may stay silent for this long after its `blockFor`, too.
     package static let answerMax: Duration = .seconds(5)
-    /// Time between two looks at the age of commands. A quiet connection is pinged at every other look.
-    package static let watchEvery: Duration = .seconds(1)
+    /// Time between two looks at the age of commands: so much later than `answerMax` one is noticed at most. A quiet connection
+    /// that subscribes is pinged at every look, another at every other.
+    package static let watchEvery: Duration = .milliseconds(2_500)
     /// How long answers that nobody waits for may lie in the socket.
     package static let unreadMax: Duration = .milliseconds(50)
     /// How long they lie there at least, although the thread is awake: each look costs four calls of the kernel.

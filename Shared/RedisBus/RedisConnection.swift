@@ -172,8 +172,9 @@ final class RedisConnection: ChannelInboundHandler {
         self.nextLook = self.eventLoop.assumeIsolated().scheduleTask(in: every) {
             guard self.isOpen else { return }
             guard self.replyMonitor.check(unanswered: self.waiting.count) else { return self.close() }
-            // Every other time: an answer wakes two processes.
-            self.isPingDue.toggle()
+            // Every other time, since an answer wakes two processes. But whoever subscribes asks nothing else: without a ping
+            // nobody notices that news stay away.
+            self.isPingDue = !self.isPingDue || self.onNews != nil
             if self.waiting.isEmpty, self.isPingDue { self.send(.ping, .nobody) }
             self.watchForReplies()
         }

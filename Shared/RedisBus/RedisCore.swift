@@ -85,7 +85,7 @@ final class RedisCore: RedisServers {
         }
     }
 
-    /// Commands are counted once a second: a metric per command would cost more than the command.
+    /// Commands are counted at each look: a metric per command would cost more than the command.
     private func measureSoon() {
         self.dial.eventLoop.assumeIsolated().scheduleTask(in: TimeAmount(RedisLimits.watchEvery)) {
             guard let (issued, inFlight) = self.master?.takeCounts() else { return }

@@ -4,8 +4,12 @@ import Contract
 package enum CallLimits {
     /// Jobs taken from each share in one batch.
     package static let jobsPerShareMax = 64
-    /// How long one look for Jobs waits: also how late a timer fires.
-    package static let readBlockMax = Duration.milliseconds(500)
+    /// How long one look for Jobs waits while there is nothing that has a timer.
+    package static let readBlockMax = Duration.seconds(1)
+    /// The same with calls, conversations or rooms: also how late a timer fires.
+    package static let timedReadBlockMax = Duration.milliseconds(500)
+    /// Between two looks at how many Jobs wait.
+    package static let streamsMeasuredEvery = Duration.seconds(5)
     /// Between two looks at who owns which share, and at where sides are that a call waits for.
     package static let leaseInterval = Duration.seconds(1)
     /// A process whose database session has said nothing for this long is taken for frozen, and its session ended.

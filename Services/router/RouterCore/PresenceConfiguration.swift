@@ -25,6 +25,8 @@ package enum PresenceLimits {
     package static let pairsWrittenMax = 500_000
     /// Between two rounds of telling. Also how late presence may be.
     package static let roundPause = Duration.milliseconds(250)
+    /// The same while nobody is connected whose mailbox is this router's.
+    package static let quietRoundPause = Duration.seconds(1)
     /// Identities whose peers one round looks up; the others wait for the next.
     package static let identitiesPerRoundMax = 500
     /// Pending transitions of one router. Above it changes are not told.

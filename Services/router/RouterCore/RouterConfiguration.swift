@@ -58,7 +58,7 @@ package enum RouterLimits {
     /// Attempts to commit a batch while other transactions are in its way, before the router starts over.
     package static let commitAttemptsMax = 3
     /// How long one look for Jobs waits. Also how late a new partition is first read.
-    package static let readBlockMax = Duration.milliseconds(500)
+    package static let readBlockMax = Duration.seconds(1)
     /// From one read of Jobs to the next, while several come within it: fewer batches mean fewer wake-ups and commits.
     package static let readInterval = Duration.milliseconds(4)
     /// Jobs expected within `readInterval` for which a read waits.

@@ -275,7 +275,7 @@ final class RedisCluster: RedisServers {
 
     func master(of channel: String) -> RedisAddress? { self.topology.master(of: HashSlot.of(channel)) }
 
-    /// Commands are counted once a second: a metric per command would cost more than the command.
+    /// Commands are counted at each look: a metric per command would cost more than the command.
     private func measureSoon() {
         self.eventLoop.assumeIsolated().scheduleTask(in: TimeAmount(RedisLimits.watchEvery)) {
             guard self.isRunning else { return }

@@ -33,6 +33,7 @@ package actor CallCoordinator: PartitionOwner {
     var shouldLocate = false
     var locatedAt: ContinuousClock.Instant?
     private var seenAt: ContinuousClock.Instant?
+    private var measuredAt: ContinuousClock.Instant?
     /// Since then Redis and Postgres have been there, to note who is connected.
     var notedSince: Timestamp = .now
     /// By the database's clock, asked after each look: calls end and are forgotten by it (contract §13a, Time). One that is taken
@@ -111,7 +112,7 @@ package actor CallCoordinator: PartitionOwner {
             try await batch.isSingle
             ? self.worker.readOne()
             : self.worker.read(
-                limit: CallLimits.jobsPerShareMax, blockFor: isBusy ? .milliseconds(1) : CallLimits.readBlockMax)
+                limit: CallLimits.jobsPerShareMax, blockFor: isBusy ? .milliseconds(1) : self.blockMax)
         for part in self.worker.advance(past: read) {
             batch.positions.append((part.share, part.through))
             for entry in part.entries {
@@ -123,6 +124,10 @@ package actor CallCoordinator: PartitionOwner {
             }
         }
         return batch
+    }
+
+    private var blockMax: Duration {
+        self.book.all.isEmpty ? CallLimits.readBlockMax : CallLimits.timedReadBlockMax
     }
 
     // MARK: Between batches
@@ -180,6 +185,8 @@ package actor CallCoordinator: PartitionOwner {
 
     /// All streams, because while the database is away they have no owner, and most to tell.
     private func measureStreams() async {
+        guard self.measuredAt.map({ .now - $0 >= CallLimits.streamsMeasuredEvery }) ?? true else { return }
+        self.measuredAt = .now
         // Without the bus nobody knows; the gauge keeps what was last seen.
         guard let depths = try? await self.bus.depth(of: CallShare.all.map { Keyspace.calls($0).name }) else { return }
         self.metrics.busDepth.set(depths.reduce(0, +))

@@ -120,7 +120,8 @@ package actor LiveCoordinator: PartitionOwner {
         // While several come anyway, a transaction is worth a moment's wait: it costs more than what is in it.
         let pause = self.arrivals.pause(at: .now)
         if pause > .zero { try? await self.bus.pause(for: pause) }
-        try await self.intake(&batch, within: CallLimits.readBlockMax)
+        let isQuiet = self.book.all.isEmpty && self.rooms.all.isEmpty
+        try await self.intake(&batch, within: isQuiet ? CallLimits.readBlockMax : CallLimits.timedReadBlockMax)
         self.arrivals.looked(batch.steps.count + batch.rooms.steps.count, at: .now)
         let end = ContinuousClock.now + CallLimits.linesGatheredFor
         while batch.isOfLinesAlone, !batch.isSingle, batch.steps.count < CallLimits.linesGatheredMax {

@@ -62,7 +62,8 @@ extension Router {
     /// Tells peers until cancelled.
     package func tellPresence(_ pool: PostgresPool) async throws {
         while true {
-            try await self.bus.pause(for: PresenceLimits.roundPause)
+            let isAlone = self.memory.sessions.isEmpty
+            try await self.bus.pause(for: isAlone ? PresenceLimits.quietRoundPause : PresenceLimits.roundPause)
             guard self.isReady else { continue }
             do throws(StoreError) {
                 try await self.presenceRound(pool)

@@ -15,6 +15,9 @@ package final class Transfers: Sendable {
     private let limits: TransferLimits
     private let state = Mutex(State())
 
+    /// Told of each beginning, for `watch`, which has nothing to do before.
+    private let (beginnings, begun) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+
     package init(_ limits: TransferLimits = TransferLimits()) { self.limits = limits }
 
     package var count: Int { self.state.withLock { $0.transfers.count } }
@@ -59,6 +62,7 @@ package final class Transfers: Sendable {
             return (transfer, ended)
         }
         for older in ended { older.channel?.close(promise: nil) }
+        if transfer != nil { self.begun.yield() }
         return transfer
     }
 
@@ -73,7 +77,9 @@ package final class Transfers: Sendable {
 
     /// Ends what is too slow, until its task is cancelled. Also makes up for a transfer whose end nobody told.
     package func watch() async throws {
+        var beginnings = self.beginnings.makeAsyncIterator()
         while true {
+            if self.count == 0, await beginnings.next() == nil { throw CancellationError() }
             try await Task.sleep(for: AttachmentsLimits.paceLookEvery)
             let now = Transfer.now
             for transfer in self.state.withLock({ Array($0.transfers.values) }) where transfer.isTooSlow(at: now) {
