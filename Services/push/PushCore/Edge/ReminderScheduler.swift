@@ -31,7 +31,8 @@ package struct ReminderScheduler: Sendable {
                 } catch {
                     self.logger.warning("recipients not looked after", [.error: "\(error)"])
                 }
-                try? await Task.sleep(for: PushLimits.lookEvery)
+                let isWatching = self.watcher.watch.withLock { !$0.isEmpty }
+                try? await Task.sleep(for: isWatching ? PushLimits.lookEvery : PushLimits.quietLookEvery)
             }
         }
     }
