@@ -28,7 +28,9 @@ public final class Core: Sendable {
     private let key: Mutex<StoreKey?>
     private let phase: Mutex<Phase>
     private let requests = Requests()
+    /// Of whoever reads the core itself. Programs at seats have their own.
     private let feed: EventFeed
+    private let feeds = EventFeeds()
     /// Whose events are rendered.
     private let source: Source
     /// What changes the phase goes one after the other.
@@ -39,6 +41,15 @@ public final class Core: Sendable {
         let core = Mutex<OpenCore?>(nil)
 
         var account: WhisperID? { self.core.withLock { $0 }?.id }
+
+        /// Numbered events behind a number.
+        @Sendable func events(after number: Int64) throws -> [(number: Int64, event: [UInt8])] {
+            guard let core = self.core.withLock({ $0 }) else { return [] }
+            let account = core.id
+            return try core.store.events(after: number, limit: CoreLimits.eventsReadMax).compactMap { event in
+                EventText.event(event, account: account).map { (event.number, $0) }
+            }
+        }
     }
 
     // MARK: Life
@@ -83,13 +94,8 @@ public final class Core: Sendable {
         self.phase = Mutex(.noIdentity)
         let source = Source()
         self.source = source
-        self.feed = EventFeed { position in
-            guard let core = source.core.withLock({ $0 }) else { return [] }
-            let account = core.id
-            return try core.store.events(after: position, limit: CoreLimits.eventsReadMax).compactMap { event in
-                EventText.event(event, account: account).map { (event.number, $0) }
-            }
-        }
+        self.feed = EventFeed(read: source.events)
+        _ = self.feeds.add(self.feed)
     }
 
     private static func checkMigrations(
@@ -142,7 +148,7 @@ public final class Core: Sendable {
         do {
             if let server = ServerAddress(self.configuration.server) { try profile.store.set(server: server) }
             try profile.store.set(authorityFile: self.configuration.authorityFile)
-            let (feed, source) = (self.feed, self.source)
+            let (feeds, source) = (self.feeds, self.source)
             let origin = (ServerAddress(self.configuration.server) ?? .local).origin
             let opened = try OpenCore(
                 profile, server: try self.link(self.configuration), platform: self.configuration.platform
@@ -150,14 +156,14 @@ public final class Core: Sendable {
                 let isKept = event.isKept
                 if case .live(let id, let news) = event {
                     let text = EventText.event(id, news, origin: origin, account: source.account)
-                    if let text { feed.push(text, isKept: false) }
+                    if let text { feeds.push(text, isKept: false) }
                     return
                 }
                 if case .room(let room, let news) = event {
                     let text = EventText.event(room, news, origin: origin, account: source.account)
-                    return feed.push(text, isKept: false)
+                    return feeds.push(text, isKept: false)
                 }
-                feed.push(EventText.event(event, account: source.account) ?? [], isKept: isKept)
+                feeds.push(EventText.event(event, account: source.account) ?? [], isKept: isKept)
             }
             self.source.core.withLock { $0 = opened }
             return opened
@@ -170,9 +176,9 @@ public final class Core: Sendable {
     /// Ends connection and store, and lets go of the folder. The reader of events gets `nil`. Doing it twice is harmless.
     public func close() async {
         await self.inTurn {
-            guard let opened = self.leave(for: .closed) else { return self.feed.close() }
+            guard let opened = self.leave(for: .closed) else { return self.feeds.close() }
             await opened.close()
-            self.feed.close()
+            self.feeds.close()
         }
     }
 
@@ -368,7 +374,7 @@ public final class Core: Sendable {
     package func perform(_ text: [UInt8]) async -> [UInt8] {
         do throws(Command.Refused) {
             let command = try Command.read(text)
-            return Self.answer(await self.outcome(of: command), corrID: command.corrID)
+            return Self.answer(await self.outcome(of: command, for: self.feed), corrID: command.corrID)
         } catch {
             return Self.answer(.error(error.error), corrID: error.corrID)
         }
@@ -394,15 +400,17 @@ public final class Core: Sendable {
     }
 
     /// What a verb does with parameters that stand for themselves.
-    func outcome(ofVerb name: String, _ parameters: [UInt8]) async -> Outcome {
+    /// - Parameter seat: of the program that asks; `nil` if the core's own reader does.
+    func outcome(ofVerb name: String, _ parameters: [UInt8], at seat: CoreSeat?) async -> Outcome {
         do throws(Command.Refused) {
-            return await self.outcome(of: try Command.read(verb: name, parameters))
+            let command = try Command.read(verb: name, parameters)
+            return await self.outcome(of: command, for: seat?.feed ?? self.feed)
         } catch {
             return .error(error.error)
         }
     }
 
-    private func outcome(of command: Command) async -> Outcome {
+    private func outcome(of command: Command, for feed: EventFeed) async -> Outcome {
         let (verb, parameters) = (command.verb, command.parameters)
         switch verb.work {
         case .core(let work):
@@ -414,17 +422,19 @@ public final class Core: Sendable {
                 self.written(by: verb) { json in try read(try self.opened(), parameters, &json) }
             }
         case .store(let work):
+            let reader = EventReader(feeds: self.feeds, feed: feed)
             return await Blocking.run {
-                self.written(by: verb) { json in try work(self, try self.opened(), parameters, &json) }
+                self.written(by: verb) { json in try work(reader, try self.opened(), parameters, &json) }
             }
         case .client(let work):
             return await self.written(by: verb) { json in try await work(try self.opened(), parameters, &json) }
-        case .server(let work): return self.ask(command, work)
+        case .server(let work): return self.ask(command, for: feed, work)
         }
     }
 
     private func ask(
-        _ command: Command, _ work: @escaping @Sendable (OpenCore, Payload, inout JSONWriter) async throws -> Void
+        _ command: Command, for feed: EventFeed,
+        _ work: @escaping @Sendable (OpenCore, Payload, inout JSONWriter) async throws -> Void
     ) -> Outcome {
         let opened: OpenCore
         do throws(CoreError) { opened = try self.opened() } catch { return .error(error) }
@@ -434,7 +444,7 @@ public final class Core: Sendable {
             }
             let answer = EventText.answer(
                 number, verb: command.verb.name, outcome, corrID: command.corrID, account: opened.id)
-            self.feed.push(answer, isKept: false)
+            feed.push(answer, isKept: false)
         }
         guard let number else { return .error(CoreError(.tooMany)) }
         var json = JSONWriter()
@@ -510,7 +520,11 @@ public final class Core: Sendable {
 
     /// The same on the caller's thread.
     package func nextEvent(until deadline: DispatchTime?) -> [UInt8]? {
-        switch self.feed.next(until: deadline) {
+        Self.text(of: self.feed.next(until: deadline))
+    }
+
+    static func text(of next: EventFeed.Next) -> [UInt8]? {
+        switch next {
         case .event(let event): event
         case .nothing: []
         case .closed: nil
@@ -521,24 +535,21 @@ public final class Core: Sendable {
     /// Ends the current wait for an event, or the next one.
     public func interrupt() { self.feed.interrupt() }
 
-    /// Whoever read events is gone. The next reader subscribes itself.
-    package func endReading() { self.feed.hold() }
+    /// From here on events are read at seats alone: nothing waits for a reader of the core itself.
+    package func leaveEventsToSeats() { self.feeds.remove(self.feed) }
 
-    /// From here on at most `CoreLimits.eventsUnacknowledgedMax` numbered events are given out without an acknowledgement.
-    /// For readers that take events faster than they do them.
-    package func boundUnacknowledgedEvents() {
-        self.feed.bound(unacknowledged: CoreLimits.eventsUnacknowledgedMax)
+    /// A place for one more program, which reads events faster than it does them: `CoreLimits.eventsUnacknowledgedMax`.
+    /// - Returns: `nil` if there are `CoreLimits.seatsMax` already, or the core is closed.
+    package func seat() -> CoreSeat? {
+        let feed = EventFeed(read: self.source.events)
+        feed.bound(unacknowledged: CoreLimits.eventsUnacknowledgedMax)
+        return self.feeds.add(feed) ? CoreSeat(self, feed) : nil
     }
 
-    func acknowledgeEvents(upTo number: Int64, by consumer: String) {
-        self.feed.acknowledge(number, by: consumer)
-    }
+    func remove(_ seat: CoreSeat) { self.feeds.remove(seat.feed) }
 
-    func readEvents(of consumer: String, from position: Int64) {
-        self.feed.subscribe(consumer, position: position)
-    }
-
-    func stopReadingEvents(of consumer: String) { self.feed.unsubscribe(consumer) }
+    /// A program waits for another one's consumer.
+    var hasWaitingReader: Bool { self.feeds.hasWaiting }
 
     /// What the verb `session_status` says of the core itself.
     var status: (phase: StaticString, opened: OpenCore?) {

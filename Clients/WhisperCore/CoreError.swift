@@ -75,7 +75,7 @@ extension CoreError.Code {
         case .closed: "There is no such handle, or it was closed."
         case .forked: "The process is a fork of the one that opened the core. Open another core here."
         case .suspended: "The core is suspended. Resume it first."
-        case .busyReader: "Another thread reads events of this handle."
+        case .busyReader: "Another thread reads events of this handle, or another program those of this consumer."
         case .tooMany: "A bound is reached."
         case .tooLong: "The command or a text is too long."
         case .invalidCommand: "The command is not a verb, or a verb and one JSON object, in UTF-8."

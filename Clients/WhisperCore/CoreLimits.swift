@@ -1,3 +1,4 @@
+import Dispatch
 import WhisperClient
 
 /// Bounds of the core's interface.
@@ -14,6 +15,10 @@ public enum CoreLimits {
     public static let eventsKeptMax = ClientLimits.eventsKeptMax
     /// Days for which they do.
     public static let eventsKeptDays = Int(ClientLimits.eventsKeptFor.components.seconds / 86_400)
+    /// Programs that read events of one core side by side.
+    package static let seatsMax = 32
+    /// How long a program waits for the one before it, which has read for the same consumer, to be gone.
+    static let handOver: DispatchTimeInterval = .seconds(5)
     /// Events that the core reads from its store at once.
     static let eventsReadMax = 64
     /// Numbered events that a daemon's program gets without acknowledging one. More than `eventsReadMax`.

@@ -3,7 +3,7 @@ import Dispatch
 import Synchronization
 import WhisperClient
 
-/// Events on their way to the one who reads them: numbered ones from the store, and those of now from a bounded queue.
+/// Events on their way to one who reads them: numbered ones from the store, and those of now from a bounded queue.
 final class EventFeed: Sendable {
     private struct State {
         /// Read from the store, the next at the end.
@@ -16,8 +16,6 @@ final class EventFeed: Sendable {
         var consumer: (name: String, position: Int64)?
         /// The store may have more behind `page`.
         var isBehind = false
-        /// Numbered events wait for the next subscription: whoever read them is gone.
-        var isHeld = false
         /// How many numbered events may wait for their acknowledgement at the reader's; `nil` is no bound.
         var unacknowledgedMax: Int?
         /// Their numbers, if there is a bound.
@@ -29,7 +27,7 @@ final class EventFeed: Sendable {
         var isClosed = false
 
         /// The store is to be read.
-        var hasMore: Bool { self.consumer != nil && self.isBehind && !self.isHeld && self.hasRoom }
+        var hasMore: Bool { self.consumer != nil && self.isBehind && self.hasRoom }
 
         /// A whole page may be given out.
         private var hasRoom: Bool {
@@ -63,6 +61,7 @@ final class EventFeed: Sendable {
     ///   - isKept: whether a consumer reads it from the store instead.
     func push(_ event: @autoclosure () -> [UInt8], isKept: Bool) {
         self.change { state in
+            guard !state.isClosed else { return }
             if isKept, state.consumer != nil {
                 state.isBehind = true
                 return
@@ -81,7 +80,6 @@ final class EventFeed: Sendable {
             state.consumer = (consumer, position)
             state.page = []
             state.isBehind = true
-            state.isHeld = false
             state.unacknowledged = []
         }
     }
@@ -99,14 +97,11 @@ final class EventFeed: Sendable {
         }
     }
 
-    /// Whoever read is gone, and with it what was meant for it alone. Numbered events wait for the next subscription.
-    func hold() {
-        self.state.withLock { state in
-            (state.page, state.waiting, state.lost) = ([], [], 0)
-            state.unacknowledged = []
-            state.isHeld = state.consumer != nil
-        }
-    }
+    /// Something waits for the reader here.
+    var hasEvents: Bool { self.state.withLock { !$0.page.isEmpty || !$0.waiting.isEmpty } }
+
+    /// For whom numbered events are read.
+    var consumerName: String? { self.state.withLock { $0.consumer?.name } }
 
     func unsubscribe(_ consumer: String) {
         self.state.withLock { state in
@@ -190,7 +185,7 @@ final class EventFeed: Sendable {
         guard let events = try? self.read(position), let last = events.last else { return }
         self.state.withLock { state in
             // Another subscription may have come meanwhile.
-            guard state.consumer?.position == position, state.page.isEmpty, !state.isHeld else { return }
+            guard state.consumer?.position == position, state.page.isEmpty else { return }
             state.consumer?.position = last.number
             state.page = events.reversed().map(\.event)
             state.isBehind = true

@@ -27,18 +27,19 @@ package enum JSONRPC {
     package static let batchAnswerBytesMax = 1_048_576
 
     /// Does what one line asks: a request, or an array of them in their order.
+    /// - Parameter seat: of the program that asks; `nil` if it reads no events.
     /// - Returns: the answer, or `nil` if nothing in the line wants one.
-    package static func answer(_ line: [UInt8], from core: Core) async -> [UInt8]? {
+    package static func answer(_ line: [UInt8], from core: Core, at seat: CoreSeat? = nil) async -> [UInt8]? {
         guard line.count <= Self.lineBytesMax else { return Self.tooLong }
         switch JSONText(line) {
         case nil: return Self.refusal(.parseError, "The line is no JSON in UTF-8.")
         case .other: return Self.refusal(.invalidRequest, "A request is one object, with each member once.")
-        case .object(let members): return await Self.answer(members, from: core)
-        case .array(let requests): return await Self.answer(requests, from: core)
+        case .object(let members): return await Self.answer(members, from: core, at: seat)
+        case .array(let requests): return await Self.answer(requests, from: core, at: seat)
         }
     }
 
-    private static func answer(_ requests: [[UInt8]], from core: Core) async -> [UInt8]? {
+    private static func answer(_ requests: [[UInt8]], from core: Core, at seat: CoreSeat?) async -> [UInt8]? {
         guard (1...Self.batchMax).contains(requests.count) else {
             return Self.refusal(.invalidRequest, "An array has 1 to \(Self.batchMax) requests.")
         }
@@ -47,7 +48,7 @@ package enum JSONRPC {
             var answer: [UInt8]?
             if case .object(let members) = JSONText(request) {
                 let isFull = answers.count >= Self.batchAnswerBytesMax
-                answer = await Self.answer(members, from: core, isFull: isFull)
+                answer = await Self.answer(members, from: core, at: seat, isFull: isFull)
             } else {
                 answer = Self.refusal(.invalidRequest, "A request is one object, with each member once.")
             }
@@ -59,7 +60,9 @@ package enum JSONRPC {
     }
 
     /// - Parameter isFull: the answers before this one are as long as may be. The request is not done.
-    private static func answer(_ members: JSONMembers, from core: Core, isFull: Bool = false) async -> [UInt8]? {
+    private static func answer(
+        _ members: JSONMembers, from core: Core, at seat: CoreSeat?, isFull: Bool = false
+    ) async -> [UInt8]? {
         guard let id = Self.id(of: members) else {
             return Self.refusal(
                 .invalidRequest, "id is a string, a number or null, of at most \(Self.idBytesMax) bytes.")
@@ -75,7 +78,7 @@ package enum JSONRPC {
         if isFull {
             answer = Self.refusal(CoreError(.tooMany), id: id)
         } else if parameters.first == UInt8(ascii: "{") {
-            switch await core.outcome(ofVerb: method, parameters) {
+            switch await core.outcome(ofVerb: method, parameters, at: seat) {
             case .result(let result): answer = Self.written(id) { $0.add("result", json: result) }
             case .error(let error): answer = Self.refusal(error, id: id)
             }
@@ -100,9 +103,9 @@ package enum JSONRPC {
         Self.refusal(.invalidRequest, "A line has at most \(Self.lineBytesMax) bytes.")
     }
 
-    /// To a program that comes while another one is connected.
-    package static var isTaken: [UInt8] {
-        Self.refusal(CoreError(.busyReader, "Another program is connected."))
+    /// To a program that has no place.
+    package static var isFull: [UInt8] {
+        Self.refusal(CoreError(.tooMany, "Too many programs are connected."))
     }
 
     // MARK: Parts

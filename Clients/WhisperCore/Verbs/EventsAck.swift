@@ -11,12 +11,12 @@ extension Verb {
         [Field("acked", .integer(0...Int64.max)), Field("newest", .integer(0...Int64.max))],
         errors: [.noIdentity, .unknownConsumer, .store],
         samples: (#"{"consumer":"bot","seq":7}"#, #"{"type":"acked","acked":7,"newest":9}"#),
-        .store { core, opened, parameters, json in
+        .store { reader, opened, parameters, json in
             let consumer = try parameters[Self.consumer]
             guard let progress = try opened.store.acknowledge(try parameters[Self.seq], by: consumer) else {
                 throw CoreError(.unknownConsumer)
             }
-            core.acknowledgeEvents(upTo: progress.acknowledged, by: consumer)
+            reader.feeds.acknowledge(progress.acknowledged, by: consumer)
             json.add("acked", progress.acknowledged)
             json.add("newest", progress.newest)
         })

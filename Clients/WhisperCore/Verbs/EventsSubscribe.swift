@@ -15,15 +15,15 @@ extension Verb {
             "From here on the reader gets numbered events for this consumer, beginning with what it has not acknowledged. The consumer stays known, and keeps its events, until `events_unsubscribe`.",
         [Self.consumer.field, Self.after.field], type: "subscribed",
         [Field("acked", .integer(0...Int64.max)), Field("newest", .integer(0...Int64.max))],
-        errors: [.noIdentity, .tooMany, .unknownConsumer, .store],
+        errors: [.noIdentity, .busyReader, .tooMany, .unknownConsumer, .store],
         samples: (#"{"consumer":"bot"}"#, #"{"type":"subscribed","acked":0,"newest":0}"#),
-        .store { core, opened, parameters, json in
+        .store { reader, opened, parameters, json in
             let (consumer, after) = (try parameters[Self.consumer], try parameters[Self.after])
-            guard let progress = try opened.store.subscribe(consumer, after: after) else {
+            let progress = try reader.read(for: consumer) {
+                if let progress = try opened.store.subscribe(consumer, after: after) { return progress }
                 let isFull = try opened.store.consumers().count >= ClientLimits.consumersMax
                 throw isFull ? CoreError(.tooMany, field: "consumer") : CoreError(.unknownConsumer, field: "after")
             }
-            core.readEvents(of: consumer, from: progress.acknowledged)
             json.add("acked", progress.acknowledged)
             json.add("newest", progress.newest)
         })

@@ -8,11 +8,11 @@ extension Verb {
         "events_unsubscribe", of: "events", about: "Forgets a consumer, and what was kept for it alone.",
         [Self.consumer.field], type: "unsubscribed", errors: [.noIdentity, .unknownConsumer, .store],
         samples: (#"{"consumer":"bot"}"#, #"{"type":"unsubscribed"}"#),
-        .store { core, opened, parameters, _ in
+        .store { reader, opened, parameters, _ in
             let consumer = try parameters[Self.consumer]
             guard try opened.store.unsubscribe(consumer) else {
                 throw CoreError(.unknownConsumer, field: "consumer")
             }
-            core.stopReadingEvents(of: consumer)
+            reader.feeds.unsubscribe(consumer)
         })
 }

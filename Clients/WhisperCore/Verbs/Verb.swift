@@ -10,8 +10,8 @@ package struct Verb: Sendable {
         case read(@Sendable (OpenCore, Payload, inout JSONWriter) throws -> Void)
         /// Reads what the core is, with or without an identity.
         case look(@Sendable (Core, Payload, inout JSONWriter) throws -> Void)
-        /// Changes the store alone. It blocks its thread.
-        case store(@Sendable (Core, OpenCore, Payload, inout JSONWriter) throws -> Void)
+        /// Changes the store alone, and what its reader gets. It blocks its thread.
+        case store(@Sendable (EventReader, OpenCore, Payload, inout JSONWriter) throws -> Void)
         /// Asks the client, which asks nobody.
         case client(@Sendable (OpenCore, Payload, inout JSONWriter) async throws -> Void)
         /// Asks the server. Its result comes as the event `answer`.

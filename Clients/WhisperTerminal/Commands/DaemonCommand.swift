@@ -7,11 +7,11 @@ import WhisperCore
 
 struct DaemonCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "daemon", abstract: "Serve an identity to a program, by JSON-RPC 2.0.",
+        commandName: "daemon", abstract: "Serve an identity to programs, by JSON-RPC 2.0.",
         discussion: """
             A line is a request, an answer or an event. Methods are the verbs of docs/core.md, and events are
             notifications with the method "event". Standard input and output are used unless --socket names a path.
-            One program at a time is served.
+            Several programs may be connected to the socket. Each reads events under a consumer's name of its own.
             """)
 
     @OptionGroup var options: ProfileOptions
@@ -24,14 +24,16 @@ struct DaemonCommand: AsyncParsableCommand {
     @Flag(name: .customLong("openrpc"), help: "Print the OpenRPC document of all verbs, and end.") var isDescribing =
         false
 
-    /// How long a program waits for the one before it to be gone.
-    private static let handOver: DispatchTimeInterval = .seconds(5)
+    /// Programs that are connected to the socket.
+    private static let programsMax = 16
+    /// How long one more waits for another to be gone.
+    private static let placeWait: DispatchTimeInterval = .seconds(5)
 
     func run() async throws {
         if self.isDescribing { return print(String(decoding: CoreAnswer.schema, as: UTF8.self)) }
         signal(SIGPIPE, SIG_IGN)
         let core = try self.open()
-        core.boundUnacknowledgedEvents()
+        core.leaveEventsToSeats()
         let ended = Ended()
         let signals = [SIGTERM, SIGINT].map { ended.on($0) }
         let queue = DispatchQueue(label: "whisper-daemon")
@@ -48,7 +50,9 @@ struct DaemonCommand: AsyncParsableCommand {
             socket.close()
         } else {
             queue.async {
-                DaemonSession(core, input: STDIN_FILENO, output: STDOUT_FILENO) { ended.tell() }.serve()
+                if let seat = core.seat() {
+                    DaemonSession(core, at: seat, input: STDIN_FILENO, output: STDOUT_FILENO) { ended.tell() }.serve()
+                }
                 ended.tell()
             }
             await ended.wait()
@@ -79,20 +83,24 @@ struct DaemonCommand: AsyncParsableCommand {
         }
     }
 
-    /// One program at a time. Another one is told so and sent away.
+    /// Serves programs side by side. One that has no place is told so and sent away.
     private static func serve(_ socket: DaemonSocket, _ core: Core, _ ended: Ended) {
-        let seat = DispatchSemaphore(value: 1)
+        let places = DispatchSemaphore(value: Self.programsMax)
         while let program = socket.accept() {
             // A program that was started anew may come before its end was seen.
-            guard seat.wait(timeout: .now() + Self.handOver) == .success else {
-                DaemonSession.write(JSONRPC.isTaken + [0x0A], to: program)
+            guard places.wait(timeout: .now() + Self.placeWait) == .success else {
+                DaemonSession.write(JSONRPC.isFull + [0x0A], to: program)
                 close(program)
                 continue
             }
             DispatchQueue(label: "whisper-daemon-requests").async {
-                DaemonSession(core, input: program, output: program) { shutdown(program, Int32(SHUT_RDWR)) }.serve()
+                if let seat = core.seat() {
+                    DaemonSession(core, at: seat, input: program, output: program) {
+                        shutdown(program, Int32(SHUT_RDWR))
+                    }.serve()
+                }
                 close(program)
-                seat.signal()
+                places.signal()
             }
         }
         ended.tell()

@@ -9,6 +9,7 @@ import WhisperCore
 /// piles up here: for whoever reads slowly, events wait in the core.
 final class DaemonSession: Sendable {
     private let core: Core
+    private let seat: CoreSeat
     private let input: Int32
     private let output: Int32
     /// Makes the other end's input end, if that can be done.
@@ -17,8 +18,9 @@ final class DaemonSession: Sendable {
     /// One line at a time.
     private let writing = Mutex(())
 
-    init(_ core: Core, input: Int32, output: Int32, cut: @escaping @Sendable () -> Void) {
-        (self.core, self.input, self.output, self.cut) = (core, input, output, cut)
+    /// - Parameter seat: of this program. It is left in the end.
+    init(_ core: Core, at seat: CoreSeat, input: Int32, output: Int32, cut: @escaping @Sendable () -> Void) {
+        (self.core, self.seat, self.input, self.output, self.cut) = (core, seat, input, output, cut)
     }
 
     /// Returns when the program has gone, or the core is closed. It blocks its thread.
@@ -33,19 +35,19 @@ final class DaemonSession: Sendable {
             switch line {
             case .tooLong: self.write(JSONRPC.tooLong)
             case .text(let request):
-                let core = self.core
-                let answer = Blocking.wait { await JSONRPC.answer(request, from: core) }
+                let (core, seat) = (self.core, self.seat)
+                let answer = Blocking.wait { await JSONRPC.answer(request, from: core, at: seat) }
                 if let answer = answer ?? nil { self.write(answer) }
             }
         }
         self.end()
         isDone.wait()
-        self.core.endReading()
+        self.seat.leave()
     }
 
     private func passEventsOn() {
         while !self.isOver.withLock({ $0 }) {
-            guard let event = self.core.nextEvent(until: nil) else { return self.end() }
+            guard let event = self.seat.nextEvent(until: nil) else { return self.end() }
             // Somebody has interrupted the wait.
             guard !event.isEmpty else { continue }
             self.write(JSONRPC.notification(of: event))
@@ -59,7 +61,7 @@ final class DaemonSession: Sendable {
         }
         guard isFirst else { return }
         self.cut()
-        self.core.interrupt()
+        self.seat.interrupt()
     }
 
     private func write(_ line: [UInt8]) {

@@ -169,13 +169,14 @@ import Testing
         var (input, output): ([Int32], [Int32]) = ([0, 0], [0, 0])
         try #require(pipe(&input) == 0 && pipe(&output) == 0)
         let (requestsIn, requestsOut, answersIn, answersOut) = (input[0], input[1], output[0], output[1])
+        let seat = try #require(core.seat())
         // A pipe does not take all of it at once.
         DispatchQueue(label: "program").async {
             DaemonSession.write(Array(requests.utf8), to: requestsOut)
             close(requestsOut)
         }
         DispatchQueue(label: "session").async {
-            DaemonSession(core, input: requestsIn, output: answersOut) {}.serve()
+            DaemonSession(core, at: seat, input: requestsIn, output: answersOut) {}.serve()
             close(requestsIn)
             close(answersOut)
         }

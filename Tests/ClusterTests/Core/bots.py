@@ -74,7 +74,7 @@ class Witness(whisperbot.Bot):
 
 signal.signal(signal.SIGALRM, hangs)
 signal.alarm(3 * PATIENCE)
-# A daemon makes the identity. It is the only one of its profile, and serves one program.
+# A daemon makes the identity. It is the only one of its profile, and serves several programs.
 process = daemon()
 with whisperdaemon.Daemon(path, timeout=PATIENCE, wait=PATIENCE) as core:
     assert stat.S_IMODE(os.stat(path).st_mode) == 0o600
@@ -86,12 +86,23 @@ with whisperdaemon.Daemon(path, timeout=PATIENCE, wait=PATIENCE) as core:
     bot_id = core.query("identity_show")["whisperId"]
     second = subprocess.run([*WHISPER, "--socket", f"{path}2"], env=ENVIRONMENT, capture_output=True, timeout=PATIENCE)
     assert second.returncode != 0 and not os.path.exists(f"{path}2"), second
-    try:
-        with whisperdaemon.Daemon(path) as other:
-            other.query("identity_show")
-        raise AssertionError("two programs are served")
-    except whispercore.CoreError as error:
-        assert error.code == "busyReader", error
+    # Another program is served beside the first, but not for the same consumer.
+    with whisperdaemon.Daemon(path, timeout=PATIENCE) as other:
+        assert other.query("identity_show")["whisperId"] == bot_id
+        try:
+            other.send("events_subscribe", consumer="echo")
+            raise AssertionError("two programs read for one consumer")
+        except whispercore.CoreError as error:
+            assert error.code == "busyReader", error
+        # What the first asks the server is not answered to the second, and both hear of a change.
+        other.send("events_subscribe", consumer="other")
+        for title in ("one", "two"):
+            core.ask("group_create", title=title, members=[])
+        heard = []
+        while heard.count("groupChanged") < 2:
+            heard.append(other.receive(PATIENCE)["event"]["type"])
+        assert "answer" not in heard, heard
+        other.send("events_unsubscribe", consumer="other")
     assert core.query("identity_show")["whisperId"] == bot_id
 
 ann = Peer("ann")

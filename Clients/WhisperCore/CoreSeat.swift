@@ -1,0 +1,49 @@
+package import Dispatch
+import WhisperClient
+
+/// One of several programs that share a core: it reads events on its own, for a consumer of its own.
+///
+/// What it asks the server is answered to it alone. What passes is told to all.
+package final class CoreSeat: Sendable {
+    let core: Core
+    let feed: EventFeed
+
+    init(_ core: Core, _ feed: EventFeed) {
+        (self.core, self.feed) = (core, feed)
+    }
+
+    /// As `Core.nextEvent`. One thread may wait at a time.
+    package func nextEvent(until deadline: DispatchTime?) -> [UInt8]? { Core.text(of: self.feed.next(until: deadline)) }
+
+    /// Ends the current wait for an event, or the next one.
+    package func interrupt() { self.feed.interrupt() }
+
+    /// The program is gone. What its consumer has not acknowledged waits for the next one. Doing it twice is harmless.
+    package func leave() { self.core.remove(self) }
+}
+
+/// Who asks for something: where its events go.
+struct EventReader: Sendable {
+    let feeds: EventFeeds
+    let feed: EventFeed
+
+    /// From here on the reader gets the numbered events of a consumer.
+    /// - Parameter subscribe: finds out up to where it had them.
+    /// - Throws: `.busyReader` if another program reads for it, and what `subscribe` throws.
+    func read(for consumer: String, _ subscribe: () throws -> ConsumerProgress) throws -> ConsumerProgress {
+        let claim = self.feeds.claim(consumer, for: self.feed, until: .now() + CoreLimits.handOver)
+        guard claim != .taken else {
+            throw CoreError(.busyReader, "Another program reads events for this consumer.", field: "consumer")
+        }
+        do {
+            let progress = try subscribe()
+            if claim == .granted {
+                self.feeds.subscribe(self.feed, to: consumer, position: progress.acknowledged)
+            }
+            return progress
+        } catch {
+            self.feeds.release(consumer, by: self.feed)
+            throw error
+        }
+    }
+}

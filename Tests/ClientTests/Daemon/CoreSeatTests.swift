@@ -1,0 +1,164 @@
+import Contract
+import Dispatch
+import Synchronization
+import TestKit
+import Testing
+
+@testable import WhisperClient
+@testable import WhisperCore
+
+/// Several programs that share one core.
+@Suite(.timeLimit(.minutes(2))) struct CoreSeatTests {
+    let hosts: CoreHosts
+
+    init() throws { self.hosts = try CoreHosts() }
+
+    /// What a program is answered.
+    @discardableResult
+    private func ask(
+        _ core: Core, _ seat: CoreSeat?, _ verb: String, _ parameters: String = "{}"
+    ) async throws -> JSON {
+        let line = #"{"jsonrpc":"2.0","id":1,"method":"\#(verb)","params":\#(parameters)}"#
+        let answer = try #require(await JSONRPC.answer(Array(line.utf8), from: core, at: seat))
+        let message = try JSON(parsing: answer)
+        return message["result"] ?? message["error"]?["data"]?["code"] ?? message
+    }
+
+    /// Everything that waits for a program.
+    private func events(_ seat: CoreSeat) throws -> [JSON] {
+        var events: [JSON] = []
+        while let text = seat.nextEvent(until: .now()), !text.isEmpty { events.append(try JSON(parsing: text)) }
+        return events
+    }
+
+    /// Numbers of changes of contacts.
+    private func numbers(_ seat: CoreSeat) throws -> [Int64] {
+        try self.events(seat).filter { $0["event"]?["type"]?.string == "contactChanged" }.compactMap {
+            $0["seq"]?.integer
+        }
+    }
+
+    /// A contact, which is one numbered event.
+    private func change(_ host: CoreHost, _ id: String, _ name: String) async throws {
+        try await host.perform(#"contact_update {"whisperId":"\#(id)","name":"\#(name)"}"#)
+    }
+
+    @Test func eachProgramHasItsOwnConsumerAndGoesOnWhereItStopped() async throws {
+        let ann = try await self.hosts.online("ann")
+        let bob = try await self.hosts.online("bob").id
+        try await ann.ask(#"contact_add {"whisperId":"\#(bob)"}"#)
+        let core = ann.core
+        core.leaveEventsToSeats()
+        let (echo, log) = (try #require(core.seat()), try #require(core.seat()))
+        try await self.ask(core, echo, "events_subscribe", #"{"consumer":"echo"}"#)
+        try await self.ask(core, log, "events_subscribe", #"{"consumer":"log"}"#)
+        for name in ["one", "two", "three"] { try await self.change(ann, bob, name) }
+        let numbers = try self.numbers(echo)
+        #expect(numbers.count == 3)
+        #expect(try self.numbers(log) == numbers)
+        // One acknowledges, the other does not.
+        try await self.ask(core, echo, "events_ack", #"{"consumer":"echo","seq":\#(numbers[1])}"#)
+        echo.leave()
+        log.leave()
+        let (echo2, log2) = (try #require(core.seat()), try #require(core.seat()))
+        try await self.ask(core, echo2, "events_subscribe", #"{"consumer":"echo"}"#)
+        try await self.ask(core, log2, "events_subscribe", #"{"consumer":"log"}"#)
+        #expect(try self.numbers(echo2) == [numbers[2]])
+        #expect(try self.numbers(log2) == numbers)
+        // What is told of now, all hear.
+        try await self.ask(core, nil, "disconnect")
+        for seat in [echo2, log2] {
+            #expect(try self.events(seat).last?["event"]?["type"]?.string == "connection")
+        }
+        await core.close()
+        #expect(echo2.nextEvent(until: nil) == nil && log2.nextEvent(until: nil) == nil)
+    }
+
+    @Test func theServersAnswerComesToTheProgramThatHasAskedAlone() async throws {
+        let ann = try await self.hosts.online("ann")
+        let bob = try await self.hosts.online("bob").id
+        let core = ann.core
+        core.leaveEventsToSeats()
+        let (one, two) = (try #require(core.seat()), try #require(core.seat()))
+        try await self.ask(core, one, "contact_add", #"{"whisperId":"\#(bob)"}"#)
+        var types: [String] = []
+        while types.last != "answer" {
+            let event = try #require(one.nextEvent(until: .now() + .seconds(30)))
+            types.append(try #require(try JSON(parsing: event)["event"]?["type"]?.string))
+        }
+        try await self.ask(core, nil, "disconnect")
+        let heard = try self.events(two).compactMap { $0["event"]?["type"]?.string }
+        #expect(heard.contains("connection") && !heard.contains("answer"))
+        await core.close()
+    }
+
+    @Test func aConsumerHasOneReaderAtATime() async throws {
+        let ann = try await self.hosts.offline("ann")
+        let core = ann.core
+        core.leaveEventsToSeats()
+        let (one, two) = (try #require(core.seat()), try #require(core.seat()))
+        let subscribe = ("events_subscribe", #"{"consumer":"bot"}"#)
+        #expect(try await self.ask(core, one, subscribe.0, subscribe.1)["type"]?.string == "subscribed")
+        #expect(one.feed.consumerName == "bot")
+        // It waits, and has it when the first one is gone.
+        let isAnswered = Mutex(false)
+        async let second = {
+            defer { isAnswered.withLock { $0 = true } }
+            return try await self.ask(core, two, subscribe.0, subscribe.1)
+        }()
+        while !core.hasWaitingReader, !isAnswered.withLock({ $0 }) { await Task.yield() }
+        #expect(!isAnswered.withLock { $0 })
+        one.leave()
+        #expect(try await second["type"]?.string == "subscribed")
+        #expect(two.feed.consumerName == "bot")
+        // Whoever subscribes to another consumer, or ends it, lets go of the first.
+        let three = try #require(core.seat())
+        try await self.ask(core, two, "events_subscribe", #"{"consumer":"other"}"#)
+        try await self.ask(core, three, subscribe.0, subscribe.1)
+        #expect(three.feed.consumerName == "bot")
+        try await self.ask(core, two, "events_unsubscribe", #"{"consumer":"bot"}"#)
+        #expect(three.feed.consumerName == nil)
+        // A subscription that is refused changes nothing.
+        let refusal = try await self.ask(core, three, "events_subscribe", #"{"consumer":"new","after":999}"#)
+        #expect(refusal == .string("unknownConsumer"))
+        try await self.ask(core, two, "events_subscribe", #"{"consumer":"new"}"#)
+        #expect(two.feed.consumerName == "new")
+        await core.close()
+    }
+
+    @Test func aReaderThatStaysIsNotPushedAside() throws {
+        let feeds = EventFeeds()
+        let (one, two, three) = (EventFeed { _ in [] }, EventFeed { _ in [] }, EventFeed { _ in [] })
+        #expect(feeds.add(one) && feeds.add(two))
+        #expect(feeds.claim("bot", for: one, until: .now()) == .granted)
+        #expect(feeds.claim("bot", for: one, until: .now()) == .granted)
+        #expect(feeds.claim("bot", for: two, until: .now()) == .taken)
+        #expect(!feeds.hasWaiting)
+        #expect(feeds.claim("bot", for: three, until: .now()) == .noFeed)
+        feeds.close()
+        #expect(feeds.claim("bot", for: two, until: .distantFuture) == .taken)
+        #expect(!feeds.add(three))
+    }
+
+    @Test func withoutASeatAConsumerIsMadeAndNothingRead() async throws {
+        let core = try await self.hosts.offline("ann").core
+        core.leaveEventsToSeats()
+        try await self.ask(core, nil, "events_subscribe", #"{"consumer":"poll"}"#)
+        let list = try await self.ask(core, nil, "events_list", #"{"consumer":"poll"}"#)
+        #expect(list["events"]?.elements == [])
+        let seat = try #require(core.seat())
+        #expect(try await self.ask(core, seat, "events_subscribe", #"{"consumer":"poll"}"#)["type"] != nil)
+        await core.close()
+    }
+
+    @Test func seatsAreCounted() async throws {
+        let core = try await self.hosts.offline("ann").core
+        core.leaveEventsToSeats()
+        var seats: [CoreSeat] = []
+        while let seat = core.seat() { seats.append(seat) }
+        #expect(seats.count == CoreLimits.seatsMax)
+        seats[0].leave()
+        #expect(core.seat() != nil && core.seat() == nil)
+        await core.close()
+    }
+}
