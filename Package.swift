@@ -199,7 +199,10 @@ let package = Package(
             ]),
         .target(name: "TerminalText", path: "Clients/TerminalText", swiftSettings: strict),
         .executableTarget(
-            name: "WhisperTerminal", dependencies: ["WhisperClient", "WhisperCore", "TerminalText", arguments],
+            name: "WhisperTerminal",
+            dependencies: [
+                "WhisperClient", "WhisperCore", "TerminalText", "Contract", arguments, nioCore, nioHTTP, nioPosix,
+            ],
             path: "Clients/WhisperTerminal", swiftSettings: strict),
         .executableTarget(
             name: "WhisperAdmin", dependencies: ["Contract", "TerminalText", arguments], path: "Clients/WhisperAdmin",

@@ -546,6 +546,20 @@ public final class Core: Sendable {
         return self.feeds.add(feed) ? CoreSeat(self, feed) : nil
     }
 
+    /// The program that reads for a consumer; `nil` if none does.
+    package func seat(of consumer: String) -> CoreSeat? {
+        self.feeds.reader(of: consumer).map { CoreSeat(self, $0) }
+    }
+
+    /// Whether there is a session with the server, and what the verb `session_status` says.
+    package func check() async -> (isOnline: Bool, status: [UInt8]) {
+        let isOnline = await self.status.opened?.client.isOnline ?? false
+        guard case .result(let status) = await self.outcome(ofVerb: "session_status", [0x7B, 0x7D], at: nil) else {
+            return (false, [])
+        }
+        return (isOnline, status)
+    }
+
     func remove(_ seat: CoreSeat) { self.feeds.remove(seat.feed) }
 
     /// A program waits for another one's consumer.

@@ -1,3 +1,4 @@
+import Contract
 package import Dispatch
 import WhisperClient
 
@@ -14,6 +15,33 @@ package final class CoreSeat: Sendable {
 
     /// As `Core.nextEvent`. One thread may wait at a time.
     package func nextEvent(until deadline: DispatchTime?) -> [UInt8]? { Core.text(of: self.feed.next(until: deadline)) }
+
+    /// The same for tasks, without an end of the wait.
+    package func nextEvent() async -> [UInt8]? { await Blocking.run { self.nextEvent(until: nil) } }
+
+    /// As the verb `events_subscribe`.
+    /// - Returns: why it is refused; `nil` if it is not.
+    package func refusalToRead(for consumer: String, after: Int64? = nil) async -> CoreError? {
+        var json = JSONWriter()
+        json.add("consumer", consumer)
+        if let after { json.add("after", after) }
+        return await self.perform("events_subscribe", json.finished())
+    }
+
+    /// As the verb `events_ack`.
+    /// - Returns: why it is not kept.
+    @discardableResult
+    package func acknowledge(_ number: Int64, by consumer: String) async -> CoreError? {
+        var json = JSONWriter()
+        json.add("consumer", consumer)
+        json.add("seq", number)
+        return await self.perform("events_ack", json.finished())
+    }
+
+    private func perform(_ verb: String, _ parameters: [UInt8]) async -> CoreError? {
+        guard case .error(let error) = await self.core.outcome(ofVerb: verb, parameters, at: self) else { return nil }
+        return error
+    }
 
     /// Ends the current wait for an event, or the next one.
     package func interrupt() { self.feed.interrupt() }

@@ -48,9 +48,10 @@ private enum Architecture {
         "WhisperCore": ["WhisperClient", "Contract", "ContractSchema", "Logging"],
         "WhisperCoreC": ["WhisperCore", "CWhisperCore"],
         "TerminalText": [],
-        "WhisperTerminal": [
+        "WhisperTerminal": nio.union([
             "WhisperClient", "WhisperCore", "TerminalText", "Contract", "Logging", "ArgumentParser", "Foundation",
-        ],
+            "NIOHTTP1",
+        ]),
         "WhisperAdmin": ["Contract", "TerminalText", "ArgumentParser", "Foundation", "FoundationNetworking"],
         // What starts and loads real servers
         "ContractTool": ["Contract", "ContractDocuments", "Foundation"],

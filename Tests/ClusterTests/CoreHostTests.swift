@@ -59,6 +59,13 @@ extension CalmCluster {
             #expect(result["again"]?.integer == 2 && result["echoed"]?.integer == 20)
             #expect(result["alerts"]?.integer == 2)
         }
+
+        /// A webhook whose receiver is killed with an event in hand, and a stream whose reader comes back.
+        @Test func programsOfADaemonMissNothingByHTTP() async throws {
+            let result = try await CoreScript.run("hooks")
+            #expect(result["webhook"]?.integer == 12 && result["stream"]?.integer == 12)
+            #expect(result["again"]?.integer ?? 0 >= 2)
+        }
     }
 }
 

@@ -1,0 +1,100 @@
+import Dispatch
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+import Synchronization
+import TerminalText
+import WhisperClient
+import WhisperCore
+
+/// HTTP on loopback, for programs that know a token: requests at `/rpc`, events at `/events`, and `/check`.
+final class DaemonHTTP: Sendable {
+    /// Connections at a time. One has one request.
+    static let connectionsMax = 32
+    /// Of these, streams of events.
+    static let streamsMax = 8
+    /// How long a request may take to come.
+    static let requestTimeout = TimeAmount.seconds(30)
+    /// A stream without events says so often that it is there.
+    static let streamPause: DispatchTimeInterval = .seconds(20)
+
+    let core: Core
+    let token: BearerToken
+    private let counts = Mutex((connections: 0, streams: 0))
+    private let channel = Mutex<(any Channel)?>(nil)
+
+    init(_ core: Core, token: BearerToken) {
+        (self.core, self.token) = (core, token)
+    }
+
+    /// - Throws: a `Problem` if it cannot listen there.
+    func listen(at address: LoopbackAddress) async throws {
+        let bootstrap = ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+            .childChannelOption(.socketOption(.tcp_nodelay), value: 1)
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    guard self.enter() else { throw ChannelError.inputClosed }
+                    channel.closeFuture.whenComplete { _ in self.leave() }
+                    try channel.pipeline.syncOperations.configureHTTPServerPipeline()
+                    try channel.pipeline.syncOperations.addHandler(DaemonRequest(self))
+                }
+            }
+        do {
+            let channel = try await bootstrap.bind(host: address.host, port: address.port).get()
+            self.channel.withLock { $0 = channel }
+        } catch {
+            throw Problem("Cannot listen at \(address.host):\(address.port): \(error).")
+        }
+    }
+
+    /// Where it listens.
+    var port: Int? { self.channel.withLock { $0?.localAddress?.port } }
+
+    func close() async {
+        try? await self.channel.withLock { $0 }?.close().get()
+    }
+
+    private func enter() -> Bool {
+        self.counts.withLock { counts in
+            guard counts.connections < Self.connectionsMax else { return false }
+            counts.connections += 1
+            return true
+        }
+    }
+
+    private func leave() { self.counts.withLock { $0.connections -= 1 } }
+
+    /// - Returns: a seat for one more stream; `nil` if there is none.
+    func seat() -> CoreSeat? {
+        self.counts.withLock { counts in
+            guard counts.streams < Self.streamsMax, let seat = self.core.seat() else { return nil }
+            counts.streams += 1
+            return seat
+        }
+    }
+
+    func leave(_ seat: CoreSeat) {
+        seat.leave()
+        self.counts.withLock { $0.streams -= 1 }
+    }
+}
+
+/// `127.0.0.1:PORT`, or the same of IPv6.
+struct LoopbackAddress: Equatable {
+    let host: String
+    let port: Int
+
+    /// - Returns: `nil` for any other address.
+    init?(_ text: String) {
+        for (start, host) in [("127.0.0.1:", "127.0.0.1"), ("[::1]:", "::1")] where text.hasPrefix(start) {
+            let digits = text.dropFirst(start.count)
+            guard digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let port = Int(digits),
+                (0...65_535).contains(port)
+            else { return nil }
+            (self.host, self.port) = (host, port)
+            return
+        }
+        return nil
+    }
+}
