@@ -56,8 +56,20 @@ func waitUntilOnline(_ client: WhisperClient, within timeout: Duration) async th
     }
 }
 
+/// Somebody whom people find by name or Whisper ID.
+protocol Findable {
+    var id: WhisperID { get }
+    var name: String? { get }
+}
+
+extension Findable {
+    var shownName: String { self.name ?? "\(self.id)" }
+}
+
+extension Contact: Findable {}
+
 /// Finds somebody by name or Whisper ID.
-func find(_ person: String, in contacts: [Contact]) throws -> Contact {
+func find<Person: Findable>(_ person: String, in contacts: [Person]) throws -> Person {
     let wanted = person.lowercased()
     if let contact = contacts.first(where: { $0.name?.lowercased() == wanted || "\($0.id)".lowercased() == wanted }) {
         return contact

@@ -3,6 +3,7 @@ import Foundation
 import Logging
 import TerminalText
 import WhisperClient
+import WhisperCore
 
 /// Which identity a command speaks for.
 struct ProfileOptions: ParsableArguments {
@@ -22,6 +23,30 @@ struct ProfileOptions: ParsableArguments {
         let environment = ProcessInfo.processInfo.environment
         let home = self.home ?? environment["WHISPER_HOME"] ?? Self.homeFolder(environment) + "/.whisper"
         return home + "/" + self.profile
+    }
+
+    /// Where a daemon of the profile listens for other commands. No profile has such a name.
+    var daemonSocket: String {
+        let folder = self.folder
+        return folder.dropLast(self.profile.count) + "." + self.profile + ".socket"
+    }
+
+    /// A core on the profile's server, with its own or the given address and certificates.
+    /// - Throws: `CoreError`, `ProfileError`, or a `Problem` with the address.
+    func core(server: String? = nil, authorityFile: String? = nil, key: [UInt8]? = nil) throws -> Core {
+        var (server, authority) = (server, authorityFile)
+        if Profile.exists(at: self.folder) {
+            let profile = try Profile.open(at: self.folder, key: key.flatMap { StoreKey(.raw, $0) })
+            defer { profile.close() }
+            server = try server ?? profile.store.server().map { "\($0)" }
+            authority = try authority ?? profile.store.authorityFile()
+        }
+        let address = server ?? "\(ServerAddress.local)"
+        guard ServerAddress(address) != nil else {
+            throw Problem("\"\(address)\" is no server address. It looks like wss://chat.example.")
+        }
+        let configuration = CoreConfiguration(folder: self.folder, server: address, authorityFile: authority)
+        return try Core.open(configuration, key: key)
     }
 
     /// `$HOME` comes first, as for every program; Foundation asks the password database first.

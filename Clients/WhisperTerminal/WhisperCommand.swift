@@ -15,5 +15,6 @@ struct WhisperCommand: AsyncParsableCommand {
             InitCommand.self, RestoreCommand.self, IDCommand.self, AddCommand.self, ContactsCommand.self,
             ChatCommand.self, SendCommand.self, RetryCommand.self, CancelCommand.self, InboxCommand.self,
             WhisperingCommand.self, ConversationCommand.self, ListenCommand.self, RoomCommand.self, DaemonCommand.self,
+            DoCommand.self,
         ])
 }

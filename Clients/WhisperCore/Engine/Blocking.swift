@@ -23,7 +23,7 @@ package enum Blocking {
     }
 
     /// Blocking work, away from Swift's own threads.
-    static func run<Value: Sendable>(_ work: @escaping @Sendable () -> Value) async -> Value {
+    package static func run<Value: Sendable>(_ work: @escaping @Sendable () -> Value) async -> Value {
         await withCheckedContinuation { continuation in
             Self.queue.async { continuation.resume(returning: work()) }
         }

@@ -75,11 +75,17 @@ struct DaemonCommand: AsyncParsableCommand {
         let queue = DispatchQueue(label: "whisper-daemon")
         let socket = try self.socket.map { try DaemonSocket(at: $0) }
         defer { socket?.close() }
+        let own = self.ownSocket()
+        defer { own?.close() }
+        let places = DispatchSemaphore(value: Self.programsMax)
         if let token, let address = self.http.flatMap({ LoopbackAddress($0) }) {
             try await DaemonHTTP(core, token: token).listen(at: address)
         }
         if let webhookKey { try await self.startWebhook(core, key: webhookKey) }
-        if let socket { queue.async { Self.serve(socket, core, ended) } }
+        if let own {
+            DispatchQueue(label: "whisper-daemon-own").async { Self.serve(own, core, places, ended) }
+        }
+        if let socket { queue.async { Self.serve(socket, core, places, ended) } }
         if socket != nil || self.http != nil || self.webhook != nil {
             await ended.wait()
         } else {
@@ -92,6 +98,18 @@ struct DaemonCommand: AsyncParsableCommand {
             await ended.wait()
         }
         for source in signals { source.cancel() }
+    }
+
+    /// Other commands of the profile find the daemon there.
+    /// - Returns: `nil` if the place cannot be used: the daemon serves its programs all the same.
+    private func ownSocket() -> DaemonSocket? {
+        do {
+            return try DaemonSocket(at: self.options.daemonSocket)
+        } catch {
+            let words = "Other commands of this profile cannot use the daemon: \(error)\n"
+            DaemonSession.write(Array(words.utf8), to: STDERR_FILENO)
+            return nil
+        }
     }
 
     /// It connects, because nobody else may be there to ask for it.
@@ -116,30 +134,18 @@ struct DaemonCommand: AsyncParsableCommand {
     }
 
     private func open() throws -> Core {
-        var (server, authority) = (self.server, self.authorityFile)
         let key = try self.keyFile.map { try KeyFile.read($0) }
-        if Profile.exists(at: self.options.folder) {
-            let profile = try self.options.open(key: key.flatMap { StoreKey(.raw, $0) })
-            defer { profile.close() }
-            server = try server ?? profile.store.server().map { "\($0)" }
-            authority = try authority ?? profile.store.authorityFile()
-        }
-        let address = server ?? "\(ServerAddress.local)"
-        guard ServerAddress(address) != nil else {
-            throw Problem("\"\(address)\" is no server address. It looks like wss://chat.example.")
-        }
-        let configuration = CoreConfiguration(
-            folder: self.options.folder, server: address, authorityFile: authority)
-        do throws(CoreError) {
-            return try Core.open(configuration, key: key)
-        } catch {
+        do {
+            return try self.options.core(server: self.server, authorityFile: self.authorityFile, key: key)
+        } catch let error as ProfileError {
+            throw self.options.problem(error)
+        } catch let error as CoreError {
             throw Problem(error.message)
         }
     }
 
     /// Serves programs side by side. One that has no place is told so and sent away.
-    private static func serve(_ socket: DaemonSocket, _ core: Core, _ ended: Ended) {
-        let places = DispatchSemaphore(value: Self.programsMax)
+    private static func serve(_ socket: DaemonSocket, _ core: Core, _ places: DispatchSemaphore, _ ended: Ended) {
         while let program = socket.accept() {
             // A program that was started anew may come before its end was seen.
             guard places.wait(timeout: .now() + Self.placeWait) == .success else {

@@ -1,13 +1,18 @@
 import ArgumentParser
 import Contract
+import Dispatch
 import Foundation
 import TerminalText
 import WhisperClient
+import WhisperCore
 
 struct SendCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "send", abstract: "Send one message.",
-        discussion: "Ends with 0 when the server has it, with 75 when it stays queued here, with 1 when it was refused."
+        discussion: """
+            Ends with 0 when the server has it, with 75 when it stays queued here, with 1 when it was refused.
+            A daemon that serves the profile sends it.
+            """
     )
 
     enum Goal: String, ExpressibleByArgument, CaseIterable { case sent, delivered, read }
@@ -19,13 +24,21 @@ struct SendCommand: AsyncParsableCommand {
     @Argument(help: "The message. Read from standard input if absent.") var text: [String] = []
 
     func run() async throws {
+        let path = self.options.daemonSocket
+        let through = try await Blocking.run { () -> Result<MessageState, any Error>? in
+            DaemonClient.connected(to: path).map { daemon in Result { try self.send(through: daemon) } }
+        }?.get()
+        try self.report(try await { if let through { through } else { try await self.sendHere() } }())
+    }
+
+    private func sendHere() async throws -> MessageState {
         let profile = try self.options.open()
         let contact = try find(self.person, in: try profile.store.contacts())
         let text = self.text.isEmpty ? Self.input() : self.text.joined(separator: " ")
         let client = try self.options.client(profile)
         let events = await client.events()
         let goal = self.until
-        let state: MessageState = try await running(client) {
+        return try await running(client) {
             let message: Message
             do throws(SendError) {
                 message = try await client.send(text, to: contact.id)
@@ -42,6 +55,9 @@ struct SendCommand: AsyncParsableCommand {
             }
             return try end ?? profile.store.outgoing(message.id)?.state ?? .queued
         }
+    }
+
+    private func report(_ state: MessageState) throws {
         let style = Style.output
         switch state {
         case .queued, .sending:
@@ -57,6 +73,32 @@ struct SendCommand: AsyncParsableCommand {
         case .expired: throw Problem("Nobody came for the message in time.")
         }
     }
+
+    /// It blocks its thread.
+    private func send(through daemon: DaemonClient) throws -> MessageState {
+        do {
+            let contact = try find(self.person, in: try daemon.contacts())
+            let text = self.text.isEmpty ? Self.input() : self.text.joined(separator: " ")
+            guard let message = try daemon.send(text, to: contact.id) else {
+                throw Problem("The daemon answers strangely.")
+            }
+            let deadline = DispatchTime.now() + .seconds(self.wait)
+            var state = message.state
+            while !Self.isReached(self.goal, state), try daemon.isOnline(),
+                let event = try daemon.event(until: deadline)
+            {
+                guard event.string("type") == "messageChanged", let changed = SentMessage(event["message"]),
+                    changed.id == message.id
+                else { continue }
+                state = changed.state
+            }
+            return state
+        } catch let refusal as DaemonClient.Refusal {
+            throw Problem(refusal.message)
+        }
+    }
+
+    private var goal: Goal { self.until }
 
     /// Also a state from which the goal cannot be reached any more.
     private static func isReached(_ goal: Goal, _ state: MessageState) -> Bool {

@@ -13,14 +13,9 @@ struct DaemonSocket {
 
     /// - Throws: a `Problem` if the folder is not safe, or the path is too long, taken, or cannot be made.
     init(at path: String) throws {
-        var address = sockaddr_un()
-        address.sun_family = sa_family_t(AF_UNIX)
-        let bytes = Array(path.utf8)
-        let room = MemoryLayout.size(ofValue: address.sun_path)
-        guard (1..<room).contains(bytes.count), !bytes.contains(0) else {
-            throw Problem("The path of a socket has 1 to \(room - 1) bytes.")
+        guard let address = Self.address(of: path) else {
+            throw Problem("The path of a socket has 1 to \(Self.pathBytesMax) bytes.")
         }
-        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: bytes) }
         try Self.checkFolder(of: path)
         try Self.removeOld(path, address)
         let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
@@ -36,6 +31,17 @@ struct DaemonSocket {
         self.path = path
         self.descriptor = descriptor
         self.file = Self.status(of: path)?.st_ino
+    }
+
+    /// - Returns: a connection with a daemon of this user; `nil` if none listens there.
+    static func connected(to path: String) -> Int32? {
+        guard let address = Self.address(of: path), Self.status(of: path) != nil else { return nil }
+        let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        guard Self.with(address, { connect(descriptor, $0, $1) }) == 0, Self.user(of: descriptor) == geteuid() else {
+            Glibc.close(descriptor)
+            return nil
+        }
+        return descriptor
     }
 
     /// Waits for a program of this user.
@@ -59,6 +65,18 @@ struct DaemonSocket {
     }
 
     // MARK: Parts
+
+    private static let pathBytesMax = MemoryLayout.size(ofValue: sockaddr_un().sun_path) - 1
+
+    /// - Returns: `nil` if the path is too long, or no path.
+    private static func address(of path: String) -> sockaddr_un? {
+        let bytes = Array(path.utf8)
+        guard (1...Self.pathBytesMax).contains(bytes.count), !bytes.contains(0) else { return nil }
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: bytes) }
+        return address
+    }
 
     /// The folder is made if it is missing.
     private static func checkFolder(of path: String) throws {

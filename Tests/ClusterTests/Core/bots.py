@@ -177,11 +177,32 @@ assert not carol.wait("groupChanged", lambda event: event["removed"])["event"]["
 ann.wait("messageReceived", lambda event: event["message"]["text"].startswith("A member was removed"))
 killed(moderator)
 
+
+
+def whisper(command, *words):
+    return subprocess.run(
+        [WHISPER[0], command, "--profile", "bot", *words], env=ENVIRONMENT, stdin=subprocess.DEVNULL,
+        capture_output=True, text=True, timeout=PATIENCE)
+
+
+# Other commands of the profile go through the daemon, which alone has the key.
+done = whisper("do", "identity_show")
+assert done.returncode == 0 and json.loads(done.stdout)["whisperId"] == bot_id, done
+done = whisper("do", "contact_add", json.dumps({"whisperId": ann_id}))
+assert done.returncode == 0 and json.loads(done.stdout)["type"] == "contact", done
+done = whisper("do", "message_send", "{}")
+assert done.returncode == 64 and json.loads(done.stderr)["code"] == "invalidField", done
+done = whisper("send", "--until", "delivered", ann_id, "from", "cron")
+assert done.returncode == 0 and "delivered" in done.stdout, done
+ann.wait("messageReceived", lambda event: event["message"]["text"] == "from cron")
+
 # The daemon ends when it is asked to, says nothing of what it has seen, and takes its socket away.
 process.terminate()
 _, said = process.communicate(timeout=PATIENCE)
 assert process.returncode == 0 and said == "", (process.returncode, said)
-assert not os.path.exists(path)
+assert not os.path.exists(path) and not os.path.exists(f"{folder}/home/.bot.socket")
+done = whisper("do", "identity_show")
+assert done.returncode == 77, done
 lines = subprocess.run(
     WHISPER, env=ENVIRONMENT, input='{"jsonrpc":"2.0","id":"a","method":"identity_show"}', stdout=subprocess.PIPE,
     text=True, timeout=PATIENCE, check=True).stdout.splitlines()

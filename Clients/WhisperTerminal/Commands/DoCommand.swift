@@ -1,0 +1,94 @@
+import ArgumentParser
+import Dispatch
+import Glibc
+import TerminalText
+import WhisperClient
+import WhisperCore
+
+/// Any verb of the core, for scripts.
+struct DoCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "do", abstract: "Do one verb of docs/core.md, and print its result as JSON.",
+        discussion: """
+            A daemon that serves the profile does it. Without one it is done here, and what asks the server connects.
+            A refusal is printed as JSON to standard error. Ends with 0 when the verb was done, with 64 if there is no
+            such verb or parameter, with 69 if the server is away, with 77 if the profile is in use or sealed with
+            another key, and with 65 if the verb was refused otherwise.
+            """)
+
+    @OptionGroup var options: ProfileOptions
+    @Option(help: "Seconds to wait for the server.") var wait = 20
+    @Option(help: "File with the key of a sealed store, of mode 0600. A daemon has it already.") var keyFile: String?
+    @Argument(help: "The verb, for example chat_list.") var verb: String
+    @Argument(help: "Its parameters: one JSON object.") var parameters = "{}"
+
+    func run() async throws {
+        signal(SIGPIPE, SIG_IGN)
+        let deadline = DispatchTime.now() + .seconds(self.wait)
+        do {
+            let path = self.options.daemonSocket
+            let through = try await Blocking.run { () -> Result<[UInt8], any Error>? in
+                DaemonClient.connected(to: path).map { daemon in
+                    Result { try daemon.result(self.verb, Array(self.parameters.utf8), until: deadline) }
+                }
+            }?.get()
+            let result = if let through { through } else { try await self.resultHere(until: deadline) }
+            print(String(decoding: result, as: UTF8.self))
+        } catch let refusal as DaemonClient.Refusal {
+            throw Self.end(refusal)
+        } catch let error as CoreError {
+            throw Self.end(DaemonClient.Refusal(code: error.code.rawValue, message: error.message, field: error.field))
+        } catch let error as ProfileError {
+            let message = self.options.problem(error).description
+            switch error {
+            case .inUse: throw Self.end(DaemonClient.Refusal(code: CoreError.Code.locked.rawValue, message: message))
+            case .wrongKey:
+                throw Self.end(DaemonClient.Refusal(code: CoreError.Code.wrongKey.rawValue, message: message))
+            default: throw self.options.problem(error)
+            }
+        }
+    }
+
+    private func resultHere(until deadline: DispatchTime) async throws -> [UInt8] {
+        let key = try self.keyFile.map { try KeyFile.read($0) }
+        let core = try self.options.core(key: key)
+        core.leaveEventsToSeats()
+        let result = await Blocking.run { () -> Result<[UInt8], any Error> in
+            Result {
+                guard let seat = core.seat(), let client = DaemonClient.served(by: core, at: seat) else {
+                    throw Problem("This process has too many open files.")
+                }
+                let asksServer = VerbCatalogue.all.contains { $0.name == self.verb && $0.asksServer }
+                if asksServer { try client.goOnline(until: deadline) }
+                return try client.result(self.verb, Array(self.parameters.utf8), until: deadline)
+            }
+        }
+        await core.close()
+        return try result.get()
+    }
+
+    // MARK: Ends
+
+    private static let usage: Set<CoreError.Code> = [.unknownVerb, .invalidField, .invalidCommand, .tooLong]
+    private static let away: Set<CoreError.Code> = [.offline, .unreachable, .server]
+    private static let shut: Set<CoreError.Code> = [.locked, .wrongKey]
+
+    private static func end(_ refusal: DaemonClient.Refusal) -> ExitCode {
+        DaemonSession.write(refusal.json + [0x0A], to: STDERR_FILENO)
+        return ExitCode(Self.status(of: refusal.code))
+    }
+
+    /// As sysexits.h has it.
+    static func status(of code: String) -> Int32 {
+        guard let code = CoreError.Code(rawValue: code) else { return 65 }
+        return if Self.usage.contains(code) {
+            64
+        } else if Self.away.contains(code) {
+            69
+        } else if Self.shut.contains(code) {
+            77
+        } else {
+            65
+        }
+    }
+}
