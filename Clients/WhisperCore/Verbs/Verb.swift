@@ -98,7 +98,7 @@ package enum VerbCatalogue {
         .profileRead, .profileWrite, .profileRenew,
         .groupCreate, .groupUpdate, .groupLeave, .groupList, .groupMembers,
         .attachmentSend, .attachmentGet, .attachmentCancel,
-        .backupStatus, .storeInfo, .schema,
+        .backupStatus, .storeInfo, .schema, .commandParse,
         .eventsSubscribe, .eventsUnsubscribe, .eventsAck, .eventsList,
     ]
 
