@@ -1,0 +1,11 @@
+/// Bounds of what is nearby.
+package enum NearbyLimits {
+    /// One value between two of us, in bytes.
+    package static let valueBytesMax = 65_536
+    /// Our title in the air, in bytes of UTF-8. It is BlueChat's bound.
+    package static let titleBytesMax = 16
+    /// Values that wait for one peer.
+    package static let sendsWaitingMax = 64
+    /// A phone that was not heard for this long is gone.
+    package static let forgottenAfter = Duration.seconds(30)
+}
