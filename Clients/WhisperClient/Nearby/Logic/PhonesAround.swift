@@ -1,0 +1,66 @@
+/// Phones that show the service, and when they were heard last.
+package struct PhonesAround: Sendable {
+    package typealias Instant = ContinuousClock.Instant
+
+    private struct Phone {
+        var title: String
+        var heard: Instant
+    }
+
+    private var phones: [NearbyPeer: Phone] = [:]
+
+    package init() {}
+
+    /// - Parameter connected: phones that are not forgotten, as they may show themselves no more.
+    package mutating func heard(
+        _ peer: NearbyPeer, title: String, strength: Int, connected: Set<NearbyPeer>, at now: Instant
+    ) -> [NearbyEvent] {
+        let title = Self.cut(title, bytesMax: NearbyLimits.foundTitleBytesMax)
+        var events: [NearbyEvent] = []
+        if self.phones[peer] == nil, self.phones.count >= NearbyLimits.phonesMax {
+            let others = self.phones.filter { !connected.contains($0.key) }
+            guard let oldest = others.min(by: { $0.value.heard < $1.value.heard }) else { return [] }
+            self.phones[oldest.key] = nil
+            events.append(.lost(oldest.key))
+        }
+        let isNews = self.phones[peer]?.title != title
+        self.phones[peer] = Phone(title: title, heard: now)
+        return isNews ? events + [.found(peer, title: title, strength: strength)] : events
+    }
+
+    /// Its connection is over. From now on it must show itself again.
+    package mutating func left(_ peer: NearbyPeer, at now: Instant) {
+        self.phones[peer]?.heard = now
+    }
+
+    package mutating func forget(connected: Set<NearbyPeer>, at now: Instant) -> [NearbyEvent] {
+        let gone = self.phones.filter {
+            $0.value.heard + NearbyLimits.forgottenAfter <= now && !connected.contains($0.key)
+        }
+        return self.forget(gone.keys.map { $0 })
+    }
+
+    /// The radio is off.
+    package mutating func forgetAll() -> [NearbyEvent] { self.forget(self.phones.keys.map { $0 }) }
+
+    package func nextWake(connected: Set<NearbyPeer>) -> Instant? {
+        self.phones.lazy.filter { !connected.contains($0.key) }.map(\.value.heard).min()
+            .map { $0 + NearbyLimits.forgottenAfter }
+    }
+
+    private mutating func forget(_ peers: [NearbyPeer]) -> [NearbyEvent] {
+        let peers = peers.sorted { $0.name < $1.name }
+        for peer in peers { self.phones[peer] = nil }
+        return peers.map { .lost($0) }
+    }
+
+    /// As many whole characters as fit.
+    static func cut(_ text: String, bytesMax: Int) -> String {
+        var bytes = 0
+        return String(
+            text.prefix {
+                bytes += $0.utf8.count
+                return bytes <= bytesMax
+            })
+    }
+}
