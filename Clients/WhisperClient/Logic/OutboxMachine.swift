@@ -6,8 +6,8 @@ import DequeModule
 /// One message per conversation is under way at a time, so a conversation arrives in the order it was written, however
 /// often its head has to be repeated. A repeated message keeps its id: the server knows it again.
 ///
-/// Each conversation is in exactly one of `ready`, `postponed` and `underWay`. The work for a message does not grow with
-/// the number of those that wait.
+/// Each conversation is in exactly one of `ready`, `postponed`, `underWay` and `aside`. The work for a message does not grow
+/// with the number of those that wait.
 package struct OutboxMachine<MessageID: Hashable & Sendable> {
     package typealias Instant = ContinuousClock.Instant
 
@@ -37,6 +37,10 @@ package struct OutboxMachine<MessageID: Hashable & Sendable> {
     private var postponed: [WhisperID: Instant] = [:]
     /// Conversations whose head is under way, and when its answer is due. At most `ClientLimits.messagesUnderWayMax`.
     private var underWay: [WhisperID: Instant] = [:]
+    /// Messages that another way tries now (`EnvelopePath`).
+    private var elsewhere: Set<MessageID> = []
+    /// Conversations whose head may go, and is tried by another way.
+    private var aside: Set<WhisperID> = []
     /// The server asked for silence until then.
     private var quietUntil: Instant?
     private var isOnline = false
@@ -73,6 +77,7 @@ package struct OutboxMachine<MessageID: Hashable & Sendable> {
 
     /// The server has it, or the peer has.
     package mutating func settled(_ id: MessageID) {
+        self.elsewhere.remove(id)
         guard let recipient = self.owners.removeValue(forKey: id), self.conversations[recipient]?.first?.id == id
         else { return }
         self.conversations[recipient]?.removeFirst()
@@ -82,6 +87,7 @@ package struct OutboxMachine<MessageID: Hashable & Sendable> {
         let wasReady = self.isReady(recipient)
         self.underWay[recipient] = nil
         self.postponed[recipient] = nil
+        self.aside.remove(recipient)
         if self.conversations[recipient]?.isEmpty == true {
             self.conversations[recipient] = nil
         } else if !wasReady {
@@ -143,6 +149,10 @@ package struct OutboxMachine<MessageID: Hashable & Sendable> {
         var due: [MessageID] = []
         while self.underWay.count < ClientLimits.messagesUnderWayMax, let recipient = self.ready.popFirst() {
             guard self.isReady(recipient), let head = self.conversations[recipient]?.first else { continue }
+            guard !self.elsewhere.contains(head.id) else {
+                self.aside.insert(recipient)
+                continue
+            }
             self.underWay[recipient] = now + ClientLimits.answerTimeout
             due.append(head.id)
         }
@@ -172,8 +182,35 @@ package struct OutboxMachine<MessageID: Hashable & Sendable> {
         return self.conversations[recipient]?.first?.id == id
     }
 
+    // MARK: Another way
+
+    /// What waits for somebody, in the order written, with what is under way.
+    package func waiting(for recipient: WhisperID, limit: Int) -> [MessageID] {
+        let waiting = self.conversations[recipient]?.lazy.map(\.id).filter { self.owners[$0] != nil }
+        return waiting.map { Array($0.prefix(limit)) } ?? []
+    }
+
+    /// Whether it is neither settled nor given up.
+    package func isWaiting(_ id: MessageID) -> Bool { self.owners[id] != nil }
+
+    /// Another way tries this message now. It is not sent meanwhile.
+    /// - Returns: whether it may. What is under way may not.
+    package mutating func tryElsewhere(_ id: MessageID) -> Bool {
+        guard self.isWaiting(id), !self.isUnderWay(id) else { return false }
+        self.elsewhere.insert(id)
+        return true
+    }
+
+    /// The other way has not brought it over, as far as is known.
+    package mutating func cameBack(_ id: MessageID) {
+        guard self.elsewhere.remove(id) != nil, let recipient = self.owners[id],
+            self.conversations[recipient]?.first?.id == id, self.aside.remove(recipient) != nil
+        else { return }
+        self.ready.append(recipient)
+    }
+
     private func isReady(_ recipient: WhisperID) -> Bool {
-        self.underWay[recipient] == nil && self.postponed[recipient] == nil
+        self.underWay[recipient] == nil && self.postponed[recipient] == nil && !self.aside.contains(recipient)
     }
 
     private mutating func retry(

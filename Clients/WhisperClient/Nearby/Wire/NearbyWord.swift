@@ -1,0 +1,147 @@
+package import Contract
+
+/// Who somebody nearby says they are. Anybody can say so: the proof counts.
+package struct NearbyHello: Sendable, Equatable {
+    package var id: WhisperID
+    package var keys: PublicKeys
+    /// Fresh random bytes, for this connection alone.
+    package var nonce: [UInt8]
+
+    package init(id: WhisperID, keys: PublicKeys, nonce: [UInt8]) {
+        self.id = id
+        self.keys = keys
+        self.nonce = nonce
+    }
+
+    /// What the proof of one of two signs: it names both, with their keys, for this connection alone. No other signature
+    /// of ours begins so.
+    package static func proof(of prover: NearbyHello, to other: NearbyHello) -> [UInt8] {
+        var lines = ["whisper-nearby-v1", "proof"]
+        for hello in [prover, other] {
+            lines.append("\(hello.id)")
+            lines += [hello.keys.sign.bytes, hello.keys.box.bytes, hello.nonce].map {
+                String(decoding: Base64.encode($0), as: UTF8.self)
+            }
+        }
+        return lines.flatMap { Array($0.utf8) + [UInt8(ascii: "\n")] }
+    }
+}
+
+/// How far a message of ours has come at a phone nearby.
+package enum NearbyStatus: String, Sendable, CaseIterable { case delivered, read }
+
+/// One thing that two of us say to each other over a connection: an object in JSON. Unknown fields are ignored.
+package enum NearbyWord: Sendable {
+    case hello(NearbyHello)
+    case proof(signature: [UInt8])
+    /// The payload of a `message_received`: signed and sealed as for the server.
+    case message(MessageReceived)
+    case receipt(id: UUIDText, from: WhisperID, to: WhisperID, NearbyStatus)
+    /// Of a later release.
+    case unknown
+
+    private static let type = TypedField.text("type", 1...32)
+    private static let version = TypedField.integer("version", 1...Int64.max)
+    private static let id = TypedField.whisperID("id")
+    private static let signKey = TypedField.base64("signPublicKey", 32...32)
+    private static let encKey = TypedField.base64("encPublicKey", 32...32)
+    private static let nonce = TypedField.base64("nonce", NearbyLimits.nonceBytes...NearbyLimits.nonceBytes)
+    private static let signature = TypedField.base64("signature", 64...64)
+    private static let messageID = TypedField.uuid("messageId")
+    private static let from = TypedField.whisperID("from")
+    private static let to = TypedField.whisperID("to")
+    private static let status = TypedField<NearbyStatus>.choice("status")
+    private static let message = Field("message", .object(MessageReceived.schema))
+
+    private static let any = ObjectSchema([Self.type.field])
+    private static let hello = ObjectSchema([
+        Self.version.field, Self.id.field, Self.signKey.field, Self.encKey.field, Self.nonce.field,
+    ])
+    private static let proof = ObjectSchema([Self.signature.field])
+    private static let mail = ObjectSchema([Self.message])
+    private static let receipt = ObjectSchema([
+        Self.messageID.field, Self.from.field, Self.to.field, Self.status.field,
+    ])
+
+    /// - Returns: `nil` if it is none, or larger than a value may be.
+    package init?(_ bytes: [UInt8]) {
+        guard bytes.count <= NearbyLimits.valueBytesMax, String(validating: bytes, as: UTF8.self) != nil,
+            let type = try? FrameDecoder.payload(bare: bytes, schema: Self.any)[Self.type],
+            let word = try? Self.read(type, bytes)
+        else { return nil }
+        self = word
+    }
+
+    private static func read(_ type: String, _ bytes: [UInt8]) throws -> NearbyWord? {
+        switch type {
+        case "hello":
+            let payload = try FrameDecoder.payload(bare: bytes, schema: Self.hello)
+            guard let sign = Bytes32(try payload[Self.signKey]), let box = Bytes32(try payload[Self.encKey]) else {
+                return nil
+            }
+            return .hello(
+                NearbyHello(
+                    id: try payload[Self.id], keys: PublicKeys(sign: sign, box: box), nonce: try payload[Self.nonce]))
+        case "proof":
+            return .proof(
+                signature: try FrameDecoder.payload(bare: bytes, schema: Self.proof)[Self.signature])
+        case "message":
+            let payload = try FrameDecoder.payload(bare: bytes, schema: Self.mail)
+            return try payload.object(0).map { .message(try MessageReceived($0)) }
+        case "receipt":
+            let payload = try FrameDecoder.payload(bare: bytes, schema: Self.receipt)
+            return .receipt(
+                id: try payload[Self.messageID], from: try payload[Self.from], to: try payload[Self.to],
+                try payload[Self.status])
+        default: return .unknown
+        }
+    }
+
+    // MARK: Writing
+
+    package static func bytes(of hello: NearbyHello) -> [UInt8] {
+        var json = JSONWriter(capacity: 256)
+        json.add(Self.type, "hello")
+        json.add(Self.version, 1)
+        json.add(Self.id, hello.id)
+        json.add(Self.signKey, hello.keys.sign.bytes)
+        json.add(Self.encKey, hello.keys.box.bytes)
+        json.add(Self.nonce, hello.nonce)
+        return json.finished()
+    }
+
+    package static func bytes(ofProof signature: [UInt8]) -> [UInt8] {
+        var json = JSONWriter()
+        json.add(Self.type, "proof")
+        json.add(Self.signature, signature)
+        return json.finished()
+    }
+
+    package static func bytes(of message: SealedMessage, type: String) -> [UInt8] {
+        var payload = JSONWriter(capacity: message.ciphertext.utf8.count + 512)
+        payload.add("messageId", message.messageID)
+        payload.add("from", message.from)
+        payload.add("to", message.to)
+        payload.add("msgType", type)
+        payload.add("timestamp", message.timestamp)
+        payload.add("nonce", message.nonce)
+        payload.add("ciphertext", message.ciphertext)
+        payload.add("sig", message.signature)
+        var json = JSONWriter(capacity: message.ciphertext.utf8.count + 512)
+        json.add(Self.type, "message")
+        json.add("message", json: payload.finished())
+        return json.finished()
+    }
+
+    package static func bytes(
+        ofReceipt id: UUIDText, from: WhisperID, to: WhisperID, _ status: NearbyStatus
+    ) -> [UInt8] {
+        var json = JSONWriter()
+        json.add(Self.type, "receipt")
+        json.add(Self.messageID, id)
+        json.add(Self.from, from)
+        json.add(Self.to, to)
+        json.add(Self.status, status)
+        return json.finished()
+    }
+}
