@@ -21,9 +21,12 @@ public final class Core: Sendable {
     }
 
     package typealias Linker = @Sendable (CoreConfiguration) throws -> any ServerLink
+    /// A new radio each time; `nil` if the configuration has none.
+    package typealias RadioMaker = @Sendable (CoreConfiguration) -> (any NearbyLink)?
 
     public let configuration: CoreConfiguration
     private let link: Linker
+    private let radio: RadioMaker
     /// `nil` if the store is plain.
     private let key: Mutex<StoreKey?>
     private let phase: Mutex<Phase>
@@ -63,20 +66,24 @@ public final class Core: Sendable {
         _ configuration: CoreConfiguration, key: [UInt8]? = nil,
         confirmation: CoreConfiguration.Confirmation = .yesUp
     ) throws(CoreError) -> Core {
-        try self.open(configuration, key: key, confirmation: confirmation, link: Self.network)
+        try self.open(
+            configuration, key: key, confirmation: confirmation, link: Self.network, radio: Self.socketRadio)
     }
 
-    /// - Parameter link: the network, or a script in tests.
+    /// - Parameters:
+    ///   - link: the network, or a script in tests.
+    ///   - radio: for phones nearby.
     package static func open(
         _ configuration: CoreConfiguration, key: [UInt8]? = nil,
-        confirmation: CoreConfiguration.Confirmation = .yesUp, link: @escaping Linker
+        confirmation: CoreConfiguration.Confirmation = .yesUp, link: @escaping Linker,
+        radio: @escaping RadioMaker = { _ in nil }
     ) throws(CoreError) -> Core {
         var storeKey: StoreKey?
         if let key { storeKey = try configuration.storeKey(key) }
         guard storeKey != nil || configuration.keyKind == .raw else {
             throw CoreError(.config, "is missing", field: "key")
         }
-        let core = Core(configuration, key: storeKey, link: link)
+        let core = Core(configuration, key: storeKey, link: link, radio: radio)
         guard Profile.exists(at: configuration.folder) else { return core }
         try Self.checkMigrations(configuration, storeKey, confirmation)
         core.phase.withLock { $0 = .closed }
@@ -87,10 +94,13 @@ public final class Core: Sendable {
         return core
     }
 
-    private init(_ configuration: CoreConfiguration, key: StoreKey?, link: @escaping Linker) {
+    private init(
+        _ configuration: CoreConfiguration, key: StoreKey?, link: @escaping Linker, radio: @escaping RadioMaker
+    ) {
         self.configuration = configuration
         self.key = Mutex(key)
         self.link = link
+        self.radio = radio
         self.phase = Mutex(.noIdentity)
         let source = Source()
         self.source = source
@@ -140,6 +150,8 @@ public final class Core: Sendable {
         }
     }
 
+    private static let socketRadio: RadioMaker = { _ in nil }
+
     private func openProfile(
         _ open: (StoreKey?) throws(ProfileError) -> Profile
     ) throws(CoreError) -> OpenCore {
@@ -150,8 +162,10 @@ public final class Core: Sendable {
             try profile.store.set(authorityFile: self.configuration.authorityFile)
             let (feeds, source) = (self.feeds, self.source)
             let origin = (ServerAddress(self.configuration.server) ?? .local).origin
+            let (configuration, radio) = (self.configuration, self.radio)
             let opened = try OpenCore(
-                profile, server: try self.link(self.configuration), platform: self.configuration.platform
+                profile, server: try self.link(configuration), platform: configuration.platform,
+                radio: { radio(configuration) }
             ) { event in
                 let isKept = event.isKept
                 if case .live(let id, let news) = event {
@@ -252,7 +266,7 @@ public final class Core: Sendable {
             if case .open = phase {
                 do throws(CoreError) {
                     let opened = try self.openAgain()
-                    if isConnecting { try opened.connect() }
+                    if isConnecting { try await opened.connect() }
                 } catch {
                     failure = failure ?? error
                 }
@@ -485,6 +499,7 @@ public final class Core: Sendable {
         case let error as LiveError: CoreError(of: error)
         case let error as InquiryError: CoreError(of: error)
         case let error as CallError: CoreError(of: error)
+        case let error as NearbyError: CoreError(of: error)
         case let error as GroupError: CoreError(of: error)
         case .store as FileError: self.described(ClientStoreError.failed(""))
         case let error as FileError: CoreError(of: error)

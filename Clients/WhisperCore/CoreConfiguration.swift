@@ -32,17 +32,22 @@ public struct CoreConfiguration: Sendable, Equatable {
     public var authorityFile: String?
     public var platform: Platform
     public var keyKind: KeyKind
+    /// Where phones nearby are found: `unix:` and the path of a socket.
+    public var radio: String?
 
     public init(
         folder: String, server: String, authorityFile: String? = nil, platform: Platform = .android,
-        keyKind: KeyKind = .raw
+        keyKind: KeyKind = .raw, radio: String? = nil
     ) {
         self.folder = folder
         self.server = server
         self.authorityFile = authorityFile
         self.platform = platform
         self.keyKind = keyKind
+        self.radio = radio
     }
+
+    static let radioPrefix = "unix:"
 
     /// - Throws: `.config` if the key has another length than its kind.
     func storeKey(_ key: [UInt8]) throws(CoreError) -> StoreKey {
@@ -73,8 +78,15 @@ public struct CoreConfiguration: Sendable, Equatable {
         "keyKind", about: "What the key is: 32 random bytes (`raw`, the default), or a passphrase of 1 to 1,024 bytes."
     ).optional
 
+    private static let radio = TypedField.text(
+        "radio", 1...4_096,
+        about:
+            "A radio for phones nearby: `unix:` and the path of a socket. Without it `nearby_start` is `unsupported`."
+    ).optional
+
     package static let schema = ObjectSchema([
         Self.dir.field, Self.serverUrl.field, Self.caFile.field, Self.platform.field, Self.keyKind.field,
+        Self.radio.field,
     ])
 
     /// Reads the configuration of `wsp_open`.
@@ -85,7 +97,7 @@ public struct CoreConfiguration: Sendable, Equatable {
             self.init(
                 folder: try payload[Self.dir], server: try payload[Self.serverUrl],
                 authorityFile: try payload[Self.caFile], platform: try payload[Self.platform] ?? .android,
-                keyKind: try payload[Self.keyKind] ?? .raw)
+                keyKind: try payload[Self.keyKind] ?? .raw, radio: try payload[Self.radio])
         } catch let error as CoreError {
             throw CoreError(.config, error.message, field: error.field)
         } catch {
@@ -93,6 +105,9 @@ public struct CoreConfiguration: Sendable, Equatable {
         }
         guard ServerAddress(self.server) != nil else {
             throw CoreError(.config, "must look like wss://chat.example or ws://127.0.0.1:8080", field: "serverUrl")
+        }
+        if let radio, !radio.hasPrefix(Self.radioPrefix) || radio == Self.radioPrefix {
+            throw CoreError(.config, "must look like unix:/run/radio.sock", field: "radio")
         }
     }
 }

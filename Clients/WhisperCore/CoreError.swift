@@ -108,7 +108,7 @@ extension CoreError.Code {
         case .outdated: "The server shows an older document than was seen here. It is not written over."
         case .unreadable: "Our keys do not open what the server has."
         case .busy: "There is another call."
-        case .wrongStage: "The call is not at a stage in which this can be done."
+        case .wrongStage: "The call, or the phone nearby, is not at a stage in which this can be done."
         case .notMember: "You are no member of this group."
         case .offline: "There is no session with the server now."
         case .unreachable: "The server cannot be reached."

@@ -30,9 +30,14 @@ final class CoreHost: Sendable {
     /// Events that came before somebody asked for them.
     private let waiting = Mutex<[JSON]>([])
 
-    init(_ name: String, in folder: TemporaryFolder, _ server: FakeServer) async throws {
+    /// - Parameter radio: for phones nearby.
+    init(
+        _ name: String, in folder: TemporaryFolder, _ server: FakeServer,
+        radio: @escaping Core.RadioMaker = { _ in nil }
+    ) async throws {
         self.core = try Core.open(
-            CoreConfiguration(folder: folder.path + "/" + name, server: "ws://127.0.0.1:1"), link: { _ in server })
+            CoreConfiguration(folder: folder.path + "/" + name, server: "ws://127.0.0.1:1"), link: { _ in server },
+            radio: radio)
         try await self.perform("identity_create")
     }
 

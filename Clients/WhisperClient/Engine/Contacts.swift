@@ -6,6 +6,10 @@ extension WhisperClient {
     /// the keys are still those, and takes the new name.
     package func addContact(_ id: WhisperID, name: String?) async throws(ContactError) -> Contact {
         guard id != self.id else { throw .isSelf }
+        // Whoever has proven them here needs no server.
+        if let keys = self.nearbyKeys(of: id) {
+            return try self.pin(keys, of: id, name: name, isBanned: nil, isStranger: false, isNews: false)
+        }
         return try await self.fetchAndPin(id, name: name)
     }
 
@@ -30,7 +34,10 @@ extension WhisperClient {
     /// Takes no more mail of this person, and sends none: what waits is given up. Or takes it again.
     package func set(isBlocked: Bool, _ id: WhisperID) throws(ClientStoreError) -> ContactChange {
         let change = self.told(try self.store.set(isBlocked: isBlocked, id))
-        if isBlocked, case .changed = change { _ = try self.cancel(to: id) }
+        if isBlocked, case .changed = change {
+            _ = try self.cancel(to: id)
+            self.hangUpNearby(id)
+        }
         return change
     }
 
@@ -77,10 +84,19 @@ extension WhisperClient {
             self.alarm(.foreignKeys(of: id), once: "foreign \(id)")
             throw .foreignKeys
         }
+        return try self.pin(
+            answer.keys, of: id, name: name, isBanned: answer.isBanned, isStranger: isStranger, isNews: isNews)
+    }
+
+    /// - Parameter isBanned: `nil` if nobody has said so; then what is known stays.
+    func pin(
+        _ keys: PublicKeys, of id: WhisperID, name: String?, isBanned: Bool?, isStranger: Bool, isNews: Bool
+    ) throws(ContactError) -> Contact {
         let pinning: Pinning
         do {
+            let known = try self.store.contact(id)
             pinning = try self.store.pin(
-                answer.keys, of: id, name: name, isBanned: answer.isBanned, isStranger: isStranger,
+                keys, of: id, name: name, isBanned: isBanned ?? known?.isBanned ?? false, isStranger: isStranger,
                 isNews: isNews, at: self.serverNow)
         } catch {
             throw .store(error)

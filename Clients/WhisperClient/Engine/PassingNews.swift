@@ -11,6 +11,7 @@ package enum PassingNews: Sendable, Equatable {
     case file(FileProgress)
     /// Another device has changed our profile of live conversations.
     case profile(UUIDText, ProfileChanged.Change)
+    case nearby(NearbyNews)
 }
 
 extension WhisperClient {

@@ -2,9 +2,14 @@ import Contract
 
 /// Their messages: verified, stored, acknowledged, and in time marked as read.
 extension WhisperClient {
-    /// Takes messages that came together. They are stored in one transaction, and receipts go out only for what the
-    /// store holds.
+    /// Takes messages that came together from the server.
     func receive(_ mail: [MessageReceived]) {
+        for receipt in self.keep(mail) { self.receipts.delivered(receipt) }
+    }
+
+    /// Takes messages that came together, by whichever way. They are stored in one transaction.
+    /// - Returns: the receipts that may go out: those for what the store holds.
+    func keep(_ mail: [MessageReceived]) -> [OwedReceipt] {
         do {
             var arrivals: [Arrival] = []
             var safe: [OwedReceipt] = []
@@ -22,13 +27,14 @@ extension WhisperClient {
             }
             for event in try self.store.keep(arrivals, at: self.serverNow) { self.publish(event) }
             if try self.store.owesGroupList() { self.groupWishes?.yield() }
-            for receipt in safe { self.receipts.delivered(receipt) }
             for suspicion in suspicions {
                 let count = try self.store.quarantineCounts()[suspicion] ?? 1
                 self.alarm(.suspiciousMail(suspicion, count: count), once: "\(suspicion)")
             }
+            return safe
         } catch {
             self.storeFailed(error)
+            return []
         }
     }
 
@@ -129,7 +135,9 @@ extension WhisperClient {
         for receipt in self.receipts.due(at: .now) { self.sendReceipt(receipt.id, to: receipt.to, status: "delivered") }
         guard self.receiptsUnderWay.receipts.isEmpty else { return }
         do {
+            // To whoever is nearby they go over the air.
             let owed = try self.store.owedReceipts(limit: ClientLimits.readMarksUnderWayMax)
+                .filter { !self.isNearby($0.to) }
             let due = self.receipts.readMarks(of: owed, at: .now)
             guard !due.isEmpty else { return }
             for receipt in due { self.sendReceipt(receipt.id, to: receipt.to, status: "read") }

@@ -111,6 +111,7 @@ extension WhisperClient {
 
     /// Writes everything that may be written now.
     func pump() {
+        do { try self.pumpNearby() } catch { return self.storeFailed(error) }
         for id in self.outbox.due(at: .now) {
             do {
                 try self.sendNow(id)

@@ -86,6 +86,10 @@ package actor WhisperClient {
     /// The relays that were asked for last.
     var turn: (frame: TurnCredentialsFrame, expiresAt: ContinuousClock.Instant)?
 
+    // Phones nearby (`Nearby/Engine`).
+    var nearby: Nearby?
+    var nearbyCount = 0
+
     // Files (`Files/Engine`).
     nonisolated let files: TransferFiles
     /// Ask for files to be transferred: one for each that may be under way at once.

@@ -10,22 +10,27 @@ final class OpenCore: Sendable {
         var life: Task<Void, Never>?
         /// A client lives once.
         var hasLived = false
+        /// Under which we are shown to phones nearby, if the host wants it.
+        var nearbyTitle: String?
     }
 
     let profile: Profile
     private let server: any ServerLink
     private let platform: WhisperClient.Platform
     private let observer: @Sendable (ClientEvent) -> Void
+    private let radio: @Sendable () -> (any NearbyLink)?
     private let running: Mutex<Running>
 
     init(
         _ profile: Profile, server: any ServerLink, platform: CoreConfiguration.Platform,
+        radio: @escaping @Sendable () -> (any NearbyLink)?,
         observer: @escaping @Sendable (ClientEvent) -> Void
     ) throws(CoreError) {
         self.profile = profile
         self.server = server
         self.platform = platform == .ios ? .ios : .android
         self.observer = observer
+        self.radio = radio
         do throws(ClientStoreError) {
             let client = try WhisperClient(
                 profile: profile, server: server, platform: self.platform, logger: Self.silence, observer: observer)
@@ -45,9 +50,10 @@ final class OpenCore: Sendable {
     var id: WhisperID? { (try? self.store.whisperID()) ?? nil }
 
     /// Connects and stays connected, if it does not already.
-    func connect() throws(CoreError) {
-        try self.running.withLock { running throws(CoreError) in
-            guard running.life == nil else { return }
+    func connect() async throws(CoreError) {
+        let before = try self.running.withLock { running throws(CoreError) -> WhisperClient? in
+            guard running.life == nil else { return nil }
+            let before = running.hasLived ? running.client : nil
             if running.hasLived {
                 do throws(ClientStoreError) {
                     running.client = try WhisperClient(
@@ -63,7 +69,34 @@ final class OpenCore: Sendable {
                 _ = await client.run()
                 self.running.withLock { if $0.client === client { $0.life = nil } }
             }
+            return before
         }
+        guard let before else { return }
+        await before.stopNearby()
+        if let title = self.running.withLock({ $0.nearbyTitle }) { try? await self.startNearby(title: title) }
+    }
+
+    // MARK: Nearby
+
+    /// Shows us under this title. A title that is shown already stays; another one begins anew.
+    func startNearby(title: String) async throws {
+        let client = self.client
+        let shown = await client.nearbyTitle
+        guard shown != title else { return }
+        guard let link = self.radio() else { throw CoreError(.unsupported, "The configuration has no radio.") }
+        if shown != nil { await client.stopNearby() }
+        do {
+            try await client.startNearby(link, title: title)
+        } catch {
+            link.stop()
+            throw error
+        }
+        self.running.withLock { $0.nearbyTitle = title }
+    }
+
+    func stopNearby() async {
+        self.running.withLock { $0.nearbyTitle = nil }
+        await self.client.stopNearby()
     }
 
     /// Ends the connection, and returns when it has. What is queued stays queued.
@@ -75,6 +108,7 @@ final class OpenCore: Sendable {
     }
 
     func close() async {
+        await self.stopNearby()
         await self.disconnect()
         self.profile.close()
     }

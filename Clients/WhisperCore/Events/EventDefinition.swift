@@ -27,6 +27,7 @@ package struct EventDefinition: Sendable {
         .answer,
         .settingsChanged, .typing, .presence, .chatChanged,
         .callIncoming, .callRinging, .callAnswered, .callCandidate, .callEnded,
+        .nearbyChanged, .nearbyText, .nearbySent,
         .fileProgress,
         .profileChanged,
         .eventsLost,
@@ -110,7 +111,7 @@ package struct EventDefinition: Sendable {
             Field(
                 "kind", .choice(["unverified", "stale", "foreignKeys", "changedKeys"]),
                 about:
-                    "`unverified`: mail whose signature is wrong. `stale`: mail that is too old to be new. `foreignKeys`, `changedKeys`: keys from the server that were not used."
+                    "`unverified`: mail whose signature is wrong. `stale`: mail that is too old to be new. `foreignKeys`, `changedKeys`: keys from the server, or from a phone nearby, that were not used."
             ),
             Field("whisperId", .whisperID, about: "In whose name it came."),
             Field(

@@ -21,6 +21,7 @@ extension EventText {
         case .call(let news): Self.write(news, &json)
         case .file(let progress): Self.write(progress, &json)
         case .profile(let id, let change): Self.write(change, of: id, &json)
+        case .nearby(let news): Self.write(news, &json)
         }
     }
 }

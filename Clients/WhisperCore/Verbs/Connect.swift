@@ -6,5 +6,5 @@ extension Verb {
         about: "Connects, and stays connected until `disconnect`. How it goes comes as events `connection`.",
         type: "connecting", errors: [.noIdentity, .store],
         samples: ("{}", #"{"type":"connecting"}"#),
-        .client { opened, _, _ in try opened.connect() })
+        .client { opened, _, _ in try await opened.connect() })
 }

@@ -80,6 +80,7 @@ package enum VerbCatalogue {
         .connect, .disconnect, .sessionStatus,
         .logout, .pushSet, .settingsGet, .settingsSet,
         .typing, .presenceList,
+        .nearbyStart, .nearbyStop, .nearbyList, .nearbyConnect, .nearbyDisconnect, .nearbySend,
         .callStart, .callAnswer, .callICE, .callEnd, .callTurn,
         .contactVerify, .reportSend, .backupNow, .backupDelete, .storeCheck,
         .contactAdd, .contactList, .contactUpdate, .contactRemove, .contactBlock, .contactUnblock, .contactSafety,

@@ -1,0 +1,263 @@
+import Contract
+
+/// Phones nearby: who is around, and what comes of it. It needs no connection to the server, and `run` need not run.
+extension WhisperClient {
+    /// Shows us to phones nearby, and looks for others, until `stopNearby` or the end of the link.
+    package func startNearby(_ link: any NearbyLink, title: String) throws(NearbyError) {
+        guard self.id != nil else { throw .noID }
+        guard self.nearby == nil else { throw .isOn }
+        self.nearbyCount += 1
+        let number = self.nearbyCount
+        self.nearby = Nearby(number, link, title: title)
+        self.nearby?.life = Task {
+            await withTaskGroup(of: Void.self) { group in
+                group.addTask { await self.keepNearbyTime(of: number) }
+                for await event in link.events { self.take(event, of: number) }
+                group.cancelAll()
+            }
+            self.nearbyEnded(number)
+        }
+        link.start(title: title)
+    }
+
+    /// Returns when nothing of it is left.
+    package func stopNearby() async {
+        guard let nearby else { return }
+        nearby.link.stop()
+        await nearby.life?.value
+    }
+
+    package var nearbyTitle: String? { self.nearby?.title }
+
+    /// The radio, and phones by their names.
+    package var nearbyPhones: (radio: RadioState, phones: [NearbyPhone]) {
+        guard let nearby else { return (.off, []) }
+        return (nearby.radio, nearby.phones.values.sorted { $0.peer.name < $1.peer.name })
+    }
+
+    package func connectNearby(_ peer: NearbyPeer) throws(NearbyError) {
+        guard let nearby else { throw .isOff }
+        guard nearby.phones[peer] != nil else { throw .unknownPhone }
+        nearby.link.connect(peer)
+    }
+
+    package func disconnectNearby(_ peer: NearbyPeer) throws(NearbyError) {
+        guard let nearby else { throw .isOff }
+        guard nearby.phones[peer] != nil else { throw .unknownPhone }
+        nearby.link.disconnect(peer)
+    }
+
+    /// Plain text to a bare phone. Everybody around can read it.
+    /// - Returns: a number, by which `NearbyNews.sent` tells what became of it.
+    package func sendNearby(_ text: String, to peer: NearbyPeer) throws(NearbyError) -> UInt64 {
+        guard let nearby else { throw .isOff }
+        guard let session = nearby.sessions[peer], !session.isOver else {
+            throw nearby.phones[peer] == nil ? .unknownPhone : .notConnected
+        }
+        guard session.handshake == nil else { throw .isOurs }
+        return self.nearby!.send(.text(text), to: peer, .text)
+    }
+
+    /// Whether a contact is connected, and has proven who they are.
+    func isNearby(_ id: WhisperID) -> Bool { self.nearby?.path.isHere(id) == true }
+
+    /// The keys that somebody who is connected has proven to have.
+    func nearbyKeys(of id: WhisperID) -> PublicKeys? {
+        guard let nearby, let peer = nearby.peer(of: id) else { return nil }
+        return nearby.sessions[peer]?.handshake?.proven?.keys
+    }
+
+    func hangUpNearby(_ id: WhisperID) {
+        while let peer = self.nearby?.peer(of: id) { self.hangUp(peer) }
+    }
+
+    /// Nothing that still comes from it counts.
+    private func hangUp(_ peer: NearbyPeer) {
+        guard let session = self.nearby?.sessions[peer], !session.isOver else { return }
+        self.nearby?.sessions[peer]?.isOver = true
+        self.nearby?.link.disconnect(peer)
+        if let id = session.handshake?.proven?.id { self.went(id) }
+    }
+
+    // MARK: Events
+
+    private func take(_ event: NearbyEvent, of number: Int) {
+        guard self.nearby?.number == number else { return }
+        switch event {
+        case .radio(let state):
+            self.nearby?.radio = state
+            if state != .on { self.forgetPhones() }
+            self.publish(.passing(.nearby(.radio(state))))
+        case .found(let peer, let title, let strength): self.found(peer, title: title, strength: strength)
+        case .lost(let peer):
+            guard self.nearby?.sessions[peer] == nil else {
+                self.nearby?.unheard.insert(peer)
+                return
+            }
+            if let phone = self.nearby?.phones.removeValue(forKey: peer) {
+                self.publish(.passing(.nearby(.lost(phone))))
+            }
+        case .connected(let peer, let isOurs): self.connected(peer, isOurs: isOurs)
+        case .disconnected(let peer, let end):
+            self.disconnected(peer, end)
+        case .received(let peer, let value):
+            guard let session = self.nearby?.sessions[peer], !session.isOver else { return }
+            switch value {
+            case .text(let text):
+                guard session.handshake == nil, !text.isEmpty, let phone = self.nearby?.phones[peer] else { return }
+                self.publish(.passing(.nearby(.text(phone, text))))
+            case .bytes(let bytes): self.take(bytes, from: peer)
+            }
+        case .sent(let token, let arrived): self.sent(token, arrived: arrived)
+        }
+        self.pump()
+    }
+
+    private func found(_ peer: NearbyPeer, title: String, strength: Int) {
+        guard let nearby, nearby.phones[peer] != nil || nearby.phones.count < NearbyLimits.phonesMax else { return }
+        var phone = nearby.phones[peer] ?? NearbyPhone(peer)
+        (phone.title, phone.strength) = (title, strength)
+        self.nearby?.phones[peer] = phone
+        self.nearby?.unheard.remove(peer)
+        self.publish(.passing(.nearby(.found(phone))))
+    }
+
+    private func connected(_ peer: NearbyPeer, isOurs: Bool) {
+        guard let nearby, let id = self.id, nearby.sessions[peer] == nil else { return }
+        var phone = nearby.phones[peer]
+        if phone == nil {
+            phone = NearbyPhone(peer)
+            self.nearby?.unheard.insert(peer)
+        }
+        guard var phone else { return }
+        (phone.isConnected, phone.isOurs) = (true, isOurs)
+        self.nearby?.phones[peer] = phone
+        var session = Nearby.Session(provenBy: .now + NearbyLimits.handshakeMax)
+        if isOurs {
+            let handshake = NearbyHandshake(id: id, keys: self.keys, nonce: Sodium.random(NearbyLimits.nonceBytes))
+            session.handshake = handshake
+            self.nearby?.sessions[peer] = session
+            _ = self.nearby?.send(.bytes(NearbyWord.bytes(of: handshake.hello)), to: peer)
+        } else {
+            self.nearby?.sessions[peer] = session
+        }
+        self.publish(.passing(.nearby(.connected(phone))))
+    }
+
+    private func disconnected(_ peer: NearbyPeer, _ end: NearbyEnd) {
+        guard var phone = self.nearby?.phones[peer] else { return }
+        let session = self.nearby?.sessions.removeValue(forKey: peer)
+        if let id = session?.handshake?.proven?.id, session?.isOver == false { self.went(id) }
+        (phone.isConnected, phone.id) = (false, nil)
+        self.nearby?.phones[peer] = phone
+        self.publish(.passing(.nearby(.disconnected(phone, end))))
+        guard self.nearby?.unheard.remove(peer) != nil else { return }
+        self.nearby?.phones[peer] = nil
+        self.publish(.passing(.nearby(.lost(phone))))
+    }
+
+    /// What was in the air is the server's. Another connection to the same person goes on.
+    private func went(_ id: WhisperID) {
+        if let mail = self.nearby?.path.went(id) { self.bringBack(mail) }
+        if self.nearby?.peer(of: id) != nil { self.nearby?.path.came(id) }
+    }
+
+    private func forgetPhones() {
+        for peer in (self.nearby?.sessions ?? [:]).keys { self.disconnected(peer, .lost) }
+        self.nearby?.phones = [:]
+        self.nearby?.unheard = []
+    }
+
+    private func nearbyEnded(_ number: Int) {
+        guard let nearby, nearby.number == number else { return }
+        self.forgetPhones()
+        self.nearby = nil
+        if nearby.radio == .on || nearby.radio == .denied {
+            self.publish(.passing(.nearby(.radio(.off))))
+        }
+        self.pump()
+    }
+
+    // MARK: Words
+
+    private func take(_ bytes: [UInt8], from peer: NearbyPeer) {
+        guard let verdict = self.nearby?.sessions[peer]?.handshake?.take(bytes) else { return self.hangUp(peer) }
+        do {
+            switch verdict {
+            case .wait: break
+            case .said(let hello):
+                guard try self.agrees(to: hello), let proof = self.nearby?.sessions[peer]?.handshake?.proof else {
+                    return self.hangUp(peer)
+                }
+                _ = self.nearby?.send(.bytes(proof), to: peer)
+            case .proven(let hello): self.came(hello.id, peer)
+            case .from(let hello, .message(let message)): try self.take(message, from: hello, at: peer)
+            case .from(let hello, .receipt(let id, let from, let to, let status)):
+                guard from == hello.id, to == self.id else { return self.hangUp(peer) }
+                self.progress(id, status == .read ? .read : .delivered, from: from)
+            case .from: break
+            case .refuse: self.hangUp(peer)
+            }
+        } catch {
+            self.storeFailed(error)
+        }
+    }
+
+    /// Whether we say who we are to somebody who says they are this.
+    private func agrees(to hello: NearbyHello) throws(ClientStoreError) -> Bool {
+        guard let contact = try self.store.contact(hello.id) else { return hello.keys.belong(to: hello.id) }
+        guard contact.keys == hello.keys else {
+            self.alarm(.changedKeys(of: hello.id), once: "changed \(hello.id)")
+            return false
+        }
+        return !contact.isBlocked
+    }
+
+    private func came(_ id: WhisperID, _ peer: NearbyPeer) {
+        // Blocked since they said who they are.
+        guard (try? self.store.contact(id))??.isBlocked != true else { return self.hangUp(peer) }
+        let count = (self.nearby?.provenCount ?? 0) + 1
+        self.nearby?.provenCount = count
+        self.nearby?.sessions[peer]?.provenAs = count
+        self.nearby?.phones[peer]?.id = id
+        self.nearby?.path.came(id)
+        if let phone = self.nearby?.phones[peer] { self.publish(.passing(.nearby(.known(phone)))) }
+    }
+
+    // MARK: Time
+
+    private func keepNearbyTime(of number: Int) async {
+        while !Task.isCancelled, self.nearby?.number == number {
+            let (nudges, nudge) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+            let deadline = self.nearby?.nextWake
+            self.nearby?.nudge = nudge
+            self.nearby?.armedFor = deadline
+            await withTaskGroup(of: Void.self) { group in
+                if let deadline {
+                    group.addTask { try? await Task.sleep(until: deadline, clock: .continuous) }
+                }
+                group.addTask { for await _ in nudges { return } }
+                await group.next()
+                group.cancelAll()
+            }
+            self.nearbyTick()
+        }
+    }
+
+    private func nearbyTick() {
+        guard let nearby else { return }
+        for (peer, session) in nearby.sessions where !session.isOver && session.provenBy <= .now {
+            guard let handshake = session.handshake, handshake.proven == nil else { continue }
+            self.hangUp(peer)
+        }
+        let late = self.nearby?.path.timerFired(at: .now, hasServer: self.isOnline) ?? []
+        for id in late { self.bringBack(id) }
+        self.pump()
+    }
+
+    /// To be called after anything that may have brought a deadline nearer.
+    func rearmNearby() {
+        guard let nearby, let wake = nearby.nextWake, nearby.armedFor.map({ wake < $0 }) ?? true else { return }
+        nearby.nudge?.yield()
+    }
+}

@@ -1,0 +1,125 @@
+import Contract
+
+/// Mail over the air: sealed, signed, verified and stored as if it came by the server.
+extension WhisperClient {
+    /// Sends everything that may go over the air now.
+    func pumpNearby() throws(ClientStoreError) {
+        guard let contacts = self.nearby?.path.contacts else { return }
+        for contact in contacts {
+            guard let peer = self.nearby?.peer(of: contact) else { continue }
+            if let id = self.nearby?.path.inTheAir(to: contact), !self.outbox.isWaiting(id) {
+                self.nearby?.path.settled(id, to: contact)
+            }
+            try self.sendNext(to: contact, at: peer)
+            try self.sendReadMarks(to: contact, at: peer)
+        }
+        self.rearmNearby()
+    }
+
+    private func sendNext(to contact: WhisperID, at peer: NearbyPeer) throws(ClientStoreError) {
+        let waiting = self.outbox.waiting(for: contact, limit: NearbyLimits.messagesLookedAtMax)
+        guard !waiting.isEmpty else { return }
+        let next = try self.nearby?.path.next(
+            to: contact, of: waiting, at: .now,
+            standing: { id throws(ClientStoreError) in
+                // What was deleted meanwhile is no mail: the way to the server takes it out.
+                guard let mail = try self.store.mail(id), mail.file == nil else { return .serverAlone }
+                return self.outbox.isUnderWay(id) ? .underWay : .free
+            })
+        guard let id = next ?? nil else { return }
+        guard let from = self.id, let mail = try self.store.mail(id), let reader = try self.store.contact(contact),
+            self.outbox.tryElsewhere(id)
+        else {
+            self.nearby?.path.settled(id, to: contact)
+            return
+        }
+        var time = mail.signedAt ?? self.serverNow
+        if mail.signedAt == nil { try self.store.sign(id, at: time) }
+        // The server may know it under that time, so it is kept. The receiver would take it for mail of long ago.
+        if time < self.serverNow - NearbyLimits.signedAgeMax { time = self.serverNow }
+        do {
+            let sealed = try SealedMessage(
+                mail.body, messageID: "\(mail.id)", from: from, to: contact, reader: reader.keys, timestamp: time,
+                nonce: Sodium.random(Limits.nonceBytes), keys: self.keys)
+            if let message = mail.message { self.publish(.changed(message.moved(to: .sending))) }
+            _ = self.nearby?.send(
+                .bytes(NearbyWord.bytes(of: sealed, type: mail.messageType)), to: peer, .message(id, contact))
+        } catch {
+            self.apply(self.outbox.unsendable(id, .badKey))
+        }
+    }
+
+    /// It is the server's turn, and `queued` again.
+    func bringBack(_ id: UUIDText) {
+        self.outbox.cameBack(id)
+        guard self.outbox.isWaiting(id) else { return }
+        do {
+            if let message = try self.store.outgoing(id) { self.publish(.changed(message)) }
+        } catch {
+            self.storeFailed(error)
+        }
+    }
+
+    func sent(_ token: UInt64, arrived: Bool) {
+        guard let parcel = self.nearby?.parcels.removeValue(forKey: token) else { return }
+        switch parcel {
+        case .message(let id, let contact):
+            guard !arrived else {
+                self.nearby?.path.handedOver(id, to: contact, at: .now)
+                return
+            }
+            let wasInTheAir = self.nearby?.path.failed(id, to: contact, at: .now, hasServer: self.isOnline)
+            if wasInTheAir == true { self.bringBack(id) }
+        case .marks(let receipts, let peer):
+            self.nearby?.sessions[peer]?.areMarksUnderWay = false
+            guard arrived else { return }
+            do { try self.store.receiptsArrived(receipts) } catch { self.storeFailed(error) }
+        case .text: self.publish(.passing(.nearby(.sent(token, arrived: arrived))))
+        }
+    }
+
+    // MARK: Theirs
+
+    /// Whoever is nearby speaks for nobody else. Strangers are pinned with the keys that they have proven to have.
+    func take(_ message: MessageReceived, from hello: NearbyHello, at peer: NearbyPeer) throws(ClientStoreError) {
+        let envelope = message.envelope
+        guard let own = self.id, envelope.to == own, envelope.from == hello.id, envelope.groupID == nil else {
+            return self.logger.warning("a phone nearby sent mail that is none of theirs; it was dropped")
+        }
+        var contact = try self.store.contact(hello.id)
+        if contact == nil {
+            do throws(ContactError) {
+                let stranger = try self.pin(
+                    hello.keys, of: hello.id, name: nil, isBanned: nil, isStranger: true, isNews: true)
+                self.publish(.request(stranger))
+                contact = stranger
+            } catch .store(let error) {
+                throw error
+            } catch {
+                return
+            }
+        }
+        if contact?.isStranger == true {
+            let count = self.nearby?.sessions[peer]?.strangerMessages ?? 0
+            // Without a receipt they go by the server.
+            guard count < NearbyLimits.strangerMessagesMax else { return }
+            self.nearby?.sessions[peer]?.strangerMessages += 1
+        }
+        for receipt in self.keep([message]) {
+            _ = self.nearby?.send(
+                .bytes(NearbyWord.bytes(ofReceipt: receipt.id, from: own, to: receipt.to, .delivered)), to: peer)
+        }
+    }
+
+    /// Read marks go to whoever is here. What does not arrive stays owed.
+    private func sendReadMarks(to contact: WhisperID, at peer: NearbyPeer) throws(ClientStoreError) {
+        guard let own = self.id, self.nearby?.sessions[peer]?.areMarksUnderWay == false else { return }
+        let owed = try self.store.owedReceipts(to: contact, limit: NearbyLimits.readMarksAtOnceMax)
+        for receipt in owed {
+            _ = self.nearby?.send(
+                .bytes(NearbyWord.bytes(ofReceipt: receipt.id, from: own, to: contact, .read)), to: peer,
+                receipt == owed.last ? .marks(owed, peer) : nil)
+        }
+        if !owed.isEmpty { self.nearby?.sessions[peer]?.areMarksUnderWay = true }
+    }
+}

@@ -1,0 +1,14 @@
+import Contract
+import GRDB
+
+extension ClientStore {
+    /// The oldest read marks that one sender may not know.
+    func owedReceipts(to peer: WhisperID, limit: Int) throws(ClientStoreError) -> [OwedReceipt] {
+        try self.read { database in
+            let sql = "SELECT id FROM messages WHERE owes_read AND peer = ? ORDER BY number LIMIT ?"
+            return try String.fetchAll(database, sql: sql, arguments: ["\(peer)", limit]).compactMap { id in
+                UUIDText(id).map { OwedReceipt(id: $0, to: peer) }
+            }
+        }
+    }
+}

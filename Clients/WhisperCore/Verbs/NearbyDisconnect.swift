@@ -1,0 +1,11 @@
+import Contract
+
+extension Verb {
+    static let nearbyDisconnect = Verb(
+        "nearby_disconnect", of: "nearby", about: "Hangs up on a phone nearby.",
+        [NearbyParameters.peer.field], type: "nearbyDisconnecting", errors: [.noIdentity, .notFound, .wrongStage],
+        samples: (#"{"peer":"p7"}"#, #"{"type":"nearbyDisconnecting"}"#),
+        .client { opened, parameters, _ in
+            try await opened.client.disconnectNearby(try NearbyParameters.peer(parameters))
+        })
+}

@@ -1,0 +1,9 @@
+import Contract
+
+extension Verb {
+    static let nearbyStop = Verb(
+        "nearby_stop", of: "nearby",
+        about: "Hangs up on all phones nearby, and shows us no more. What waits for them goes by the server.",
+        type: "nearbyStopped", errors: [.noIdentity], samples: ("{}", #"{"type":"nearbyStopped"}"#),
+        .client { opened, _, _ in await opened.stopNearby() })
+}

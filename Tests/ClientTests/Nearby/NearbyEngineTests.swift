@@ -1,0 +1,355 @@
+import Contract
+import Foundation
+import Logging
+import Testing
+
+@testable import WhisperClient
+
+/// Two people next to each other, with a server in memory or without. No test sleeps: each waits for an event.
+@Suite(.timeLimit(.minutes(1))) struct NearbyEngineTests {
+    let folder: TemporaryFolder
+    let server = FakeServer()
+    let air = FakeAir()
+
+    init() throws { self.folder = try TemporaryFolder() }
+
+    /// A client whose id the server has given once.
+    private func client(_ name: String, _ words: Mnemonic) throws -> WhisperClient {
+        let profile = try Profile.create(at: self.folder.path + "/" + name, mnemonic: words, server: .local)
+        _ = self.server.enroll(IdentityKeys(words).publicKeys)
+        try profile.store.set(
+            whisperID: words.id, session: StoredSession(token: "", expiresAt: Timestamp(milliseconds: 1)))
+        return try WhisperClient(profile: profile, server: self.server, logger: Logger(label: "test"))
+    }
+
+    private func both() throws -> (alice: WhisperClient, bob: WhisperClient) {
+        (try self.client("alice", aliceWords), try self.client("bob", bobWords))
+    }
+
+    private func pin(_ words: Mnemonic, at client: WhisperClient) throws {
+        let keys = IdentityKeys(words).publicKeys
+        let pinning = try client.store.pin(
+            keys, of: words.id, name: nil, isBanned: false, at: Timestamp(milliseconds: 1))
+        if case .pinned = pinning { return }
+        Issue.record("not pinned")
+    }
+
+    private func wait(for events: AsyncStream<ClientEvent>, _ isIt: (ClientEvent) -> Bool) async {
+        for await event in events where isIt(event) { return }
+        Issue.record("the client stopped first")
+    }
+
+    private func wait(for events: AsyncStream<ClientEvent>, news isIt: (NearbyNews) -> Bool) async {
+        await self.wait(for: events) { event in
+            if case .passing(.nearby(let news)) = event { isIt(news) } else { false }
+        }
+    }
+
+    private func settled(_ events: AsyncStream<ClientEvent>, _ id: UUIDText, _ state: MessageState) async {
+        await self.wait(for: events) { event in
+            if case .changed(let message) = event { message.id == id && message.state == state } else { false }
+        }
+    }
+
+    private func came(_ events: AsyncStream<ClientEvent>, _ text: String) async {
+        await self.wait(for: events) { event in
+            if case .received(let message) = event { message.content == .text(text) } else { false }
+        }
+    }
+
+    private func isKnown(_ news: NearbyNews) -> Bool { if case .known = news { true } else { false } }
+
+    /// Both are on, connected, and know each other.
+    private func meet(_ alice: WhisperClient, _ bob: WhisperClient) async throws {
+        let (hers, his) = (await alice.events(), await bob.events())
+        try await alice.startNearby(self.air.phone("a"), title: "Alice")
+        try await bob.startNearby(self.air.phone("b"), title: "Bob")
+        await self.wait(for: hers) { (news: NearbyNews) in if case .found = news { true } else { false } }
+        try await alice.connectNearby(NearbyPeer(name: "b"))
+        await self.wait(for: hers, news: self.isKnown)
+        await self.wait(for: his, news: self.isKnown)
+    }
+
+    private func running(_ clients: [WhisperClient], _ body: () async throws -> Void) async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for client in clients {
+                let events = await client.events()
+                group.addTask { _ = await client.run() }
+                await self.wait(for: events) { $0 == .connection(.online) }
+            }
+            do { try await body() } catch {
+                for client in clients { await client.close() }
+                throw error
+            }
+            for client in clients { await client.close() }
+            try await group.waitForAll()
+        }
+    }
+
+    @Test func twoWhoMeetChatWithoutAServer() async throws {
+        self.server.set { $0.isAway = true }
+        let (alice, bob) = try self.both()
+        try await self.meet(alice, bob)
+        let (hers, his) = (await alice.events(), await bob.events())
+        await #expect(throws: SendError.unknownContact) { try await alice.send("x", to: bobID) }
+        _ = try await alice.addContact(bobID, name: "Bob")
+        let sent = try await alice.send("hello", to: bobID)
+        await self.wait(for: his) { event in
+            if case .request(let contact) = event { contact.id == aliceWords.id && contact.isStranger } else { false }
+        }
+        await self.came(his, "hello")
+        await self.settled(hers, sent.id, .delivered)
+        try await bob.markRead(bob.unread(with: aliceWords.id, limit: 9))
+        await self.settled(hers, sent.id, .read)
+        // An answer makes the stranger a contact. Changes go the same way.
+        let answer = try await bob.send("hello back", to: aliceWords.id)
+        await self.came(hers, "hello back")
+        await self.settled(his, answer.id, .delivered)
+        _ = try await bob.change(
+            MessageReference(id: answer.id, author: bobID), with: aliceWords.id, .edit("hello again"))
+        await self.wait(for: hers) { event in
+            if case .changed(let message) = event { message.content == .text("hello again") } else { false }
+        }
+        #expect(try bob.store.contact(aliceWords.id)?.isStranger == false)
+        #expect(self.server.seen == [])
+        // The marks are not owed to the server, too.
+        #expect(try bob.store.owedReceipts(limit: 9) == [])
+        await alice.stopNearby()
+        await bob.stopNearby()
+    }
+
+    @Test func whileTheyAreHereNothingGoesToTheServer() async throws {
+        let (alice, bob) = try self.both()
+        try self.pin(bobWords, at: alice)
+        try await self.running([alice, bob]) {
+            try await self.meet(alice, bob)
+            let (hers, his) = (await alice.events(), await bob.events())
+            for text in 1...20 { _ = try await alice.send("\(text)", to: bobID) }
+            for text in 1...20 { await self.came(his, "\(text)") }
+            let last = try alice.store.messages(with: bobID, limit: 1)[0]
+            await self.settled(hers, last.id, .delivered)
+            try await bob.markRead(bob.unread(with: aliceWords.id, limit: 99))
+            await self.settled(hers, last.id, .read)
+            #expect(!self.server.seen.contains("send_message") && self.server.receipts == [])
+            await alice.stopNearby()
+            await bob.stopNearby()
+        }
+    }
+
+    @Test(arguments: [FakeAir.Fate.fails, .swallowed, .arrives])
+    func whatTheAirDoesNotSettleGoesByTheServerOnce(fate: FakeAir.Fate) async throws {
+        let (alice, bob) = try self.both()
+        try self.pin(bobWords, at: alice)
+        try await self.running([alice, bob]) {
+            try await self.meet(alice, bob)
+            let (hers, his) = (await alice.events(), await bob.events())
+            // The message is lost in one of two ways, or arrives and its receipt is lost.
+            self.air.setFate { value in
+                if FakeAir.isWord("message", value) { return fate }
+                return FakeAir.isWord("receipt", value) ? .swallowed : .arrives
+            }
+            let sent = try await alice.send("once", to: bobID)
+            if fate == .arrives { await self.came(his, "once") }
+            if fate != .fails {
+                await self.settled(hers, sent.id, .sending)
+                try await bob.disconnectNearby(NearbyPeer(name: "a"))
+            }
+            if fate != .arrives { await self.came(his, "once") }
+            await self.settled(hers, sent.id, .delivered)
+            #expect(self.server.accepted == ["\(sent.id)"])
+            #expect(self.server.times == [sent.time.milliseconds])
+            let after = try await alice.send("after", to: bobID)
+            self.air.setFate { _ in .arrives }
+            await self.settled(hers, after.id, .delivered)
+            #expect(
+                try bob.store.messages(with: aliceWords.id, limit: 9).map(\.content) == [.text("once"), .text("after")])
+            await alice.stopNearby()
+            await bob.stopNearby()
+        }
+    }
+
+    @Test func whatComesTwiceIsStoredOnce() async throws {
+        let (alice, bob) = try self.both()
+        try self.pin(bobWords, at: alice)
+        try await self.meet(alice, bob)
+        self.air.setFate { _ in .arrivesTwice }
+        let (hers, his) = (await alice.events(), await bob.events())
+        _ = try await alice.send("one", to: bobID)
+        let second = try await alice.send("two", to: bobID)
+        await self.came(his, "one")
+        await self.came(his, "two")
+        await self.settled(hers, second.id, .delivered)
+        #expect(try bob.store.messages(with: aliceWords.id, limit: 9).count == 2)
+        await alice.stopNearby()
+        await bob.stopNearby()
+    }
+
+    @Test func whatWaitsForTheRadioGoesByTheServerWhenItIsOff() async throws {
+        let (alice, bob) = try self.both()
+        try self.pin(bobWords, at: alice)
+        try await self.running([alice, bob]) {
+            try await self.meet(alice, bob)
+            self.air.setFate { FakeAir.isWord("message", $0) ? .swallowed : .arrives }
+            let (hers, his) = (await alice.events(), await bob.events())
+            let first = try await alice.send("first", to: bobID)
+            let second = try await alice.send("second", to: bobID)
+            await self.settled(hers, first.id, .sending)
+            await alice.stopNearby()
+            await self.came(his, "first")
+            await self.came(his, "second")
+            await self.settled(hers, second.id, .delivered)
+            #expect(self.server.accepted == ["\(first.id)", "\(second.id)"])
+            await bob.stopNearby()
+        }
+    }
+
+    @Test func toAndFromBlockedPeopleNothingGoes() async throws {
+        let (alice, bob) = try self.both()
+        try self.pin(bobWords, at: alice)
+        try self.pin(aliceWords, at: bob)
+        try await self.meet(alice, bob)
+        let (hers, his) = (await alice.events(), await bob.events())
+        func isOver(_ news: NearbyNews) -> Bool { if case .disconnected = news { true } else { false } }
+        _ = try await alice.set(isBlocked: true, bobID)
+        await self.wait(for: hers, news: isOver)
+        await self.wait(for: his, news: isOver)
+        let waits = try await bob.send("no", to: aliceWords.id)
+        // He may connect again, and hears nothing of who she is but her first word.
+        try await bob.connectNearby(NearbyPeer(name: "a"))
+        await self.wait(for: his, news: isOver)
+        #expect(await bob.nearbyPhones.phones.map(\.id) == [nil])
+        #expect(try bob.store.outgoing(waits.id)?.state == .queued)
+        #expect(try alice.store.messages(with: bobID, limit: 9) == [])
+        await alice.stopNearby()
+        await bob.stopNearby()
+    }
+
+    @Test func otherKeysThanThePinnedOnesRaiseTheAlarm() async throws {
+        let (alice, bob) = try self.both()
+        let others = IdentityKeys(.random()).publicKeys
+        _ = try alice.store.pin(others, of: bobID, name: nil, isBanned: false, at: Timestamp(milliseconds: 1))
+        let (hers, his) = (await alice.events(), await bob.events())
+        try await alice.startNearby(self.air.phone("a"), title: "Alice")
+        try await bob.startNearby(self.air.phone("b"), title: "Bob")
+        await self.wait(for: his) { (news: NearbyNews) in if case .found = news { true } else { false } }
+        try await bob.connectNearby(NearbyPeer(name: "a"))
+        await self.wait(for: hers) { $0 == .alarm(.changedKeys(of: bobID)) }
+        await self.wait(for: his) { (news: NearbyNews) in if case .disconnected = news { true } else { false } }
+        #expect(try alice.store.contact(bobID)?.keys == others)
+        await alice.stopNearby()
+        await bob.stopNearby()
+    }
+
+    /// Somebody who speaks our words by hand.
+    private func stranger(
+        _ say: (NearbyHandshake, FakePhone) async throws -> Void, words: Mnemonic, id: WhisperID
+    ) async throws -> WhisperClient {
+        let alice = try self.client("alice", aliceWords)
+        let hers = await alice.events()
+        try await alice.startNearby(self.air.phone("a"), title: "Alice")
+        let mallory = self.air.phone("m")
+        mallory.start(title: "Mallory")
+        await self.wait(for: hers) { (news: NearbyNews) in if case .found = news { true } else { false } }
+        mallory.connect(NearbyPeer(name: "a"))
+        let handshake = NearbyHandshake(id: id, keys: IdentityKeys(words), nonce: Sodium.random(32))
+        try await say(handshake, mallory)
+        await self.wait(for: hers) { (news: NearbyNews) in if case .disconnected = news { true } else { false } }
+        #expect(await alice.nearbyPhones.phones.map(\.id) == [nil])
+        await alice.stopNearby()
+        return alice
+    }
+
+    @Test func keysThatAreNotTheIDsAreRefusedWithoutAnAlarm() async throws {
+        let alice = try await self.stranger(
+            { handshake, phone in
+                phone.send(.bytes(NearbyWord.bytes(of: handshake.hello)), to: NearbyPeer(name: "a"), token: 1)
+            }, words: .random(), id: bobID)
+        #expect(try alice.store.contact(bobID) == nil)
+    }
+
+    @Test func mailBeforeTheProofIsRefused() async throws {
+        let alice = try await self.stranger(
+            { handshake, phone in
+                let sealed = try SealedMessage(
+                    Array("hello".utf8), messageID: "\(UUIDText.random())", from: bobID, to: aliceWords.id,
+                    reader: IdentityKeys(aliceWords).publicKeys, timestamp: Timestamp(milliseconds: 1),
+                    nonce: Sodium.random(24), keys: IdentityKeys(bobWords))
+                let air = NearbyPeer(name: "a")
+                phone.send(.bytes(NearbyWord.bytes(of: handshake.hello)), to: air, token: 1)
+                phone.send(.bytes(NearbyWord.bytes(of: sealed, type: "text")), to: air, token: 2)
+            }, words: bobWords, id: bobID)
+        #expect(try alice.store.contact(bobID) == nil)
+    }
+
+    /// Whoever has proven who they are speaks for nobody else, and of strangers not everything is taken.
+    @Test func aPhoneSpeaksForItselfAndStrangersAreBounded() async throws {
+        let alice = try self.client("alice", aliceWords)
+        let hers = await alice.events()
+        try await alice.startNearby(self.air.phone("a"), title: "Alice")
+        let (bob, there) = (self.air.phone("b"), NearbyPeer(name: "a"))
+        bob.start(title: "Bob")
+        bob.connect(there)
+        var handshake = NearbyHandshake(id: bobID, keys: IdentityKeys(bobWords), nonce: Sodium.random(32))
+        bob.send(.bytes(NearbyWord.bytes(of: handshake.hello)), to: there, token: 1)
+        for await event in bob.events {
+            guard case .received(_, .bytes(let bytes)) = event else { continue }
+            guard case .said = handshake.take(bytes) else { break }
+            bob.send(.bytes(try #require(handshake.proof)), to: there, token: 2)
+        }
+        await self.wait(for: hers, news: self.isKnown)
+        func send(_ text: String, from: WhisperID = bobID, to: WhisperID = aliceWords.id) throws {
+            let sealed = try SealedMessage(
+                Array(text.utf8), messageID: "\(UUIDText.random())", from: from, to: to,
+                reader: IdentityKeys(aliceWords).publicKeys,
+                timestamp: Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1_000)),
+                nonce: Sodium.random(24), keys: IdentityKeys(bobWords))
+            bob.send(.bytes(NearbyWord.bytes(of: sealed, type: "text")), to: there, token: 3)
+        }
+        try send("in another's name", from: carolID)
+        try send("to another", to: carolID)
+        for text in 1...(NearbyLimits.strangerMessagesMax + 5) { try send("\(text)") }
+        await self.came(hers, "\(NearbyLimits.strangerMessagesMax)")
+        let bare = self.air.phone("c", isBare: true)
+        bare.start(title: "Carol")
+        await self.wait(for: hers) { (news: NearbyNews) in
+            if case .found(let phone) = news { phone.title == "Carol" } else { false }
+        }
+        let texts = try alice.store.messages(with: bobID, limit: 99).map(\.content)
+        #expect(texts == (1...NearbyLimits.strangerMessagesMax).map { .text("\($0)") })
+        #expect(try alice.store.contact(carolID) == nil)
+        await alice.stopNearby()
+    }
+
+    @Test func aBarePhoneReadsAndWritesPlainText() async throws {
+        let alice = try self.client("alice", aliceWords)
+        let hers = await alice.events()
+        try await alice.startNearby(self.air.phone("a"), title: "Alice")
+        let bare = self.air.phone("bare", isBare: true)
+        await #expect(throws: NearbyError.unknownPhone) { try await alice.sendNearby("x", to: bare.peer) }
+        bare.start(title: "Blue")
+        await self.wait(for: hers) { (news: NearbyNews) in if case .found = news { true } else { false } }
+        await #expect(throws: NearbyError.notConnected) { try await alice.sendNearby("x", to: bare.peer) }
+        try await alice.connectNearby(bare.peer)
+        await self.wait(for: hers) { (news: NearbyNews) in
+            if case .connected(let phone) = news { !phone.isOurs && phone.title == "Blue" } else { false }
+        }
+        let number = try await alice.sendNearby("hello", to: bare.peer)
+        await self.wait(for: hers) { (news: NearbyNews) in news == .sent(number, arrived: true) }
+        bare.send(.text("hi"), to: NearbyPeer(name: "a"), token: 1)
+        await self.wait(for: hers) { (news: NearbyNews) in
+            if case .text(let phone, "hi") = news { phone.peer == bare.peer } else { false }
+        }
+        for await event in bare.events {
+            if case .received(_, let value) = event {
+                #expect(value == .text("hello"), "nobody tells a bare phone who we are")
+                break
+            }
+        }
+        #expect(try alice.store.contacts() == [])
+        bare.stop()
+        await self.wait(for: hers) { (news: NearbyNews) in if case .lost = news { true } else { false } }
+        #expect(await alice.nearbyPhones.phones == [])
+        await alice.stopNearby()
+        #expect(await alice.nearbyPhones.radio == .off)
+    }
+}
