@@ -34,6 +34,13 @@ import Testing
         #expect(self.path.nextWake == late + NearbyLimits.serverTurn)
         // The server has taken it: what is behind it may go.
         #expect(self.next([2], at: late) == 2)
+        self.path.settled(2, to: bobID)
+        // Nobody is woken for a turn that is over.
+        #expect(self.path.failed(3, to: bobID, at: late, hasServer: true) == false)
+        #expect(self.next([3], at: late) == 3)
+        #expect(self.path.failed(3, to: bobID, at: late, hasServer: true) == true)
+        #expect(self.path.timerFired(at: late + NearbyLimits.serverTurn, hasServer: true) == [])
+        #expect(self.path.nextWake == nil)
     }
 
     @Test mutating func withoutAServerItGoesThroughTheAirAgain() {

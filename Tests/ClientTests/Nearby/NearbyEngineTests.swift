@@ -14,11 +14,14 @@ import Testing
     init() throws { self.folder = try TemporaryFolder() }
 
     /// A client whose id the server has given once.
-    private func client(_ name: String, _ words: Mnemonic) throws -> WhisperClient {
+    private func client(
+        _ name: String, _ words: Mnemonic, _ prepare: (ClientStore) throws -> Void = { _ in }
+    ) throws -> WhisperClient {
         let profile = try Profile.create(at: self.folder.path + "/" + name, mnemonic: words, server: .local)
         _ = self.server.enroll(IdentityKeys(words).publicKeys)
         try profile.store.set(
             whisperID: words.id, session: StoredSession(token: "", expiresAt: Timestamp(milliseconds: 1)))
+        try prepare(profile.store)
         return try WhisperClient(profile: profile, server: self.server, logger: Logger(label: "test"))
     }
 
@@ -201,6 +204,46 @@ import Testing
             #expect(self.server.accepted == ["\(first.id)", "\(second.id)"])
             await bob.stopNearby()
         }
+    }
+
+    @Test func filesGoByTheServerAndTextsOvertakeThem() async throws {
+        let (alice, bob) = try self.both()
+        try self.pin(bobWords, at: alice)
+        let path = self.folder.path + "/note"
+        try Data("hello".utf8).write(to: URL(fileURLWithPath: path))
+        try await self.running([alice, bob]) {
+            try await self.meet(alice, bob)
+            let (hers, his) = (await alice.events(), await bob.events())
+            let file = try await alice.send(file: path, type: "text/plain", text: "see", in: .direct(bobID))
+            await self.came(his, "see")
+            await self.settled(hers, file.id, .delivered)
+            let text = try await alice.send("seen?", to: bobID)
+            await self.came(his, "seen?")
+            await self.settled(hers, text.id, .delivered)
+            #expect(self.server.accepted == ["\(file.id)"])
+            await alice.stopNearby()
+            await bob.stopNearby()
+        }
+    }
+
+    /// The server may know it under its old time. The receiver would keep it apart as mail of long ago.
+    @Test func whatHasWaitedForDaysIsSignedAnewForTheAir() async throws {
+        let old = Message(
+            id: .random(), peer: bobID, direction: .outgoing(.queued), content: .text("old"),
+            time: Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1_000) - 10 * 86_400_000))
+        let alice = try self.client("alice", aliceWords) { store in
+            let keys = IdentityKeys(bobWords).publicKeys
+            _ = try store.pin(keys, of: bobID, name: nil, isBanned: false, at: Timestamp(milliseconds: 1))
+            try store.queue(old)
+        }
+        let bob = try self.client("bob", bobWords)
+        let his = await bob.events()
+        // He is told of the message as soon as they know each other.
+        try await self.meet(alice, bob)
+        await self.came(his, "old")
+        #expect(try alice.store.mail(old.id)?.signedAt == old.time)
+        await alice.stopNearby()
+        await bob.stopNearby()
     }
 
     @Test func toAndFromBlockedPeopleNothingGoes() async throws {

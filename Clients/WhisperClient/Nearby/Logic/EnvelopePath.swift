@@ -97,6 +97,9 @@ package struct EnvelopePath<MessageID: Hashable & Sendable> {
     /// Time has passed.
     /// - Returns: what got no receipt in time: the server's turn.
     package mutating func timerFired(at now: Instant, hasServer: Bool) -> [MessageID] {
+        for (contact, way) in self.ways where way.rest.map({ $0.until <= now }) == true {
+            self.ways[contact]?.rest = nil
+        }
         let overdue = self.ways.compactMap { contact, way in
             way.inTheAir.flatMap { $0.until <= now ? (id: $0.id, contact: contact) : nil }
         }
