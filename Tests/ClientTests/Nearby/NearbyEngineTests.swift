@@ -286,7 +286,7 @@ import Testing
     /// Somebody who speaks our words by hand.
     private func stranger(
         _ say: (NearbyHandshake, FakePhone) async throws -> Void, words: Mnemonic, id: WhisperID
-    ) async throws -> WhisperClient {
+    ) async throws -> (alice: WhisperClient, heardProof: Bool) {
         let alice = try self.client("alice", aliceWords)
         let hers = await alice.events()
         try await alice.startNearby(self.air.phone("a"), title: "Alice")
@@ -299,19 +299,25 @@ import Testing
         await self.wait(for: hers) { (news: NearbyNews) in if case .disconnected = news { true } else { false } }
         #expect(await alice.nearbyPhones.phones.map(\.id) == [nil])
         await alice.stopNearby()
-        return alice
+        mallory.stop()
+        var heardProof = false
+        for await event in mallory.events {
+            if case .received(_, let value) = event, FakeAir.isWord("proof", value) { heardProof = true }
+        }
+        return (alice, heardProof)
     }
 
     @Test func keysThatAreNotTheIDsAreRefusedWithoutAnAlarm() async throws {
-        let alice = try await self.stranger(
+        let (alice, heardProof) = try await self.stranger(
             { handshake, phone in
                 phone.send(.bytes(NearbyWord.bytes(of: handshake.hello)), to: NearbyPeer(name: "a"), token: 1)
             }, words: .random(), id: bobID)
+        #expect(!heardProof)
         #expect(try alice.store.contact(bobID) == nil)
     }
 
     @Test func mailBeforeTheProofIsRefused() async throws {
-        let alice = try await self.stranger(
+        let (alice, heardProof) = try await self.stranger(
             { handshake, phone in
                 let sealed = try SealedMessage(
                     Array("hello".utf8), messageID: "\(UUIDText.random())", from: bobID, to: aliceWords.id,
@@ -321,6 +327,7 @@ import Testing
                 phone.send(.bytes(NearbyWord.bytes(of: handshake.hello)), to: air, token: 1)
                 phone.send(.bytes(NearbyWord.bytes(of: sealed, type: "text")), to: air, token: 2)
             }, words: bobWords, id: bobID)
+        #expect(heardProof)
         #expect(try alice.store.contact(bobID) == nil)
     }
 
