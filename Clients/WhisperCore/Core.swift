@@ -150,7 +150,10 @@ public final class Core: Sendable {
         }
     }
 
-    private static let socketRadio: RadioMaker = { _ in nil }
+    private static let socketRadio: RadioMaker = { configuration in
+        guard let radio = configuration.radio else { return nil }
+        return socketLink(path: String(radio.dropFirst(CoreConfiguration.radioPrefix.count)))
+    }
 
     private func openProfile(
         _ open: (StoreKey?) throws(ProfileError) -> Profile
