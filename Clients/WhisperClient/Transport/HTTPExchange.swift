@@ -57,6 +57,12 @@ final class HTTPExchange: ChannelInboundHandler {
         self.fail(.unreachable("the connection broke"), context)
     }
 
+    /// A connection that could not be made is told neither as active nor as inactive.
+    func handlerRemoved(context: ChannelHandlerContext) {
+        self.overdue?.cancel()
+        self.answer.fail(LinkError.unreachable("the connection broke"))
+    }
+
     /// Later calls find the promise kept already and change nothing.
     private func fail(_ error: LinkError, _ context: ChannelHandlerContext) {
         self.overdue?.cancel()
