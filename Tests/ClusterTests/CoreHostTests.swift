@@ -47,6 +47,12 @@ extension CalmCluster {
             #expect(result["relays"]?.integer ?? 0 > 0)
         }
 
+        /// Over the air without a server, and by the server without the air. A bare BlueChat phone is there, too.
+        @Test func twoProcessesChatNearbyAndGoOnByTheServer() async throws {
+            let counts = try await CoreScript.run("nearby")["messages"]?.elements
+            #expect(counts?.compactMap(\.integer) == [30, 30])
+        }
+
         /// Both sides are killed while the file is on the way (contract §9).
         @Test func twoProcessesExchangeAFile() async throws {
             let result = try await CoreScript.run("files")

@@ -10,7 +10,7 @@ sys.path.insert(0, str(root / "Clients" / "Python"))
 
 import whispercore  # noqa: E402
 
-library, folder, server, consumer = sys.argv[1:]
+library, configuration, consumer = sys.argv[1:]
 lock = threading.Lock()
 
 
@@ -30,7 +30,7 @@ def read(core):
         say({"closed": True})
 
 
-core = whispercore.Core(library, {"dir": folder, "serverUrl": server})
+core = whispercore.Core(library, json.loads(configuration))
 if not core.query("identity_show")["hasIdentity"]:
     core.send("identity_create")
 core.send("events_subscribe", consumer=consumer)

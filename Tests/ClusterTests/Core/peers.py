@@ -17,15 +17,19 @@ PATIENCE = 90
 class Peer:
     """A process with a core. Its events are acknowledged when this side says so."""
 
-    def __init__(self, name):
+    def __init__(self, name, to=server, radio=None):
+        """A server other than the script's, and a radio for phones nearby, are for some scripts."""
         self.name = name
+        self.configuration = {"dir": f"{folder}/{name}", "serverUrl": to}
+        if radio is not None:
+            self.configuration["radio"] = radio
         self.start()
         # However this ends.
         atexit.register(self.kill)
 
     def start(self):
         self.process = subprocess.Popen(
-            [sys.executable, str(here / "peer.py"), library, f"{folder}/{self.name}", server, "test"],
+            [sys.executable, str(here / "peer.py"), library, json.dumps(self.configuration), "test"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
