@@ -10,7 +10,11 @@ import Testing
     private static let bare = Array(NearbyService.characteristics.dropLast())
 
     /// Hears all of it, in order.
-    private mutating func hear(_ news: [News], at now: ContinuousClock.Instant = start) -> [CentralMachine.Action] {
+    private mutating func hear(
+        _ news: [News], at now: ContinuousClock.Instant = start
+    )
+        -> [CentralMachine.Action]
+    {
         var actions: [CentralMachine.Action] = []
         for news in news { actions += self.machine.heard(news, at: now) }
         return actions
@@ -31,10 +35,15 @@ import Testing
         let found = self.hear([.connected, .characteristics(NearbyService.characteristics)])
         #expect(found == [.discover, .subscribe(NearbyService.fragments)])
         let rest = self.hear([
-            .subscribed(NearbyService.fragments, isDone: true), .subscribed(NearbyService.hangUp, isDone: true),
+            .subscribed(NearbyService.fragments, isDone: true),
+            .subscribed(NearbyService.hangUp, isDone: true),
             .subscribed(NearbyService.toCentral, isDone: true),
         ])
-        #expect(rest == [.subscribe(NearbyService.hangUp), .subscribe(NearbyService.toCentral), .opened(isOurs: true)])
+        #expect(
+            rest == [
+                .subscribe(NearbyService.hangUp), .subscribe(NearbyService.toCentral),
+                .opened(isOurs: true),
+            ])
         #expect(self.machine.nextWake == nil)
     }
 
@@ -51,7 +60,8 @@ import Testing
     mutating func withoutTheChatItIsRefused(missing: UUIDText) {
         _ = self.machine.connect(at: start)
         let actions = self.hear([
-            .connected, .characteristics(NearbyService.characteristics.filter { $0 != missing }), .disconnected,
+            .connected, .characteristics(NearbyService.characteristics.filter { $0 != missing }),
+            .disconnected,
         ])
         #expect(actions == [.discover, .disconnect, .ended(.refused)])
     }
@@ -71,7 +81,8 @@ import Testing
             .subscribed(NearbyService.toCentral, isDone: true),
         ]
         _ = self.hear(Array(news.prefix(steps)))
-        let deadline = start + (steps == 0 ? NearbyLimits.connectedWithin : NearbyLimits.subscribedWithin)
+        let deadline =
+            start + (steps == 0 ? NearbyLimits.connectedWithin : NearbyLimits.subscribedWithin)
         #expect(self.machine.nextWake == deadline)
         let early = self.machine.tick(at: deadline - .nanoseconds(1))
         let late = self.machine.tick(at: deadline)
@@ -82,15 +93,18 @@ import Testing
 
     @Test mutating func itHangsUpWhenItIsAsked() {
         self.chat()
-        let actions = self.hear([.value(NearbyService.hangUp, [0]), .value(NearbyService.hangUp, [1]), .disconnected])
+        let actions = self.hear([
+            .value(NearbyService.hangUp, [0]), .value(NearbyService.hangUp, [1]), .disconnected,
+        ])
         #expect(actions == [.disconnect, .ended(.hungUp)])
     }
 
     @Test mutating func aRadioThatDoesNotSaySoIsNotWaitedFor() {
         self.chat()
         let first = self.machine.hangUp(at: start)
+        let again = self.machine.hangUp(.timeout, at: start + .seconds(1))
         let end = self.machine.tick(at: start + NearbyLimits.disconnectedWithin)
-        #expect(first == [.disconnect] && end == [.ended(.closed)])
+        #expect(first == [.disconnect] && again == [] && end == [.ended(.closed)])
         let late = self.hear([.disconnected])
         #expect(late == [] && self.machine.isIdle)
     }
@@ -104,7 +118,8 @@ import Testing
             let news: [News] = [
                 .connected, .characteristics(NearbyService.characteristics), .characteristics(Self.bare),
                 .characteristics([]), .subscribed(NearbyService.fragments, isDone: true),
-                .subscribed(NearbyService.hangUp, isDone: true), .subscribed(NearbyService.toCentral, isDone: true),
+                .subscribed(NearbyService.hangUp, isDone: true),
+                .subscribed(NearbyService.toCentral, isDone: true),
                 .subscribed(NearbyService.toCentral, isDone: false), .wrote(token: 1, isDone: true),
                 .value(NearbyService.hangUp, [1]), .value(NearbyService.toCentral, [65]), .disconnected,
             ]

@@ -7,7 +7,11 @@ import Testing
 @Suite struct NearbyMachineTests {
     private static let settled = Duration.seconds(40)
 
-    private static func air(_ count: Int, _ faults: SimulatedAir.Faults = .init(), seed: UInt64) -> SimulatedAir {
+    private static func air(
+        _ count: Int, _ faults: SimulatedAir.Faults = .init(), seed: UInt64
+    )
+        -> SimulatedAir
+    {
         var air = SimulatedAir(count, faults: faults, seed: seed)
         for number in 0..<count { air.begin(number) }
         air.run(for: .seconds(5))
@@ -15,7 +19,9 @@ import Testing
     }
 
     private static func received(_ air: SimulatedAir, _ number: Int) -> [NearbyValue] {
-        air.phones[number].events.compactMap { if case .received(_, let value) = $0 { value } else { nil } }
+        air.phones[number].events.compactMap {
+            if case .received(_, let value) = $0 { value } else { nil }
+        }
     }
 
     private static func fates(_ air: SimulatedAir, _ number: Int) -> [UInt64: Bool] {
@@ -65,7 +71,9 @@ import Testing
             air.act(number) { $0.send(.bytes([UInt8(number)]), to: peer, token: 5, at: $1) }
         }
         air.run(for: .seconds(20))
-        #expect(Self.received(air, 0) == [.bytes([1])] && Self.received(air, 1) == [.bytes([0])], "seed \(seed)")
+        #expect(
+            Self.received(air, 0) == [.bytes([1])] && Self.received(air, 1) == [.bytes([0])],
+            "seed \(seed)")
     }
 
     /// With names that hold in both roles, the application hears of one connection alone.
@@ -83,7 +91,9 @@ import Testing
                 case .radio, .found, .lost, .received, .sent: false
                 }
             }
-            #expect(events == [.connected(NearbyPeer(name: "phone\(1 - number)"), isOurs: true)], "seed \(seed)")
+            #expect(
+                events == [.connected(NearbyPeer(name: "phone\(1 - number)"), isOurs: true)], "seed \(seed)"
+            )
         }
     }
 
@@ -108,7 +118,9 @@ import Testing
                 }
                 let value = NearbyValue.bytes(bytes)
                 sent[number].append((token, value))
-                air.act(number) { $0.send(value, to: NearbyPeer(name: "phone\(1 - number)"), token: token, at: $1) }
+                air.act(number) {
+                    $0.send(value, to: NearbyPeer(name: "phone\(1 - number)"), token: token, at: $1)
+                }
             }
             air.run(for: .milliseconds(Int.random(in: 0...500, using: &random)))
         }
@@ -192,7 +204,11 @@ import Testing
     private static let bare = Array(NearbyService.characteristics.dropLast())
     private var machine = NearbyMachine(identity: Array(repeating: 7, count: 7)) { _ in 23 }
 
-    private mutating func hear(_ event: RadioEvent, at now: ContinuousClock.Instant = start) -> [NearbyMachine.Action] {
+    private mutating func hear(
+        _ event: RadioEvent, at now: ContinuousClock.Instant = start
+    )
+        -> [NearbyMachine.Action]
+    {
         self.machine.heard(event, at: now)
     }
 
@@ -219,19 +235,24 @@ import Testing
         self.begin()
         #expect(self.connectBare().last == .tell(.connected(Self.anna, isOurs: false)))
         let sent = self.machine.send(.text("hi"), to: Self.anna, token: 9, at: start)
-        guard case .write(Self.anna, NearbyService.toPeripheral, [104, 105], let token)? = sent.first else {
+        guard case .write(Self.anna, NearbyService.toPeripheral, [104, 105], let token)? = sent.first
+        else {
             Issue.record("\(sent)")
             return
         }
         #expect(
-            self.hear(.peripheral(Self.anna, .wrote(token: token, isDone: true))) == [.tell(.sent(9, arrived: true))])
+            self.hear(.peripheral(Self.anna, .wrote(token: token, isDone: true))) == [
+                .tell(.sent(9, arrived: true))
+            ])
         let came = self.hear(.peripheral(Self.anna, .value(NearbyService.toCentral, Array("hö".utf8))))
         #expect(came == [.tell(.received(Self.anna, .text("hö")))])
         let bad: [[UInt8]] = [[0xFF], [], Array(repeating: 65, count: NearbyLimits.textBytesMax + 1)]
         for bytes in bad {
             #expect(self.hear(.peripheral(Self.anna, .value(NearbyService.toCentral, bytes))) == [])
         }
-        #expect(self.hear(.peripheral(NearbyPeer(name: "other"), .value(NearbyService.toCentral, [65]))) == [])
+        #expect(
+            self.hear(.peripheral(NearbyPeer(name: "other"), .value(NearbyService.toCentral, [65]))) == []
+        )
     }
 
     @Test mutating func whatCannotGoIsToldAtOnce() {
@@ -243,7 +264,10 @@ import Testing
             .bytes([1]), .text(""), .text(String(repeating: "a", count: NearbyLimits.textBytesMax + 1)),
         ]
         for value in values {
-            #expect(self.machine.send(value, to: Self.anna, token: 2, at: start) == [.tell(.sent(2, arrived: false))])
+            #expect(
+                self.machine.send(value, to: Self.anna, token: 2, at: start) == [
+                    .tell(.sent(2, arrived: false))
+                ])
         }
     }
 
@@ -267,7 +291,8 @@ import Testing
         #expect(asked == [])
         #expect(
             self.hear(.central(Self.anna, .unsubscribed(NearbyService.toCentral))) == [
-                .tell(.sent(1, arrived: false)), .tell(.disconnected(Self.anna, .closed)), .advertise(name: "me"),
+                .tell(.sent(1, arrived: false)), .tell(.disconnected(Self.anna, .closed)),
+                .advertise(name: "me"),
             ])
     }
 
@@ -291,8 +316,174 @@ import Testing
             return
         }
         #expect(again.first == .stopAdvertising)
-        #expect(self.hear(.central(Self.anna, .unsubscribed(NearbyService.toCentral))) == [.advertise(name: "me")])
+        #expect(
+            self.hear(.central(Self.anna, .unsubscribed(NearbyService.toCentral))) == [
+                .advertise(name: "me")
+            ])
         #expect(self.machine.connect(Self.anna, at: start) == [])
+    }
+
+    private static func greeting(_ byte: UInt8) -> RadioEvent.CentralNews {
+        let bytes = Array(repeating: byte, count: Fragment.greetingBytes)
+        let fragment = Fragment(isGreeting: true, transfer: 0, index: 0, count: 1, bytes: bytes)
+        return .value(NearbyService.fragments, fragment.packet)
+    }
+
+    /// One of us comes as a central, and says who it is.
+    private mutating func oursComes(_ peer: NearbyPeer, _ byte: UInt8) -> [NearbyMachine.Action] {
+        for characteristic in [NearbyService.fragments, NearbyService.hangUp, NearbyService.toCentral] {
+            _ = self.hear(.central(peer, .subscribed(characteristic)))
+        }
+        return self.hear(.central(peer, Self.greeting(byte)))
+    }
+
+    /// What a phone of ours has, and that it takes our subscriptions.
+    private static let ours: [RadioEvent.PeripheralNews] =
+        [.connected, .characteristics(NearbyService.characteristics)]
+        + [NearbyService.fragments, NearbyService.hangUp, NearbyService.toCentral].map {
+            .subscribed($0, isDone: true)
+        }
+
+    private func isAnswer(_ actions: [NearbyMachine.Action], to peer: NearbyPeer) -> Bool {
+        actions.contains {
+            if case .indicate(peer, NearbyService.fragments, _, _) = $0 { true } else { false }
+        } && actions.contains(.tell(.connected(peer, isOurs: true)))
+    }
+
+    /// The lower one waits for its own attempts before it answers, the higher one never.
+    @Test mutating func theLowerOneAnswersAfterItsAttempts() {
+        self.begin()
+        let carl = NearbyPeer(name: "carl")
+        _ = self.machine.connect(carl, at: start)
+        #expect(self.oursComes(Self.anna, 8) == [])
+        #expect(self.isAnswer(self.hear(.peripheral(carl, .disconnected)), to: Self.anna))
+
+        self.machine = NearbyMachine(identity: Array(repeating: 7, count: 7)) { _ in 23 }
+        self.begin()
+        _ = self.machine.connect(carl, at: start)
+        #expect(self.isAnswer(self.oursComes(Self.anna, 6), to: Self.anna))
+    }
+
+    /// The attempt led to somebody else.
+    @Test mutating func theLowerOneAnswersWhenAnotherHasGreeted() {
+        self.begin()
+        let carl = NearbyPeer(name: "carl")
+        _ = self.machine.connect(carl, at: start)
+        #expect(self.oursComes(Self.anna, 8) == [])
+        for news in Self.ours {
+            #expect(!self.isAnswer(self.hear(.peripheral(carl, news)), to: Self.anna))
+        }
+        guard case .value(let characteristic, let packet) = Self.greeting(9) else { return }
+        let actions = self.hear(.peripheral(carl, .value(characteristic, packet)))
+        #expect(
+            actions.contains(.tell(.connected(carl, isOurs: true)))
+                && self.isAnswer(actions, to: Self.anna))
+    }
+
+    /// It is held no longer than the other waits.
+    @Test mutating func noAnswerIsHeldForLong() {
+        self.begin()
+        let carl = NearbyPeer(name: "carl")
+        _ = self.machine.connect(carl, at: start)
+        _ = self.oursComes(Self.anna, 8)
+        // Carl has not said who it is, and has as much time for that.
+        for news in Self.ours { _ = self.hear(.peripheral(carl, news), at: start + .seconds(4)) }
+        var now = start
+        var actions: [NearbyMachine.Action] = []
+        while let wake = self.machine.nextWake, wake < start + NearbyLimits.greetedWithin,
+            actions.count < 10
+        {
+            now = wake
+            actions += self.machine.tick(at: now)
+        }
+        #expect(self.isAnswer(actions, to: Self.anna))
+    }
+
+    /// Our attempt failed, and the other's came about: the wish is fulfilled.
+    @Test mutating func aWishIsAnsweredOnce() {
+        self.begin()
+        _ = self.machine.connect(Self.anna, at: start)
+        #expect(self.oursComes(Self.anna, 8) == [])
+        let actions = self.hear(.peripheral(Self.anna, .disconnected))
+        let told = actions.filter { if case .tell = $0 { true } else { false } }
+        #expect(told == [.tell(.connected(Self.anna, isOurs: true))])
+    }
+
+    @Test mutating func whoDoesNotGreetIsGivenUp() {
+        self.begin()
+        for characteristic in [NearbyService.fragments, NearbyService.hangUp, NearbyService.toCentral] {
+            _ = self.hear(.central(Self.anna, .subscribed(characteristic)))
+        }
+        #expect(self.machine.nextWake == start + NearbyLimits.greetedWithin)
+        let actions = self.machine.tick(at: start + NearbyLimits.greetedWithin)
+        guard case .indicate(Self.anna, NearbyService.hangUp, _, let token)? = actions.first else {
+            Issue.record("\(actions)")
+            return
+        }
+        // There was no room to ask: it is asked when there is.
+        _ = self.machine.noRoom(token: token, at: start)
+        guard case .indicate(Self.anna, NearbyService.hangUp, _, _)? = self.hear(.readyToIndicate).first
+        else {
+            Issue.record("not asked again")
+            return
+        }
+        #expect(
+            self.hear(.central(Self.anna, .unsubscribed(NearbyService.toCentral))) == [
+                .advertise(name: "me")
+            ])
+    }
+
+    /// No packet goes once the end was asked for.
+    @Test mutating func afterTheEndNothingGoes() {
+        self.begin()
+        _ = self.connectBare()
+        let sent = self.machine.send(.text("one"), to: Self.anna, token: 1, at: start)
+        _ = self.machine.send(.text("two"), to: Self.anna, token: 2, at: start)
+        #expect(self.machine.disconnect(Self.anna, at: start) == [.disconnect(Self.anna)])
+        guard case .write(_, _, _, let token)? = sent.first else { return }
+        #expect(
+            self.hear(.peripheral(Self.anna, .wrote(token: token, isDone: true))) == [
+                .tell(.sent(1, arrived: true))
+            ])
+        #expect(
+            self.machine.send(.text("no"), to: Self.anna, token: 3, at: start) == [
+                .tell(.sent(3, arrived: false))
+            ])
+        #expect(
+            self.hear(.peripheral(Self.anna, .disconnected)) == [
+                .tell(.sent(2, arrived: false)), .tell(.disconnected(Self.anna, .closed)),
+            ])
+    }
+
+    /// A phone that chats with us shows itself to nobody, and is not gone.
+    @Test mutating func whoIsConnectedIsNotForgotten() {
+        self.begin()
+        _ = self.hear(.found(Self.anna, name: "Anna", strength: -50))
+        _ = self.connectBare()
+        let later = start + .seconds(100)
+        #expect(self.machine.tick(at: later) == [])
+        _ = self.hear(.peripheral(Self.anna, .disconnected), at: later)
+        #expect(self.machine.tick(at: later) == [])
+        #expect(self.machine.tick(at: later + NearbyLimits.forgottenAfter) == [.tell(.lost(Self.anna))])
+    }
+
+    /// What comes over a connection that gave way belongs to the phone.
+    @Test mutating func nothingIsLostInAConnectionThatGaveWay() {
+        self.begin()
+        let other = NearbyPeer(name: "anna as a peripheral")
+        #expect(self.isAnswer(self.oursComes(Self.anna, 8), to: Self.anna))
+        _ = self.machine.connect(other, at: start)
+        for news in Self.ours { _ = self.hear(.peripheral(other, news)) }
+        guard case .value(let characteristic, let packet) = Self.greeting(8) else { return }
+        let actions = self.hear(.peripheral(other, .value(characteristic, packet)))
+        let told = actions.filter { if case .tell = $0 { true } else { false } }
+        #expect(
+            told == [.tell(.disconnected(Self.anna, .closed)), .tell(.connected(other, isOurs: true))])
+        let fragment = Fragment(transfer: 1, index: 0, count: 1, bytes: [65])
+        #expect(
+            self.hear(.central(Self.anna, .value(NearbyService.fragments, fragment.packet))) == [
+                .tell(.received(other, .bytes([65])))
+            ])
     }
 
     @Test mutating func whatIsReflectedIsRefused() {
@@ -331,7 +522,8 @@ import Testing
                     .connect(NearbyPeer(name: "p\(number)"))
                 ])
         }
-        #expect(self.machine.connect(Self.anna, at: start) == [.tell(.disconnected(Self.anna, .refused))])
+        #expect(
+            self.machine.connect(Self.anna, at: start) == [.tell(.disconnected(Self.anna, .refused))])
         for name in ["", String(repeating: "x", count: 65)] {
             let peer = NearbyPeer(name: name)
             #expect(self.machine.connect(peer, at: start) == [.tell(.disconnected(peer, .lost))])
@@ -339,7 +531,9 @@ import Testing
         }
         let off = self.hear(.state(.denied))
         #expect(
-            off == (0..<NearbyLimits.connectionsMax).map { .tell(.disconnected(NearbyPeer(name: "p\($0)"), .lost)) }
+            off == (0..<NearbyLimits.connectionsMax).map {
+                .tell(.disconnected(NearbyPeer(name: "p\($0)"), .lost))
+            }
                 + [.tell(.radio(.denied))])
     }
 
@@ -350,7 +544,12 @@ import Testing
         _ = self.connectBare()
         let stop = self.machine.stop(at: start)
         #expect(
-            stop == [.stopScan, .stopAdvertising, .disconnect(Self.anna), .tell(.disconnected(Self.anna, .closed))])
-        #expect(self.hear(.found(Self.anna, name: "x", strength: 0)) == [] && self.machine.stop(at: start) == [])
+            stop == [
+                .stopScan, .stopAdvertising, .disconnect(Self.anna),
+                .tell(.disconnected(Self.anna, .closed)),
+            ])
+        #expect(
+            self.hear(.found(Self.anna, name: "x", strength: 0)) == []
+                && self.machine.stop(at: start) == [])
     }
 }

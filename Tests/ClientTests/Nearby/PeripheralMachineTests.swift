@@ -9,9 +9,15 @@ import Testing
     private static let anna = NearbyPeer(name: "anna")
     private static let bert = NearbyPeer(name: "bert")
 
-    private mutating func subscribe(_ peer: NearbyPeer, _ all: [UUIDText]) -> [PeripheralMachine.Action] {
+    private mutating func subscribe(
+        _ peer: NearbyPeer, _ all: [UUIDText]
+    ) -> [PeripheralMachine
+        .Action]
+    {
         var actions: [PeripheralMachine.Action] = []
-        for characteristic in all { actions += self.machine.heard(.subscribed(characteristic), of: peer) }
+        for characteristic in all {
+            actions += self.machine.heard(.subscribed(characteristic), of: peer)
+        }
         return actions
     }
 
@@ -90,6 +96,19 @@ import Testing
         self.machine.refused(Self.bert)
         let stranger = self.machine.readyToIndicate()
         #expect(stranger == [])
+    }
+
+    /// Strangers that subscribe and do no more are forgotten, the guest never.
+    @Test(arguments: 0..<40) mutating func strangersDoNotPushTheGuestOut(number: Int) {
+        let guest = NearbyPeer(name: "guest\(number)")
+        self.chat(guest)
+        for number in 0..<100 {
+            _ = self.subscribe(NearbyPeer(name: "p\(number)"), [NearbyService.fragments])
+        }
+        _ = self.machine.hangUp(at: start)
+        self.machine.refused(guest)
+        let again = self.machine.readyToIndicate()
+        #expect(again == [.askToGo(guest)])
     }
 
     @Test mutating func aRadioThatGoesOffLosesTheGuest() {
