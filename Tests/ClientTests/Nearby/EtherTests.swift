@@ -127,6 +127,19 @@ import Testing
         #expect(await late.rest() == [.radio(.unsupported)])
     }
 
+    /// Lines that are none, and such as have no end.
+    @Test(arguments: ["{}\n", "\n", "[1]\n", String(repeating: "x", count: NearbyLimits.lineBytesMax + 1)])
+    func whatIsNoLineEndsTheRadio(text: String) async throws {
+        let ether = try Ether()
+        let phones = try await self.pair(ether)
+        let text = text.replacing("\n", with: "\\n")
+        try ether.control(#"{"control":"raw","radio":"Bert","text":"\#(text)"}"#)
+        #expect(await phones[1].rest().last == .radio(.off))
+        try await ether.until { $0.radios == 1 }
+        try ether.control(#"{"control":"kill","radio":"Anna"}"#)
+        #expect(await phones[0].rest().last == .radio(.off))
+    }
+
     @Test func aStoppedLinkIsGone() async throws {
         let ether = try Ether()
         let phones = try await self.pair(ether)

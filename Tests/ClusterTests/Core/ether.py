@@ -9,6 +9,7 @@ Lines with "control" change what goes wrong. They come from standard input, or f
   {"control":"state","radio":R,"state":"off"}         on, off, denied or unsupported
   {"control":"disconnect","radio":R}                  all its connections; all there are without "radio"
   {"control":"kill","radio":R}                        its socket breaks
+  {"control":"raw","radio":R,"text":"x"}              what no air says
   {"control":"show"}                                  radios and connections
 
 A radio is named by its name or its title. When standard input ends, so does the air.
@@ -262,6 +263,8 @@ class Air:
                 self.change(radio, line["state"])
             elif what == "kill":
                 radio.writer.close()
+            elif what == "raw":
+                radio.write(line["text"].encode())
         return {}
 
     def change(self, radio, state):

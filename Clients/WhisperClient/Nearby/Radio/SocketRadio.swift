@@ -13,8 +13,6 @@ final class SocketRadio: Radio {
 
     private struct State {
         var channel: (any Channel)?
-        /// Lines that were written before the socket was open.
-        var early: [[UInt8]] = []
         var linesWaiting = 0
         var isFull = false
         var isOver = false
@@ -68,7 +66,6 @@ final class SocketRadio: Radio {
     func close() {
         let channel = self.state.withLock { state in
             state.isOver = true
-            state.early = []
             return state.channel
         }
         // What was written before goes before.
@@ -80,12 +77,12 @@ final class SocketRadio: Radio {
 
     private func write(_ call: RadioCall) {
         let line = call.line + [UInt8(ascii: "\n")]
-        // In the lock, so that lines keep the order of their calls.
+        // In the lock, so that lines keep the order of their calls. Before the first event there is nothing to call.
         let isTaken = self.state.withLock { state in
-            guard !state.isOver else { return true }
+            guard !state.isOver, let channel = state.channel else { return true }
             guard state.linesWaiting < NearbyLimits.linesWaitingMax else { return false }
             state.linesWaiting += 1
-            if let channel = state.channel { self.write(line, to: channel) } else { state.early.append(line) }
+            self.write(line, to: channel)
             return true
         }
         // Nobody reads at the other end.
@@ -100,11 +97,7 @@ final class SocketRadio: Radio {
 
     fileprivate func opened(_ channel: any Channel) {
         let isOver = self.state.withLock { state in
-            let early = state.early
-            state.early = []
             state.channel = channel
-            // Not here: what is written on the loop may be done at once, and wants the lock.
-            channel.eventLoop.execute { for line in early { self.write(line, to: channel) } }
             return state.isOver
         }
         if isOver { channel.close(promise: nil) }
@@ -132,7 +125,6 @@ final class SocketRadio: Radio {
     fileprivate func end(_ last: RadioState) {
         let (isFirst, channel) = self.state.withLock { state in
             defer { state.isOver = true }
-            state.early = []
             return (!state.isOver, state.channel)
         }
         guard isFirst else { return }
