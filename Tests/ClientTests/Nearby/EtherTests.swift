@@ -22,7 +22,7 @@ import Testing
     }
 
     @Test func valuesGoBothWays() async throws {
-        let ether = try Ether("--mtu", "512")
+        let ether = try await Ether("--mtu", "512")
         let phones = try await self.pair(ether)
         try await self.connected(phones)
         let large = NearbyValue.bytes((0..<NearbyLimits.valueBytesMax).map { UInt8(truncatingIfNeeded: $0 &* 31) })
@@ -48,7 +48,7 @@ import Testing
         ["--mtu", "100", "--drop", "0.1", "--unanswered", "0.1", "--full", "0.3"],
     ])
     func faultsAreMadeUpFor(faults: [String]) async throws {
-        let ether = try Ether(faults + ["--seed", "1"])
+        let ether = try await Ether(faults + ["--seed", "1"])
         let phones = try await self.pair(ether)
         try await self.connected(phones)
         for number in 0..<10 {
@@ -63,7 +63,7 @@ import Testing
     /// Both want each other at the same moment, with names that hold in both roles, or do not.
     @Test(arguments: [[], ["--two-names"]]) func ofTwoConnectionsOneStays(options: [String]) async throws {
         for round in 0..<5 {
-            let ether = try Ether(options + ["--delay", "0.01", "--seed", "\(round)"])
+            let ether = try await Ether(options + ["--delay", "0.01", "--seed", "\(round)"])
             let phones = try await self.pair(ether)
             for (one, other) in [(0, 1), (1, 0)] {
                 phones[one].link.connect(try phones[one].peer(phones[other].title))
@@ -74,23 +74,23 @@ import Testing
                 try await from.send(Self.hello)
                 #expect(try await to.received() == Self.hello)
             }
-            #expect(try ether.show().connections == 1)
+            #expect(try await ether.show().connections == 1)
         }
     }
 
     @Test func aConnectionThatBreaksIsLost() async throws {
-        let ether = try Ether()
+        let ether = try await Ether()
         let phones = try await self.pair(ether)
         try await self.connected(phones)
-        try ether.control(#"{"control":"disconnect"}"#)
+        try await ether.control(#"{"control":"disconnect"}"#)
         try await phones[0].ended(.lost)
         try await phones[1].ended(.hungUp)
         try await self.connected(phones)
-        try ether.control(#"{"control":"state","radio":"Bert","state":"off"}"#)
+        try await ether.control(#"{"control":"state","radio":"Bert","state":"off"}"#)
         try await phones[0].ended(.lost)
         try await phones[1].ended(.lost)
         try await phones[1].wait { $0 == .radio(.off) }
-        try ether.control(#"{"control":"state","radio":"Bert","state":"on"}"#)
+        try await ether.control(#"{"control":"state","radio":"Bert","state":"on"}"#)
         try await phones[1].wait { $0 == .radio(.on) }
         try await phones[1].find(["Anna"])
         try await self.connected(phones)
@@ -98,13 +98,13 @@ import Testing
 
     /// Without its chat a phone is none; without fragments it is not one of ours.
     @Test func aMissingCharacteristicCounts() async throws {
-        let ether = try Ether()
+        let ether = try await Ether()
         let phones = try await self.pair(ether)
-        try ether.control(#"{"control":"missing","radio":"Bert","characteristics":["920D5472"]}"#)
+        try await ether.control(#"{"control":"missing","radio":"Bert","characteristics":["920D5472"]}"#)
         let bert = try phones[0].peer("Bert")
         phones[0].link.connect(bert)
         try await phones[0].wait { $0 == .disconnected(bert, .refused) }
-        try ether.control(#"{"control":"missing","radio":"Bert","characteristics":["920D5474"]}"#)
+        try await ether.control(#"{"control":"missing","radio":"Bert","characteristics":["920D5474"]}"#)
         phones[0].link.connect(bert)
         try await phones[0].connected(isOurs: false)
         try await phones[1].connected(isOurs: false)
@@ -114,7 +114,7 @@ import Testing
 
     /// When the air dies, all is told, and the events end.
     @Test func theEndOfTheAirIsTheEndOfTheRadio() async throws {
-        let ether = try Ether()
+        let ether = try await Ether()
         let phones = try await self.pair(ether)
         try await self.connected(phones)
         ether.end()
@@ -130,18 +130,18 @@ import Testing
     /// Lines that are none, and such as have no end.
     @Test(arguments: ["{}\n", "\n", "[1]\n", String(repeating: "x", count: NearbyLimits.lineBytesMax + 1)])
     func whatIsNoLineEndsTheRadio(text: String) async throws {
-        let ether = try Ether()
+        let ether = try await Ether()
         let phones = try await self.pair(ether)
         let text = text.replacing("\n", with: "\\n")
-        try ether.control(#"{"control":"raw","radio":"Bert","text":"\#(text)"}"#)
+        try await ether.control(#"{"control":"raw","radio":"Bert","text":"\#(text)"}"#)
         #expect(await phones[1].rest().last == .radio(.off))
         try await ether.until { $0.radios == 1 }
-        try ether.control(#"{"control":"kill","radio":"Anna"}"#)
+        try await ether.control(#"{"control":"kill","radio":"Anna"}"#)
         #expect(await phones[0].rest().last == .radio(.off))
     }
 
     @Test func aStoppedLinkIsGone() async throws {
-        let ether = try Ether()
+        let ether = try await Ether()
         let phones = try await self.pair(ether)
         try await self.connected(phones)
         phones[0].link.stop()
@@ -153,41 +153,41 @@ import Testing
     // MARK: A phone with BlueChat alone
 
     @Test func aBarePhoneChatsAsAPeripheral() async throws {
-        let ether = try Ether()
+        let ether = try await Ether()
         let bare = try Bare(ether, "Bare")
         let anna = Phone(ether, "Anna")
         try await anna.find(["Bare"])
         for isOurEnd in [true, false] {
             try await anna.connect("Bare")
-            #expect(try bare.next("chat")["role"]?.string == "peripheral")
+            #expect(try await bare.next("chat")["role"]?.string == "peripheral")
             try await anna.send(.text("grüezi"))
-            #expect(try bare.next("text")["text"]?.string == "grüezi")
+            #expect(try await bare.next("text")["text"]?.string == "grüezi")
             try bare.say("say hoi")
             #expect(try await anna.received() == .text("hoi"))
             anna.link.send(Self.hello, to: try anna.current(), token: 99)
             try await anna.wait { $0 == .sent(99, arrived: false) }
             if isOurEnd { anna.link.disconnect(try anna.current()) } else { try bare.say("leave") }
             try await anna.ended(isOurEnd ? .closed : .hungUp)
-            _ = try bare.next("over")
+            _ = try await bare.next("over")
         }
     }
 
     @Test func aBarePhoneChatsAsACentral() async throws {
-        let ether = try Ether()
+        let ether = try await Ether()
         let bare = try Bare(ether, "Bare")
         let anna = Phone(ether, "Anna")
         for isOurEnd in [true, false] {
             try bare.say("connect Anna")
             try await anna.connected(isOurs: false)
-            #expect(try bare.next("chat")["role"]?.string == "central")
+            #expect(try await bare.next("chat")["role"]?.string == "central")
             // It subscribes to the question to go after the chat: what is asked before is asked again.
             try bare.say("say hoi")
             #expect(try await anna.received() == .text("hoi"))
             try await anna.send(.text("grüezi"))
-            #expect(try bare.next("text")["text"]?.string == "grüezi")
+            #expect(try await bare.next("text")["text"]?.string == "grüezi")
             if isOurEnd { anna.link.disconnect(try anna.current()) } else { try bare.say("leave") }
             try await anna.ended(isOurEnd ? .closed : .hungUp)
-            _ = try bare.next("over")
+            _ = try await bare.next("over")
         }
     }
 }
@@ -200,30 +200,28 @@ private final class Ether {
     private let folder: TemporaryFolder
     private let script: Script
 
-    init(_ options: String...) throws { (self.folder, self.path, self.script) = try Self.start(options) }
-    init(_ options: [String]) throws { (self.folder, self.path, self.script) = try Self.start(options) }
+    convenience init(_ options: String...) async throws { try await self.init(options) }
 
-    private static func start(_ options: [String]) throws -> (TemporaryFolder, String, Script) {
-        let folder = try TemporaryFolder()
-        let path = folder.path + "/air"
-        let script = try Script("ether", [path] + options)
-        #expect(try script.line()["ready"]?.string == path)
-        return (folder, path, script)
+    init(_ options: [String]) async throws {
+        self.folder = try TemporaryFolder()
+        self.path = self.folder.path + "/air"
+        self.script = try Script("ether", [self.path] + options)
+        #expect(try await self.script.line()["ready"]?.string == self.path)
     }
 
-    @discardableResult func control(_ line: String) throws -> JSON {
+    @discardableResult func control(_ line: String) async throws -> JSON {
         try self.script.say(line)
-        return try self.script.line()
+        return try await self.script.line()
     }
 
-    func show() throws -> (radios: Int, connections: Int) {
-        let answer = try self.control(#"{"control":"show"}"#)
+    func show() async throws -> (radios: Int, connections: Int) {
+        let answer = try await self.control(#"{"control":"show"}"#)
         return (answer["radios"]?.elements.count ?? -1, answer["connections"]?.elements.count ?? -1)
     }
 
     /// Asks until it is so.
     func until(_ isSo: ((radios: Int, connections: Int)) -> Bool) async throws {
-        while !isSo(try self.show()) { try await Task.sleep(for: .milliseconds(10)) }
+        while !isSo(try await self.show()) { try await Task.sleep(for: .milliseconds(10)) }
     }
 
     func end() { self.script.end() }
@@ -238,9 +236,9 @@ private final class Bare {
     func say(_ line: String) throws { try self.script.say(line) }
 
     /// The next happening of a kind.
-    func next(_ kind: String) throws -> JSON {
+    func next(_ kind: String) async throws -> JSON {
         while true {
-            let happening = try self.script.line()
+            let happening = try await self.script.line()
             if happening["event"]?.string == kind { return happening }
         }
     }
@@ -262,6 +260,8 @@ private final class Script {
         self.process.standardInput = self.input
         self.process.standardOutput = self.output
         try self.process.run()
+        let descriptor = self.output.fileHandleForReading.fileDescriptor
+        _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK)
     }
 
     deinit { self.end() }
@@ -273,16 +273,22 @@ private final class Script {
 
     func say(_ line: String) throws { try self.input.fileHandleForWriting.write(contentsOf: Array((line + "\n").utf8)) }
 
-    /// Waits for the next line.
-    func line() throws -> JSON {
+    /// Waits for the next line, and holds no thread meanwhile.
+    func line() async throws -> JSON {
+        let descriptor = self.output.fileHandleForReading.fileDescriptor
         while true {
             if let end = self.waiting.firstIndex(of: UInt8(ascii: "\n")) {
                 defer { self.waiting.removeFirst(end + 1) }
                 return try JSON(parsing: Array(self.waiting[..<end]))
             }
-            let more = self.output.fileHandleForReading.availableData
-            guard !more.isEmpty else { throw Ended() }
-            self.waiting += more
+            var more = [UInt8](repeating: 0, count: 4_096)
+            let count = read(descriptor, &more, more.count)
+            guard count < 0, errno == EAGAIN || errno == EINTR else {
+                guard count > 0 else { throw Ended() }
+                self.waiting += more.prefix(count)
+                continue
+            }
+            try await Task.sleep(for: .milliseconds(1))
         }
     }
 }

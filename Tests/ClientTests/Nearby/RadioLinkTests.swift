@@ -28,7 +28,7 @@ import Testing
         #expect(radio.calls == ["scan", "advertise me", "connect anna", "disconnect anna"])
     }
 
-    @Test func aFullQueueIsTriedAgain() async {
+    @Test func aFullQueueIsTriedAgain() async throws {
         let radio = FakeRadio()
         let link = RadioLink(radio)
         link.start(title: "me")
@@ -40,7 +40,7 @@ import Testing
         link.send(.text("hi"), to: Self.anna, token: 1)
         radio.isFull.withLock { $0 = false }
         radio.say(.readyToIndicate)
-        while radio.calls.count(where: { $0 == "indicate anna hi" }) < 2 { await Task.yield() }
+        try await radio.until { $0.count { $0 == "indicate anna hi" } == 2 }
         let token = radio.lastToken.withLock { $0 }
         radio.say(.central(Self.anna, .indicated(token: token, isDone: true)))
         #expect(await events.next() == .sent(1, arrived: true))
@@ -48,24 +48,24 @@ import Testing
     }
 
     /// What nobody reads must not be taken for told.
-    @Test func aLinkThatNobodyReadsEnds() async {
+    @Test func aLinkThatNobodyReadsEnds() async throws {
         let radio = FakeRadio()
         let link = RadioLink(radio)
         link.start(title: "me")
         radio.say(.state(.on))
         for token in 0...UInt64(NearbyLimits.eventsWaitingMax) { link.send(.text("hi"), to: Self.anna, token: token) }
-        while radio.calls.last != "close" { await Task.yield() }
+        try await radio.until { $0.last == "close" }
         var count = 0
         for await _ in link.events { count += 1 }
         #expect(count == NearbyLimits.eventsWaitingMax)
     }
 
-    @Test(arguments: [true, false]) func aLinkThatIsGoneClosesItsRadio(isStopped: Bool) async {
+    @Test(arguments: [true, false]) func aLinkThatIsGoneClosesItsRadio(isStopped: Bool) async throws {
         let radio = FakeRadio()
         var link: RadioLink? = RadioLink(radio)
         if isStopped { link?.stop() }
         link = nil
-        while radio.calls.last != "close" { await Task.yield() }
+        try await radio.until { $0.last == "close" }
         #expect(link == nil && radio.calls == ["close"])
     }
 }
@@ -81,6 +81,11 @@ private final class FakeRadio: Radio {
     init() { (self.events, self.continuation) = AsyncStream.makeStream() }
 
     var calls: [String] { self.noted.withLock { $0 } }
+
+    /// Waits until the calls are so, or the test is over.
+    func until(_ isSo: ([String]) -> Bool) async throws {
+        while !isSo(self.calls) { try await Task.sleep(for: .milliseconds(1)) }
+    }
 
     func say(_ event: RadioEvent) { self.continuation.yield(event) }
 

@@ -30,7 +30,7 @@ final class SocketRadio: Radio {
             bufferingPolicy: .bufferingOldest(NearbyLimits.radioEventsWaitingMax))
         self.state = Mutex(State())
         ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-            .connectTimeout(.seconds(5))
+            .connectTimeout(LinkLimits.connectTimeout)
             .channelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     try channel.pipeline.syncOperations.addHandler(RadioLineHandler(self))
@@ -108,7 +108,8 @@ final class SocketRadio: Radio {
         self.state.withLock { state in
             switch event {
             case .readyToIndicate: state.isFull = false
-            case .peripheral(let peer, .disconnected): state.mtus[peer] = nil
+            case .peripheral(let peer, .disconnected), .central(let peer, .unsubscribed(NearbyService.toCentral)):
+                state.mtus[peer] = nil
             case .peripheral(let peer, _), .central(let peer, _):
                 guard let mtu, state.mtus[peer] != nil || state.mtus.count < Self.mtusMax else { break }
                 state.mtus[peer] = mtu
