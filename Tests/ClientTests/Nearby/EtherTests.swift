@@ -127,8 +127,8 @@ import Testing
         #expect(await late.rest() == [.radio(.unsupported)])
     }
 
-    /// Lines that are none, and such as have no end.
-    @Test(arguments: ["{}\n", "\n", "[1]\n", String(repeating: "x", count: NearbyLimits.lineBytesMax + 1)])
+    /// Lines that are none, and one that is an event behind too many spaces.
+    @Test(arguments: ["{}\n", "\n", "[1]\n", String(repeating: " ", count: NearbyLimits.lineBytesMax + 1)])
     func whatIsNoLineEndsTheRadio(text: String) async throws {
         let ether = try await Ether()
         let phones = try await self.pair(ether)
