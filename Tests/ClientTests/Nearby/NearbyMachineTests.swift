@@ -467,23 +467,53 @@ import Testing
         #expect(self.machine.tick(at: later + NearbyLimits.forgottenAfter) == [.tell(.lost(Self.anna))])
     }
 
-    /// What comes over a connection that gave way belongs to the phone.
-    @Test mutating func nothingIsLostInAConnectionThatGaveWay() {
+    /// We become a central of one of us, and it says who it is.
+    private mutating func oursIsReached(_ peer: NearbyPeer, _ byte: UInt8) -> [NearbyMachine.Action] {
+        var actions = self.machine.connect(peer, at: start)
+        for news in Self.ours { actions += self.hear(.peripheral(peer, news)) }
+        guard case .value(let characteristic, let packet) = Self.greeting(byte) else { return actions }
+        return actions + self.hear(.peripheral(peer, .value(characteristic, packet)))
+    }
+
+    /// What comes over a connection that gave way is nobody's: the greeting that joins the two may be copied.
+    @Test mutating func aConnectionThatGaveWayBringsNothing() {
         self.begin()
         let other = NearbyPeer(name: "anna as a peripheral")
         #expect(self.isAnswer(self.oursComes(Self.anna, 8), to: Self.anna))
-        _ = self.machine.connect(other, at: start)
-        for news in Self.ours { _ = self.hear(.peripheral(other, news)) }
-        guard case .value(let characteristic, let packet) = Self.greeting(8) else { return }
-        let actions = self.hear(.peripheral(other, .value(characteristic, packet)))
-        let told = actions.filter { if case .tell = $0 { true } else { false } }
+        let told = self.oursIsReached(other, 8).filter { if case .tell = $0 { true } else { false } }
         #expect(
             told == [.tell(.disconnected(Self.anna, .closed)), .tell(.connected(other, isOurs: true))])
-        let fragment = Fragment(transfer: 1, index: 0, count: 1, bytes: [65])
+        let packet = Fragment(transfer: 1, index: 0, count: 1, bytes: [65]).packet
+        #expect(self.hear(.central(Self.anna, .value(NearbyService.fragments, packet))) == [])
+        #expect(self.hear(.central(Self.anna, .value(NearbyService.toPeripheral, [65]))) == [])
         #expect(
-            self.hear(.central(Self.anna, .value(NearbyService.fragments, fragment.packet))) == [
+            self.hear(.peripheral(other, .value(NearbyService.fragments, packet))) == [
                 .tell(.received(other, .bytes([65])))
             ])
+    }
+
+    /// Mallory greets with Anna's greeting, which is lower or higher than ours, and each is a central or a peripheral.
+    @Test(arguments: [UInt8(6), 8], [[true, false], [false, true], [true, true], [false, false]])
+    mutating func aCopiedGreetingBringsNothingIntoAnothersSession(byte: UInt8, areCentrals: [Bool]) {
+        self.machine = NearbyMachine(identity: Array(repeating: 7, count: Fragment.greetingBytes)) { _ in 23 }
+        self.begin()
+        let phones = Array(zip([Self.anna, NearbyPeer(name: "mallory")], areCentrals))
+        for (peer, isCentral) in phones {
+            _ = isCentral ? self.oursComes(peer, byte) : self.oursIsReached(peer, byte)
+        }
+        var received: [NearbyMachine.Action] = []
+        for (peer, isCentral) in phones {
+            let bytes = Array(peer.name.utf8)
+            let packet = Fragment(transfer: 1, index: 0, count: 1, bytes: bytes).packet
+            let came =
+                isCentral
+                ? self.hear(.central(peer, .value(NearbyService.fragments, packet)))
+                : self.hear(.peripheral(peer, .value(NearbyService.fragments, packet)))
+            let values = came.filter { if case .tell(.received) = $0 { true } else { false } }
+            #expect(values.isEmpty || values == [.tell(.received(peer, .bytes(bytes)))])
+            received += values
+        }
+        #expect(received.count == 1, "one of the two is connected")
     }
 
     @Test mutating func whatIsReflectedIsRefused() {

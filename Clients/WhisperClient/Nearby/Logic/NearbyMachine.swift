@@ -4,6 +4,9 @@ package import Contract
 ///
 /// Two of us greet each other before a connection counts. A greeting is random, and the same in all connections of a phone.
 /// So both sides see when two connections join the same phones. Then the connection stays whose central has the lower one.
+///
+/// A greeting proves nothing: whoever has connected to a phone knows its greeting, and may say it to others.
+/// A copied greeting can end a connection to the phone it was copied from. It brings nothing into that connection.
 package struct NearbyMachine: Sendable {
     package typealias Instant = ContinuousClock.Instant
 
@@ -434,10 +437,10 @@ package struct NearbyMachine: Sendable {
     // MARK: Values
 
     private mutating func took(text bytes: [UInt8], from key: Key) {
-        guard let peer = self.toldName(of: key), (1...NearbyLimits.textBytesMax).contains(bytes.count),
+        guard self.connections[key]?.isTold == true, (1...NearbyLimits.textBytesMax).contains(bytes.count),
             let text = String(validating: bytes, as: UTF8.self)
         else { return }
-        self.tell([.received(peer, .text(text))])
+        self.tell([.received(key.peer, .text(text))])
     }
 
     private mutating func took(packet: [UInt8], from key: Key, at now: Instant) {
@@ -445,19 +448,9 @@ package struct NearbyMachine: Sendable {
             return
         }
         guard !fragment.isGreeting else { return self.greeted(key, fragment.bytes, at: now) }
-        guard let peer = self.toldName(of: key), let value = self.connections[key]?.reassembly.take(fragment, at: now)
-        else { return }
-        self.tell([.received(peer, .bytes(value))])
-    }
-
-    /// By which the application knows the phone. What comes over a connection that has given way counts, too.
-    private func toldName(of key: Key) -> NearbyPeer? {
-        guard let connection = self.connections[key] else { return nil }
-        guard !connection.isTold else { return key.peer }
-        guard let identity = connection.identity else { return nil }
-        return self.sortedKeys.first {
-            self.connections[$0]?.identity == identity && self.connections[$0]?.isTold == true
-        }?.peer
+        // A greeting may be copied, so what comes over a connection that has given way is nobody's.
+        guard connection.isTold, let value = self.connections[key]?.reassembly.take(fragment, at: now) else { return }
+        self.tell([.received(key.peer, .bytes(value))])
     }
 
     private mutating func confirmed(_ key: Key, token: UInt64, isDone: Bool, at now: Instant) {
