@@ -39,6 +39,21 @@ import Testing
         #expect(left == [] && gone == [.lost(Self.anna)])
     }
 
+    /// Whoever shows many addresses, or many titles of one, costs us a few events a second.
+    @Test mutating func onlySoManyAreToldInASecond() {
+        let max = NearbyLimits.phonesToldPerSecondMax
+        let told = (0..<1_000).map { self.hear("p\($0)", "x") }
+        #expect(told.allSatisfy { $0.count <= 1 } && told.count { !$0.isEmpty } == max)
+        let titles = (0..<1_000).map { self.hear("p0", "title \($0)") }
+        #expect(titles.allSatisfy { $0.isEmpty })
+        // What was not told is news when it is heard again.
+        let late = self.hear("p999", "x", after: 1)
+        let title = self.hear("p0", "title 999", after: 1)
+        #expect(late == [.found(NearbyPeer(name: "p999"), title: "x", strength: -50)])
+        #expect(title == [.found(NearbyPeer(name: "p0"), title: "title 999", strength: -50)])
+        #expect(self.around.forgetAll().count == max + 1)
+    }
+
     @Test mutating func onlySoManyAreKnown() {
         for number in 0..<NearbyLimits.phonesMax { _ = self.hear("p\(number)", "x", after: number) }
         let next = self.hear("anna", "Anna", after: 1_000, connected: [NearbyPeer(name: "p0")])

@@ -60,6 +60,21 @@ import Testing
         #expect(count == NearbyLimits.eventsWaitingMax)
     }
 
+    /// Nobody reads, and the link works on.
+    @Test func phonesThatShowThemselvesEndNoLink() async throws {
+        let radio = FakeRadio()
+        let link = RadioLink(radio)
+        link.start(title: "me")
+        radio.say(.state(.on))
+        for number in 0..<(2 * NearbyLimits.eventsWaitingMax) {
+            radio.say(.found(NearbyPeer(name: "p\(number)"), name: "x", strength: -50))
+        }
+        self.comes(radio)
+        try await radio.until { $0.contains("stopAdvertising") || $0.contains("close") }
+        #expect(!radio.calls.contains("close"))
+        link.stop()
+    }
+
     @Test(arguments: [true, false]) func aLinkThatIsGoneClosesItsRadio(isStopped: Bool) async throws {
         let radio = FakeRadio()
         var link: RadioLink? = RadioLink(radio)

@@ -8,14 +8,23 @@ package struct PhonesAround: Sendable {
     }
 
     private var phones: [NearbyPeer: Phone] = [:]
+    /// Since when what was told is counted.
+    private var countedSince: Instant?
+    private var toldCount = 0
 
     package init() {}
 
+    /// Addresses cost nothing, so news beyond `NearbyLimits.phonesToldPerSecondMax` is not told, and not remembered.
+    ///
     /// - Parameter connected: phones that are not forgotten, as they may show themselves no more.
     package mutating func heard(
         _ peer: NearbyPeer, title: String, strength: Int, connected: Set<NearbyPeer>, at now: Instant
     ) -> [NearbyEvent] {
         let title = Self.cut(title, bytesMax: NearbyLimits.foundTitleBytesMax)
+        guard self.phones[peer]?.title != title, self.mayTell(at: now) else {
+            self.phones[peer]?.heard = now
+            return []
+        }
         var events: [NearbyEvent] = []
         if self.phones[peer] == nil, self.phones.count >= NearbyLimits.phonesMax {
             let others = self.phones.filter { !connected.contains($0.key) }
@@ -23,9 +32,18 @@ package struct PhonesAround: Sendable {
             self.phones[oldest.key] = nil
             events.append(.lost(oldest.key))
         }
-        let isNews = self.phones[peer]?.title != title
         self.phones[peer] = Phone(title: title, heard: now)
-        return isNews ? events + [.found(peer, title: title, strength: strength)] : events
+        return events + [.found(peer, title: title, strength: strength)]
+    }
+
+    private mutating func mayTell(at now: Instant) -> Bool {
+        if self.countedSince.map({ $0 + .seconds(1) <= now }) ?? true {
+            self.countedSince = now
+            self.toldCount = 0
+        }
+        guard self.toldCount < NearbyLimits.phonesToldPerSecondMax else { return false }
+        self.toldCount += 1
+        return true
     }
 
     /// Its connection is over. From now on it must show itself again.

@@ -21,6 +21,8 @@ extension NearbyLimits {
 
     /// Phones that are known. Beyond it the one that was heard longest ago goes.
     package static let phonesMax = 256
+    /// Phones and titles that are told in one second. The rest is told when it is heard again.
+    package static let phonesToldPerSecondMax = 8
     /// Bytes of a radio's name for a phone.
     package static let peerNameBytesMax = 64
     /// Bytes of the title of a phone. The rest is cut off.
