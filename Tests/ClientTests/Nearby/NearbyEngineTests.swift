@@ -63,14 +63,17 @@ import Testing
     private func isKnown(_ news: NearbyNews) -> Bool { if case .known = news { true } else { false } }
 
     /// Both are on, connected, and know each other.
-    private func meet(_ alice: WhisperClient, _ bob: WhisperClient) async throws {
+    /// - Returns: her radio.
+    @discardableResult private func meet(_ alice: WhisperClient, _ bob: WhisperClient) async throws -> FakePhone {
         let (hers, his) = (await alice.events(), await bob.events())
-        try await alice.startNearby(self.air.phone("a"), title: "Alice")
+        let radio = self.air.phone("a")
+        try await alice.startNearby(radio, title: "Alice")
         try await bob.startNearby(self.air.phone("b"), title: "Bob")
         await self.wait(for: hers) { (news: NearbyNews) in if case .found = news { true } else { false } }
         try await alice.connectNearby(NearbyPeer(name: "b"))
         await self.wait(for: hers, news: self.isKnown)
         await self.wait(for: his, news: self.isKnown)
+        return radio
     }
 
     private func running(_ clients: [WhisperClient], _ body: () async throws -> Void) async throws {
@@ -169,6 +172,25 @@ import Testing
             await alice.stopNearby()
             await bob.stopNearby()
         }
+    }
+
+    /// Whoever relays drops a message, and says instead of its reader that it was read.
+    @Test func aForgedReceiptSettlesNothing() async throws {
+        let (alice, bob) = try self.both()
+        try self.pin(bobWords, at: alice)
+        let radio = try await self.meet(alice, bob)
+        self.air.setFate { FakeAir.isWord("message", $0) ? .swallowed : .arrives }
+        let sent = try await alice.send("hello", to: bobID)
+        let hers = await alice.events()
+        let receipt = NearbyReceipt(id: sent.id, from: bobID, to: aliceWords.id, .read)
+        let forged = NearbyWord.bytes(of: receipt, signature: [UInt8](repeating: 1, count: 64))
+        radio.tell(.received(NearbyPeer(name: "b"), .bytes(forged)))
+        await self.wait(for: hers) { event in
+            if case .changed(let message) = event { message.id == sent.id } else { false }
+        }
+        #expect(try alice.store.outgoing(sent.id)?.state == .queued, "it is the server's turn")
+        await alice.stopNearby()
+        await bob.stopNearby()
     }
 
     @Test func whatComesTwiceIsStoredOnce() async throws {

@@ -29,7 +29,18 @@ import Testing
     }
 
     private static let receipt = NearbyWord.bytes(
-        ofReceipt: .random(), from: bobID, to: carolID, .delivered)
+        of: NearbyReceipt(id: .random(), from: bobID, to: carolID, .delivered),
+        signature: [UInt8](repeating: 0, count: 64))
+
+    /// Handshakes of two who have proven to each other who they are.
+    private func proven(_ hers: UInt8, _ his: UInt8) throws -> (alice: NearbyHandshake, bob: NearbyHandshake) {
+        var (alice, bob) = (self.handshake(aliceWords, hers), self.handshake(bobWords, his))
+        self.check(&alice, NearbyWord.bytes(of: bob.hello), "said")
+        self.check(&bob, NearbyWord.bytes(of: alice.hello), "said")
+        self.check(&alice, try #require(bob.proof), "proven")
+        self.check(&bob, try #require(alice.proof), "proven")
+        return (alice, bob)
+    }
 
     @Test func bothSayAndProveWhoTheyAre() throws {
         var (alice, bob) = (self.handshake(aliceWords, 1), self.handshake(bobWords, 2))
@@ -39,10 +50,10 @@ import Testing
         self.check(&alice, try #require(bob.proof), "proven")
         self.check(&bob, try #require(alice.proof), "proven")
         #expect(alice.proven?.id == bobID && bob.proven?.keys == IdentityKeys(aliceWords).publicKeys)
-        guard case .from(let hello, .receipt(_, let from, _, .delivered)) = alice.take(Self.receipt) else {
-            return #expect(Bool(false), "no receipt")
-        }
-        #expect(hello.id == bobID && from == bobID)
+        let id = UUIDText.random()
+        guard case .from(let hello, .receipt(let receipt, _)) = alice.take(try #require(bob.receipt(id, .delivered)))
+        else { return #expect(Bool(false), "no receipt") }
+        #expect(hello.id == bobID && receipt == NearbyReceipt(id: id, from: bobID, to: aliceWords.id, .delivered))
         guard case .wait = alice.take(Array(#"{"type":"later","what":{}}"#.utf8)) else {
             return #expect(Bool(false), "a word of a later release ends nothing")
         }
@@ -71,6 +82,28 @@ import Testing
         // A proof for one is none for another, nor for the other direction.
         #expect(
             NearbyHello.proof(of: alice.hello, to: bob.hello) != NearbyHello.proof(of: bob.hello, to: alice.hello))
+    }
+
+    /// Whoever relays lets both prove who they are, and then speaks instead of one of them.
+    @Test func receiptsThatTheOtherHasNotSignedAreRefused() throws {
+        var (alice, bob) = try self.proven(1, 2)
+        #expect(self.handshake(aliceWords, 1).receipt(.random(), .read) == nil, "nobody is there to be told")
+        let real = try #require(bob.receipt(.random(), .delivered))
+        let text = String(decoding: real, as: UTF8.self)
+        self.check(&alice, Self.receipt, "refused", "of somebody else, to somebody else")
+        self.check(&alice, Array(text.replacing("delivered", with: "read").utf8), "refused", "another status")
+        guard case .receipt(var receipt, let signature) = NearbyWord(real) else {
+            return #expect(Bool(false), "no receipt")
+        }
+        receipt.id = .random()
+        self.check(&alice, NearbyWord.bytes(of: receipt, signature: signature), "refused", "another message")
+        let mallory = IdentityKeys(.random()).pair.sign(digestOf: receipt.signed(by: bob.hello, for: alice.hello))
+        self.check(&alice, NearbyWord.bytes(of: receipt, signature: mallory), "refused", "another's signature")
+        self.check(&bob, real, "refused", "his own comes back")
+        var next = try self.proven(3, 2).alice
+        self.check(&next, real, "refused", "of another connection")
+        #expect(NearbyWord(Array(text.replacing("signature", with: "sig").utf8)) == nil)
+        self.check(&alice, real, "from")
     }
 
     @Test func beforeTheProofNothingElseIsTaken() {

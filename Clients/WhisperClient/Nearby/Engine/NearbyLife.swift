@@ -192,9 +192,8 @@ extension WhisperClient {
                 _ = self.nearby?.send(.bytes(proof), to: peer)
             case .proven(let hello): self.came(hello.id, peer)
             case .from(let hello, .message(let message)): try self.take(message, from: hello, at: peer)
-            case .from(let hello, .receipt(let id, let from, let to, let status)):
-                guard from == hello.id, to == self.id else { return self.hangUp(peer) }
-                self.progress(id, status == .read ? .read : .delivered, from: from)
+            case .from(_, .receipt(let receipt, _)):
+                self.progress(receipt.id, receipt.status == .read ? .read : .delivered, from: receipt.from)
             case .from: break
             case .refuse: self.hangUp(peer)
             }

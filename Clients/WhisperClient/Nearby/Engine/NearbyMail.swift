@@ -106,19 +106,18 @@ extension WhisperClient {
             self.nearby?.sessions[peer]?.strangerMessages += 1
         }
         for receipt in self.keep([message]) {
-            _ = self.nearby?.send(
-                .bytes(NearbyWord.bytes(ofReceipt: receipt.id, from: own, to: receipt.to, .delivered)), to: peer)
+            guard let word = self.nearby?.sessions[peer]?.handshake?.receipt(receipt.id, .delivered) else { return }
+            _ = self.nearby?.send(.bytes(word), to: peer)
         }
     }
 
     /// Read marks go to whoever is here. What does not arrive stays owed.
     private func sendReadMarks(to contact: WhisperID, at peer: NearbyPeer) throws(ClientStoreError) {
-        guard let own = self.id, self.nearby?.sessions[peer]?.areMarksUnderWay == false else { return }
+        guard let session = self.nearby?.sessions[peer], !session.areMarksUnderWay else { return }
         let owed = try self.store.owedReceipts(to: contact, limit: NearbyLimits.readMarksAtOnceMax)
         for receipt in owed {
-            _ = self.nearby?.send(
-                .bytes(NearbyWord.bytes(ofReceipt: receipt.id, from: own, to: contact, .read)), to: peer,
-                receipt == owed.last ? .marks(owed, peer) : nil)
+            guard let word = session.handshake?.receipt(receipt.id, .read) else { return }
+            _ = self.nearby?.send(.bytes(word), to: peer, receipt == owed.last ? .marks(owed, peer) : nil)
         }
         if !owed.isEmpty { self.nearby?.sessions[peer]?.areMarksUnderWay = true }
     }

@@ -2,7 +2,8 @@ package import Contract
 
 /// How two of us find out who is at the other end of a connection: both say it, and both prove it.
 ///
-/// A proof signs both nonces, so that recorded ones prove nothing. Before the other's proof nothing else is taken.
+/// A proof signs both nonces, so that recorded ones prove nothing. Before the other's proof nothing else is taken. After
+/// it a connection is trusted with nothing: messages and receipts are signed each.
 package struct NearbyHandshake: Sendable {
     package enum Verdict: Sendable {
         /// Nothing is to be done.
@@ -13,7 +14,7 @@ package struct NearbyHandshake: Sendable {
         case proven(NearbyHello)
         /// It came from somebody who has proven who they are.
         case from(NearbyHello, NearbyWord)
-        /// Hang up: it is no word of this release, out of place, or a proof that proves nothing.
+        /// Hang up: it is no word of this release, out of place, or its signature is not theirs.
         case refuse
     }
 
@@ -38,6 +39,15 @@ package struct NearbyHandshake: Sendable {
         }
     }
 
+    /// What is said to them of a message of theirs, once they have proven who they are.
+    package func receipt(_ id: UUIDText, _ status: NearbyStatus) -> [UInt8]? {
+        self.proven.map { other in
+            let receipt = NearbyReceipt(id: id, from: self.hello.id, to: other.id, status)
+            return NearbyWord.bytes(
+                of: receipt, signature: self.keys.pair.sign(digestOf: receipt.signed(by: self.hello, for: other)))
+        }
+    }
+
     package mutating func take(_ value: [UInt8]) -> Verdict {
         guard let word = NearbyWord(value) else { return .refuse }
         guard let other else {
@@ -50,9 +60,7 @@ package struct NearbyHandshake: Sendable {
         }
         guard self.isProven else {
             guard case .proof(let signature) = word,
-                Sodium.verify(
-                    signature, of: Sodium.sha256(NearbyHello.proof(of: other, to: self.hello)),
-                    publicKey: other.keys.sign.bytes)
+                Self.isSigned(NearbyHello.proof(of: other, to: self.hello), signature, by: other)
             else { return .refuse }
             self.isProven = true
             return .proven(other)
@@ -60,7 +68,16 @@ package struct NearbyHandshake: Sendable {
         switch word {
         case .hello, .proof: return .refuse
         case .unknown: return .wait
-        case .message, .receipt: return .from(other, word)
+        case .message: return .from(other, word)
+        case .receipt(let receipt, let signature):
+            guard receipt.from == other.id, receipt.to == self.hello.id,
+                Self.isSigned(receipt.signed(by: other, for: self.hello), signature, by: other)
+            else { return .refuse }
+            return .from(other, word)
         }
+    }
+
+    private static func isSigned(_ bytes: [UInt8], _ signature: [UInt8], by other: NearbyHello) -> Bool {
+        Sodium.verify(signature, of: Sodium.sha256(bytes), publicKey: other.keys.sign.bytes)
     }
 }

@@ -30,13 +30,34 @@ package struct NearbyHello: Sendable, Equatable {
 /// How far a message of ours has come at a phone nearby.
 package enum NearbyStatus: String, Sendable, CaseIterable { case delivered, read }
 
+/// What somebody nearby says of a message that they have.
+package struct NearbyReceipt: Sendable, Equatable {
+    package var id: UUIDText
+    package var from: WhisperID
+    package var to: WhisperID
+    package var status: NearbyStatus
+
+    package init(id: UUIDText, from: WhisperID, to: WhisperID, _ status: NearbyStatus) {
+        (self.id, self.from, self.to, self.status) = (id, from, to, status)
+    }
+
+    /// What its signature signs. Both nonces bind it to one connection, so that whoever relays can neither make one nor
+    /// use one again.
+    package func signed(by writer: NearbyHello, for reader: NearbyHello) -> [UInt8] {
+        let nonces = [writer.nonce, reader.nonce].map { String(decoding: Base64.encode($0), as: UTF8.self) }
+        let lines =
+            ["whisper-nearby-v1", "receipt", "\(self.id)", self.status.rawValue, "\(self.from)", "\(self.to)"] + nonces
+        return lines.flatMap { Array($0.utf8) + [UInt8(ascii: "\n")] }
+    }
+}
+
 /// One thing that two of us say to each other over a connection: an object in JSON. Unknown fields are ignored.
 package enum NearbyWord: Sendable {
     case hello(NearbyHello)
     case proof(signature: [UInt8])
     /// The payload of a `message_received`: signed and sealed as for the server.
     case message(MessageReceived)
-    case receipt(id: UUIDText, from: WhisperID, to: WhisperID, NearbyStatus)
+    case receipt(NearbyReceipt, signature: [UInt8])
     /// Of a later release.
     case unknown
 
@@ -60,7 +81,7 @@ package enum NearbyWord: Sendable {
     private static let proof = ObjectSchema([Self.signature.field])
     private static let mail = ObjectSchema([Self.message])
     private static let receipt = ObjectSchema([
-        Self.messageID.field, Self.from.field, Self.to.field, Self.status.field,
+        Self.messageID.field, Self.from.field, Self.to.field, Self.status.field, Self.signature.field,
     ])
 
     /// - Returns: `nil` if it is none, or larger than a value may be.
@@ -90,9 +111,10 @@ package enum NearbyWord: Sendable {
             return try payload.object(0).map { .message(try MessageReceived($0)) }
         case "receipt":
             let payload = try FrameDecoder.payload(bare: bytes, schema: Self.receipt)
-            return .receipt(
+            let receipt = NearbyReceipt(
                 id: try payload[Self.messageID], from: try payload[Self.from], to: try payload[Self.to],
                 try payload[Self.status])
+            return .receipt(receipt, signature: try payload[Self.signature])
         default: return .unknown
         }
     }
@@ -133,15 +155,14 @@ package enum NearbyWord: Sendable {
         return json.finished()
     }
 
-    package static func bytes(
-        ofReceipt id: UUIDText, from: WhisperID, to: WhisperID, _ status: NearbyStatus
-    ) -> [UInt8] {
+    package static func bytes(of receipt: NearbyReceipt, signature: [UInt8]) -> [UInt8] {
         var json = JSONWriter()
         json.add(Self.type, "receipt")
-        json.add(Self.messageID, id)
-        json.add(Self.from, from)
-        json.add(Self.to, to)
-        json.add(Self.status, status)
+        json.add(Self.messageID, receipt.id)
+        json.add(Self.from, receipt.from)
+        json.add(Self.to, receipt.to)
+        json.add(Self.status, receipt.status)
+        json.add(Self.signature, signature)
         return json.finished()
     }
 }
