@@ -1,6 +1,7 @@
 import Contract
 import Foundation
 import Logging
+import Synchronization
 import Testing
 
 @testable import WhisperClient
@@ -172,6 +173,31 @@ import Testing
             await alice.stopNearby()
             await bob.stopNearby()
         }
+    }
+
+    /// Nothing else happens then: the end of the pause sends it again.
+    @Test func aReadMarkThatTheRadioLostIsSentAgain() async throws {
+        let (alice, bob) = try self.both()
+        try self.pin(bobWords, at: alice)
+        try await self.meet(alice, bob)
+        let (hers, his) = (await alice.events(), await bob.events())
+        var sent: [Message] = []
+        for text in 1...3 { sent.append(try await alice.send("\(text)", to: bobID)) }
+        await self.came(his, "3")
+        await self.settled(hers, sent[2].id, .delivered)
+        let marks = Mutex(0)
+        self.air.setFate { value in
+            guard FakeAir.isWord("receipt", value) else { return .arrives }
+            return marks.withLock { count in
+                count += 1
+                return count == 2 ? .fails : .arrives
+            }
+        }
+        try await bob.markRead(bob.unread(with: aliceWords.id, limit: 9))
+        await self.settled(hers, sent[1].id, .read)
+        #expect(marks.withLock { $0 } == 4)
+        await alice.stopNearby()
+        await bob.stopNearby()
     }
 
     /// Whoever relays drops a message, and says instead of its reader that it was read.

@@ -249,6 +249,7 @@ extension WhisperClient {
             guard let handshake = session.handshake, handshake.proven == nil else { continue }
             self.hangUp(peer)
         }
+        for peer in nearby.sessions.keys { self.nearby?.sessions[peer]?.marks.timerFired(at: .now) }
         let late = self.nearby?.path.timerFired(at: .now, hasServer: self.isOnline) ?? []
         for id in late { self.bringBack(id) }
         self.pump()

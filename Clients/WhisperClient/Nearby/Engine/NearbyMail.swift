@@ -70,10 +70,10 @@ extension WhisperClient {
             }
             let wasInTheAir = self.nearby?.path.failed(id, to: contact, at: .now, hasServer: self.isOnline)
             if wasInTheAir == true { self.bringBack(id) }
-        case .marks(let receipts, let peer):
-            self.nearby?.sessions[peer]?.areMarksUnderWay = false
+        case .mark(let receipt, let peer):
+            self.nearby?.sessions[peer]?.marks.sent(receipt, arrived: arrived, at: .now)
             guard arrived else { return }
-            do { try self.store.receiptsArrived(receipts) } catch { self.storeFailed(error) }
+            do { try self.store.receiptsArrived([receipt]) } catch { self.storeFailed(error) }
         case .text: self.publish(.passing(.nearby(.sent(token, arrived: arrived))))
         }
     }
@@ -113,12 +113,13 @@ extension WhisperClient {
 
     /// Read marks go to whoever is here. What does not arrive stays owed.
     private func sendReadMarks(to contact: WhisperID, at peer: NearbyPeer) throws(ClientStoreError) {
-        guard let session = self.nearby?.sessions[peer], !session.areMarksUnderWay else { return }
+        guard let session = self.nearby?.sessions[peer], session.marks.isFree(at: .now) else { return }
         let owed = try self.store.owedReceipts(to: contact, limit: NearbyLimits.readMarksAtOnceMax)
+        guard !owed.isEmpty, let handshake = session.handshake, handshake.proven != nil else { return }
+        self.nearby?.sessions[peer]?.marks.send(owed)
         for receipt in owed {
-            guard let word = session.handshake?.receipt(receipt.id, .read) else { return }
-            _ = self.nearby?.send(.bytes(word), to: peer, receipt == owed.last ? .marks(owed, peer) : nil)
+            guard let word = handshake.receipt(receipt.id, .read) else { return }
+            _ = self.nearby?.send(.bytes(word), to: peer, .mark(receipt, peer))
         }
-        if !owed.isEmpty { self.nearby?.sessions[peer]?.areMarksUnderWay = true }
     }
 }

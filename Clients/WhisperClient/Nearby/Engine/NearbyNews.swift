@@ -58,13 +58,13 @@ struct Nearby {
         /// It is being hung up, and nothing of it counts any more.
         var isOver = false
         var strangerMessages = 0
-        var areMarksUnderWay = false
+        var marks = ReadMarkPath()
     }
 
     /// What the link was given.
     enum Parcel {
         case message(UUIDText, WhisperID)
-        case marks([OwedReceipt], NearbyPeer)
+        case mark(OwedReceipt, NearbyPeer)
         case text
     }
 
@@ -101,7 +101,8 @@ struct Nearby {
         let handshakes = self.sessions.values.filter {
             $0.handshake != nil && $0.handshake?.proven == nil && !$0.isOver
         }
-        return (handshakes.map(\.provenBy) + [self.path.nextWake].compactMap { $0 }).min()
+        let marks = self.sessions.values.filter { !$0.isOver }.compactMap(\.marks.nextWake)
+        return (handshakes.map(\.provenBy) + marks + [self.path.nextWake].compactMap { $0 }).min()
     }
 
     mutating func send(_ value: NearbyValue, to peer: NearbyPeer, _ parcel: Parcel? = nil) -> UInt64 {
