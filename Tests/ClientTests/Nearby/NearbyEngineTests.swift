@@ -333,9 +333,13 @@ import Testing
 
     /// Somebody who speaks our words by hand.
     private func stranger(
-        _ say: (NearbyHandshake, FakePhone) async throws -> Void, words: Mnemonic, id: WhisperID
+        _ say: (NearbyHandshake, FakePhone) async throws -> Void, words: Mnemonic, id: WhisperID,
+        pinned: PublicKeys? = nil
     ) async throws -> (alice: WhisperClient, heardProof: Bool) {
-        let alice = try self.client("alice", aliceWords)
+        let alice = try self.client("alice", aliceWords) { store in
+            guard let pinned else { return }
+            _ = try store.pin(pinned, of: id, name: nil, isBanned: false, at: Timestamp(milliseconds: 1))
+        }
         let hers = await alice.events()
         try await alice.startNearby(self.air.phone("a"), title: "Alice")
         let mallory = self.air.phone("m")
@@ -362,6 +366,27 @@ import Testing
             }, words: .random(), id: bobID)
         #expect(!heardProof)
         #expect(try alice.store.contact(bobID) == nil)
+    }
+
+    @Test func keysThatAreNotAContactsIDsRaiseNoAlarm() async throws {
+        let (alice, heardProof) = try await self.stranger(
+            { handshake, phone in
+                phone.send(.bytes(NearbyWord.bytes(of: handshake.hello)), to: NearbyPeer(name: "a"), token: 1)
+            }, words: .random(), id: bobID, pinned: IdentityKeys(bobWords).publicKeys)
+        #expect(!heardProof)
+        #expect(await alice.alarmed == [])
+    }
+
+    @Test func otherKeysWithoutTheirProofRaiseNoAlarm() async throws {
+        let (alice, heardProof) = try await self.stranger(
+            { handshake, phone in
+                let air = NearbyPeer(name: "a")
+                phone.send(.bytes(NearbyWord.bytes(of: handshake.hello)), to: air, token: 1)
+                let noProof = NearbyWord.bytes(ofProof: [UInt8](repeating: 0, count: 64))
+                phone.send(.bytes(noProof), to: air, token: 2)
+            }, words: bobWords, id: bobID, pinned: IdentityKeys(.random()).publicKeys)
+        #expect(!heardProof)
+        #expect(await alice.alarmed == [])
     }
 
     @Test func mailBeforeTheProofIsRefused() async throws {

@@ -186,11 +186,14 @@ extension WhisperClient {
             switch verdict {
             case .wait: break
             case .said(let hello):
-                guard try self.agrees(to: hello), let proof = self.nearby?.sessions[peer]?.handshake?.proof else {
-                    return self.hangUp(peer)
+                switch try self.answer(to: hello) {
+                case .proof:
+                    guard let proof = self.nearby?.sessions[peer]?.handshake?.proof else { return self.hangUp(peer) }
+                    _ = self.nearby?.send(.bytes(proof), to: peer)
+                case .silence: break
+                case .refuse: self.hangUp(peer)
                 }
-                _ = self.nearby?.send(.bytes(proof), to: peer)
-            case .proven(let hello): self.came(hello.id, peer)
+            case .proven(let hello): try self.came(hello, peer)
             case .from(let hello, .message(let message)): try self.take(message, from: hello, at: peer)
             case .from(_, .receipt(let receipt, _)):
                 self.progress(receipt.id, receipt.status == .read ? .read : .delivered, from: receipt.from)
@@ -202,19 +205,26 @@ extension WhisperClient {
         }
     }
 
-    /// Whether we say who we are to somebody who says they are this.
-    private func agrees(to hello: NearbyHello) throws(ClientStoreError) -> Bool {
-        guard let contact = try self.store.contact(hello.id) else { return hello.keys.belong(to: hello.id) }
-        guard contact.keys == hello.keys else {
-            self.alarm(.changedKeys(of: hello.id), once: "changed \(hello.id)")
-            return false
-        }
-        return !contact.isBlocked
+    private enum Answer { case proof, silence, refuse }
+
+    /// What we say to somebody who says they are this. Anybody can say so: before their proof there is no alarm.
+    private func answer(to hello: NearbyHello) throws(ClientStoreError) -> Answer {
+        guard hello.keys.belong(to: hello.id) else { return .refuse }
+        guard let contact = try self.store.contact(hello.id) else { return .proof }
+        if contact.isBlocked { return .refuse }
+        return contact.keys == hello.keys ? .proof : .silence
     }
 
-    private func came(_ id: WhisperID, _ peer: NearbyPeer) {
-        // Blocked since they said who they are.
-        guard (try? self.store.contact(id))??.isBlocked != true else { return self.hangUp(peer) }
+    private func came(_ hello: NearbyHello, _ peer: NearbyPeer) throws(ClientStoreError) {
+        let id = hello.id
+        if let contact = try self.store.contact(id) {
+            // Blocked since they said who they are.
+            if contact.isBlocked { return self.hangUp(peer) }
+            guard contact.keys == hello.keys else {
+                self.alarm(.changedKeys(of: id), once: "changed \(id)")
+                return self.hangUp(peer)
+            }
+        }
         let count = (self.nearby?.provenCount ?? 0) + 1
         self.nearby?.provenCount = count
         self.nearby?.sessions[peer]?.provenAs = count
