@@ -60,13 +60,17 @@ package struct SealedMessage: Sendable, Equatable {
             ciphertext: self.ciphertext)
     }
 
+    package func isSigned(by writer: PublicKeys) -> Bool {
+        Base64.decode(self.signature).map {
+            Sodium.verify($0, of: Sodium.sha256(self.canonical.bytes), publicKey: writer.sign.bytes)
+        } ?? false
+    }
+
     /// Checks the signature with the writer's pinned keys, then decrypts.
     /// - Throws: `.unverified` if this is no signature of the writer's; `.unreadable` if it is, over a
     ///   message for other keys.
     package func open(writer: PublicKeys, keys: IdentityKeys) throws(SealError) -> [UInt8] {
-        guard let signature = Base64.decode(self.signature),
-            Sodium.verify(signature, of: Sodium.sha256(self.canonical.bytes), publicKey: writer.sign.bytes)
-        else { throw .unverified }
+        guard self.isSigned(by: writer) else { throw .unverified }
         guard let nonce = Base64.decode(self.nonce), let ciphertext = Base64.decode(self.ciphertext) else {
             throw .unreadable
         }

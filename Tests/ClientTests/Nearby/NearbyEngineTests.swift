@@ -404,6 +404,59 @@ import Testing
         #expect(try alice.store.contact(bobID) == nil)
     }
 
+    /// Connects to her, and proves to be somebody.
+    private func prove(_ phone: FakePhone, _ words: Mnemonic, to hers: AsyncStream<ClientEvent>) async throws {
+        let there = NearbyPeer(name: "a")
+        phone.connect(there)
+        var handshake = NearbyHandshake(id: words.id, keys: IdentityKeys(words), nonce: Sodium.random(32))
+        phone.send(.bytes(NearbyWord.bytes(of: handshake.hello)), to: there, token: 1)
+        for await event in phone.events {
+            guard case .received(_, let value) = event, FakeAir.isWord("hello", value), case .bytes(let bytes) = value
+            else { continue }
+            guard case .said = handshake.take(bytes) else { return #expect(Bool(false), "not the first word") }
+            phone.send(.bytes(try #require(handshake.proof)), to: there, token: 2)
+            break
+        }
+        await self.wait(for: hers, news: self.isKnown)
+    }
+
+    private func note(_ text: String, from words: Mnemonic, signedBy signer: Mnemonic) throws -> NearbyValue {
+        let sealed = try SealedMessage(
+            Array(text.utf8), messageID: "\(UUIDText.random())", from: words.id, to: aliceWords.id,
+            reader: IdentityKeys(aliceWords).publicKeys,
+            timestamp: Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1_000)),
+            nonce: Sodium.random(24), keys: IdentityKeys(signer))
+        return .bytes(NearbyWord.bytes(of: sealed, type: "text"))
+    }
+
+    @Test func onlyWhoHasSignedBecomesAStrangerAndNotTooMany() async throws {
+        let alice = try self.client("alice", aliceWords)
+        let hers = await alice.events()
+        try await alice.startNearby(self.air.phone("a"), title: "Alice")
+        for number in 0...NearbyLimits.strangersPerPeriodMax {
+            let (phone, words) = (self.air.phone("p\(number)"), Mnemonic.random())
+            phone.start(title: "P")
+            try await self.prove(phone, words, to: hers)
+            let there = NearbyPeer(name: "a")
+            phone.send(try self.note("forged", from: words, signedBy: bobWords), to: there, token: 3)
+            // What comes after it tells that she has seen it.
+            let bare = self.air.phone("bare\(number)", isBare: true)
+            bare.start(title: "Bare \(number)")
+            await self.wait(for: hers) { (news: NearbyNews) in
+                if case .found(let phone) = news { phone.title == "Bare \(number)" } else { false }
+            }
+            #expect(try alice.store.contact(words.id) == nil)
+            phone.send(try self.note("\(number)", from: words, signedBy: words), to: there, token: 4)
+            if number < NearbyLimits.strangersPerPeriodMax { await self.came(hers, "\(number)") }
+        }
+        self.air.phone("last", isBare: true).start(title: "Last")
+        await self.wait(for: hers) { (news: NearbyNews) in
+            if case .found(let phone) = news { phone.title == "Last" } else { false }
+        }
+        #expect(try alice.store.contacts().count == NearbyLimits.strangersPerPeriodMax)
+        await alice.stopNearby()
+    }
+
     /// Whoever has proven who they are speaks for nobody else, and of strangers not everything is taken.
     @Test func aPhoneSpeaksForItselfAndStrangersAreBounded() async throws {
         let alice = try self.client("alice", aliceWords)
@@ -411,15 +464,7 @@ import Testing
         try await alice.startNearby(self.air.phone("a"), title: "Alice")
         let (bob, there) = (self.air.phone("b"), NearbyPeer(name: "a"))
         bob.start(title: "Bob")
-        bob.connect(there)
-        var handshake = NearbyHandshake(id: bobID, keys: IdentityKeys(bobWords), nonce: Sodium.random(32))
-        bob.send(.bytes(NearbyWord.bytes(of: handshake.hello)), to: there, token: 1)
-        for await event in bob.events {
-            guard case .received(_, .bytes(let bytes)) = event else { continue }
-            guard case .said = handshake.take(bytes) else { break }
-            bob.send(.bytes(try #require(handshake.proof)), to: there, token: 2)
-        }
-        await self.wait(for: hers, news: self.isKnown)
+        try await self.prove(bob, bobWords, to: hers)
         func send(_ text: String, from: WhisperID = bobID, to: WhisperID = aliceWords.id) throws {
             let sealed = try SealedMessage(
                 Array(text.utf8), messageID: "\(UUIDText.random())", from: from, to: to,
@@ -432,6 +477,10 @@ import Testing
         try send("to another", to: carolID)
         for text in 1...(NearbyLimits.strangerMessagesMax + 5) { try send("\(text)") }
         await self.came(hers, "\(NearbyLimits.strangerMessagesMax)")
+        // Another connection begins no other count.
+        bob.disconnect(there)
+        try await self.prove(bob, bobWords, to: hers)
+        try send("again")
         let bare = self.air.phone("c", isBare: true)
         bare.start(title: "Carol")
         await self.wait(for: hers) { (news: NearbyNews) in

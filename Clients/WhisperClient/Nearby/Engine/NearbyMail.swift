@@ -88,6 +88,10 @@ extension WhisperClient {
         }
         var contact = try self.store.contact(hello.id)
         if contact == nil {
+            // Without a receipt it goes by the server.
+            guard SealedMessage(envelope).isSigned(by: hello.keys), self.nearby?.gate.letsIn(at: .now) == true else {
+                return
+            }
             do throws(ContactError) {
                 let stranger = try self.pin(
                     hello.keys, of: hello.id, name: nil, isBanned: nil, isStranger: true, isNews: true)
@@ -100,10 +104,7 @@ extension WhisperClient {
             }
         }
         if contact?.isStranger == true {
-            let count = self.nearby?.sessions[peer]?.strangerMessages ?? 0
-            // Without a receipt they go by the server.
-            guard count < NearbyLimits.strangerMessagesMax else { return }
-            self.nearby?.sessions[peer]?.strangerMessages += 1
+            guard self.nearby?.gate.takesMessage(of: hello.id) == true else { return }
         }
         for receipt in self.keep([message]) {
             guard let word = self.nearby?.sessions[peer]?.handshake?.receipt(receipt.id, .delivered) else { return }

@@ -57,7 +57,6 @@ struct Nearby {
         var provenAs = 0
         /// It is being hung up, and nothing of it counts any more.
         var isOver = false
-        var strangerMessages = 0
         var marks = ReadMarkPath()
     }
 
@@ -78,6 +77,7 @@ struct Nearby {
     var unheard: Set<NearbyPeer> = []
     var sessions: [NearbyPeer: Session] = [:]
     var provenCount = 0
+    var gate = StrangerGate()
     var path = EnvelopePath<UUIDText>()
     var parcels: [UInt64: Parcel] = [:]
     var tokens: UInt64 = 0

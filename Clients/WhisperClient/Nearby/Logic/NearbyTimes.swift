@@ -16,8 +16,11 @@ extension NearbyLimits {
     package static let messagesLookedAtMax = 32
     /// Read marks that go over the air at once.
     package static let readMarksAtOnceMax = 16
-    /// Messages of a stranger over one connection. The server bounds the rest.
+    /// Messages of a stranger until nearby is stopped, over all connections. The server bounds the rest.
     package static let strangerMessagesMax = 20
+    /// People that nobody here knew who may become strangers within a period.
+    package static let strangersPerPeriodMax = 10
+    package static let strangersPeriod = Duration.seconds(3_600)
     /// A copy for the air that was signed before is signed anew, so that nobody takes it for an old one.
     package static let signedAgeMax = Duration.seconds(24 * 3_600)
 }
