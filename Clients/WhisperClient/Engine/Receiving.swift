@@ -136,8 +136,8 @@ extension WhisperClient {
         guard self.receiptsUnderWay.receipts.isEmpty else { return }
         do {
             // To whoever is nearby they go over the air.
-            let owed = try self.store.owedReceipts(limit: ClientLimits.readMarksUnderWayMax)
-                .filter { !self.isNearby($0.to) }
+            let owed = try self.store.owedReceipts(
+                limit: ClientLimits.readMarksUnderWayMax, except: self.nearby?.path.contacts ?? [])
             let due = self.receipts.readMarks(of: owed, at: .now)
             guard !due.isEmpty else { return }
             for receipt in due { self.sendReceipt(receipt.id, to: receipt.to, status: "read") }

@@ -223,10 +223,13 @@ extension ClientStore {
     }
 
     /// The oldest read marks that the server may not know.
-    package func owedReceipts(limit: Int) throws(ClientStoreError) -> [OwedReceipt] {
+    /// - Parameter others: whose mail is left out.
+    package func owedReceipts(limit: Int, except others: [WhisperID] = []) throws(ClientStoreError) -> [OwedReceipt] {
         try self.read { database in
-            let sql = "SELECT id, peer FROM messages WHERE owes_read ORDER BY number LIMIT ?"
-            return try Row.fetchAll(database, sql: sql, arguments: [limit]).compactMap { row in
+            let marks = others.map { _ in "?" }.joined(separator: ", ")
+            let sql = "SELECT id, peer FROM messages WHERE owes_read AND peer NOT IN (\(marks)) ORDER BY number LIMIT ?"
+            let arguments = StatementArguments(others.map { "\($0)" }) + [limit]
+            return try Row.fetchAll(database, sql: sql, arguments: arguments).compactMap { row in
                 guard let id = UUIDText(row["id"] as String), let to = WhisperID(row["peer"] as String) else {
                     return nil
                 }
