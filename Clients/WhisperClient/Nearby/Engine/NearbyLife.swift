@@ -88,15 +88,9 @@ extension WhisperClient {
             self.nearby?.radio = state
             if state != .on { self.forgetPhones() }
             self.publish(.passing(.nearby(.radio(state))))
-        case .found(let peer, let title, let strength): self.found(peer, title: title, strength: strength)
-        case .lost(let peer):
-            guard self.nearby?.sessions[peer] == nil else {
-                self.nearby?.unheard.insert(peer)
-                return
-            }
-            if let phone = self.nearby?.phones.removeValue(forKey: peer) {
-                self.publish(.passing(.nearby(.lost(phone))))
-            }
+        // These two come often, and let nothing go that waits.
+        case .found(let peer, let title, let strength): return self.found(peer, title: title, strength: strength)
+        case .lost(let peer): return self.lost(peer)
         case .connected(let peer, let isOurs): self.connected(peer, isOurs: isOurs)
         case .disconnected(let peer, let end):
             self.disconnected(peer, end)
@@ -120,6 +114,15 @@ extension WhisperClient {
         self.nearby?.phones[peer] = phone
         self.nearby?.unheard.remove(peer)
         self.publish(.passing(.nearby(.found(phone))))
+    }
+
+    private func lost(_ peer: NearbyPeer) {
+        guard self.nearby?.sessions[peer] == nil else {
+            self.nearby?.unheard.insert(peer)
+            return
+        }
+        guard let phone = self.nearby?.phones.removeValue(forKey: peer) else { return }
+        self.publish(.passing(.nearby(.lost(phone))))
     }
 
     private func connected(_ peer: NearbyPeer, isOurs: Bool) {
