@@ -22,12 +22,11 @@ package enum Blocking {
         return box.value.withLock { $0 }
     }
 
-    /// Blocking work, away from Swift's own threads.
+    /// Blocking work, away from Swift's own threads. Each has a serial queue of its own, which gets a thread at once. A concurrent
+    /// queue has as many as there are cores: those who wait there would hold back those they wait for.
     package static func run<Value: Sendable>(_ work: @escaping @Sendable () -> Value) async -> Value {
         await withCheckedContinuation { continuation in
-            Self.queue.async { continuation.resume(returning: work()) }
+            DispatchQueue(label: "whisper-core").async { continuation.resume(returning: work()) }
         }
     }
-
-    private static let queue = DispatchQueue(label: "whisper-core", attributes: .concurrent)
 }
