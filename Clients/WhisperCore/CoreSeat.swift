@@ -59,6 +59,8 @@ struct EventReader: Sendable {
     /// - Parameter subscribe: finds out up to where it had them.
     /// - Throws: `.busyReader` if another program reads for it, and what `subscribe` throws.
     func read(for consumer: String, _ subscribe: () throws -> ConsumerProgress) throws -> ConsumerProgress {
+        self.feed.isSubscribing(true)
+        defer { self.feed.isSubscribing(false) }
         let claim = self.feeds.claim(consumer, for: self.feed, until: .now() + CoreLimits.handOver)
         guard claim != .taken else {
             throw CoreError(.busyReader, "Another program reads events for this consumer.", field: "consumer")

@@ -8,8 +8,10 @@ final class EventFeed: Sendable {
     private struct State {
         /// Read from the store, the next at the end.
         var page: [[UInt8]] = []
-        /// Without numbers, in their order.
-        var waiting: [[UInt8]] = []
+        /// Without numbers, in their order, and whether a consumer would read them from the store.
+        var waiting: [(event: [UInt8], isKept: Bool)] = []
+        /// The reader is about to have a consumer. What it reads from the store then must not come without a number before.
+        var isSubscribing = false
         /// Events without numbers that had no room since the last was read.
         var lost: Int64 = 0
         /// For whom numbered events are read, and up to where they were.
@@ -25,6 +27,8 @@ final class EventFeed: Sendable {
         var isAsleep = false
         var isInterrupted = false
         var isClosed = false
+
+        var hasWaiting: Bool { !self.waiting.isEmpty && !self.isSubscribing }
 
         /// The store is to be read.
         var hasMore: Bool { self.consumer != nil && self.isBehind && self.hasRoom }
@@ -66,7 +70,7 @@ final class EventFeed: Sendable {
                 state.isBehind = true
                 return
             }
-            state.waiting.append(event())
+            state.waiting.append((event(), isKept))
             if state.waiting.count > CoreLimits.eventsWaitingMax {
                 state.waiting.removeFirst()
                 state.lost += 1
@@ -81,7 +85,13 @@ final class EventFeed: Sendable {
             state.page = []
             state.isBehind = true
             state.unacknowledged = []
+            state.waiting.removeAll { $0.isKept }
         }
+    }
+
+    /// While it is so, the reader gets nothing without a number.
+    func isSubscribing(_ isSubscribing: Bool) {
+        self.change { $0.isSubscribing = isSubscribing }
     }
 
     /// From here on a reader that does not acknowledge gets no more numbered events than these. Others still come.
@@ -98,7 +108,7 @@ final class EventFeed: Sendable {
     }
 
     /// Something waits for the reader here.
-    var hasEvents: Bool { self.state.withLock { !$0.page.isEmpty || !$0.waiting.isEmpty } }
+    var hasEvents: Bool { self.state.withLock { !$0.page.isEmpty || $0.hasWaiting } }
 
     /// For whom numbered events are read.
     var consumerName: String? { self.state.withLock { $0.consumer?.name } }
@@ -163,11 +173,12 @@ final class EventFeed: Sendable {
             }
             if let event = state.page.popLast() { return .event(event) }
             guard !state.hasMore else { return nil }
+            guard state.hasWaiting else { return nil }
             if state.lost > 0 {
                 defer { state.lost = 0 }
                 return .event(EventText.lost(state.lost))
             }
-            return state.waiting.isEmpty ? nil : .event(state.waiting.removeFirst())
+            return .event(state.waiting.removeFirst().event)
         }
     }
 
@@ -196,7 +207,7 @@ final class EventFeed: Sendable {
     /// - Returns: `false` if there is something to do.
     private func fallAsleep() -> Bool {
         self.state.withLock { state in
-            guard !state.isClosed, !state.isInterrupted, state.page.isEmpty, state.waiting.isEmpty,
+            guard !state.isClosed, !state.isInterrupted, state.page.isEmpty, !state.hasWaiting,
                 !state.hasMore
             else { return false }
             state.isAsleep = true

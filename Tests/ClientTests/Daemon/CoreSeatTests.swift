@@ -83,7 +83,8 @@ import Testing
         try await self.ask(core, one, "contact_add", #"{"whisperId":"\#(bob)"}"#)
         var types: [String] = []
         while types.last != "answer" {
-            let event = try #require(one.nextEvent(until: .now() + .seconds(30)))
+            let next = await Blocking.run { one.nextEvent(until: .now() + .seconds(30)) }
+            let event = try #require(next)
             types.append(try #require(try JSON(parsing: event)["event"]?["type"]?.string))
         }
         try await self.ask(core, nil, "disconnect")

@@ -32,6 +32,25 @@ import Testing
         #expect(self.all(feed) == ["2", "3"])
     }
 
+    /// Whoever comes back reads what came meanwhile once, with its number.
+    @Test func whatTheStoreHasIsNotToldBeforeTheSubscriptionToo() {
+        let feed = self.feed(2)
+        feed.push(Array("1".utf8), isKept: true)
+        feed.push(Array("passing".utf8), isKept: false)
+        feed.isSubscribing(true)
+        #expect(self.all(feed).isEmpty && !feed.hasEvents)
+        feed.push(Array("2".utf8), isKept: true)
+        feed.subscribe("bot", position: 0)
+        feed.isSubscribing(false)
+        #expect(self.all(feed) == ["1", "2", "passing"])
+        // A subscription that is refused takes nothing away.
+        feed.unsubscribe("bot")
+        feed.push(Array("3".utf8), isKept: true)
+        feed.isSubscribing(true)
+        feed.isSubscribing(false)
+        #expect(self.all(feed) == ["3"])
+    }
+
     @Test func afterItsEndNothingIsKept() {
         let feed = self.feed(0)
         feed.close()
