@@ -20,19 +20,28 @@ struct DoCommand: AsyncParsableCommand {
     @Option(help: "Seconds to wait for the server.") var wait = 20
     @Option(help: "File with the key of a sealed store, of mode 0600. A daemon has it already.") var keyFile: String?
     @Argument(help: "The verb, for example chat_list.") var verb: String
-    @Argument(help: "Its parameters: one JSON object.") var parameters = "{}"
+    @Argument(help: "Its parameters: one JSON object, or - to read it from standard input. Other users see arguments.")
+    var parameters = "{}"
+
+    private func readParameters() -> [UInt8] {
+        guard self.parameters == "-" else { return Array(self.parameters.utf8) }
+        var lines: [String] = []
+        while let line = readLine(strippingNewline: false) { lines.append(line) }
+        return Array(lines.joined().utf8)
+    }
 
     func run() async throws {
         signal(SIGPIPE, SIG_IGN)
+        let parameters = self.readParameters()
         let deadline = DispatchTime.now() + .seconds(self.wait)
         do {
             let path = self.options.daemonSocket
             let through = try await Blocking.run { () -> Result<[UInt8], any Error>? in
                 DaemonClient.connected(to: path).map { daemon in
-                    Result { try daemon.result(self.verb, Array(self.parameters.utf8), until: deadline) }
+                    Result { try daemon.result(self.verb, parameters, until: deadline) }
                 }
             }?.get()
-            let result = if let through { through } else { try await self.resultHere(until: deadline) }
+            let result = if let through { through } else { try await self.resultHere(parameters, until: deadline) }
             print(String(decoding: result, as: UTF8.self))
         } catch let refusal as DaemonClient.Refusal {
             throw Self.end(refusal)
@@ -49,7 +58,7 @@ struct DoCommand: AsyncParsableCommand {
         }
     }
 
-    private func resultHere(until deadline: DispatchTime) async throws -> [UInt8] {
+    private func resultHere(_ parameters: [UInt8], until deadline: DispatchTime) async throws -> [UInt8] {
         let key = try self.keyFile.map { try KeyFile.read($0) }
         let core = try self.options.core(key: key)
         core.leaveEventsToSeats()
@@ -60,7 +69,7 @@ struct DoCommand: AsyncParsableCommand {
                 }
                 let asksServer = VerbCatalogue.all.contains { $0.name == self.verb && $0.asksServer }
                 if asksServer { try client.goOnline(until: deadline) }
-                return try client.result(self.verb, Array(self.parameters.utf8), until: deadline)
+                return try client.result(self.verb, parameters, until: deadline)
             }
         }
         await core.close()

@@ -24,6 +24,8 @@ struct SendCommand: AsyncParsableCommand {
     @Argument(help: "The message. Read from standard input if absent.") var text: [String] = []
 
     func run() async throws {
+        // A daemon that ends meanwhile is an error, not the end of this process.
+        signal(SIGPIPE, SIG_IGN)
         let path = self.options.daemonSocket
         let through = try await Blocking.run { () -> Result<MessageState, any Error>? in
             DaemonClient.connected(to: path).map { daemon in Result { try self.send(through: daemon) } }

@@ -13,8 +13,11 @@ final class DaemonHTTP: Sendable {
     static let connectionsMax = 32
     /// Of these, streams of events.
     static let streamsMax = 8
-    /// How long a request may take to come.
+    /// How long a request may take to come, and until its header has come: before, nobody has shown a token.
     static let requestTimeout = TimeAmount.seconds(30)
+    static let headTimeout = TimeAmount.seconds(5)
+    /// Bytes of all header lines.
+    static let headBytesMax = 16 * 1_024
     /// A stream without events says so often that it is there.
     static let streamPause: DispatchTimeInterval = .seconds(20)
 
@@ -36,7 +39,8 @@ final class DaemonHTTP: Sendable {
                 channel.eventLoop.makeCompletedFuture {
                     guard self.enter() else { throw ChannelError.inputClosed }
                     channel.closeFuture.whenComplete { _ in self.leave() }
-                    try channel.pipeline.syncOperations.configureHTTPServerPipeline()
+                    try channel.pipeline.syncOperations.configureHTTPServerPipeline(
+                        withEncoderConfiguration: .init(), withDecoderLimitConfiguration: Self.headLimits)
                     try channel.pipeline.syncOperations.addHandler(DaemonRequest(self))
                 }
             }
@@ -46,6 +50,12 @@ final class DaemonHTTP: Sendable {
         } catch {
             throw Problem("Cannot listen at \(address.host):\(address.port): \(error).")
         }
+    }
+
+    private static var headLimits: NIOHTTPDecoderLimitConfiguration {
+        var limits = NIOHTTPDecoderLimitConfiguration()
+        (limits.maxHeaderFieldSize, limits.maxHeaderListSize) = (self.headBytesMax, self.headBytesMax)
+        return limits
     }
 
     /// Where it listens.

@@ -19,10 +19,13 @@ final class DaemonRequest: ChannelInboundHandler {
     init(_ server: DaemonHTTP) { self.server = server }
 
     func channelActive(context: ChannelHandlerContext) {
-        self.overdue = context.eventLoop.assumeIsolated().scheduleTask(in: DaemonHTTP.requestTimeout) {
-            context.close(promise: nil)
-        }
+        self.close(context, in: DaemonHTTP.headTimeout)
         context.fireChannelActive()
+    }
+
+    private func close(_ context: ChannelHandlerContext, in time: TimeAmount) {
+        self.overdue?.cancel()
+        self.overdue = context.eventLoop.assumeIsolated().scheduleTask(in: time) { context.close(promise: nil) }
     }
 
     func channelInactive(context: ChannelHandlerContext) {
@@ -38,6 +41,7 @@ final class DaemonRequest: ChannelInboundHandler {
         switch self.unwrapInboundIn(data) {
         case .head(let head):
             self.head = head
+            self.close(context, in: DaemonHTTP.requestTimeout)
             if let refusal = self.refusal(of: head) { self.answer(refusal, context) }
         case .body(let part):
             guard self.body.count + part.readableBytes <= JSONRPC.lineBytesMax else {
