@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 import GRDB
 import Testing
@@ -12,10 +13,24 @@ import Testing
 
     /// Lets the writer write.
     /// - Returns: the last row that it has said to be committed before it was killed; `nil` if it said none.
-    private func killed(in folder: SealedFolder, after lines: Int) throws -> Int? {
+    private func killed(in folder: SealedFolder, after lines: Int) async throws -> Int? {
+        let file = folder.file
+        let (status, output) = try await withCheckedThrowingContinuation { continuation in
+            // Whoever waits for a process holds a thread, and the tests have few.
+            DispatchQueue(label: "writer").async {
+                continuation.resume(with: Result { try Self.killed(file, after: lines) })
+            }
+        }
+        #expect(status == nil, "the writer ended by itself: \(status ?? 0)")
+        let whole = output.prefix(through: output.lastIndex(of: 0x0A) ?? output.startIndex - 1)
+        return String(decoding: whole, as: UTF8.self).split(separator: "\n").last.flatMap { Int($0) }
+    }
+
+    /// - Returns: the writer's status if it ended by itself, and what it said.
+    private static func killed(_ file: String, after lines: Int) throws -> (status: Int32?, output: Data) {
         let process = Process()
         process.executableURL = Self.program
-        process.arguments = [folder.file, "\(SealedFolder.keyByte)"]
+        process.arguments = [file, "\(SealedFolder.keyByte)"]
         let pipe = Pipe()
         process.standardOutput = pipe
         try process.run()
@@ -29,13 +44,10 @@ import Testing
         kill(process.processIdentifier, SIGKILL)
         output += try pipe.fileHandleForReading.readToEnd() ?? Data()
         process.waitUntilExit()
-        #expect(
-            process.terminationReason == .uncaughtSignal, "the writer ended by itself: \(process.terminationStatus)")
-        let whole = output.prefix(through: output.lastIndex(of: 0x0A) ?? output.startIndex - 1)
-        return String(decoding: whole, as: UTF8.self).split(separator: "\n").last.flatMap { Int($0) }
+        return (process.terminationReason == .uncaughtSignal ? nil : process.terminationStatus, output)
     }
 
-    @Test func whatWasCommittedIsThereAfterAKill() throws {
+    @Test func whatWasCommittedIsThereAfterAKill() async throws {
         try #require(FileManager.default.isExecutableFile(atPath: Self.program.path), "\(Self.program.path)")
         var numbers = SeededNumbers(UInt64(Self.kills))
         var folder = try SealedFolder()
@@ -43,7 +55,9 @@ import Testing
         for round in 0..<Self.kills {
             // A database does not grow for ever.
             if rows > 2_000 { (folder, newest) = (try SealedFolder(), 0) }
-            if let committed = try self.killed(in: folder, after: numbers.below(30)) { newest = max(newest, committed) }
+            if let committed = try await self.killed(in: folder, after: numbers.below(30)) {
+                newest = max(newest, committed)
+            }
             guard FileManager.default.fileExists(atPath: folder.file) else { continue }
             let queue = try folder.open()
             guard queue.answer("SELECT count(*) FROM sqlite_master WHERE name = 'sums'") == "1" else {

@@ -122,17 +122,6 @@ import Testing
         #expect(await phones[0].rest().last == .radio(.off))
     }
 
-    @Test func aStoppedLinkIsGone() async throws {
-        let ether = try await Ether()
-        let phones = try await self.pair(ether)
-        try await self.connected(phones)
-        phones[0].link.stop()
-        #expect(await phones[0].rest() == [.disconnected(try phones[0].peer("Bert"), .closed)])
-        // Its radio goes right after it has hung up: either may be heard.
-        try await phones[1].wait { if case .disconnected = $0 { true } else { false } }
-        try await ether.until { $0.radios == 1 }
-    }
-
     // MARK: A phone with BlueChat alone
 
     @Test func aBarePhoneChatsAsAPeripheral() async throws {

@@ -200,36 +200,6 @@ import Testing
         await bob.stopNearby()
     }
 
-    /// What is in the store waits for a wake. Each phone that is heard again would be one.
-    @Test func phonesThatAreFoundSendNothing() async throws {
-        let (alice, bob) = try self.both()
-        try self.pin(bobWords, at: alice)
-        try self.pin(aliceWords, at: bob)
-        let radio = try await self.meet(alice, bob)
-        let (hers, his) = (await alice.events(), await bob.events())
-        func find(_ strength: Int) async {
-            radio.tell(.found(NearbyPeer(name: "c"), title: "Carol", strength: strength))
-            await self.wait(for: hers) { (news: NearbyNews) in
-                if case .found(let phone) = news { phone.strength == strength } else { false }
-            }
-        }
-        let letter = try await bob.send("hello", to: aliceWords.id)
-        await self.settled(his, letter.id, .delivered)
-        await find(-40)
-        let receipts = Mutex(0)
-        self.air.setFate { value in
-            if FakeAir.isWord("receipt", value) { receipts.withLock { $0 += 1 } }
-            return .arrives
-        }
-        try alice.store.markRead(alice.store.messages(with: bobID, limit: 1))
-        await find(-41)
-        await find(-42)
-        #expect(receipts.withLock { $0 } == 0)
-        #expect(try alice.store.owedReceipts(limit: 9).map(\.id) == [letter.id])
-        await alice.stopNearby()
-        await bob.stopNearby()
-    }
-
     /// Whoever relays drops a message, and says instead of its reader that it was read.
     @Test func aForgedReceiptSettlesNothing() async throws {
         let (alice, bob) = try self.both()
