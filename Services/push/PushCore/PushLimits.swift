@@ -11,7 +11,7 @@ package enum PushLimits {
     /// Jobs taken from the bus in one go, and recipients in one statement.
     package static let takeMax = 256
     /// Longest wait at the bus; also how late a drain is noticed.
-    package static let takeBlockMax = Duration.seconds(2)
+    package static let takeBlockMax = Duration.seconds(1)
     /// Pushes under way at the providers, of mail; more than any of them may have (`HTTP2Limits.givingWayMax`, `webPushInFlightMax`), so
     /// that one that hangs leaves room for the others. At the bound no round is begun.
     package static let sendsInFlightMax = 2_048
@@ -46,8 +46,6 @@ package enum PushLimits {
 
     /// Between two looks for recipients whose time has come.
     package static let lookEvery = Duration.seconds(1)
-    /// The same while nobody is watched: reminders come minutes apart.
-    package static let quietLookEvery = Duration.seconds(2)
     /// Whoever takes them has this long. Longer than a round of slow pushes.
     package static let lookLease = Duration.seconds(60)
     /// Who is there and has mail is looked at again after this: its gateway may have died a moment ago.

@@ -105,8 +105,6 @@ package enum RouterLimits {
     package static let groupConnectionsMax = 2
     /// A question about groups taken this long ago and not acknowledged lost its router, or its answer.
     package static let groupClaimIdle = Duration.seconds(5)
-    /// Longest wait for a question at the bus; also how late a drain is noticed.
-    package static let groupTakeBlockMax = Duration.seconds(2)
     /// Between two looks for such questions.
     package static let groupClaimEvery = Duration.seconds(3)
     /// Transactions tried for one change of a group while others get in its way, before INTERNAL_ERROR.

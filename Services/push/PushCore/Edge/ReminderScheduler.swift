@@ -31,8 +31,7 @@ package struct ReminderScheduler: Sendable {
                 } catch {
                     self.logger.warning("recipients not looked after", [.error: "\(error)"])
                 }
-                let isWatching = self.watcher.watch.withLock { !$0.isEmpty }
-                try? await Task.sleep(for: isWatching ? PushLimits.lookEvery : PushLimits.quietLookEvery)
+                try? await Task.sleep(for: PushLimits.lookEvery)
             }
         }
     }
