@@ -132,7 +132,15 @@ class Daemon(whispercore.Reader):
             raise self.end
         if "error" in message:
             raise error(message)
+        if verb == "events_subscribe":
+            self._drop_unnumbered()
         return message["result"]
+
+    def _drop_unnumbered(self):
+        """Whoever has no consumer yet gets all events without a number. Those that are kept come again with one."""
+        with self.lock:
+            self.waiting = collections.deque(event for event in self.waiting if "seq" in event)
+            self.passing = 0
 
     query = send
 
