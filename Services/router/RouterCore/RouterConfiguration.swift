@@ -162,6 +162,7 @@ package enum RouterLimits {
     package static let quietClearingInterval = Duration.seconds(2)
     package static let quietNumbersMax: Int64 = 2_000
     package static let clearingInterval = Duration.milliseconds(500)
+    /// Also how long a read waits for Jobs while rows of the segment are still to be moved.
     package static let clearingPause = Duration.milliseconds(50)
     /// Before a segment that could not be emptied is tried again.
     package static let recycle = Backoff(first: .milliseconds(250), longest: .seconds(10))

@@ -156,12 +156,17 @@ package actor Router: PartitionOwner {
         while true {
             let left = self.deferred.timeLeft(at: .now)
             // The bus counts whole milliseconds: a look that ends too early would be followed by another.
-            let blockFor = left.map { max(.zero, $0) + .milliseconds(1) } ?? RouterLimits.readBlockMax
+            let blockFor = left.map { max(.zero, $0) + .milliseconds(1) } ?? self.quietReadBlockMax
             let read = try await self.intake(blockFor: blockFor)
             let batch = self.deferred.next(
                 read, isWorthWaiting: self.company.isWorthWaiting && !self.worker.isDraining, at: .now)
             if left == nil || !batch.isDeferred { return batch }
         }
+    }
+
+    /// How long a read waits while nothing is deferred. A segment is cleared between reads, one run of partitions after each.
+    private var quietReadBlockMax: Duration {
+        self.clearings.values.contains { $0.next != nil } ? RouterLimits.clearingPause : RouterLimits.readBlockMax
     }
 
     /// Reads what has arrived and checks its signatures.
