@@ -107,9 +107,7 @@ package actor WhisperClient {
     private var subscribers: [Int: AsyncStream<ClientEvent>.Continuation] = [:]
     private var subscriberCount = 0
     private var status: ConnectionStatus?
-    /// Ends the current `pause` early.
-    private var nudge: AsyncStream<Void>.Continuation?
-    private var armedFor: ContinuousClock.Instant?
+    private let timer = WakeTimer()
 
     /// - Parameters:
     ///   - server: the network, or a script in tests.
@@ -153,7 +151,7 @@ package actor WhisperClient {
                 await self.converse()
             case .wait(let until):
                 self.publish(.connection(.away(why: self.trouble, retryIn: until - .now)))
-                await self.pause { until }
+                await self.timer.sleep(until: until)
             case .stop(let reason):
                 self.publish(.connection(.stopped(reason)))
                 self.logger.debug("client stopped")
@@ -168,7 +166,7 @@ package actor WhisperClient {
         self.endCalls()
         self.session.leave()
         self.hangUp()
-        self.nudge?.yield()
+        self.timer.wake()
     }
 
     /// What happens from now on, starting with the state of the connection. Ends when `run` returns.
@@ -221,23 +219,17 @@ package actor WhisperClient {
     /// Wakes the machines when they asked for it. Lives as long as a connection.
     func keepTime() async {
         while !Task.isCancelled {
-            await self.pause { self.nextWake }
+            await self.timer.sleep(until: self.nextWake)
             self.tick()
         }
     }
 
     /// To be called after anything that may have brought a deadline nearer.
-    func rearm() {
-        guard let wake = self.nextWake, wake < self.armedFor ?? .now + .seconds(3_600) else { return }
-        self.nudge?.yield()
-    }
+    func rearm() { self.timer.wake(ifBefore: self.nextWake) }
 
     /// To be called after an answer that ends the wait for it, where nothing else goes on. Else the thread would wake for
     /// nothing when the answer would have been overdue.
-    func rearmLater() {
-        guard let armedFor, let wake = self.nextWake, wake > armedFor else { return }
-        self.nudge?.yield()
-    }
+    func rearmLater() { self.timer.wake(ifAfter: self.nextWake) }
 
     private var nextWake: ContinuousClock.Instant? {
         let receipts = self.session.isBound ? self.receipts.nextWake : nil
@@ -255,22 +247,5 @@ package actor WhisperClient {
         self.typingTick()
         self.callTick()
         self.pump()
-    }
-
-    /// Sleeps until the deadline, a nudge or cancellation.
-    private func pause(until deadline: () -> ContinuousClock.Instant?) async {
-        let (nudges, nudge) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-        let deadline = deadline()
-        self.nudge = nudge
-        self.armedFor = deadline
-        await withTaskGroup(of: Void.self) { group in
-            if let deadline {
-                group.addTask { try? await Task.sleep(until: deadline, clock: .continuous) }
-            }
-            group.addTask { for await _ in nudges { return } }
-            await group.next()
-            group.cancelAll()
-        }
-        self.armedFor = nil
     }
 }

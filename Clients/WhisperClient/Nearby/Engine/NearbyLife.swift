@@ -240,18 +240,7 @@ extension WhisperClient {
 
     private func keepNearbyTime(of number: Int) async {
         while !Task.isCancelled, self.nearby?.number == number {
-            let (nudges, nudge) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-            let deadline = self.nearby?.nextWake
-            self.nearby?.nudge = nudge
-            self.nearby?.armedFor = deadline
-            await withTaskGroup(of: Void.self) { group in
-                if let deadline {
-                    group.addTask { try? await Task.sleep(until: deadline, clock: .continuous) }
-                }
-                group.addTask { for await _ in nudges { return } }
-                await group.next()
-                group.cancelAll()
-            }
+            await self.nearby?.timer.sleep(until: self.nearby?.nextWake)
             self.nearbyTick()
         }
     }
@@ -269,8 +258,5 @@ extension WhisperClient {
     }
 
     /// To be called after anything that may have brought a deadline nearer.
-    func rearmNearby() {
-        guard let nearby, let wake = nearby.nextWake, nearby.armedFor.map({ wake < $0 }) ?? true else { return }
-        nearby.nudge?.yield()
-    }
+    func rearmNearby() { self.nearby?.timer.wake(ifBefore: self.nearby?.nextWake) }
 }

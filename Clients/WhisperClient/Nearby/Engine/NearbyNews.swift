@@ -82,8 +82,7 @@ struct Nearby {
     var parcels: [UInt64: Parcel] = [:]
     var tokens: UInt64 = 0
     var life: Task<Void, Never>?
-    var nudge: AsyncStream<Void>.Continuation?
-    var armedFor: ContinuousClock.Instant?
+    let timer = WakeTimer()
 
     init(_ number: Int, _ link: any NearbyLink, title: String) {
         self.number = number
