@@ -5,7 +5,9 @@ import TestKit
 
 /// What is of now alone, at the server in memory: logout, push tokens, typing, presence.
 extension FakeServer {
-    private static let noted: Set<String> = ["logout", "update_tokens", "typing", "report", "get_turn_credentials"]
+    private static let noted: Set<String> = [
+        "logout", "update_tokens", "typing", "report", "get_turn_credentials", "live_join", "live_leave",
+    ]
 
     func note(_ text: [UInt8]) {
         guard let frame = try? JSON(parsing: text), let type = frame["type"]?.string, let payload = frame["payload"],

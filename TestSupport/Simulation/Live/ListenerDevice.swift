@@ -15,6 +15,8 @@ final class ListenerDevice: LiveDevice {
     private var generation = 0
     private var lastContent: UUIDText?
     private var isAsking = false
+    /// Answers to questions up to this one are of an earlier visit.
+    private var askedBefore = 0
     /// The newest generation that `live_joined` named on this connection.
     private var joinedGeneration: Int?
 
@@ -38,6 +40,7 @@ final class ListenerDevice: LiveDevice {
         guard !self.isListening, self.conversation.isCreated else { return }
         self.world.trace("\(self.person.name) wants to listen")
         self.isListening = true
+        (self.askedBefore, self.isAsking) = (self.questions, false)
         self.course = ListeningMachine(isAdmitted: self.generation > 0)
         if self.isOnline, let step = self.course.connected() { self.ask(step) }
     }
@@ -83,7 +86,9 @@ final class ListenerDevice: LiveDevice {
             return
         }
         self.isAsking = true
+        let visit = self.askedBefore
         let answered: (Answer) -> Void = { [unowned self] answer in
+            guard visit == self.askedBefore else { return }
             self.isAsking = false
             switch answer {
             case .lost: break
@@ -172,6 +177,7 @@ final class ListenerDevice: LiveDevice {
     }
 
     private func take(_ joined: LiveJoined) {
+        guard self.answered.map({ $0 > self.askedBefore }) ?? true else { return }
         if let grant = joined.grant {
             _ = self.takeKey(
                 SignedSeal(

@@ -23,6 +23,7 @@ class LiveDevice {
     }
 
     private struct Question {
+        let number: Int
         var at: Int64
         var then: (Answer) -> Void
     }
@@ -34,13 +35,15 @@ class LiveDevice {
     private var line: Line?
     private(set) var lineNumber = 0
     private(set) var token: String?
-    private var requests = 0
+    /// Questions asked, each with a number: the first has 1.
+    private(set) var questions = 0
     private var open: [String: Question] = [:]
     private var wakeAt: Int64?
     /// It sleeps: it does not connect.
     private var sleeps = false
-    /// The frame that is read now answers a question.
-    private(set) var isAnswer = false
+    /// The question that the frame answers which is read now.
+    private(set) var answered: Int?
+    var isAnswer: Bool { self.answered != nil }
 
     /// A pause before something is tried again, in nanoseconds.
     static let again: Int64 = .milliseconds(700)
@@ -225,9 +228,9 @@ class LiveDevice {
     }
 
     private func remember(_ type: String, _ then: @escaping (Answer) -> Void) -> String {
-        self.requests += 1
-        let request = "r\(self.requests)"
-        self.open[request] = Question(at: self.machine.now, then: then)
+        self.questions += 1
+        let request = "r\(self.questions)"
+        self.open[request] = Question(number: self.questions, at: self.machine.now, then: then)
         self.world.trace("\(self.person.name) asks \(request): \(type)")
         return request
     }
@@ -277,9 +280,9 @@ class LiveDevice {
         let question = message.requestID.flatMap { self.open.removeValue(forKey: $0) }
         guard let error = message.frame as? ErrorFrame else {
             guard let frame = message.frame else { return }
-            self.isAnswer = question != nil
+            self.answered = question?.number
             self.take(frame)
-            self.isAnswer = false
+            self.answered = nil
             question?.then(.frame(frame))
             return
         }

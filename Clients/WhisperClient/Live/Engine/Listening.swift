@@ -11,6 +11,8 @@ struct Listening {
     var machine: ListeningMachine
     var ears: ListenerMachine
     var keys: PacketKeys
+    /// Answers to questions up to this one are of an earlier visit: whoever left and listens again may still hear them.
+    let askedBefore: UInt64
 
     mutating func disconnected() {
         self.machine.disconnected()
@@ -62,7 +64,7 @@ extension WhisperClient {
             link: LinkKeys(secret: link.secret), name: name, passcode: passcode, note: note,
             publicKeys: look.publicKeys, heard: heard, machine: ListeningMachine(isAdmitted: heard.generation > 0),
             ears: ListenerMachine(listener: .identity(own)),
-            keys: PacketKeys(conversation: id, publicKeys: look.publicKeys))
+            keys: PacketKeys(conversation: id, publicKeys: look.publicKeys), askedBefore: self.questionCount)
         guard self.session.isBound, let step = self.listening[id]?.machine.connected() else { return }
         self.liveTasks?.yield(.listen(id, step))
     }
@@ -78,6 +80,7 @@ extension WhisperClient {
     /// Joins or knocks, until the server has answered.
     func listen(_ id: ConversationID, _ first: ListeningMachine.Step) async {
         var step = first
+        let visit = self.listening[id]?.askedBefore
         while !Task.isCancelled, self.listening[id]?.machine.state == .asking(step), let token {
             do throws(LiveError) {
                 switch step {
@@ -88,7 +91,8 @@ extension WhisperClient {
                 case .knock: return try await self.knock(id, token)
                 }
             } catch {
-                guard error != .offline else { return }
+                // Whoever left and listens again asks anew.
+                guard error != .offline, self.listening[id]?.askedBefore == visit else { return }
                 var refusal: (code: ErrorCode?, after: Duration?) = (nil, nil)
                 if case .refused(let code, let after) = error { refusal = (code, after) }
                 let next = self.listening[id]?.machine.failed(
@@ -178,9 +182,9 @@ extension WhisperClient {
         self.tellIfOver(id, note: note)
     }
 
-    func take(_ joined: LiveJoined) {
+    func take(_ joined: LiveJoined, answering number: UInt64?) {
         let id = joined.conversation
-        guard self.listening[id] != nil else { return }
+        guard let listening = self.listening[id], number.map({ $0 > listening.askedBefore }) ?? true else { return }
         if let grant = joined.grant {
             let seal = SignedSeal(
                 from: .identity(grant.from), timestamp: grant.timestamp,

@@ -79,7 +79,7 @@ extension WhisperClient {
         case let admitted as LiveAdmitted: self.take(admitted)
         case let waiting as LiveWaiting: self.take(waiting)
         case let refused as LiveRefused: self.take(refused)
-        case let joined as LiveJoined: self.take(joined)
+        case let joined as LiveJoined: self.take(joined, answering: number)
         case let state as LiveState: self.take(state)
         case let packet as LivePacket: self.take(packet)
         case let joined as RoomJoined: self.take(joined, number.flatMap { self.entries[$0] })

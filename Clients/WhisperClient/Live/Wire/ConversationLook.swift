@@ -22,7 +22,9 @@ package struct ConversationLook: Sendable, Equatable {
         // Our own plain values: encoding them cannot fail.
         return try! Array(JSONEncoder().encode(Body(linkProof: proof)))
     }
+}
 
+extension ConversationLook {
     /// - Returns: `nil` if the keys are not those of the id, or the link's secret does not open what is said of it.
     init?(_ body: [UInt8], of conversation: ConversationID, link: LinkKeys) {
         struct Raw: Decodable {
