@@ -20,7 +20,7 @@ package struct ServiceProcess: Sendable {
             drain: mark)
         var opsLogger = logger
         opsLogger[.part] = "ops"
-        let listener = HTTPListener.application(
+        let listener = HTTPListener.server(
             on: ops, connectionsMax: RuntimeLimits.opsConnectionsMax, errors: nil, logger: opsLogger,
             listening: opsListening
         ) { router in

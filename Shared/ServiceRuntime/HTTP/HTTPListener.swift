@@ -16,12 +16,12 @@ package enum HTTPListener {
     ) -> Part where Context.Source == ApplicationRequestContextSource {
         Part(
             "http",
-            service: self.application(
+            service: self.server(
                 on: address, connectionsMax: RuntimeLimits.httpConnectionsMax, errors: ErrorMetrics(), logger: logger,
                 listening: listening, routes: routes))
     }
 
-    static func application<Context: RequestContext>(
+    static func server<Context: RequestContext>(
         on address: ListenAddress, connectionsMax: Int, errors: ErrorMetrics?, logger: Logger,
         listening: @escaping @Sendable (_ port: Int) -> Void, routes: (Router<Context>) -> Void
     ) -> some Service where Context.Source == ApplicationRequestContextSource {
