@@ -172,8 +172,7 @@ final class EventFeed: Sendable {
                 return .nothing
             }
             if let event = state.page.popLast() { return .event(event) }
-            guard !state.hasMore else { return nil }
-            guard state.hasWaiting else { return nil }
+            guard !state.hasMore, state.hasWaiting else { return nil }
             if state.lost > 0 {
                 defer { state.lost = 0 }
                 return .event(EventText.lost(state.lost))
