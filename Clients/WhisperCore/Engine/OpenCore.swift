@@ -92,6 +92,10 @@ final class OpenCore: Sendable {
             throw error
         }
         self.running.withLock { $0.nearbyTitle = title }
+        // Somebody has connected meanwhile, which made another client.
+        guard self.client !== client else { return }
+        await client.stopNearby()
+        try await self.startNearby(title: title)
     }
 
     func stopNearby() async {
