@@ -72,11 +72,12 @@ extension Shapes {
     static let nearbyTitle = Field(
         "title", .text(0...NearbyLimits.foundTitleBytesMax), .optional,
         about: "As it calls itself. Anybody may use any title.")
-    private static let strengths = -999...999
+
+    private static let strengths: ClosedRange<Int64> = -999...999
 
     static let nearbyPhone = ObjectSchema([
         Self.nearbyPeer, Self.nearbyTitle,
-        Field("strength", .integer(-999...999), .optional, about: "dBm, when it was found."),
+        Field("strength", .integer(Self.strengths), .optional, about: "dBm, when it was found."),
         Field("isConnected", .bool),
         Field("isOurs", .bool, about: "Whether it is one of us. Before a connection nobody knows."),
         Field("whisperId", .whisperID, .optional, about: "Who it is, once they have proven it."),
@@ -89,7 +90,7 @@ extension Shapes {
         json.add("peer", phone.peer.name)
         json.add("title", phone.title)
         if let strength = phone.strength {
-            json.add("strength", Int64(min(max(strength, Self.strengths.lowerBound), Self.strengths.upperBound)))
+            json.add("strength", min(max(Int64(strength), Self.strengths.lowerBound), Self.strengths.upperBound))
         }
         json.add("isConnected", phone.isConnected)
         json.add("isOurs", phone.isOurs)
