@@ -60,6 +60,25 @@ import Testing
         }
     }
 
+    /// Both want each other at the same moment, with names that hold in both roles, or do not.
+    @Test(arguments: [[], ["--two-names"]]) func ofTwoConnectionsOneStays(options: [String]) async throws {
+        for round in 0..<5 {
+            let ether = try await Ether(options + ["--delay", "0.01", "--seed", "\(round)"])
+            let phones = try await self.pair(ether)
+            for (one, other) in [(0, 1), (1, 0)] {
+                phones[one].link.connect(try phones[one].peer(phones[other].title))
+            }
+            for phone in phones { try await phone.connected(isOurs: true) }
+            try await ether.until { $0.connections == 1 }
+            for (from, to) in [(phones[0], phones[1]), (phones[1], phones[0])] {
+                try await from.send(Self.hello)
+                #expect(try await to.received() == Self.hello)
+            }
+            #expect(try await ether.show().connections == 1)
+            withExtendedLifetime(phones) {}
+        }
+    }
+
     @Test func aConnectionThatBreaksIsLost() async throws {
         let ether = try await Ether()
         let phones = try await self.pair(ether)
@@ -120,6 +139,19 @@ import Testing
         try await ether.until { $0.radios == 1 }
         try await ether.control(#"{"control":"kill","radio":"Anna"}"#)
         #expect(await phones[0].rest().last == .radio(.off))
+    }
+
+    @Test func aStoppedLinkIsGone() async throws {
+        let ether = try await Ether()
+        let phones = try await self.pair(ether)
+        try await self.connected(phones)
+        phones[0].link.stop()
+        #expect(await phones[0].rest() == [.disconnected(try phones[0].peer("Bert"), .closed)])
+        // Its radio goes right after it has hung up: either may be heard.
+        try await phones[1].wait { if case .disconnected = $0 { true } else { false } }
+        try await ether.until { $0.radios == 1 }
+        // A link goes with the last who holds it.
+        withExtendedLifetime(phones) {}
     }
 
     // MARK: A phone with BlueChat alone
