@@ -3,8 +3,10 @@ import WhisperClient
 
 /// Bounds of the core's interface.
 public enum CoreLimits {
-    /// Bytes of a command, of a configuration, and of a path in one.
-    public static let commandBytesMax = 65_536
+    /// Bytes of a command. The largest document of a profile fits, with quotes and line feeds escaped, or in Base64.
+    public static let commandBytesMax = 524_288
+    /// Bytes of a configuration, of a path, and of a text that has no bound of its own.
+    public static let textBytesMax = 65_536
     /// Open cores of one process.
     public static let handlesMax = 64
     /// Questions to the server that wait for their answers, of one core.

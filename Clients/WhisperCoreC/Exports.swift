@@ -248,7 +248,9 @@ public func wsp_file_open(
 @c @implementation
 public func wsp_parse_text(_ utf8: UnsafePointer<CChar>?, _ len: Int) -> UnsafeMutablePointer<CChar>? {
     guard !Handles.isFork else { return Texts.out(.forked) }
-    do throws(CoreError) { return Texts.out(try TextSpan.answer(try Texts.bytes(utf8, len))) } catch {
+    do throws(CoreError) {
+        return Texts.out(try TextSpan.answer(try Texts.bytes(utf8, len, most: CoreLimits.textBytesMax)))
+    } catch {
         return Texts.out(error)
     }
 }
@@ -265,7 +267,9 @@ private func withCommand(
     _ handle: wsp_handle, _ utf8: UnsafePointer<CChar>?, _ len: Int, _ body: (Core, [UInt8]) -> [UInt8]
 ) -> UnsafeMutablePointer<CChar>? {
     withCore(handle) { core in
-        do throws(CoreError) { return body(core, try Texts.bytes(utf8, len)) } catch { return error.answer }
+        do throws(CoreError) { return body(core, try Texts.bytes(utf8, len, most: CoreLimits.commandBytesMax)) } catch {
+            return error.answer
+        }
     }
 }
 

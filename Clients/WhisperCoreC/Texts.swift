@@ -17,18 +17,18 @@ enum Texts {
     static func out(_ error: CoreError) -> UnsafeMutablePointer<CChar>? { Self.out(error.answer) }
 
     /// Bytes of a known length.
-    /// - Returns: `nil` without text, or with more than `CoreLimits.commandBytesMax` bytes.
-    static func bytes(_ text: UnsafePointer<CChar>?, _ count: Int) throws(CoreError) -> [UInt8] {
-        guard count >= 0, count <= CoreLimits.commandBytesMax else { throw CoreError.tooLong }
+    /// - Throws: `.tooLong` with more than `most` bytes, `.invalidCommand` without a text.
+    static func bytes(_ text: UnsafePointer<CChar>?, _ count: Int, most: Int) throws(CoreError) -> [UInt8] {
+        guard count >= 0, count <= most else { throw CoreError.tooLong }
         guard let text else { throw CoreError.noText }
         return UnsafeRawBufferPointer(start: text, count: count).map { $0 }
     }
 
-    /// Bytes up to a NUL.
+    /// Bytes up to a NUL: `CoreLimits.textBytesMax` at most.
     static func bytes(_ text: UnsafePointer<CChar>?) throws(CoreError) -> [UInt8] {
         guard let text else { throw CoreError.noText }
-        let count = strnlen(text, CoreLimits.commandBytesMax + 1)
-        return try Self.bytes(text, count)
+        let count = strnlen(text, CoreLimits.textBytesMax + 1)
+        return try Self.bytes(text, count, most: CoreLimits.textBytesMax)
     }
 
     /// A path of the host's.

@@ -16,7 +16,7 @@ package enum Shapes {
             "kind", .text(1...64),
             about:
                 "`text`, `deleted`, `unreadable`, or another word, which is the server's: nobody signed it."),
-        Field("text", .text(0...CoreLimits.commandBytesMax), .optional, about: "Of the kind `text`."),
+        Field("text", .text(0...CoreLimits.textBytesMax), .optional, about: "Of the kind `text`."),
         Field(
             "body", .base64(0...Limits.frameBytesMax), .optional, about: "What another kind holds, as it was sealed."),
         Field("attachment", .object(Self.attachment), .optional, about: "Its file. Then the text may be empty."),

@@ -4,7 +4,7 @@ import WhisperClient
 extension Verb {
     private static let callID = TypedField.uuid("callId", about: "As `callIncoming` had it.")
     private static let sdp = TypedField.text(
-        "sdp", 1...CoreLimits.commandBytesMax, about: "The answer of the host's WebRTC.")
+        "sdp", 1...CoreLimits.textBytesMax, about: "The answer of the host's WebRTC.")
 
     static let callAnswer = Verb(
         "call_answer", of: "calls", about: "Takes a call that rings here.", [Self.callID.field, Self.sdp.field],

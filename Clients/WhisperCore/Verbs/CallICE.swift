@@ -4,7 +4,7 @@ import WhisperClient
 extension Verb {
     private static let callID = TypedField.uuid("callId")
     private static let candidate = TypedField.text(
-        "candidate", 1...CoreLimits.commandBytesMax, about: "Any text that the other host understands.")
+        "candidate", 1...CoreLimits.textBytesMax, about: "Any text that the other host understands.")
 
     static let callICE = Verb(
         "call_ice", of: "calls",

@@ -5,7 +5,7 @@ extension Verb {
     private static let chat = TypedField.whisperID("chat", about: "Whom to call: a contact.")
     private static let isVideo = TypedField.bool("isVideo")
     private static let sdp = TypedField.text(
-        "sdp", 1...CoreLimits.commandBytesMax, about: "The offer of the host's WebRTC. It is sealed for the callee.")
+        "sdp", 1...CoreLimits.textBytesMax, about: "The offer of the host's WebRTC. It is sealed for the callee.")
 
     static let callStart = Verb(
         "call_start", of: "calls",

@@ -3,7 +3,7 @@ import WhisperClient
 
 extension Verb {
     private static let text = TypedField.text(
-        "text", 1...CoreLimits.commandBytesMax, about: "What a person has written.")
+        "text", 1...CoreLimits.textBytesMax, about: "What a person has written.")
     private static let chat = ChatField("chat", about: "The chat in which it was written.").optional
 
     static let commandParse = Verb(
@@ -20,8 +20,8 @@ extension Verb {
                         Field("to", .text(1...64), .optional), Field("chat", .text(1...64), .optional),
                         Field("whisperId", .whisperID, .optional), Field("messageId", .uuid, .optional),
                         Field("replyTo", .uuid, .optional), Field("reaction", .text(0...64), .optional),
-                        Field("text", .text(1...CoreLimits.commandBytesMax), .optional),
-                        Field("path", .text(1...CoreLimits.commandBytesMax), .optional),
+                        Field("text", .text(1...CoreLimits.textBytesMax), .optional),
+                        Field("path", .text(1...CoreLimits.textBytesMax), .optional),
                     ])), about: "Of the verb, which checks them."),
         ], errors: [.noIdentity, .unknownVerb, .unknownContact, .store],
         samples: (

@@ -16,7 +16,7 @@ enum LiveParameters {
         "transcriptDays", LiveLimits.transcriptDays, about: "For so long the server keeps lines. 0: not at all."
     ).optional
     static let content = TypedField.uuid("contentId", about: "Of a stream, as `live_transcripts` shows it.")
-    static let text = TypedField.text("text", 0...CoreLimits.commandBytesMax)
+    static let text = TypedField.text("text", 0...CoreLimits.textBytesMax)
 
     static let settings = [
         Self.title.field, Self.whisperer.field, Self.admission.field, Self.passcode.field, Self.transcriptDays.field,

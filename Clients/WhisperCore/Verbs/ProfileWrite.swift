@@ -5,15 +5,17 @@ extension Verb {
     private static let version = TypedField.integer(
         "version", 0...Int64.max, about: "Of the document that was read here, or 0 if there is none.")
     private static let content = TypedField.text(
-        "content", 0...CoreLimits.commandBytesMax,
-        about: "What the devices agree on, for example JSON. The server cannot read it.")
+        "content", 0...Limits.profileDocumentBytesMax,
+        about:
+            "What the devices agree on, for example JSON. The server cannot read it. `tooLong`: written as JSON and sealed it has more than \(Limits.profileDocumentBytesMax) bytes."
+    )
 
     static let profileWrite = Verb(
         "profile_write", of: "profiles",
         about:
             "Leaves something for the other devices of our profile, which get the event `profileChanged`. `changed`: another device was faster, or an earlier answer was lost. Then read, merge and write again.",
         [ProfileParameters.name.field, Self.version.field, Self.content.field], type: "written",
-        ProfileParameters.written, errors: ProfileParameters.errors + [.changed],
+        ProfileParameters.written, errors: ProfileParameters.errors + [.changed, .tooLong],
         samples: (
             #"{"name":"settings","version":2,"content":"dark"}"#,
             #"{"type":"written",\#(ProfileParameters.sampleWritten)}"#

@@ -43,7 +43,7 @@ int32_t wsp_abi_version(void);
 char *wsp_open(const char *config_json, const uint8_t *key, size_t key_len, const char *confirm, wsp_handle *out);
 
 /*
- * Does one command: a verb, or a verb, a space and one JSON object; at most 65,536 bytes. It does local work only. What the
+ * Does one command: a verb, or a verb, a space and one JSON object; at most 524,288 bytes. It does local work only. What the
  * server says comes as events.
  */
 char *wsp_send(wsp_handle handle, const char *utf8, size_t len);
@@ -106,7 +106,7 @@ char *wsp_file_open(wsp_handle handle, const char *from, const char *to, const c
 /*
  * Takes a text apart for showing: {"type":"text","spans":[{"text":…,"format"?:…}]}. format: "bold" for *text*, "italic" for
  * _text_, "struck" for ~text~, "code" for `text`, "link" for https://… and http://…, and "command" for /word at the beginning.
- * Errors: tooLong, invalidCommand.
+ * At most 65,536 bytes. Errors: tooLong, invalidCommand.
  */
 char *wsp_parse_text(const char *utf8, size_t len);
 

@@ -11,6 +11,8 @@ struct RequestLines {
     /// Bytes of a line.
     let bytesMax: Int
     private var waiting: [UInt8] = []
+    /// Bytes of these that were looked at, and have no end of a line.
+    private var lookedAt = 0
     private var isSkipping = false
     private var isAtEnd = false
 
@@ -32,13 +34,15 @@ struct RequestLines {
     }
 
     private mutating func taken() -> Line? {
-        guard let end = self.waiting.firstIndex(of: 0x0A) ?? self.endOfInput else {
+        guard let end = self.waiting[self.lookedAt...].firstIndex(of: 0x0A) ?? self.endOfInput else {
+            self.lookedAt = self.waiting.count
             if self.waiting.count > self.bytesMax {
-                self.waiting = []
+                (self.waiting, self.lookedAt) = ([], 0)
                 self.isSkipping = true
             }
             return nil
         }
+        self.lookedAt = 0
         defer { self.waiting.removeSubrange(..<min(end + 1, self.waiting.count)) }
         if self.isSkipping || end > self.bytesMax {
             self.isSkipping = false

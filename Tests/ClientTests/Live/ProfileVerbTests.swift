@@ -96,6 +96,45 @@ import Testing
         for host in [phone, tablet] { await host.core.close() }
     }
 
+    /// As long as the server keeps them, however a host escapes them.
+    @Test func aDocumentMayBeAsLongAsTheServerKeepsIt() async throws {
+        let (phone, tablet) = try await self.pair()
+        func written(_ content: String, over version: Int) -> String {
+            #"profile_write {"name":"user","version":\#(version),"content":"\#(content)"}"#
+        }
+        // Counter and tag, and what stands around the content.
+        let room =
+            Limits.profileDocumentBytesMax - 16 - #"{"content":"","counter":}"#.utf8.count - "\(Int64.max)".utf8.count
+        let longest = String(repeating: "x", count: room)
+        try await phone.ask(written(longest, over: 0))
+        #expect(try await tablet.ask(#"profile_read {"name":"user"}"#)["content"]?.string == longest)
+        #expect(try await tablet.refusalOfServer(written(longest + "x", over: 1)) == "tooLong")
+        let quotes = String(repeating: #"\""#, count: room / 2)
+        try await tablet.ask(written(quotes, over: 1))
+        #expect(try await phone.ask(#"profile_read {"name":"user"}"#)["content"]?.string?.count == room / 2)
+        // Beyond what the server would keep, no command is read.
+        let most = String(repeating: "x", count: Limits.profileDocumentBytesMax + 1)
+        #expect(try await phone.refusal(written(most, over: 2)) == "invalidField content")
+        for host in [phone, tablet] { await host.core.close() }
+    }
+
+    /// The server reads no longer body (`AuthLimits.profileDocumentBodyBytesMax`).
+    @Test func theLargestDocumentIsNoLongerThanItsBase64() {
+        let sealed = SealedBytes(
+            nonce: [UInt8](repeating: 0xFF, count: LiveLimits.nonceBytes),
+            ciphertext: [UInt8](repeating: 0xFF, count: Limits.profileDocumentBytesMax))
+        let base64 = (Limits.profileDocumentBytesMax + 2) / 3 * 4
+        #expect(DocumentBody.encode(sealed).count <= base64 + 4_096)
+    }
+
+    @Test func aCommandHoldsTheLargestDocument() {
+        let frame = #"profile_write {"name":"favorites","version":9223372036854775807,"content":""}"#.utf8.count
+        let base64 = (Limits.profileDocumentBytesMax + 2) / 3 * 4
+        #expect(CoreLimits.commandBytesMax >= base64 + frame)
+        #expect(CoreLimits.commandBytesMax >= 2 * Limits.profileDocumentBytesMax)
+        #expect(CoreLimits.textBytesMax < CoreLimits.commandBytesMax)
+    }
+
     /// The server can neither read documents, nor give out earlier ones, nor one for another.
     @Test func theServerCannotGoBack() async throws {
         let (phone, tablet) = try await self.pair()

@@ -27,6 +27,12 @@ for peer in (phone, tablet):
     assert members(peer.ask("profile_get")["profile"]) == [phone_id, tablet_id]
 assert stranger.refused("profile_get") == "notFound"
 
+# A document as long as the server keeps it goes through one command, and comes back.
+longest = "x" * 262_000
+assert phone.ask("profile_write", name="settings", version=0, content=longest)["version"] == 1
+assert tablet.ask("profile_read", name="settings")["content"] == longest
+assert tablet.refused("profile_write", name="settings", version=1, content="x" * 262_144) == "tooLong"
+
 # A conversation of a device that has joined is one of the profile.
 talk = tablet.command("live_create", name="talk", whisperer="Ann")["conversation"]["conversationId"]
 tablet.command("live_start", conversationId=talk)

@@ -27,7 +27,8 @@ extension WhisperClient {
     /// - Parameters:
     ///   - version: 0 for the first writing.
     ///   - secret: the next one of the profile, while it is renewed.
-    /// - Throws: `.changed` if another device has written meanwhile, or this version was not read here.
+    /// - Throws: `.changed` if another device has written meanwhile, or this version was not read here; `.tooLong` if the
+    ///   server would not keep it.
     package func write(
         _ content: String, as name: ProfileDocumentName, over version: Int64, secret: SecretBytes? = nil
     ) async throws(LiveError) -> ProfileDocument {
@@ -38,6 +39,9 @@ extension WhisperClient {
         let sealed = DocumentText(counter: counter, content: content).sealed(
             as: name, of: link.id, key: ProfileKeys(secret: secret ?? link.secret).documentKey,
             nonce: Sodium.random(LiveLimits.nonceBytes))
+        // Whatever the counter grows to, the document can be sealed anew.
+        let bytes = sealed.ciphertext.count - "\(counter)".utf8.count + "\(Int64.max)".utf8.count
+        guard bytes <= Limits.profileDocumentBytesMax else { throw .tooLong }
         let body = try await self.documentBody { (server, token) throws(LinkError) in
             try await server.put(
                 Self.path(of: name, link.id), DocumentBody.encode(sealed),

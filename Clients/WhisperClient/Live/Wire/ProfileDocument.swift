@@ -61,8 +61,11 @@ enum DocumentBody {
             var nonce: String
             var ciphertext: String
         }
+        let encoder = JSONEncoder()
+        // Each slash of the Base64 would have a byte more, which the server has no room for.
+        encoder.outputFormatting = .withoutEscapingSlashes
         // Our own plain values: encoding them cannot fail.
-        return try! Array(JSONEncoder().encode(Body(nonce: sealed.nonceText, ciphertext: sealed.ciphertextText)))
+        return try! Array(encoder.encode(Body(nonce: sealed.nonceText, ciphertext: sealed.ciphertextText)))
     }
 
     struct Written: Decodable {
