@@ -1,5 +1,6 @@
 import Contract
 package import Dispatch
+import Logging
 import Synchronization
 package import WhisperClient
 
@@ -155,6 +156,14 @@ public final class Core: Sendable {
         return socketLink(path: String(radio.dropFirst(CoreConfiguration.radioPrefix.count)))
     }
 
+    /// Nothing is printed, whatever happens.
+    private static func logger(_ configuration: CoreConfiguration, _ feeds: EventFeeds) -> Logger {
+        Logger(label: "whisper-core") { _ in
+            guard let level = configuration.logLevel else { return SwiftLogNoOpLogHandler() }
+            return EventLog(level) { feeds.push($0, .log) }
+        }
+    }
+
     private func openProfile(
         _ open: (StoreKey?) throws(ProfileError) -> Profile
     ) throws(CoreError) -> OpenCore {
@@ -168,19 +177,19 @@ public final class Core: Sendable {
             let (configuration, radio) = (self.configuration, self.radio)
             let opened = try OpenCore(
                 profile, server: try self.link(configuration), platform: configuration.platform,
-                radio: { radio(configuration) }
+                logger: Self.logger(configuration, feeds), radio: { radio(configuration) }
             ) { event in
-                let isKept = event.isKept
+                let kind: EventFeed.Kind = event.isKept ? .kept : .passing
                 if case .live(let id, let news) = event {
                     let text = EventText.event(id, news, origin: origin, account: source.account)
-                    if let text { feeds.push(text, isKept: false) }
+                    if let text { feeds.push(text, .passing) }
                     return
                 }
                 if case .room(let room, let news) = event {
                     let text = EventText.event(room, news, origin: origin, account: source.account)
-                    return feeds.push(text, isKept: false)
+                    return feeds.push(text, .passing)
                 }
-                feeds.push(EventText.event(event, account: source.account) ?? [], isKept: isKept)
+                feeds.push(EventText.event(event, account: source.account) ?? [], kind)
             }
             self.source.core.withLock { $0 = opened }
             return opened
@@ -461,7 +470,7 @@ public final class Core: Sendable {
             }
             let answer = EventText.answer(
                 number, verb: command.verb.name, outcome, corrID: command.corrID, account: opened.id)
-            feed.push(answer, isKept: false)
+            feed.push(answer, .passing)
         }
         guard let number else { return .error(CoreError(.tooMany)) }
         var json = JSONWriter()

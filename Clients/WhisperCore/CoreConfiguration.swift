@@ -24,6 +24,9 @@ public struct CoreConfiguration: Sendable, Equatable {
         case passphrase
     }
 
+    /// From which level on the core says what it does, in events `log`.
+    public enum LogLevel: String, Sendable, CaseIterable { case debug, info, notice, warning, error }
+
     /// A folder for this core alone. It is made if it is missing.
     public var folder: String
     /// `ws://` or `wss://`, host and port.
@@ -34,10 +37,12 @@ public struct CoreConfiguration: Sendable, Equatable {
     public var keyKind: KeyKind
     /// Where phones nearby are found: `unix:` and the path of a socket.
     public var radio: String?
+    /// `nil`: no events `log`.
+    public var logLevel: LogLevel?
 
     public init(
         folder: String, server: String, authorityFile: String? = nil, platform: Platform = .android,
-        keyKind: KeyKind = .raw, radio: String? = nil
+        keyKind: KeyKind = .raw, radio: String? = nil, logLevel: LogLevel? = nil
     ) {
         self.folder = folder
         self.server = server
@@ -45,6 +50,7 @@ public struct CoreConfiguration: Sendable, Equatable {
         self.platform = platform
         self.keyKind = keyKind
         self.radio = radio
+        self.logLevel = logLevel
     }
 
     static let radioPrefix = "unix:"
@@ -84,9 +90,13 @@ public struct CoreConfiguration: Sendable, Equatable {
             "A radio for phones nearby: `unix:` and the path of a socket. Without it `nearby_start` is `unsupported`."
     ).optional
 
+    private static let logLevel = TypedField<LogLevel>.choice(
+        "logLevel", about: "From which level on the core says what it does, in events `log`. Without it there are none."
+    ).optional
+
     package static let schema = ObjectSchema([
         Self.dir.field, Self.serverUrl.field, Self.caFile.field, Self.platform.field, Self.keyKind.field,
-        Self.radio.field,
+        Self.radio.field, Self.logLevel.field,
     ])
 
     /// Reads the configuration of `wsp_open`.
@@ -97,7 +107,8 @@ public struct CoreConfiguration: Sendable, Equatable {
             self.init(
                 folder: try payload[Self.dir], server: try payload[Self.serverUrl],
                 authorityFile: try payload[Self.caFile], platform: try payload[Self.platform] ?? .android,
-                keyKind: try payload[Self.keyKind] ?? .raw, radio: try payload[Self.radio])
+                keyKind: try payload[Self.keyKind] ?? .raw, radio: try payload[Self.radio],
+                logLevel: try payload[Self.logLevel])
         } catch let error as CoreError {
             throw CoreError(.config, error.message, field: error.field)
         } catch {

@@ -13,6 +13,11 @@ public enum CoreLimits {
     public static let requestsUnderWayMax = 64
     /// Events without a number that wait for the reader. Beyond it the oldest go, and `eventsLost` says how many.
     public static let eventsWaitingMax = 1_024
+    /// Of these, events `log`. Beyond it the newest are left out, so that they displace nothing else.
+    public static let logsWaitingMax = 256
+    /// Facts of an event `log`, and bytes of each and of its message.
+    static let logFactsMax = 16
+    static let logTextBytesMax = 256
     /// Numbered events that wait for the acknowledgement of a consumer.
     public static let eventsKeptMax = ClientLimits.eventsKeptMax
     /// Days for which they do.

@@ -33,7 +33,10 @@ struct ProfileOptions: ParsableArguments {
 
     /// A core on the profile's server, with its own or the given address and certificates.
     /// - Throws: `CoreError`, `ProfileError`, or a `Problem` with the address.
-    func core(server: String? = nil, authorityFile: String? = nil, key: [UInt8]? = nil) throws -> Core {
+    func core(
+        server: String? = nil, authorityFile: String? = nil, key: [UInt8]? = nil,
+        logLevel: CoreConfiguration.LogLevel? = nil
+    ) throws -> Core {
         var (server, authority) = (server, authorityFile)
         if Profile.exists(at: self.folder) {
             let profile = try Profile.open(at: self.folder, key: key.flatMap { StoreKey(.raw, $0) })
@@ -45,7 +48,8 @@ struct ProfileOptions: ParsableArguments {
         guard ServerAddress(address) != nil else {
             throw Problem("\"\(address)\" is no server address. It looks like wss://chat.example.")
         }
-        let configuration = CoreConfiguration(folder: self.folder, server: address, authorityFile: authority)
+        let configuration = CoreConfiguration(
+            folder: self.folder, server: address, authorityFile: authority, logLevel: logLevel)
         return try Core.open(configuration, key: key)
     }
 
@@ -89,10 +93,13 @@ struct ProfileOptions: ParsableArguments {
     }
 
     /// Silent unless asked: log lines would tear the screen.
+    private static var logLevel: CoreConfiguration.LogLevel? {
+        ProcessInfo.processInfo.environment["WHISPER_LOG"].flatMap { .init(rawValue: $0) }
+    }
+
     private static var logger: Logger {
         var logger = Logger(label: "whisper") { StreamLogHandler.standardError(label: $0) }
-        logger.logLevel =
-            ProcessInfo.processInfo.environment["WHISPER_LOG"].flatMap { .init(rawValue: $0) } ?? .critical
+        logger.logLevel = Self.logLevel.flatMap { .init(rawValue: $0.rawValue) } ?? .critical
         return logger
     }
 }

@@ -33,11 +33,11 @@ final class CoreHost: Sendable {
     /// - Parameter radio: for phones nearby.
     init(
         _ name: String, in folder: TemporaryFolder, _ server: FakeServer,
-        radio: @escaping Core.RadioMaker = { _ in nil }
+        logLevel: CoreConfiguration.LogLevel? = nil, radio: @escaping Core.RadioMaker = { _ in nil }
     ) async throws {
         self.core = try Core.open(
-            CoreConfiguration(folder: folder.path + "/" + name, server: "ws://127.0.0.1:1"), link: { _ in server },
-            radio: radio)
+            CoreConfiguration(folder: folder.path + "/" + name, server: "ws://127.0.0.1:1", logLevel: logLevel),
+            link: { _ in server }, radio: radio)
         try await self.perform("identity_create")
     }
 

@@ -290,6 +290,7 @@ import Testing
             (#"{"dir":"/x","serverUrl":"ftp://x"}"#, "serverUrl"), (#"{"dir":"","serverUrl":"ws://x"}"#, "dir"),
             (#"{"dir":"/x","serverUrl":"ws://x","keyKind":"hex"}"#, "keyKind"),
             (#"{"dir":"/x","serverUrl":"ws://x","platform":"linux"}"#, "platform"),
+            (#"{"dir":"/x","serverUrl":"ws://x","logLevel":"trace"}"#, "logLevel"),
         ] as [(String, String?)] {
             #expect("\(json)") {
                 _ = try CoreConfiguration(json: Array(json.utf8))
@@ -415,7 +416,7 @@ import Testing
 
     @Test func eventsOfNowThatNobodyReadsAreCounted() {
         let feed = EventFeed { _ in [] }
-        for number in 1...CoreLimits.eventsWaitingMax + 3 { feed.push(Array("\(number)".utf8), isKept: true) }
+        for number in 1...CoreLimits.eventsWaitingMax + 3 { feed.push(Array("\(number)".utf8), .kept) }
         #expect(feed.next(until: .now()) == .event(Array(#"{"event":{"type":"eventsLost","count":3}}"#.utf8)))
         for number in 4...CoreLimits.eventsWaitingMax + 3 {
             #expect(feed.next(until: .now()) == .event(Array("\(number)".utf8)))
@@ -439,7 +440,7 @@ import Testing
         var second = EventFeed.Next.nothing
         while second == .nothing { second = await Blocking.run { feed.next(until: .now() + .milliseconds(1)) } }
         #expect(second == .busy)
-        feed.push(Array("x".utf8), isKept: false)
+        feed.push(Array("x".utf8), .passing)
         #expect(await first == .event(Array("x".utf8)))
     }
 

@@ -85,7 +85,7 @@ extension WhisperClient {
                 self.take(try ServerMessage(text))
             } catch {
                 self.logger.warning(
-                    "the server sent something that is no frame", metadata: ["cause": "\(error.violation)"])
+                    "the server sent something that is no frame", metadata: [LogFact.violation: "\(error.violation)"])
             }
         }
         self.pump()
@@ -158,6 +158,7 @@ extension WhisperClient {
 
     private func refused(_ refusal: ErrorFrame, _ tag: RequestTag?) {
         let code = refusal.errorCode
+        self.log(refused: code, tag)
         let retryAfter = refusal.retryAfterMilliseconds.map { Duration.milliseconds($0) }
         let request: SessionMachine.Request =
             switch tag {
@@ -204,7 +205,6 @@ extension WhisperClient {
                 self.wishTransfers()
                 self.liveBound()
                 self.callsBound()
-                self.logger.debug("session bound")
                 // A resumed session brings no time with it.
                 self.perform(self.session.pingNow(at: .now, using: &self.random))
             case .forgetSession:
@@ -242,7 +242,8 @@ extension WhisperClient {
     }
 
     func storeFailed(_ error: ClientStoreError) {
-        self.logger.error("the store failed; the client stops", metadata: ["cause": "\(error)"])
+        self.logger.error(
+            "the store failed; the client stops", metadata: [LogFact.store: "\(error.kind)", "cause": "\(error)"])
         self.perform(self.session.refuse(.storeFailed))
     }
 

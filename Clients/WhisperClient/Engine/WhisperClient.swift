@@ -154,7 +154,6 @@ package actor WhisperClient {
                 await self.timer.sleep(until: until)
             case .stop(let reason):
                 self.publish(.connection(.stopped(reason)))
-                self.logger.debug("client stopped")
                 for subscriber in self.subscribers.values { subscriber.finish() }
                 return reason
             }
@@ -191,7 +190,10 @@ package actor WhisperClient {
 
     func publish(_ event: ClientEvent) {
         switch event {
-        case .connection(let status): self.status = status
+        case .connection(let status):
+            self.status = status
+            self.log(status)
+        case .passing(.nearby(.radio(let state))): self.log(state)
         case .restored, .backup, .alarm:
             do { try self.store.note(event) } catch { self.storeFailed(error) }
         case .changed(let message) where message.content == .deleted: self.endTransfer(of: message)

@@ -9,7 +9,9 @@ final class EventFeed: Sendable {
         /// Read from the store, the next at the end.
         var page: [[UInt8]] = []
         /// Without numbers, in their order, and whether a consumer would read them from the store.
-        var waiting: [(event: [UInt8], isKept: Bool)] = []
+        var waiting: [(event: [UInt8], kind: Kind)] = []
+        /// Of these, log lines.
+        var logCount = 0
         /// The reader is about to have a consumer. What it reads from the store then must not come without a number before.
         var isSubscribing = false
         /// Events without numbers that had no room since the last was read.
@@ -30,6 +32,13 @@ final class EventFeed: Sendable {
 
         var hasWaiting: Bool { !self.waiting.isEmpty && !self.isSubscribing }
 
+        /// There is one.
+        mutating func takeWaiting() -> [UInt8] {
+            let (event, kind) = self.waiting.removeFirst()
+            if kind == .log { self.logCount -= 1 }
+            return event
+        }
+
         /// The store is to be read.
         var hasMore: Bool { self.consumer != nil && self.isBehind && self.hasRoom }
 
@@ -38,6 +47,16 @@ final class EventFeed: Sendable {
             guard let most = self.unacknowledgedMax else { return true }
             return self.unacknowledged.count + CoreLimits.eventsReadMax <= most
         }
+    }
+
+    /// An event without a number.
+    enum Kind: Equatable, Sendable {
+        /// A consumer reads it from the store instead.
+        case kept
+        /// Of now.
+        case passing
+        /// What the core says of itself. It displaces nothing else.
+        case log
     }
 
     /// What a reader gets.
@@ -60,19 +79,20 @@ final class EventFeed: Sendable {
 
     // MARK: Writing
 
-    /// - Parameters:
-    ///   - event: without a number.
-    ///   - isKept: whether a consumer reads it from the store instead.
-    func push(_ event: @autoclosure () -> [UInt8], isKept: Bool) {
+    func push(_ event: @autoclosure () -> [UInt8], _ kind: Kind) {
         self.change { state in
             guard !state.isClosed else { return }
-            if isKept, state.consumer != nil {
+            if kind == .kept, state.consumer != nil {
                 state.isBehind = true
                 return
             }
-            state.waiting.append((event(), isKept))
+            if kind == .log {
+                guard state.logCount < CoreLimits.logsWaitingMax else { return }
+                state.logCount += 1
+            }
+            state.waiting.append((event(), kind))
             if state.waiting.count > CoreLimits.eventsWaitingMax {
-                state.waiting.removeFirst()
+                _ = state.takeWaiting()
                 state.lost += 1
             }
         }
@@ -85,7 +105,7 @@ final class EventFeed: Sendable {
             state.page = []
             state.isBehind = true
             state.unacknowledged = []
-            state.waiting.removeAll { $0.isKept }
+            state.waiting.removeAll { $0.kind == .kept }
         }
     }
 
@@ -177,7 +197,7 @@ final class EventFeed: Sendable {
                 defer { state.lost = 0 }
                 return .event(EventText.lost(state.lost))
             }
-            return .event(state.waiting.removeFirst().event)
+            return .event(state.takeWaiting())
         }
     }
 

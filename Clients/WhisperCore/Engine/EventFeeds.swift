@@ -59,10 +59,8 @@ final class EventFeeds: Sendable {
 
     // MARK: Events
 
-    /// - Parameters:
-    ///   - event: without a number. It is written once.
-    ///   - isKept: whether a consumer reads it from the store instead.
-    func push(_ event: @autoclosure () -> [UInt8], isKept: Bool) {
+    /// - Parameter event: without a number. It is written once.
+    func push(_ event: @autoclosure () -> [UInt8], _ kind: EventFeed.Kind) {
         var written: [UInt8]?
         func text() -> [UInt8] {
             if let written { return written }
@@ -70,7 +68,7 @@ final class EventFeeds: Sendable {
             written = text
             return text
         }
-        for feed in self.state.withLock({ $0.feeds }) { feed.push(text(), isKept: isKept) }
+        for feed in self.state.withLock({ $0.feeds }) { feed.push(text(), kind) }
     }
 
     /// A consumer has done all events up to a number, whoever says so.

@@ -17,31 +17,30 @@ final class OpenCore: Sendable {
     let profile: Profile
     private let server: any ServerLink
     private let platform: WhisperClient.Platform
+    private let logger: Logger
     private let observer: @Sendable (ClientEvent) -> Void
     private let radio: @Sendable () -> (any NearbyLink)?
     private let running: Mutex<Running>
 
     init(
         _ profile: Profile, server: any ServerLink, platform: CoreConfiguration.Platform,
-        radio: @escaping @Sendable () -> (any NearbyLink)?,
+        logger: Logger, radio: @escaping @Sendable () -> (any NearbyLink)?,
         observer: @escaping @Sendable (ClientEvent) -> Void
     ) throws(CoreError) {
         self.profile = profile
         self.server = server
         self.platform = platform == .ios ? .ios : .android
+        self.logger = logger
         self.observer = observer
         self.radio = radio
         do throws(ClientStoreError) {
             let client = try WhisperClient(
-                profile: profile, server: server, platform: self.platform, logger: Self.silence, observer: observer)
+                profile: profile, server: server, platform: self.platform, logger: logger, observer: observer)
             self.running = Mutex(Running(client: client))
         } catch {
             throw CoreError(of: error)
         }
     }
-
-    /// Nothing is printed, whatever happens.
-    private static let silence = Logger(label: "whisper-core") { _ in SwiftLogNoOpLogHandler() }
 
     /// For verbs. None of them waits for mail that is being written.
     var store: ClientStore { self.profile.store.besideWrites }
@@ -57,7 +56,7 @@ final class OpenCore: Sendable {
             if running.hasLived {
                 do throws(ClientStoreError) {
                     running.client = try WhisperClient(
-                        profile: self.profile, server: self.server, platform: self.platform, logger: Self.silence,
+                        profile: self.profile, server: self.server, platform: self.platform, logger: self.logger,
                         observer: self.observer)
                 } catch {
                     throw CoreError(of: error)

@@ -30,6 +30,7 @@ package struct EventDefinition: Sendable {
         .nearbyChanged, .nearbyText, .nearbySent,
         .fileProgress,
         .profileChanged,
+        .log,
         .eventsLost,
     ]
 

@@ -30,6 +30,10 @@ struct DaemonCommand: AsyncParsableCommand {
     var authorityFile: String?
     @Option(help: "File with 32 random bytes that seal the store, of mode 0600. It seals a plain store.") var keyFile:
         String?
+    @Option(
+        help: "From which level on programs are told what the daemon does: debug, info, notice, warning or error.",
+        transform: Self.level)
+    var logLevel: CoreConfiguration.LogLevel?
     @Flag(name: .customLong("openrpc"), help: "Print the OpenRPC document of all verbs, and end.") var isDescribing =
         false
 
@@ -37,6 +41,13 @@ struct DaemonCommand: AsyncParsableCommand {
     private static let programsMax = 16
     /// How long one more waits for another to be gone.
     private static let placeWait: DispatchTimeInterval = .seconds(5)
+
+    private static func level(_ word: String) throws -> CoreConfiguration.LogLevel {
+        guard let level = CoreConfiguration.LogLevel(rawValue: word) else {
+            throw ValidationError("--log-level is debug, info, notice, warning or error.")
+        }
+        return level
+    }
 
     func validate() throws {
         if let http {
@@ -136,7 +147,8 @@ struct DaemonCommand: AsyncParsableCommand {
     private func open() throws -> Core {
         let key = try self.keyFile.map { try KeyFile.read($0) }
         do {
-            return try self.options.core(server: self.server, authorityFile: self.authorityFile, key: key)
+            return try self.options.core(
+                server: self.server, authorityFile: self.authorityFile, key: key, logLevel: self.logLevel)
         } catch let error as ProfileError {
             throw self.options.problem(error)
         } catch let error as CoreError {

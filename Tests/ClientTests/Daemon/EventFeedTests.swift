@@ -22,11 +22,11 @@ import Testing
 
     @Test func withAConsumerNumberedEventsComeFromTheStoreAlone() {
         let feed = self.feed(3)
-        feed.push(Array("before".utf8), isKept: true)
+        feed.push(Array("before".utf8), .kept)
         #expect(self.all(feed) == ["before"])
         feed.subscribe("bot", position: 0)
-        feed.push(Array("4".utf8), isKept: true)
-        feed.push(Array("passing".utf8), isKept: false)
+        feed.push(Array("4".utf8), .kept)
+        feed.push(Array("passing".utf8), .passing)
         #expect(self.all(feed) == ["1", "2", "3", "passing"])
         feed.subscribe("bot", position: 1)
         #expect(self.all(feed) == ["2", "3"])
@@ -35,17 +35,17 @@ import Testing
     /// Whoever comes back reads what came meanwhile once, with its number.
     @Test func whatTheStoreHasIsNotToldBeforeTheSubscriptionToo() {
         let feed = self.feed(2)
-        feed.push(Array("1".utf8), isKept: true)
-        feed.push(Array("passing".utf8), isKept: false)
+        feed.push(Array("1".utf8), .kept)
+        feed.push(Array("passing".utf8), .passing)
         feed.isSubscribing(true)
         #expect(self.all(feed).isEmpty && !feed.hasEvents)
-        feed.push(Array("2".utf8), isKept: true)
+        feed.push(Array("2".utf8), .kept)
         feed.subscribe("bot", position: 0)
         feed.isSubscribing(false)
         #expect(self.all(feed) == ["1", "2", "passing"])
         // A subscription that is refused takes nothing away.
         feed.unsubscribe("bot")
-        feed.push(Array("3".utf8), isKept: true)
+        feed.push(Array("3".utf8), .kept)
         feed.isSubscribing(true)
         feed.isSubscribing(false)
         #expect(self.all(feed) == ["3"])
@@ -54,7 +54,7 @@ import Testing
     @Test func afterItsEndNothingIsKept() {
         let feed = self.feed(0)
         feed.close()
-        feed.push(Array("late".utf8), isKept: false)
+        feed.push(Array("late".utf8), .passing)
         #expect(feed.next(until: nil) == .closed)
         #expect(!feed.hasEvents)
     }
@@ -65,8 +65,8 @@ import Testing
         feed.subscribe("bot", position: 0)
         #expect(self.all(feed) == (1...most).map(String.init))
         // Events of now still come.
-        feed.push(Array("passing".utf8), isKept: false)
-        feed.push(Array("1001".utf8), isKept: true)
+        feed.push(Array("passing".utf8), .passing)
+        feed.push(Array("1001".utf8), .kept)
         #expect(self.all(feed) == ["passing"])
         feed.acknowledge(Int64(most), by: "another")
         #expect(self.all(feed).isEmpty)
@@ -89,5 +89,20 @@ import Testing
         feed.acknowledge(Int64(CoreLimits.eventsReadMax), by: "bot")
         #expect(await next == .event(Array("\(CoreLimits.eventsReadMax + 1)".utf8)))
         feed.close()
+    }
+
+    /// A core that says much of itself must not push out what others do.
+    @Test func logLinesDisplaceNothing() {
+        let feed = EventFeed { _ in [] }
+        feed.push(Array("first".utf8), .passing)
+        for number in 1...CoreLimits.logsWaitingMax + 5 { feed.push(Array("log \(number)".utf8), .log) }
+        let passing = CoreLimits.eventsWaitingMax - CoreLimits.logsWaitingMax - 1
+        for number in 1...passing { feed.push(Array("\(number)".utf8), .passing) }
+        let all = self.all(feed)
+        #expect(all.first == "first" && all.count == CoreLimits.eventsWaitingMax)
+        #expect(all[1...CoreLimits.logsWaitingMax].map { $0 } == (1...CoreLimits.logsWaitingMax).map { "log \($0)" })
+        // Whoever has read them has room again.
+        feed.push(Array("log".utf8), .log)
+        #expect(self.all(feed) == ["log"])
     }
 }
