@@ -333,6 +333,25 @@ extension ClientStore {
         }
     }
 
+    /// What came and was not read, oldest first, each with its number.
+    /// - Parameters:
+    ///   - place: `nil` for all conversations.
+    ///   - after: only what has a higher number.
+    package func unread(
+        in place: Conversation?, after: Int64, limit: Int
+    ) throws(ClientStoreError) -> [(number: Int64, message: Message)] {
+        try self.read { database in
+            let sql = """
+                SELECT * FROM messages WHERE NOT is_outgoing AND NOT is_read AND number > ?
+                    \(place.map { "AND \($0.rows)" } ?? "") ORDER BY number LIMIT ?
+                """
+            let arguments: StatementArguments = place.map { [after, $0.name, limit] } ?? [after, limit]
+            return try Row.fetchAll(database, sql: sql, arguments: arguments).compactMap { row in
+                Self.message(row).map { (number: row["number"] as Int64, message: $0) }
+            }
+        }
+    }
+
     /// What came into a conversation and was not read, up to the message of this number.
     package func unread(
         in place: Conversation, upTo number: Int64, limit: Int

@@ -10,13 +10,35 @@ extension Verb {
             Field(
                 "suspicious", .integer(0...Int64.max),
                 about: "Messages that ever came and were not trusted. The latest are kept apart."),
+            Field(
+                "suspects",
+                .array(
+                    of: .object(
+                        ObjectSchema([
+                            Field("whisperId", .whisperID, about: "In whose name they came."),
+                            Field("kind", .choice(["unverified", "stale"]), about: "As the event `alarm` has it."),
+                            Field("count", .integer(1...Int64.max)),
+                        ])), count: 0...CoreLimits.listMax), about: "The same by sender, the most first."),
+            Field("owesReadMarks", .bool, about: "Whether read marks wait for the server."),
             Field("consumers", .integer(0...Int64(ClientLimits.consumersMax))),
         ], errors: [.noIdentity, .store],
-        samples: ("{}", #"{"type":"storeInfo","unread":0,"unsettled":0,"suspicious":0,"consumers":1}"#),
+        samples: (
+            "{}",
+            #"{"type":"storeInfo","unread":0,"unsettled":0,"suspicious":0,"suspects":[],"owesReadMarks":false,"consumers":1}"#
+        ),
         .read { opened, _, json in
             json.add("unread", Int64(try opened.store.unreadCount()))
             json.add("unsettled", Int64(try opened.store.unsettled().count))
-            json.add("suspicious", Int64(try opened.store.quarantineCounts().values.reduce(0, +)))
+            let suspects = try opened.store.quarantineCounts().sorted {
+                ($1.value, "\($0.key.sender)") < ($0.value, "\($1.key.sender)")
+            }
+            json.add("suspicious", Int64(suspects.reduce(0) { $0 + $1.value }))
+            json.add("suspects", objects: suspects.prefix(CoreLimits.listMax)) { suspect, json in
+                json.add("whisperId", suspect.key.sender)
+                json.add("kind", suspect.key.reason.rawValue)
+                json.add("count", Int64(suspect.value))
+            }
+            json.add("owesReadMarks", try !opened.store.owedReceipts(limit: 1).isEmpty)
             json.add("consumers", Int64(try opened.store.consumers().count))
         })
 }
