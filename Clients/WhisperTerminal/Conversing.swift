@@ -37,10 +37,11 @@ func first<T: Sendable>(
 }
 
 /// Waits for a session.
+/// - Parameter events: of a client or a core, beginning with how its connection is.
 /// - Throws: a `Problem` that says why there is none.
-func waitUntilOnline(_ client: WhisperClient, within timeout: Duration) async throws {
+func waitUntilOnline(_ events: AsyncStream<ClientEvent>, within timeout: Duration) async throws {
     enum End: Sendable { case online, away(String), stopped(StopReason) }
-    let end = await first(in: await client.events(), within: timeout) { event -> End? in
+    let end = await first(in: events, within: timeout) { event -> End? in
         switch event {
         case .connection(.online): .online
         case .connection(.away(let why, _)): .away(why)
@@ -56,20 +57,8 @@ func waitUntilOnline(_ client: WhisperClient, within timeout: Duration) async th
     }
 }
 
-/// Somebody whom people find by name or Whisper ID.
-protocol Findable {
-    var id: WhisperID { get }
-    var name: String? { get }
-}
-
-extension Findable {
-    var shownName: String { self.name ?? "\(self.id)" }
-}
-
-extension Contact: Findable {}
-
 /// Finds somebody by name or Whisper ID.
-func find<Person: Findable>(_ person: String, in contacts: [Person]) throws -> Person {
+func find(_ person: String, in contacts: [Contact]) throws -> Contact {
     let wanted = person.lowercased()
     if let contact = contacts.first(where: { $0.name?.lowercased() == wanted || "\($0.id)".lowercased() == wanted }) {
         return contact
@@ -174,48 +163,17 @@ func describe(cancelled count: Int) -> String {
     }
 }
 
-func describe(_ error: SendError) -> String {
-    switch error {
-    case .empty: "There is nothing to send."
-    case .tooLong(let bytes): "That is too long: \(bytes) bytes, and \(ClientLimits.textBytesMax) is the most."
-    case .toSelf: "You cannot write to yourself."
-    case .unknownContact: "Add this person first: `whisper add ID NAME`."
-    case .bannedContact: "This person is banned from the server."
-    case .blockedContact: "You have blocked this person."
-    case .unknownGroup: "Nobody here knows this group."
-    case .notMember: "You are no member of this group."
-    case .store: "The local store cannot be written (is the disk full?). The message was not kept."
-    }
-}
-
-func describe(_ error: ContactError, _ id: WhisperID) -> String {
-    switch error {
-    case .isSelf: "That is your own Whisper ID."
-    case .noSuchPerson: "Nobody has the Whisper ID \(id). Check it letter by letter."
-    case .offline: "The server does not know this session; try again."
-    case .foreignKeys:
-        "DANGER: the keys that the server gives out for \(id) are not those of that id. Nobody was added."
-    case .changedKeys: "DANGER: the server now gives out other keys for \(id). The known ones are kept."
-    case .nameTaken: "Another contact has this name already."
-    case .server(let status): "The server answered strangely (\(status)); try again later."
-    case .unreachable: "The server is away; try again later."
-    case .store: "The local store cannot be written (is the disk full?)."
-    }
-}
-
-/// Connects, asks one thing, and goes.
-/// - Parameter words: what is said of a failure.
+/// Asks a core one thing once there is a session with the server.
+/// - Parameter words: what is said of a refusal.
 func asking<T: Sendable>(
-    _ options: ProfileOptions, _ words: (LiveError) -> String = { describe($0) },
-    _ body: (WhisperClient) async throws -> T
+    _ options: ProfileOptions, _ words: (CoreClient.Refusal) -> String, _ body: (CoreClient) async throws -> T
 ) async throws -> T {
-    let client = try options.client(try options.open())
-    do {
-        return try await running(client) {
-            try await waitUntilOnline(client, within: .seconds(20))
-            return try await body(client)
+    try await options.talk { core in
+        try await waitUntilOnline(core.events(), within: .seconds(20))
+        do {
+            return try await body(core)
+        } catch let refusal as CoreClient.Refusal {
+            throw Problem(words(refusal))
         }
-    } catch let error as LiveError {
-        throw Problem(words(error))
     }
 }

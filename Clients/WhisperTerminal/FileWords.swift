@@ -79,13 +79,3 @@ func describe(_ failure: FileFailure) -> String {
     case .triedTooOften: "tried too often without success"
     }
 }
-
-func describe(_ error: FileError) -> String {
-    switch error {
-    case .send(let error): describe(error)
-    case .file(let failure): "Not taken: \(describe(failure))."
-    case .notFound: "There is no file of theirs here."
-    case .tooMany: "Too many files wait already."
-    case .store: "The local store cannot be written (is the disk full?)."
-    }
-}

@@ -3,7 +3,7 @@ import WhisperClient
 
 /// A chat for pipes: each line of input is a message, each event a line of output.
 struct LineChat {
-    let client: WhisperClient
+    let core: CoreClient
     let peer: Contact
     /// How long to listen on after the input ends.
     let linger: Duration
@@ -20,14 +20,15 @@ struct LineChat {
         ReadAhead(label: "standard-input", waitingMax: Self.linesWaitingMax) { readLine() }
     }
 
-    /// - Returns: why the client stopped by itself; `nil` when the input ended.
+    /// - Returns: why the core has disconnected for good; `nil` when the input ended.
+    /// - Throws: a `Problem` if the daemon has gone.
     func run() async throws -> StopReason? {
-        let events = await self.client.events()
+        let events = self.core.events()
         let style = Style.output
-        let missed = try await self.client.unread(with: self.peer.id, limit: Self.missedMax)
-        for message in missed { self.say(transcript(message, name: self.peer.shownName, style)) }
-        try await self.client.markRead(missed)
-        let seen = Set(missed.map(\.id))
+        let missed = try await self.core.unread(with: self.peer.id, limit: Self.missedMax).messages
+        for (_, message) in missed { self.say(transcript(message, name: self.peer.shownName, style)) }
+        try await self.core.markRead(missed)
+        let seen = Set(missed.map(\.message.id))
         return try await withThrowingTaskGroup(of: StopReason?.self) { group in
             group.addTask {
                 try await self.send()
@@ -41,10 +42,10 @@ struct LineChat {
 
     private func send() async throws {
         for await line in self.lines where !line.trimmed.isEmpty {
-            do throws(SendError) {
-                _ = try await self.client.send(line, to: self.peer.id)
-            } catch {
-                self.say(describe(error))
+            do {
+                _ = try await self.core.send(line, to: self.peer.id)
+            } catch let refusal as CoreClient.Refusal {
+                self.say(refusal.words)
             }
         }
         try await Task.sleep(for: self.linger)
@@ -61,9 +62,9 @@ struct LineChat {
             }
             guard !seen.contains(message.id) else { continue }
             self.say(transcript(message, name: self.peer.shownName, style))
-            try await self.client.markRead([message])
+            try await self.core.markRead(message)
         }
-        return nil
+        throw CoreClient.gone
     }
 
     private func line(_ event: ClientEvent, _ style: Style) -> String? {

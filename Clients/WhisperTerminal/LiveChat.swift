@@ -7,7 +7,7 @@ import WhisperClient
 
 /// A chat on a real terminal: the prompt stays on the last row, everything else appears above it.
 actor LiveChat {
-    private let client: WhisperClient
+    private let core: CoreClient
     private let peer: Contact
 
     /// Reads of the keyboard that are not handled. The terminal keeps the rest.
@@ -30,14 +30,15 @@ actor LiveChat {
     /// The server was said to be away, and has not been said to be back.
     private var saidAway = false
 
-    init(client: WhisperClient, peer: Contact) {
-        self.client = client
+    init(core: CoreClient, peer: Contact) {
+        self.core = core
         self.peer = peer
         let size = RawTerminal.size
         self.screen = ChatScreen(width: size.width, height: size.height)
     }
 
-    /// - Returns: why the client stopped by itself; `nil` when the person left.
+    /// - Returns: why the core has disconnected for good; `nil` when the person left.
+    /// - Throws: a `Problem` if the daemon has gone.
     func run() async throws -> StopReason? {
         let keyboard = ReadAhead(label: "standard-input", waitingMax: Self.readsWaitingMax, read: readKeys)
         let (resizes, resized) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
@@ -47,7 +48,7 @@ actor LiveChat {
         signals.resume()
         defer { signals.cancel() }
 
-        let events = await self.client.events()
+        let events = self.core.events()
         try await self.open()
         defer { RawTerminal.write("\r\u{1B}[K") }
         return try await withThrowingTaskGroup(of: StopReason?.self) { group in
@@ -79,7 +80,7 @@ actor LiveChat {
             if case .connection(.stopped(let reason)) = event { return reason }
             try await self.show(event)
         }
-        return nil
+        throw CoreClient.gone
     }
 
     private func redraw() {
@@ -88,7 +89,7 @@ actor LiveChat {
     }
 
     private func open() async throws {
-        for contact in try await self.client.contacts() {
+        for contact in try await self.core.contacts() {
             self.names[contact.id] = harmless(contact.shownName)
         }
         self.prompt(isOnline: false)
@@ -96,13 +97,17 @@ actor LiveChat {
         self.say(
             "Chat with \(who) · Enter sends, Ctrl-D leaves, /file and /save PATH, /retry and /cancel what is not sent",
             self.style.dim)
-        let latest = try await self.client.messages(with: self.peer.id, limit: Self.messagesShown)
-        let unread = try await self.client.unread(with: self.peer.id, limit: Self.unreadShownMax)
-        let ids = Set(latest.map(\.id))
-        let shown = unread.filter { !ids.contains($0.id) } + latest
+        let latest = try await self.core.messages(with: self.peer.id, limit: Self.messagesShown)
+        let unread = try await self.core.unread(with: self.peer.id, limit: Self.unreadShownMax).messages
+        let ids = Set(latest.map(\.message.id))
+        let shown = unread.map(\.message).filter { !ids.contains($0.id) } + latest.map(\.message)
         for message in shown { self.add(message) }
         self.seen = Set(shown.map(\.id))
-        try await self.client.markRead(shown)
+        try await self.core.markRead(unread)
+        let last = unread.last?.number ?? 0
+        for (number, message) in latest where number > last && message.direction == .incoming(isRead: false) {
+            try await self.core.markRead(message)
+        }
     }
 
     /// - Returns: whether the person wants to leave.
@@ -121,10 +126,10 @@ actor LiveChat {
             case "": return false
             case "/quit": return true
             case "/retry":
-                self.say(describe(retried: try await self.client.retry(to: self.peer.id).count), self.style.dim)
+                self.say(describe(retried: try await self.core.retry(to: self.peer.id).count), self.style.dim)
                 return false
             case "/cancel":
-                self.say(describe(cancelled: try await self.client.cancel(to: self.peer.id).count), self.style.dim)
+                self.say(describe(cancelled: try await self.core.cancel(to: self.peer.id)), self.style.dim)
                 return false
             default: break
             }
@@ -132,11 +137,11 @@ actor LiveChat {
                 try await self.perform(order)
                 return false
             }
-            do throws(SendError) {
+            do {
                 // Shown when its first event comes, which is at once.
-                _ = try await self.client.send(text, to: self.peer.id)
-            } catch {
-                self.say(describe(error), self.style.red)
+                _ = try await self.core.send(text, to: self.peer.id)
+            } catch let refusal as CoreClient.Refusal {
+                self.say(refusal.words, self.style.red)
             }
         }
         return false
@@ -147,7 +152,7 @@ actor LiveChat {
         case .received(let message) where message.peer == self.peer.id && message.isDirect:
             guard !self.seen.contains(message.id) else { return }
             self.add(message)
-            try await self.client.markRead([message])
+            try await self.core.markRead(message)
         case .received(let message) where !message.isDirect:
             self.say("✉ \(self.name(message.peer)) wrote to a group: whisper inbox", self.style.blue)
         case .received(let message):
@@ -183,20 +188,20 @@ actor LiveChat {
 
     private func perform(_ order: FileOrder) async throws {
         let folder = FileManager.default.currentDirectoryPath
-        do throws(FileError) {
+        do {
             switch order {
             case .send(let path):
-                _ = try await self.client.send(
-                    file: FileOrder.absolute(path, in: folder), type: FileOrder.type(of: path),
-                    in: .direct(self.peer.id))
+                _ = try await self.core.send(
+                    file: FileOrder.absolute(path, in: folder), type: FileOrder.type(of: path), to: self.peer.id)
             case .save(let path):
-                guard let message = self.offered else { throw .notFound }
+                guard let message = self.offered else {
+                    return self.say("There is no file of theirs here.", self.style.red)
+                }
                 self.saving = message.id
-                _ = try await self.client.fetchFile(
-                    of: message.id, from: self.peer.id, to: FileOrder.absolute(path, in: folder))
+                try await self.core.fetchFile(of: message, to: FileOrder.absolute(path, in: folder))
             }
-        } catch {
-            self.say(describe(error), self.style.red)
+        } catch let refusal as CoreClient.Refusal {
+            self.say(refusal.words, self.style.red)
         }
     }
 

@@ -53,6 +53,57 @@ struct ProfileOptions: ParsableArguments {
         return try Core.open(configuration, key: key)
     }
 
+    /// Runs a command with the core that serves the profile: that of a daemon if one listens, else one in this process, which
+    /// ends with the command.
+    /// - Parameter key: seals the store of a core in this process. A daemon has it already.
+    /// - Throws: what `body` throws; `CoreError`, `ProfileError` or a `Problem` if there is no core.
+    func reach<Value: Sendable>(
+        key: [UInt8]? = nil, _ body: (CoreClient) async throws -> Value
+    ) async throws -> Value {
+        // A daemon that ends meanwhile is an error, not the end of this process.
+        signal(SIGPIPE, SIG_IGN)
+        if let daemon = CoreClient.connected(to: self.daemonSocket) {
+            defer { daemon.close() }
+            try await daemon.learnStatus()
+            return try await body(daemon)
+        }
+        let core = try self.core(key: key, logLevel: Self.logLevel)
+        core.leaveEventsToSeats()
+        do {
+            guard let seat = core.seat(), let client = CoreClient.served(by: core, at: seat) else {
+                throw Problem("This process has too many open files.")
+            }
+            defer { client.close() }
+            let value = try await body(client)
+            await core.close()
+            return value
+        } catch {
+            await core.close()
+            throw error
+        }
+    }
+
+    /// The same for commands of a person.
+    /// - Parameter connects: whether a core in this process connects first. A daemon does so when one of its programs asks.
+    /// - Throws: what `body` throws, or a `Problem`.
+    func talk<Value: Sendable>(
+        connects: Bool = true, _ body: (CoreClient) async throws -> Value
+    ) async throws -> Value {
+        do {
+            return try await self.reach { core in
+                if connects, core.isHere { try await core.ask("connect") }
+                return try await body(core)
+            }
+        } catch let refusal as CoreClient.Refusal {
+            throw refusal.code == CoreError.Code.noIdentity.rawValue
+                ? self.problem(.missing) : Problem(refusal.words)
+        } catch let error as ProfileError {
+            throw self.problem(error)
+        } catch let error as CoreError {
+            throw Problem(error.message)
+        }
+    }
+
     /// `$HOME` comes first, as for every program; Foundation asks the password database first.
     private static func homeFolder(_ environment: [String: String]) -> String {
         guard let home = environment["HOME"], !home.isEmpty else { return NSHomeDirectory() }

@@ -4,12 +4,11 @@ import Synchronization
 import Testing
 
 @testable import WhisperClient
+@testable import WhisperCore
 @testable import WhisperTerminal
 
 /// What belongs to which conversation, and what counts as seen.
 extension EngineTests {
-    private static let group = "grp-9b2a1f64-0f7c-4e51-9d0c-3c7d1d2b7a10"
-
     @Test func filesAreShownAndAskedForByPath() {
         #expect(FileOrder("/file a b.png") == .send(path: "a b.png"))
         #expect(FileOrder("/save  /tmp/x ") == .save(path: "/tmp/x"))
@@ -31,56 +30,91 @@ extension EngineTests {
         message.content = .deleted
         #expect(shown(message) == "(this message was deleted)")
     }
+}
+
+extension CoreClientTests {
+    private static func mail(_ text: String, groupID: String? = nil) -> Message {
+        Message(
+            id: .random(), peer: bobID, groupID: groupID, direction: .incoming(isRead: false), content: .text(text),
+            time: Timestamp(milliseconds: 6))
+    }
 
     @Test func groupMailIsNoPartOfTheChatWithItsSender() async throws {
-        _ = self.server.enroll(IdentityKeys(bobWords).publicKeys)
-        let alice = try self.client("alice", aliceWords)
-        let events = await alice.events()
-        self.server.deliver(try self.mail("to all", groupID: Self.group))
-        self.server.deliver(try self.mail("to you"))
-        try await self.running([alice]) {
-            await self.wait(alice, for: events) { $0 == .caughtUp }
-            let bob = try #require(try alice.store.contact(bobID))
-            let said = Mutex<[String]>([])
-            let chat = LineChat(
-                client: alice, peer: bob, linger: .zero, lines: ReadAhead(label: "test", waitingMax: 1) { nil },
-                say: { line in said.withLock { $0.append(line) } })
-            _ = try await chat.run()
-            #expect(said.withLock { $0.filter { $0.contains("to you") } }.count == 1)
-        }
-        #expect(try alice.store.messages(with: bobID, limit: 9).map(\.content) == [.text("to you")])
-        #expect(try alice.store.unreadCounts() == [:])
+        let group = "\(GroupIDText.prefix)\(UUIDText.random())"
+        let ann = try await self.hosts.offline("ann")
+        let store = try ann.core.opened().profile.store
+        _ = try store.keep(Self.mail("to all", groupID: group))
+        _ = try store.keep(Self.mail("to you"))
+        let bob = Contact(
+            id: bobID, name: "Bob", keys: IdentityKeys(bobWords).publicKeys, isBanned: false,
+            addedAt: Timestamp(milliseconds: 1))
+        let client = try CoreClient.of(ann.core)
+        let said = Mutex<[String]>([])
+        let chat = LineChat(
+            core: client, peer: bob, linger: .zero, lines: ReadAhead(label: "test", waitingMax: 1) { nil },
+            say: { line in said.withLock { $0.append(line) } })
+        _ = try await chat.run()
+        client.close()
+        #expect(said.withLock { $0.filter { $0.contains("to you") } }.count == 1)
+        #expect(try store.messages(with: bobID, limit: 9).map(\.content) == [.text("to you")])
+        #expect(try store.unreadCounts() == [:])
         // It waits for whoever looks at the group.
-        let unread = try alice.store.unread(limit: 9)
+        let unread = try store.unread(limit: 9)
         #expect(unread.map(\.content) == [.text("to all")])
-        #expect(unread.map(\.groupID) == [Self.group])
-        #expect(self.server.receipts.filter { $0.hasPrefix("read") }.count <= 1)
+        #expect(unread.map(\.groupID) == [group])
+        #expect(try store.owedReceipts(limit: 9).count == 1)
+        await ann.core.close()
     }
 
     @Test func theInboxMarksOnlyWhatItShows() async throws {
-        let alice = try self.client("alice", aliceWords)
-        let mail = (1...5).map { number in
-            Message(
-                id: .random(), peer: bobID, groupID: nil, direction: .incoming(isRead: false),
-                content: .text("text \(number)"), time: Timestamp(milliseconds: 6))
-        }
-        for message in mail { _ = try alice.store.keep(message) }
-        let inbox = Inbox(client: alice, store: alice.store, shownMax: 2)
+        let ann = try await self.hosts.offline("ann")
+        let store = try ann.core.opened().profile.store
+        let mail = (1...5).map { Self.mail("text \($0)") }
+        for message in mail { _ = try store.keep(message) }
+        let client = try CoreClient.of(ann.core)
+        let inbox = Inbox(core: client, shownMax: 2)
         func shown(isPeeking: Bool = false) async throws -> String {
             var lines: [String] = []
             _ = try await inbox.show(isPeeking: isPeeking) { lines.append($0) }
             return lines.joined(separator: "\n")
         }
         #expect(try await shown(isPeeking: true).contains("text 1"))
-        #expect(try alice.store.owedReceipts(limit: 9).isEmpty)
+        #expect(try store.owedReceipts(limit: 9).isEmpty)
         let first = try await shown()
         #expect(first.contains("text 2") && !first.contains("text 3") && first.contains("3 more unread"))
-        #expect(try alice.store.owedReceipts(limit: 9).map(\.id) == mail.prefix(2).map(\.id))
-        #expect(try alice.store.unreadCount() == 3)
+        #expect(try store.owedReceipts(limit: 9).map(\.id) == mail.prefix(2).map(\.id))
+        #expect(try await client.owesReadMarks())
+        #expect(try store.unreadCount() == 3)
         #expect(try await shown().contains("text 4"))
         let last = try await shown()
         #expect(last.contains("text 5") && !last.contains("more"))
         #expect(try await shown() == "Nothing new.")
+        client.close()
+        await ann.core.close()
+    }
+
+    /// More than one answer holds.
+    @Test func unreadMailIsListedPageByPage() async throws {
+        let ann = try await self.hosts.offline("ann")
+        let store = try ann.core.opened().profile.store
+        let group = "\(GroupIDText.prefix)\(UUIDText.random())"
+        let count = CoreLimits.listMax + 5
+        for number in 1...count {
+            _ = try store.keep(Self.mail("\(number)", groupID: number.isMultiple(of: 5) ? group : nil))
+        }
+        let client = try CoreClient.of(ann.core)
+        let (all, total) = try await client.unread(limit: count + 1)
+        #expect(all.map(\.message.content) == (1...count).map { .text("\($0)") } && total == count)
+        #expect(all.map(\.number) == all.map(\.number).sorted())
+        let direct = try await client.unread(with: bobID, limit: count).messages
+        #expect(direct.count == count - count / 5 && direct.allSatisfy { $0.message.isDirect })
+        let first = try await client.unread(with: bobID, limit: 3).messages
+        #expect(first.map(\.message.content) == ["1", "2", "3"].map { .text($0) })
+        // What was not shown stays unread.
+        try await client.markRead(Array(all.prefix(7)))
+        #expect(try await client.unread(limit: 1).messages.first?.message.content == .text("8"))
+        client.close()
+        await ann.core.close()
     }
 }
 

@@ -97,5 +97,23 @@ package struct Contact: Sendable, Equatable {
     /// The person here has compared the safety number, on this device.
     package var isVerified = false
 
+    package init(
+        id: WhisperID, name: String?, keys: PublicKeys, isBanned: Bool, addedAt: Timestamp, isStranger: Bool = false,
+        notes: String? = nil, isPinned: Bool = false, isMuted: Bool = false, isBlocked: Bool = false,
+        isVerified: Bool = false
+    ) {
+        self.id = id
+        self.name = name
+        self.keys = keys
+        self.isBanned = isBanned
+        self.addedAt = addedAt
+        self.isStranger = isStranger
+        self.notes = notes
+        self.isPinned = isPinned
+        self.isMuted = isMuted
+        self.isBlocked = isBlocked
+        self.isVerified = isVerified
+    }
+
     package var shownName: String { self.name ?? "\(self.id)" }
 }

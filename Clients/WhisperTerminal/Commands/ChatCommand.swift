@@ -18,15 +18,13 @@ struct ChatCommand: AsyncParsableCommand {
     @Argument(help: "A contact's name or Whisper ID.") var person: String
 
     func run() async throws {
-        let profile = try self.options.open()
-        let contact = try find(self.person, in: try profile.store.contacts())
-        let client = try self.options.client(profile)
-        let reason = try await running(client) {
+        let reason = try await self.options.talk { core -> StopReason? in
+            let contact = try find(self.person, in: try await core.contacts())
             if let terminal = RawTerminal() {
                 defer { terminal.restore() }
-                return try await LiveChat(client: client, peer: contact).run()
+                return try await LiveChat(core: core, peer: contact).run()
             }
-            return try await LineChat(client: client, peer: contact, linger: .seconds(self.linger)).run()
+            return try await LineChat(core: core, peer: contact, linger: .seconds(self.linger)).run()
         }
         if let reason, reason != .closed { throw Problem(describe(reason)) }
     }

@@ -18,16 +18,18 @@ struct OwnConversationOptions: ParsableArguments {
     @Argument(help: "The conversation, as you call it.") var name: String
 
     /// Connects, does one thing with it, and goes.
-    func with<T: Sendable>(_ body: (WhisperClient, OwnConversation) async throws -> T) async throws -> T {
-        try await asking(self.options, describeOwn) { client in
-            guard let conversation = try await client.conversation(named: self.name) else {
+    /// - Parameter words: what is said of a refusal.
+    func with<T: Sendable>(
+        _ words: (CoreClient.Refusal) -> String = describe(live:),
+        _ body: (CoreClient, ListedConversation) async throws -> T
+    ) async throws -> T {
+        try await asking(self.options, words) { core in
+            guard let conversation = try await core.conversation(named: self.name) else {
                 throw Problem("You have no conversation \"\(self.name)\". `whisper conversation list` shows them.")
             }
-            return try await body(client, conversation)
+            return try await body(core, conversation)
         }
     }
-
-    var origin: String { get throws { (try self.options.open().store.server() ?? .local).origin } }
 }
 
 struct ConversationListCommand: AsyncParsableCommand {
@@ -37,9 +39,9 @@ struct ConversationListCommand: AsyncParsableCommand {
     @OptionGroup var options: ProfileOptions
 
     func run() async throws {
-        let conversations = try await asking(self.options) { client in try await client.ownConversations() }
+        let conversations = try await asking(self.options, describe(live:)) { core in try await core.conversations() }
         if conversations.isEmpty { printLine("You have no conversation. `whisper whisper NAME` makes one.") }
-        for (own, known) in conversations { printLine(describe(own, known)) }
+        for conversation in conversations { printLine(describe(conversation)) }
     }
 }
 
@@ -70,27 +72,19 @@ struct ConversationUpdateCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let origin = try self.own.origin
-        let changed = try await self.own.with { client, before in
-            var conversation = before
-            conversation.title = self.title ?? before.title
-            conversation.whisperer = self.whisperer ?? before.whisperer
-            conversation.admission = self.admission ?? before.admission
-            conversation.passcode = self.passcode ?? before.passcode
-            conversation.transcriptDays = self.keep ?? before.transcriptDays
-            if self.newLink { conversation.drawLink() }
-            if conversation.admission != .passcode, self.passcode == nil { conversation.passcode = nil }
-            guard conversation.admission != .passcode || conversation.passcode != nil else {
-                throw Problem("Which --passcode?")
-            }
-            guard conversation.admission == .passcode || self.passcode == nil else {
-                throw Problem("A passcode lets people in with --admission passcode only.")
-            }
-            try await client.update(conversation)
-            return conversation
+        let change = ConversationChange(
+            title: self.title, whisperer: self.whisperer, admission: self.admission, passcode: self.passcode,
+            transcriptDays: self.keep, drawsLink: self.newLink)
+        let changed = try await self.own.with(self.words) { core, conversation in
+            try await core.update(conversation, change)
         }
-        let link = ListenLink(origin: origin, conversation: changed.id, secret: changed.linkSecret)
-        printLine("Link: \(link.text)")
+        printLine("Link: \(changed.link)")
+    }
+
+    private func words(_ refusal: CoreClient.Refusal) -> String {
+        guard refusal.field == "passcode" else { return describe(live: refusal) }
+        return self.passcode == nil
+            ? "Which --passcode?" : "A passcode lets people in with --admission passcode only."
     }
 }
 
@@ -101,7 +95,7 @@ struct ConversationDeleteCommand: AsyncParsableCommand {
     @OptionGroup var own: OwnConversationOptions
 
     func run() async throws {
-        try await self.own.with { client, conversation in try await client.delete(conversation.id) }
+        try await self.own.with { core, conversation in try await core.delete(conversation) }
     }
 }
 
@@ -112,8 +106,8 @@ struct TranscriptListCommand: AsyncParsableCommand {
     @OptionGroup var own: OwnConversationOptions
 
     func run() async throws {
-        let transcripts = try await self.own.with { client, conversation in
-            try await client.transcripts(of: conversation.id)
+        let transcripts = try await self.own.with { core, conversation in
+            try await core.transcripts(of: conversation)
         }
         if transcripts.isEmpty { printLine("The server keeps no line of it.") }
         for transcript in transcripts { printLine(describe(transcript)) }
@@ -129,8 +123,8 @@ struct TranscriptDeleteCommand: AsyncParsableCommand {
 
     func run() async throws {
         let content = try transcriptID(self.transcript)
-        try await self.own.with { client, conversation in
-            try await client.deleteTranscript(content, of: conversation.id)
+        try await self.own.with { core, conversation in
+            try await core.deleteTranscript(content, of: conversation)
         }
     }
 }
@@ -151,15 +145,14 @@ struct ShareCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let origin = try self.own.origin
-        let asked = try self.transcript.map { try transcriptID($0) }
-        let share = try await self.own.with { client, conversation in
+        let asked = try self.transcript.map { "\(try transcriptID($0))" }
+        let share = try await self.own.with { core, conversation in
             var content = asked
-            if content == nil { content = try await client.transcripts(of: conversation.id).first?.content }
+            if content == nil { content = try await core.transcripts(of: conversation).first?.content }
             guard let content else { throw Problem("The server keeps no line of it.") }
-            return try await client.share(content, of: conversation, expiresIn: .seconds(self.days * 86_400))
+            return try await core.share(content, of: conversation, days: self.days)
         }
-        printLine("Link: \(share.link(origin: origin))")
+        printLine("Link: \(share.link)")
         printLine("Share: \(share.id), until \(day(share.expiresAt))")
     }
 }
@@ -173,14 +166,8 @@ struct UnshareCommand: AsyncParsableCommand {
 
     func run() async throws {
         guard let share = UUIDText(self.share) else { throw Problem("\"\(self.share)\" is no id of a share.") }
-        try await self.own.with { client, conversation in try await client.unshare(share, of: conversation.id) }
+        try await self.own.with { core, conversation in try await core.unshare(share, of: conversation) }
     }
-}
-
-/// What a command on one's own conversation says of a failure: no link is in it.
-private func describeOwn(_ error: LiveError) -> String {
-    guard case .notFound = error else { return describe(error) }
-    return "The server has no such lines or share: they were deleted, or their time is over."
 }
 
 private func transcriptID(_ text: String) throws -> UUIDText {

@@ -31,49 +31,29 @@ struct DoCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        signal(SIGPIPE, SIG_IGN)
         let parameters = self.readParameters()
         let deadline = DispatchTime.now() + .seconds(self.wait)
         do {
-            let path = self.options.daemonSocket
-            let through = try await Blocking.run { () -> Result<[UInt8], any Error>? in
-                DaemonClient.connected(to: path).map { daemon in
-                    Result { try daemon.result(self.verb, parameters, until: deadline) }
-                }
-            }?.get()
-            let result = if let through { through } else { try await self.resultHere(parameters, until: deadline) }
+            let key = try self.keyFile.map { try KeyFile.read($0) }
+            let result = try await self.options.reach(key: key) { core -> [UInt8] in
+                let asksServer = VerbCatalogue.all.contains { $0.name == self.verb && $0.asksServer }
+                if core.isHere, asksServer { try await core.goOnline(until: deadline) }
+                return try await core.result(self.verb, parameters, until: deadline)
+            }
             print(String(decoding: result, as: UTF8.self))
-        } catch let refusal as DaemonClient.Refusal {
+        } catch let refusal as CoreClient.Refusal {
             throw Self.end(refusal)
         } catch let error as CoreError {
-            throw Self.end(DaemonClient.Refusal(code: error.code.rawValue, message: error.message, field: error.field))
+            throw Self.end(CoreClient.Refusal(code: error.code.rawValue, message: error.message, field: error.field))
         } catch let error as ProfileError {
             let message = self.options.problem(error).description
             switch error {
-            case .inUse: throw Self.end(DaemonClient.Refusal(code: CoreError.Code.locked.rawValue, message: message))
+            case .inUse: throw Self.end(CoreClient.Refusal(code: CoreError.Code.locked.rawValue, message: message))
             case .wrongKey:
-                throw Self.end(DaemonClient.Refusal(code: CoreError.Code.wrongKey.rawValue, message: message))
+                throw Self.end(CoreClient.Refusal(code: CoreError.Code.wrongKey.rawValue, message: message))
             default: throw self.options.problem(error)
             }
         }
-    }
-
-    private func resultHere(_ parameters: [UInt8], until deadline: DispatchTime) async throws -> [UInt8] {
-        let key = try self.keyFile.map { try KeyFile.read($0) }
-        let core = try self.options.core(key: key)
-        core.leaveEventsToSeats()
-        let result = await Blocking.run { () -> Result<[UInt8], any Error> in
-            Result {
-                guard let seat = core.seat(), let client = DaemonClient.served(by: core, at: seat) else {
-                    throw Problem("This process has too many open files.")
-                }
-                let asksServer = VerbCatalogue.all.contains { $0.name == self.verb && $0.asksServer }
-                if asksServer { try client.goOnline(until: deadline) }
-                return try client.result(self.verb, parameters, until: deadline)
-            }
-        }
-        await core.close()
-        return try result.get()
     }
 
     // MARK: Ends
@@ -82,7 +62,7 @@ struct DoCommand: AsyncParsableCommand {
     private static let away: Set<CoreError.Code> = [.offline, .unreachable, .server]
     private static let shut: Set<CoreError.Code> = [.locked, .wrongKey]
 
-    private static func end(_ refusal: DaemonClient.Refusal) -> ExitCode {
+    private static func end(_ refusal: CoreClient.Refusal) -> ExitCode {
         DaemonSession.write(refusal.json + [0x0A], to: STDERR_FILENO)
         return ExitCode(Self.status(of: refusal.code))
     }

@@ -11,14 +11,14 @@ struct InboxCommand: AsyncParsableCommand {
     @Flag(help: "Leave the messages unread.") var peek = false
 
     func run() async throws {
-        let profile = try self.options.open()
-        let client = try self.options.client(profile)
-        let events = await client.events()
         let style = Style.output
-        try await running(client) {
-            let isCaughtUp = await first(in: events, within: .seconds(15)) { event -> Bool? in
+        try await self.options.talk { core in
+            let isHere = core.isHere
+            let isCaughtUp = await first(in: core.events(), within: .seconds(15)) { event -> Bool? in
                 switch event {
                 case .caughtUp: return true
+                // A daemon that is online has what waited.
+                case .connection(.online): return isHere ? nil : true
                 case .connection(.away), .connection(.stopped): return false
                 case .alarm(let alarm):
                     print(style.red(describe(alarm) { "\($0)" }))
@@ -27,12 +27,11 @@ struct InboxCommand: AsyncParsableCommand {
                 }
             }
             if isCaughtUp != true { print(style.yellow("The server is away; this is what has come before.")) }
-            let isAnyShown = try await Inbox(client: client, store: profile.store)
-                .show(isPeeking: self.peek) { print($0) }
-            // Marks that do not get through now go with the next connection.
-            guard isAnyShown, !self.peek, isCaughtUp == true else { return }
+            let isAnyShown = try await Inbox(core: core).show(isPeeking: self.peek) { print($0) }
+            // Marks that do not get through now go with the next connection. A daemon stays connected.
+            guard isAnyShown, !self.peek, isCaughtUp == true, isHere else { return }
             for _ in 0..<20 {
-                if try await client.owesNothing() { return }
+                if try await !core.owesReadMarks() { return }
                 try await Task.sleep(for: .milliseconds(100))
             }
         }
@@ -41,8 +40,7 @@ struct InboxCommand: AsyncParsableCommand {
 
 /// What is unread, as lines.
 struct Inbox {
-    let client: WhisperClient
-    let store: ClientStore
+    let core: CoreClient
     /// Messages shown at a time.
     var shownMax = 1_000
 
@@ -50,14 +48,15 @@ struct Inbox {
     /// - Returns: whether there was anything.
     func show(isPeeking: Bool, say: (String) -> Void) async throws -> Bool {
         let style = Style.output
-        let messages = try self.store.unread(limit: self.shownMax)
-        let more = try self.store.unreadCount() - messages.count
+        let (messages, count) = try await self.core.unread(limit: self.shownMax)
+        let more = Int(count) - messages.count
         if messages.isEmpty { say("Nothing new.") }
-        let names = Dictionary(uniqueKeysWithValues: try self.store.contacts().map { ($0.id, $0.shownName) })
-        for message in messages {
+        let names = Dictionary(
+            try await self.core.contacts().map { ($0.id, $0.shownName) }, uniquingKeysWith: { first, _ in first })
+        for (_, message) in messages {
             say(transcript(message, name: names[message.peer] ?? "\(message.peer)", style))
         }
-        if !isPeeking { try await self.client.markRead(messages) }
+        if !isPeeking { try await self.core.markRead(messages) }
         if more > 0 {
             let hint = isPeeking ? "`whisper inbox` without --peek shows them in turn" : "`whisper inbox` shows them"
             say(style.yellow("\(more) more unread: \(hint)."))

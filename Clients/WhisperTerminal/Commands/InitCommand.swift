@@ -87,7 +87,7 @@ private func introduce(_ profile: Profile, _ options: ProfileOptions, isRestorin
     let events = await client.events()
     do {
         let restored = try await running(client) { () async throws -> String? in
-            try await waitUntilOnline(client, within: .seconds(10))
+            try await waitUntilOnline(await client.events(), within: .seconds(10))
             guard isRestoring else { return nil }
             return await describeRestoring(events)
         }

@@ -37,7 +37,7 @@ struct ListenCommand: AsyncParsableCommand {
             let look = try await client.look(at: link)
             let (name, passcode) = try self.consent(to: look)
             end = try await running(client) {
-                try await waitUntilOnline(client, within: .seconds(20))
+                try await waitUntilOnline(await client.events(), within: .seconds(20))
                 let events = await client.events()
                 try await client.listen(to: link, look, name: name, passcode: passcode, note: self.note)
                 return await LiveListening(

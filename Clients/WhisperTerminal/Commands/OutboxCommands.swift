@@ -16,17 +16,16 @@ struct RetryCommand: AsyncParsableCommand {
     @Argument(help: "A contact's name or Whisper ID.") var person: String
 
     func run() async throws {
-        let profile = try self.options.open()
-        let contact = try find(self.person, in: try profile.store.contacts())
-        let client = try self.options.client(profile)
-        let events = await client.events()
-        let messages = try await running(client) {
-            let messages = try await client.retry(to: contact.id)
-            try await Self.settle(messages, in: profile.store, events, by: .now + .seconds(self.wait))
-            return messages
+        let states = try await self.options.talk { core -> [MessageState] in
+            let contact = try find(self.person, in: try await core.contacts())
+            let events = core.events()
+            let messages = try await core.retry(to: contact.id)
+            try await Self.settle(messages, in: core, events, by: .now + .seconds(self.wait))
+            var states: [MessageState] = []
+            for id in messages { states += [try await core.outgoing(id).state].compactMap { $0 } }
+            return states
         }
-        print(describe(retried: messages.count))
-        let states = try messages.compactMap { try profile.store.outgoing($0.id)?.state }
+        print(describe(retried: states.count))
         let waiting = states.count { !$0.isSettled }
         for case .failed(let reason) in states { throw Problem("Not sent: \(describe(reason)).") }
         guard waiting == 0 else {
@@ -37,12 +36,13 @@ struct RetryCommand: AsyncParsableCommand {
 
     /// Messages to one person are settled in their order.
     private static func settle(
-        _ messages: [Message], in store: ClientStore, _ events: AsyncStream<ClientEvent>,
+        _ messages: [UUIDText], in core: CoreClient, _ events: AsyncStream<ClientEvent>,
         by deadline: ContinuousClock.Instant
     ) async throws {
-        for message in messages where try store.outgoing(message.id)?.state?.isSettled == false {
+        for id in messages {
+            guard try await core.outgoing(id).state?.isSettled == false else { continue }
             let isSettled = await first(in: events, within: deadline - .now) { event -> Bool? in
-                guard case .changed(let changed) = event, changed.id == message.id else { return nil }
+                guard case .changed(let changed) = event, changed.id == id else { return nil }
                 return changed.state?.isSettled == true ? true : nil
             }
             guard isSettled == true else { return }
@@ -59,9 +59,9 @@ struct CancelCommand: AsyncParsableCommand {
     @Argument(help: "A contact's name or Whisper ID.") var person: String
 
     func run() async throws {
-        let profile = try self.options.open()
-        let contact = try find(self.person, in: try profile.store.contacts())
-        let client = try self.options.client(profile)
-        print(describe(cancelled: try await client.cancel(to: contact.id).count))
+        let count = try await self.options.talk(connects: false) { core in
+            try await core.cancel(to: try find(self.person, in: try await core.contacts()).id)
+        }
+        print(describe(cancelled: count))
     }
 }

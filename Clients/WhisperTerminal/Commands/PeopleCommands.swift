@@ -9,13 +9,13 @@ struct IDCommand: AsyncParsableCommand {
     @OptionGroup var options: ProfileOptions
 
     func run() async throws {
-        let profile = try self.options.open()
-        guard let id = try profile.store.whisperID() else {
+        let identity = try await self.options.talk(connects: false) { core in try await core.identity() }
+        guard let identity else { throw self.options.problem(.missing) }
+        guard identity.isKnown else {
             throw Problem(
-                "The server has not seen this identity yet. Its Whisper ID will most likely be \(profile.keys.publicKeys.id(counter: 0))."
-            )
+                "The server has not seen this identity yet. Its Whisper ID will most likely be \(identity.id).")
         }
-        print(id)
+        print(identity.id)
     }
 }
 
@@ -34,17 +34,15 @@ struct AddCommand: AsyncParsableCommand {
         if let name, name.isEmpty || name != harmless(name) || WhisperID(name.uppercased()) != nil {
             throw Problem("Choose another name.")
         }
-        let client = try self.options.client(try self.options.open())
-        let events = await client.events()
-        let (contact, trouble) = try await running(client) { () async throws -> (Contact, String?) in
-            try await waitUntilOnline(client, within: .seconds(10))
-            let contact: Contact
-            do throws(ContactError) {
-                contact = try await client.addContact(id, name: self.name)
-            } catch {
-                throw Problem(describe(error, id))
+        let (contact, trouble) = try await self.options.talk { core -> (Contact, String?) in
+            let events = core.events()
+            try await waitUntilOnline(core.events(), within: .seconds(10))
+            do {
+                let contact = try await core.add(id, name: self.name)
+                return (contact, try await Self.waitForBackup(core, events))
+            } catch let refusal as CoreClient.Refusal {
+                throw Problem(refusal.words(ofAdding: id))
             }
-            return (contact, try await Self.waitForBackup(client, events))
         }
         print(
             "Added \(contact.shownName). Their keys fit the id and are kept. Try `whisper chat \(contact.name ?? "\(id)")`."
@@ -55,9 +53,9 @@ struct AddCommand: AsyncParsableCommand {
     /// Gives the backup a moment. If that is too short, it goes with the next command that connects.
     /// - Returns: what the person should know.
     private static func waitForBackup(
-        _ client: WhisperClient, _ events: AsyncStream<ClientEvent>
+        _ core: CoreClient, _ events: AsyncStream<ClientEvent>
     ) async throws -> String? {
-        while try await !client.isBackedUp() {
+        while try await !core.isBackedUp() {
             let news = await first(in: events, within: .seconds(3)) { event -> BackupNews? in
                 if case .backup(let news) = event { news } else { nil }
             }
@@ -77,10 +75,10 @@ struct ContactsCommand: AsyncParsableCommand {
     @OptionGroup var options: ProfileOptions
 
     func run() async throws {
-        let store = try self.options.open().store
-        let contacts = try store.contacts()
+        let (contacts, unread, suspicious) = try await self.options.talk(connects: false) { core in
+            (try await core.contacts(), try await core.unreadCounts(), try await core.suspiciousCounts())
+        }
         guard !contacts.isEmpty else { return print("Nobody yet. Add somebody with `whisper add ID NAME`.") }
-        let (unread, suspicious) = (try store.unreadCounts(), try store.quarantineCounts())
         // Names may have come from another client, with the backup.
         let names = contacts.map { harmless($0.name ?? "(no name)") }
         let width = names.map { TextWidth.columns($0) }.max() ?? 0

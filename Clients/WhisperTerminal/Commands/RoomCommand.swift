@@ -75,8 +75,8 @@ struct RoomListCommand: AsyncParsableCommand {
     @OptionGroup var options: ProfileOptions
 
     func run() async throws {
-        let lines = try await asking(self.options, describe(room:)) { client in
-            let rooms = try await client.rooms()
+        let lines = try await asking(self.options, describe(room:)) { core in
+            let rooms = try await core.rooms()
             return rooms.isEmpty ? ["You have a seat in no room."] : rooms.flatMap { describe($0) }
         }
         for line in lines { printLine(line) }
@@ -93,7 +93,7 @@ struct RoomLeaveCommand: AsyncParsableCommand {
 
     func run() async throws {
         let id = try roomID(self.room)
-        try await asking(self.options, describe(room:)) { client in try await client.leaveRoom(id) }
+        try await asking(self.options, describe(room:)) { core in try await core.leaveRoom(id) }
     }
 }
 
@@ -106,7 +106,7 @@ struct RoomCloseCommand: AsyncParsableCommand {
 
     func run() async throws {
         let id = try roomID(self.room)
-        try await asking(self.options, describe(room:)) { client in try await client.closeRoom(id) }
+        try await asking(self.options, describe(room:)) { core in try await core.closeRoom(id) }
     }
 }
 
@@ -124,8 +124,8 @@ struct RoomCodeCommand: AsyncParsableCommand {
     func run() async throws {
         let id = try roomID(self.room)
         let wish = self.code.wish
-        let code = try await asking(self.options, describe(room:)) { client in
-            try await client.renewCode(wish, of: id)?.code
+        let code = try await asking(self.options, describe(room:)) { core in
+            try await core.renewCode(wish, of: id)
         }
         printLine(code.map { "Code: \($0)" } ?? "The room has no code now.")
     }
@@ -140,7 +140,7 @@ struct RoomPokeCommand: AsyncParsableCommand {
 
     func run() async throws {
         let id = try roomID(self.room)
-        let woken = try await asking(self.options, describe(room:)) { client in try await client.pokeRoom(id) }
+        let woken = try await asking(self.options, describe(room:)) { core in try await core.pokeRoom(id) }
         printLine(woken == 1 ? "1 is woken." : "\(woken) are woken.")
     }
 }
@@ -159,7 +159,7 @@ struct RoomRemoveCommand: AsyncParsableCommand {
         guard let participant = PrincipalID(self.participant) else {
             throw Problem("\"\(self.participant)\" is nobody's id. `whisper room list` shows them.")
         }
-        try await asking(self.options, describe(room:)) { client in try await client.remove(participant, from: id) }
+        try await asking(self.options, describe(room:)) { core in try await core.remove(participant, from: id) }
     }
 }
 
@@ -204,7 +204,7 @@ private func visit(
     let end: RoomEnd
     do {
         end = try await running(client) {
-            try await waitUntilOnline(client, within: .seconds(20))
+            try await waitUntilOnline(await client.events(), within: .seconds(20))
             let events = await client.events()
             let room = try await enter(client)
             return showing.signals

@@ -1,10 +1,7 @@
 import ArgumentParser
 import Contract
-import Dispatch
-import Foundation
 import TerminalText
 import WhisperClient
-import WhisperCore
 
 struct SendCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -24,29 +21,12 @@ struct SendCommand: AsyncParsableCommand {
     @Argument(help: "The message. Read from standard input if absent.") var text: [String] = []
 
     func run() async throws {
-        // A daemon that ends meanwhile is an error, not the end of this process.
-        signal(SIGPIPE, SIG_IGN)
-        let path = self.options.daemonSocket
-        let through = try await Blocking.run { () -> Result<MessageState, any Error>? in
-            DaemonClient.connected(to: path).map { daemon in Result { try self.send(through: daemon) } }
-        }?.get()
-        try self.report(try await { if let through { through } else { try await self.sendHere() } }())
-    }
-
-    private func sendHere() async throws -> MessageState {
-        let profile = try self.options.open()
-        let contact = try find(self.person, in: try profile.store.contacts())
-        let text = self.text.isEmpty ? Self.input() : self.text.joined(separator: " ")
-        let client = try self.options.client(profile)
-        let events = await client.events()
         let goal = self.until
-        return try await running(client) {
-            let message: Message
-            do throws(SendError) {
-                message = try await client.send(text, to: contact.id)
-            } catch {
-                throw Problem(describe(error))
-            }
+        let state = try await self.options.talk { core -> MessageState in
+            let contact = try find(self.person, in: try await core.contacts())
+            let text = self.text.isEmpty ? Self.input() : self.text.joined(separator: " ")
+            let events = core.events()
+            let message = try await core.send(text, to: contact.id)
             let end = await first(in: events, within: .seconds(self.wait)) { event -> MessageState? in
                 switch event {
                 case .changed(let changed) where changed.id == message.id:
@@ -55,8 +35,10 @@ struct SendCommand: AsyncParsableCommand {
                 default: nil
                 }
             }
-            return try end ?? profile.store.outgoing(message.id)?.state ?? .queued
+            if let end, end != .queued { return end }
+            return try await core.outgoing(message.id).state ?? .queued
         }
+        try self.report(state)
     }
 
     private func report(_ state: MessageState) throws {
@@ -75,32 +57,6 @@ struct SendCommand: AsyncParsableCommand {
         case .expired: throw Problem("Nobody came for the message in time.")
         }
     }
-
-    /// It blocks its thread.
-    private func send(through daemon: DaemonClient) throws -> MessageState {
-        do {
-            let contact = try find(self.person, in: try daemon.contacts())
-            let text = self.text.isEmpty ? Self.input() : self.text.joined(separator: " ")
-            guard let message = try daemon.send(text, to: contact.id) else {
-                throw Problem("The daemon answers strangely.")
-            }
-            let deadline = DispatchTime.now() + .seconds(self.wait)
-            var state = message.state
-            while !Self.isReached(self.goal, state), try daemon.isOnline(),
-                let event = try daemon.event(until: deadline)
-            {
-                guard event.string("type") == "messageChanged", let changed = SentMessage(event["message"]),
-                    changed.id == message.id
-                else { continue }
-                state = changed.state
-            }
-            return state
-        } catch let refusal as DaemonClient.Refusal {
-            throw Problem(refusal.message)
-        }
-    }
-
-    private var goal: Goal { self.until }
 
     /// Also a state from which the goal cannot be reached any more.
     private static func isReached(_ goal: Goal, _ state: MessageState) -> Bool {

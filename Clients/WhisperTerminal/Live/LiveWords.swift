@@ -1,6 +1,8 @@
 import Contract
+import Contract
 import TerminalText
 import WhisperClient
+import WhisperCore
 
 /// What a whisperer is told.
 /// - Parameter hint: how to decide about a caller here.
@@ -94,22 +96,33 @@ func describe(_ error: LiveError) -> String {
     }
 }
 
+/// What the core says of a conversation of the user's own that was not changed.
+func describe(live refusal: CoreClient.Refusal) -> String {
+    switch CoreError.Code(rawValue: refusal.code) {
+    case .notFound: "The server has no such lines or share: they were deleted, or their time is over."
+    case .offline: describe(LiveError.offline)
+    case .unreachable: "The server is away."
+    case .server: "The server answered strangely; try again later."
+    case .tooLong: describe(LiveError.tooLong)
+    default: refusal.words
+    }
+}
+
 /// A conversation of the user's own, in a list.
-/// - Parameter known: what the server says of it; `nil` before the first stream.
-func describe(_ own: OwnConversation, _ known: LiveConversation?) -> String {
+func describe(_ own: ListedConversation) -> String {
     let name = own.title == own.name ? "" : " (\(harmlessLine(own.title)))"
     let state =
-        switch known?.state {
+        switch own.state {
         case .live: "live"
         case .paused: "paused"
         case .idle: "nobody whispers"
         case nil: "never whispered in"
         }
     let kept = own.transcriptDays == 0 ? "lines are not kept" : "lines are kept for \(own.transcriptDays) d"
-    return "\(harmlessLine(own.name))\(name): \(state), \(own.admission.rawValue), \(kept)"
+    return "\(harmlessLine(own.name))\(name): \(state), \(own.admission), \(kept)"
 }
 
-func describe(_ transcript: Transcript) -> String {
+func describe(_ transcript: ListedTranscript) -> String {
     let end = transcript.endedAt.map { "to \(day($0))" } ?? "goes on"
     let lines = transcript.lines == 1 ? "1 line" : "\(transcript.lines) lines"
     let time = "\(day(transcript.startedAt)) \(end)"

@@ -1,6 +1,7 @@
 import Contract
 import TerminalText
 import WhisperClient
+import WhisperCore
 
 /// How a visit ended.
 enum RoomEnd: Sendable {
@@ -11,12 +12,12 @@ enum RoomEnd: Sendable {
 }
 
 /// A room in a list.
-func describe(_ room: RoomState) -> [String] {
+func describe(_ room: ListedRoom) -> [String] {
     let lock = room.isLocked ? ", locked" : ""
-    return ["\(room.room)  \(room.participants.count) of \(room.participantsMax)\(lock)"]
+    return ["\(room.id)  \(room.participants.count) of \(room.participantsMax)\(lock)"]
         + room.participants.map { participant in
-            let seat = "seat \(participant.seat)" + (participant.participant == room.host ? ", host" : "")
-            return "  \(participant.isConnected ? "●" : "○") \(participant.participant) (\(seat))"
+            let seat = "seat \(participant.seat)" + (participant.id == room.host ? ", host" : "")
+            return "  \(participant.isConnected ? "●" : "○") \(participant.id) (\(seat))"
         }
 }
 
@@ -52,5 +53,15 @@ func describe(room error: LiveError) -> String {
     case .refused(.forbidden, _): "The server refuses: the room is full or locked, or somebody else hosts it."
     case .refused(.rateLimited, _): "Too many tries. Wait a minute."
     default: describe(error)
+    }
+}
+
+/// What the core says of a room that was not changed.
+func describe(room refusal: CoreClient.Refusal) -> String {
+    switch CoreError.Code(rawValue: refusal.code) {
+    case .notFound: "There is no such room here, or you have no seat in it."
+    case .forbidden: "The server refuses: the room is full or locked, or somebody else hosts it."
+    case .rateLimited: "Too many tries. Wait a minute."
+    default: describe(live: refusal)
     }
 }

@@ -196,6 +196,45 @@ done = whisper("send", "--until", "delivered", ann_id, "from", "cron")
 assert done.returncode == 0 and "delivered" in done.stdout, done
 ann.wait("messageReceived", lambda event: event["message"]["text"] == "from cron")
 
+
+
+def says(command, *words, input=None):
+    """What a command prints that must succeed."""
+    done = subprocess.run(
+        [WHISPER[0], *command.split(), "--profile", "bot", *words], env=ENVIRONMENT, capture_output=True, text=True,
+        input=input or "", timeout=PATIENCE)
+    assert done.returncode == 0, (command, done)
+    return done.stdout
+
+
+assert says("id").strip() == bot_id
+assert f"Added {carol_id}" in says("add", carol_id)
+named = says("add", ann_id, "ann")
+assert "Added ann." in named, named
+contacts = says("contacts")
+assert "ann" in contacts and carol_id in contacts, contacts
+says("inbox")
+news = ann.command("message_send", to=bot_id, text="read me")["message"]["messageId"]
+ann.wait("messageChanged", lambda event: event["message"]["messageId"] == news and event["message"]["state"] == "delivered")
+assert "1 unread" in says("contacts")
+for words in (["--peek"], ["--peek"], []):
+    shown = says("inbox", *words)
+    assert "read me" in shown and "away" not in shown, shown
+assert says("inbox") == "Nothing new.\n"
+# It is read for everybody, the sender too.
+ann.wait("messageChanged", lambda event: event["message"]["messageId"] == news and event["message"]["state"] == "read")
+chat = says("chat", "--linger", "5", "ann", input="by chat\nand again\n")
+assert "● online" in chat and "by chat ✓" in chat, chat
+for text in ("by chat", "and again"):
+    ann.wait("messageReceived", lambda event: event["message"]["text"] == text)
+assert "Nothing was given up." in says("retry", "ann")
+assert "Nothing was waiting." in says("cancel", "ann")
+assert "You have no conversation." in says("conversation list")
+assert "You have a seat in no room." in says("room list")
+# What keeps a stream open does not go through it, and says so.
+done = whisper("whisper", "talk")
+assert done.returncode == 1 and "Another whisper is running" in done.stderr, done
+
 # The daemon ends when it is asked to, says nothing of what it has seen, and takes its socket away.
 process.terminate()
 _, said = process.communicate(timeout=PATIENCE)

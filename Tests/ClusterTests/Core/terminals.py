@@ -1,8 +1,9 @@
-"""Two people at real terminals: one sends a file by its path, the other one saves it.
+"""Two people at real terminals: one sends a file by its path, the other one saves it. Then the same beside a daemon.
 
-Prints one JSON object: bytes of the saved file.
+Prints one JSON object: bytes of each saved file.
 """
 
+import atexit
 import json
 import os
 import pathlib
@@ -67,20 +68,57 @@ for name in ("ann", "bob"):
 says("ann", "add", ids["bob"], "bob")
 says("bob", "add", ids["ann"], "ann")
 plain = os.urandom(300_000)
-(here / "map.png").write_bytes(plain)
-ann, bob = Terminal("ann", "chat", "bob"), Terminal("bob", "chat", "ann")
-for terminal in (ann, bob):
-    terminal.shows("●")
+
+
+def a_file_goes(name):
+    (here / f"{name}.png").write_bytes(plain)
+    ann, bob = Terminal("ann", "chat", "bob"), Terminal("bob", "chat", "ann")
+    for terminal in (ann, bob):
+        terminal.shows("●")
+    ann.types(f"/file {name}.png")
+    ann.shows(f"[{name}.png, 300 KB")
+    bob.shows(f"[{name}.png, 300 KB]")
+    bob.types(f"/save got-{name}.png")
+    bob.shows(f"{name}.png, 300 KB: saved.")
+    assert (here / f"got-{name}.png").read_bytes() == plain, "the file is another"
+    return ann, bob
+
+
+def end(*terminals):
+    for terminal in terminals:
+        terminal.leaves()
+
+
+bob = Terminal("bob", "chat", "ann")
+bob.shows("●")
 bob.types("/save nothing")
 bob.shows("There is no file of theirs here.")
-ann.types("/file nowhere.png")
-ann.shows("Not taken")
-ann.types("/file map.png")
-ann.shows("[map.png, 300 KB")
-bob.shows("[map.png, 300 KB]")
-bob.types("/save got.png")
-bob.shows("map.png, 300 KB: saved.")
-assert (here / "got.png").read_bytes() == plain, "the file is another"
-for terminal in (ann, bob):
-    terminal.leaves()
+bob.types("/file nowhere.png")
+bob.shows("Not taken")
+end(bob)
+end(*a_file_goes("map"))
+
+# Beside a daemon of one of them the other commands have the profile all the same.
+command, environment = whisper("bob", "daemon", "--socket", f"{folder}/run/socket")
+daemon = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL)
+atexit.register(daemon.kill)
+deadline = time.monotonic() + PATIENCE
+while not (os.path.exists(f"{folder}/home/.bob.socket") and os.path.exists(f"{folder}/run/socket")):
+    assert time.monotonic() < deadline and daemon.poll() is None, "the daemon does not listen"
+    time.sleep(0.05)
+says("bob", "do", "connect")
+ann, bob = a_file_goes("plan")
+ann.types("Is this thing on?")
+bob.shows("Is this thing on?")
+bob.types("It is.")
+ann.shows("It is.")
+# Another program has the daemon disconnect, and connect again.
+says("bob", "do", "disconnect")
+bob.shows("The server is away")
+says("bob", "do", "connect")
+bob.shows("The server is back.")
+end(ann)
+daemon.terminate()
+bob.shows("The daemon has gone.")
+assert bob.process.wait(timeout=PATIENCE) == 1 and daemon.wait(timeout=PATIENCE) == 0
 print(json.dumps({"bytes": len(plain)}))

@@ -1,0 +1,259 @@
+import Contract
+import Dispatch
+import TerminalText
+import WhisperClient
+import WhisperCore
+
+/// What commands ask of a core, in the client's own types.
+extension CoreClient {
+    /// How long a command waits for the server's answer.
+    private static var serverDeadline: DispatchTime { .now() + .seconds(20) }
+
+    /// - Returns: the members of the result.
+    private func members(_ verb: String, _ write: (inout JSONWriter) -> Void = { _ in }) async throws -> JSONMembers {
+        var json = JSONWriter()
+        write(&json)
+        return try Self.members(try await self.ask(verb, json.finished()))
+    }
+
+    /// The same of a verb that may ask the server, whose answer it waits for.
+    func answered(_ verb: String, _ write: (inout JSONWriter) -> Void = { _ in }) async throws -> JSONMembers {
+        var json = JSONWriter()
+        write(&json)
+        return try Self.members(try await self.result(verb, json.finished(), until: Self.serverDeadline))
+    }
+
+    private static func members(_ result: [UInt8]) throws -> JSONMembers {
+        guard case .object(let members) = JSONText(result) else { throw Self.strange }
+        return members
+    }
+
+    private static func message(_ result: JSONMembers) throws -> Message {
+        guard let message = result.object("message").flatMap({ Message($0) }) else { throw Self.strange }
+        return message
+    }
+
+    static let strange = Problem("The daemon answers strangely.")
+
+    // MARK: People
+
+    /// Who this is: the id that the server has given, or the one that it will most likely be.
+    /// - Returns: `nil` without an identity.
+    func identity() async throws -> (id: String, isKnown: Bool)? {
+        let members = try await self.members("identity_show")
+        if let id = members.string("whisperId") { return (id, true) }
+        return members.string("likelyId").map { ($0, false) }
+    }
+
+    /// All of them, strangers last.
+    func contacts() async throws -> [Contact] {
+        try await self.people("contact_list") + self.people("request_list")
+    }
+
+    private func people(_ verb: String) async throws -> [Contact] {
+        var people: [Contact] = []
+        while true {
+            let page = try await self.members(verb) { json in json.add("after", (people.last?.id).map { "\($0)" }) }
+            let found = page.objects("contacts").compactMap { Contact($0) }
+            people += found
+            guard page.bool("hasMore") == true, !found.isEmpty else { return people }
+        }
+    }
+
+    func add(_ id: WhisperID, name: String?) async throws -> Contact {
+        let result = try await self.answered("contact_add") { json in
+            json.add("whisperId", id)
+            json.add("name", name)
+        }
+        guard let contact = result.object("contact").flatMap({ Contact($0) }) else { throw Self.strange }
+        return contact
+    }
+
+    func isBackedUp() async throws -> Bool { try await self.members("backup_status").bool("isBackedUp") ?? true }
+
+    /// Unread messages of each person, without those to groups.
+    func unreadCounts() async throws -> [WhisperID: Int64] {
+        var counts: [WhisperID: Int64] = [:]
+        var cursor: Int64?
+        while true {
+            let page = try await self.members("chat_list") { json in
+                json.add("limit", Int64(CoreLimits.listMax))
+                if let cursor { json.add("cursor", cursor) }
+            }
+            for chat in page.objects("chats") {
+                guard let peer = chat.whisperID("chat"), let unread = chat.integer("unread"), unread > 0 else {
+                    continue
+                }
+                counts[peer] = unread
+            }
+            cursor = page.integer("cursor")
+            if cursor == nil { return counts }
+        }
+    }
+
+    /// Messages that ever came and were not trusted.
+    func suspiciousCounts() async throws -> [Suspicion: Int64] {
+        try await self.members("store_info").objects("suspects").reduce(into: [:]) { counts, suspect in
+            guard let suspicion = Suspicion(sender: suspect.whisperID("whisperId"), reason: suspect.string("kind"))
+            else { return }
+            counts[suspicion] = suspect.integer("count")
+        }
+    }
+
+    // MARK: Sending
+
+    /// Takes a message: it is stored when this returns, and goes out now or when the server is back.
+    func send(_ text: String, to contact: WhisperID) async throws -> Message {
+        let bytes = text.utf8.count
+        guard bytes > 0 else {
+            throw Refusal(
+                code: CoreError.Code.invalidField.rawValue, message: "There is nothing to send.", field: "text")
+        }
+        guard bytes <= ClientLimits.textBytesMax else {
+            throw Refusal(
+                code: CoreError.Code.tooLong.rawValue,
+                message: "That is too long: \(bytes) bytes, and \(ClientLimits.textBytesMax) is the most.",
+                field: "text")
+        }
+        return try Self.message(
+            try await self.members("message_send") { json in
+                json.add("to", contact)
+                json.add("text", text)
+            })
+    }
+
+    /// - Parameter path: an absolute one. The file is copied before this returns.
+    func send(file path: String, type: String, to contact: WhisperID) async throws -> Message {
+        try Self.message(
+            try await self.members("attachment_send") { json in
+                json.add("chat", contact)
+                json.add("path", path)
+                json.add("mimeType", type)
+            })
+    }
+
+    /// Has the file of a message written.
+    /// - Parameter path: an absolute one, at which nothing stands.
+    func fetchFile(of message: Message, to path: String) async throws {
+        _ = try await self.members("attachment_get") { json in
+            json.add("messageId", message.id)
+            json.add("from", message.peer)
+            json.add("to", path)
+        }
+    }
+
+    /// A message of ours as it stands.
+    func outgoing(_ id: UUIDText) async throws -> Message {
+        try Self.message(try await self.members("message_info") { json in json.add("messageId", id) })
+    }
+
+    /// - Returns: the messages that are queued again.
+    func retry(to contact: WhisperID) async throws -> [UUIDText] {
+        let members = try await self.members("message_retry") { json in json.add("chat", contact) }
+        guard let text = members["messageIds"], case .array(let ids) = JSONText(text) else { throw Self.strange }
+        return ids.compactMap { UUIDText(ascii: $0.dropFirst().dropLast()) }
+    }
+
+    /// - Returns: how many messages will not be sent.
+    func cancel(to contact: WhisperID) async throws -> Int {
+        Int(try await self.members("message_cancel") { json in json.add("chat", contact) }.integer("count") ?? 0)
+    }
+
+    // MARK: Reading
+
+    /// A message with its place in the store.
+    typealias Numbered = (number: Int64, message: Message)
+
+    private static func numbered(_ result: JSONMembers) -> [Numbered] {
+        result.objects("messages").compactMap { json in
+            guard let number = json.integer("number"), let message = Message(json) else { return nil }
+            return (number, message)
+        }
+    }
+
+    /// The latest messages with somebody, oldest first.
+    /// - Parameter limit: at most `CoreLimits.listMax`.
+    func messages(with peer: WhisperID, limit: Int) async throws -> [Numbered] {
+        Self.numbered(
+            try await self.members("chat_get") { json in
+                json.add("chat", peer)
+                json.add("limit", Int64(limit))
+            })
+    }
+
+    /// What came and was not read, oldest first, and how much there is in all chats.
+    /// - Parameter peer: only what this person has written to us alone.
+    func unread(with peer: WhisperID? = nil, limit: Int) async throws -> (messages: [Numbered], count: Int64) {
+        var messages: [Numbered] = []
+        while true {
+            let part = min(limit - messages.count, CoreLimits.listMax)
+            let page = try await self.members("message_unread") { json in
+                json.add("chat", peer.map { "\($0)" })
+                json.add("after", messages.last?.number ?? 0)
+                json.add("limit", Int64(part))
+            }
+            let found = Self.numbered(page)
+            messages += found
+            guard found.count == part, messages.count < limit else {
+                return (messages, page.integer("count") ?? 0)
+            }
+        }
+    }
+
+    /// The person has seen all unread messages of these chats up to those of these messages that came last.
+    func markRead(_ messages: [Numbered]) async throws {
+        let last: [Conversation: Int64] = messages.reduce(into: [:]) { $0[$1.message.place] = $1.number }
+        for (place, number) in last {
+            _ = try await self.members("chat_read") { json in
+                json.add("chat", place.name)
+                json.add("upTo", number)
+            }
+        }
+    }
+
+    /// The person has seen this message.
+    func markRead(_ message: Message) async throws {
+        _ = try await self.members("message_read") { json in
+            json.add("messageId", message.id)
+            json.add("from", message.peer)
+        }
+    }
+
+    /// Whether read marks wait for the server.
+    func owesReadMarks() async throws -> Bool { try await self.members("store_info").bool("owesReadMarks") ?? false }
+}
+
+extension CoreClient.Refusal {
+    private var known: CoreError.Code? { CoreError.Code(rawValue: self.code) }
+
+    /// For the person at the terminal.
+    var words: String {
+        switch self.known {
+        case .unknownContact: "Add this person first: `whisper add ID NAME`."
+        case .bannedContact: "This person is banned from the server."
+        case .blockedContact: "You have blocked this person."
+        case .toSelf: "You cannot write to yourself."
+        case .file: "Not taken: \(describe(FileFailure.unreadable))."
+        case .tooLarge: "Not taken: \(describe(FileFailure.tooLarge))."
+        case .tooMany: "Too many wait already."
+        case .store: "The local store cannot be written (is the disk full?)."
+        default: self.message
+        }
+    }
+
+    /// The same of adding a contact.
+    func words(ofAdding id: WhisperID) -> String {
+        switch self.known {
+        case .toSelf: "That is your own Whisper ID."
+        case .notFound: "Nobody has the Whisper ID \(id). Check it letter by letter."
+        case .offline: "The server does not know this session; try again."
+        case .foreignKeys:
+            "DANGER: the keys that the server gives out for \(id) are not those of that id. Nobody was added."
+        case .changedKeys: "DANGER: the server now gives out other keys for \(id). The known ones are kept."
+        case .nameTaken: "Another contact has this name already."
+        case .server: "The server answered strangely; try again later."
+        case .unreachable: "The server is away; try again later."
+        default: self.words
+        }
+    }
+}
