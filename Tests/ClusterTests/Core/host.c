@@ -192,7 +192,7 @@ int main(int count, char **words) {
     if (wsp_abi_version() != WSP_ABI_VERSION) fail("version", "");
 
     /* Nothing, and garbage. */
-    static char large[100000];
+    static char large[600000];
     memset(large, 'x', sizeof large - 1);
     uint8_t key[32] = {1};
     wsp_handle core = 77;
