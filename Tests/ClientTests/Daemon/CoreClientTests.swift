@@ -56,7 +56,9 @@ import Testing
                 return changed.state == .queued ? nil : changed.state
             }
             #expect(state != nil)
-            #expect(try await client.outgoing(message.id).state == state)
+            // It may have been delivered since.
+            let asked = try await client.outgoing(message.id).state
+            #expect(asked == state || asked == .delivered)
         }
         await ann.core.close()
     }
