@@ -115,8 +115,8 @@ for peer, other, own_id in ((ann, bob, ann_id), (bob, ann, bob_id)):
     assert mine == collections.Counter(expected), mine
     counts.append(sum(mine.values()))
 
-# A phone that knows BlueChat alone: it connects to her, she to it.
-control("faults", mute=0)
+# A phone that knows BlueChat alone: it connects to her, she to it. It sends nothing again.
+control("faults", mute=0, drop=0, duplicate=0)
 control("state", radio="Ann", state="on")
 blue = Phone(socket, "Blue")
 blue.connect("Ann")
