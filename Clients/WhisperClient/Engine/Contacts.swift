@@ -17,10 +17,6 @@ extension WhisperClient {
         try self.store.contacts()
     }
 
-    package func messages(with peer: WhisperID, limit: Int) throws(ClientStoreError) -> [Message] {
-        try self.store.messages(with: peer, limit: limit)
-    }
-
     package func unread(with peer: WhisperID, limit: Int) throws(ClientStoreError) -> [Message] {
         try self.store.unread(with: peer, limit: limit)
     }

@@ -123,11 +123,6 @@ extension WhisperClient {
         self.pump()
     }
 
-    /// Whether all read marks have reached the server.
-    package func owesNothing() throws(ClientStoreError) -> Bool {
-        try self.store.owedReceipts(limit: 1).isEmpty
-    }
-
     /// Sends the receipts whose time has come. Read marks go one batch at a time. There is no answer to a receipt: the pong
     /// of a ping written behind the batch proves that the server has read it.
     func pumpReceipts() {
