@@ -300,9 +300,13 @@ import Testing
         var (bench, listener) = try LiveBench.joined()
         _ = try bench.send("live_start", bench.named.with(["contentId": Self.content]), as: bench.phone)
         let (home, share) = (bench.phone.connection.node, LiveShare(of: bench.id))
-        bench.rules { $0.reported([], by: home, of: share) }
+        bench.rules {
+            $0.reported([], by: home, of: share)
+            $0.reported([], by: listener.connection.node, of: share)
+        }
         #expect(bench.conversation.stream?.connection != nil, "it has just begun, and the report is older")
-        bench.now = bench.now + CallLimits.reportsMissedFor
+        #expect(bench.conversation.attendances[.guest(listener.id)]?.goneAt == nil)
+        bench.now = bench.now + CallLimits.reportsDoubtedFor
         // Knocks at the listener's gateway. Who waits is named in no report.
         let guest = LiveBench.Listener(1)
         _ = try bench.send("live_knock", bench.knock(guest), as: guest)
@@ -316,5 +320,23 @@ import Testing
         #expect(bench.conversation.stream?.connection == nil)
         #expect(bench.conversation.attendances[.guest(listener.id)]?.goneAt != nil)
         #expect(bench.conversation.waiting[.guest(guest.id)]?.goneAt == nil)
+    }
+
+    /// The older connection's gateway made its report before it heard that the listener joined elsewhere.
+    @Test func aReportOfAnOlderConnectionMovesNobodyBack() throws {
+        var (bench, listener) = try LiveBench.joined()
+        let id = PrincipalID.guest(listener.id)
+        let (former, share) = (listener.connection, LiveShare(of: bench.id))
+        let present = LiveConnection(node: NodeID(value: 91), connection: ConnectionID(value: 4))
+        let entry = LiveReportEntry(
+            conversation: bench.id, connection: former.connection, principal: id, role: .listener, epoch: 0,
+            generation: 1)
+        _ = bench.send(try LiveBench.body("live_join", bench.named), as: listener.principal, on: present)
+        bench.rules { $0.reported([entry], by: former.node, of: share) }
+        #expect(bench.conversation.attendances[id]?.connection == present)
+        // The joining may itself be an old one, of a connection that has ended.
+        bench.now = bench.now + CallLimits.reportsDoubtedFor
+        bench.rules { $0.reported([entry], by: former.node, of: share) }
+        #expect(bench.conversation.attendances[id]?.connection == former)
     }
 }

@@ -154,6 +154,7 @@ import Testing
     @Test func aReportHealsWhatWasLost() throws {
         var (bench, _) = try RoomBench.accepted()
         let (id, node) = (bench.room.id, bench.guest.connection.node)
+        bench.now = bench.now + CallLimits.reportsDoubtedFor
         // The gateway knows nothing of the guest's connection: it has gone.
         bench.rules { $0.reported([], by: node, of: LiveShare(of: id)) }
         #expect(bench.room.participants[.guest(bench.guest.id)]?.goneAt == bench.now)
@@ -173,10 +174,29 @@ import Testing
         #expect(bench.tellings.count == 2)
     }
 
-    /// A report that is older than its joining was read again, say behind a lost master of Redis. It has no news of its own then.
+    /// Its gateway made the report before it heard of the joining. Signals go straight on meanwhile, and none replaces another.
+    @Test func aReportThatIsOlderThanAJoiningTakesNobodyAway() throws {
+        var (bench, _) = try RoomBench.accepted()
+        let (id, place) = (bench.room.id, bench.guest.connection)
+        bench.now = bench.now + CallLimits.reportsDoubtedFor - .milliseconds(1)
+        bench.rules { $0.reported([], by: place.node, of: LiveShare(of: id)) }
+        #expect(bench.room.participants[.guest(bench.guest.id)]?.reachable == place)
+        // It comes back on the same connection, and that is as new.
+        _ = try bench.send("room_join", bench.join(bench.guest.keys), as: bench.guest.principal, on: place)
+        bench.now = bench.now + .milliseconds(1)
+        bench.rules { $0.reported([], by: place.node, of: LiveShare(of: id)) }
+        #expect(bench.room.participants[.guest(bench.guest.id)]?.reachable == place)
+        // That it has left is no report.
+        bench.rules { $0.left(id, place) }
+        #expect(bench.room.participants[.guest(bench.guest.id)]?.reachable == nil)
+    }
+
+    /// A report that is much older than its joining was read again, say behind a lost master of Redis. It has no news of its own
+    /// then.
     @Test func whoWasTakenForGoneHearsWhatTheRoomIsNow() throws {
         var (bench, _) = try RoomBench.accepted()
         let (id, place) = (bench.room.id, bench.guest.connection)
+        bench.now = bench.now + CallLimits.reportsDoubtedFor
         bench.rules { $0.reported([], by: place.node, of: LiveShare(of: id)) }
         _ = try bench.send("room_update", bench.named.with(["isLocked": true]), as: bench.host)
         #expect(bench.frames("room_event", on: place).isEmpty)

@@ -92,6 +92,11 @@ package enum CallLimits {
     package static let conversationsLoadedAtOnce = 100
     /// A gateway that has reported and does so no more is taken for gone after this. Gateways report every 5 s.
     package static let reportsMissedFor = Duration.seconds(15)
+    /// Who is not named by its gateway's report is there all the same if it came within this time: the report may be older.
+    package static let reportsDoubtedFor = Duration.seconds(15)
+    static func isNew(_ came: Timestamp?, at now: Timestamp) -> Bool {
+        came.map { $0 + Self.reportsDoubtedFor > now } ?? false
+    }
     /// The longest body of a look, in bytes.
     package static let lookBytesMax = 1_024
     /// How long keys of a refused call linger in Redis.

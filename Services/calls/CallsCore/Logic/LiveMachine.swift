@@ -143,6 +143,8 @@ package struct LiveMachine: Equatable, Sendable {
         package var goneAt: Timestamp?
         /// False for devices of the profile.
         package let isListed: Bool
+        /// When it joined on this connection; `nil` if its gateway's report said so.
+        package var placedAt: Timestamp?
     }
 
     package struct Waiting: Equatable, Sendable {

@@ -130,7 +130,8 @@ extension LiveRules {
         if let before, before.connection != frame.connection {
             self.tellings.append(.event(before.connection, .attendsNoLonger(conversation.id)))
         }
-        conversation.attendances[listener] = .init(connection: frame.connection, isListed: !isDevice)
+        conversation.attendances[listener] = .init(
+            connection: frame.connection, isListed: !isDevice, placedAt: self.time)
         conversation.waiting[listener] = nil
         var since = self.time
         if row != nil {

@@ -322,25 +322,29 @@ package struct LiveRules: Sendable {
     /// A connection has ended.
     package mutating func left(_ id: ConversationID, _ connection: LiveConnection) {
         guard let conversation = self.book[id] else { return }
-        self.lose(conversation) { $0 == connection }
+        self.lose(conversation) { place, _ in place == connection }
     }
 
     /// A node is gone, and all its connections with it.
     package mutating func unheard(by node: NodeID) {
-        for conversation in Array(self.book.all) { self.lose(conversation) { $0.node == node } }
+        for conversation in Array(self.book.all) { self.lose(conversation) { place, _ in place.node == node } }
     }
 
-    private mutating func lose(_ before: LiveMachine, waiting: Bool = true, where isLost: (LiveConnection) -> Bool) {
+    /// - Parameter isLost: is given a connection, and when it began to hold or to attend.
+    private mutating func lose(
+        _ before: LiveMachine, waiting: Bool = true, where isLost: (LiveConnection, Timestamp?) -> Bool
+    ) {
         var conversation = before
-        if var stream = conversation.stream, let holder = stream.connection, isLost(holder) {
+        if var stream = conversation.stream, let holder = stream.connection, isLost(holder, stream.changedAt) {
             stream.phase = .live(holder, goneAt: self.time)
             conversation.stream = stream
         }
         for (listener, attendance) in conversation.attendances
-        where attendance.goneAt == nil && isLost(attendance.connection) {
+        where attendance.goneAt == nil && isLost(attendance.connection, attendance.placedAt) {
             conversation.attendances[listener]?.goneAt = self.time
         }
-        for (listener, place) in conversation.waiting where waiting && place.goneAt == nil && isLost(place.connection) {
+        for (listener, place) in conversation.waiting
+        where waiting && place.goneAt == nil && isLost(place.connection, nil) {
             conversation.waiting[listener]?.goneAt = self.time
         }
         if conversation != before { self.put(conversation) }
@@ -350,15 +354,12 @@ package struct LiveRules: Sendable {
     /// what is so is said again, and whoever is not named has gone: that it left may be lost.
     package mutating func reported(_ entries: [LiveReportEntry], by node: NodeID, of share: LiveShare) {
         let named = Dictionary(grouping: entries, by: \.conversation).mapValues { Set($0.map(\.connection)) }
+        let now = self.time
         for conversation in Array(self.book.all) where LiveShare(of: conversation.id) == share {
             let present = named[conversation.id] ?? []
-            // A report may be older than a stream that has just begun.
-            let begunAt = conversation.stream?.changedAt ?? self.time
-            let isNew = begunAt + CallLimits.reportsMissedFor > self.time
-            let holder = isNew ? conversation.stream?.connection : nil
-            // Whoever waits does not attend yet, and is not named.
-            self.lose(conversation, waiting: false) {
-                $0.node == node && !present.contains($0.connection) && $0 != holder
+            // A report may be older than what has just begun. Whoever waits does not attend yet, and is not named.
+            self.lose(conversation, waiting: false) { place, begunAt in
+                place.node == node && !present.contains(place.connection) && !CallLimits.isNew(begunAt, at: now)
             }
         }
         for entry in entries { self.reported(entry, by: node) }
@@ -388,7 +389,10 @@ package struct LiveRules: Sendable {
                 let isOut = row?.status != .waiting
                 return self.contradict(entry, on: connection, because: isOut ? row?.refusal ?? .removed : nil)
             }
-            if conversation.attendances[entry.principal] != .init(connection: connection, isListed: !isDevice) {
+            let known = conversation.attendances[entry.principal]
+            // It has just come on another connection.
+            if known?.connection != connection, CallLimits.isNew(known?.placedAt, at: self.time) { return }
+            if known?.connection != connection || known?.goneAt != nil || known?.isListed != !isDevice {
                 conversation.attendances[entry.principal] = .init(connection: connection, isListed: !isDevice)
                 self.put(conversation)
             }

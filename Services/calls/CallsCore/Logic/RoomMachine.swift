@@ -65,6 +65,8 @@ package struct RoomMachine: BookedMachine {
         package var wokenAt: Timestamp?
         /// When `place` took the seat over from another connection. In memory alone.
         package var movedAt: Timestamp?
+        /// When `place` came. In memory alone.
+        package var placedAt: Timestamp?
 
         package init(
             seat: Int, via: RoomParticipant.Way, joinedCode: String?, signPublicKey: Bytes32, encPublicKey: Bytes32,

@@ -120,6 +120,7 @@ extension RoomRules {
         room.participants[caller] = .init(
             seat: room.nextSeat, via: way, joinedCode: code?.text, signPublicKey: keys.sign, encPublicKey: keys.enc,
             joinedAt: self.time, place: connection)
+        room.participants[caller]?.placedAt = self.time
         room.nextSeat += 1
         room.connectedAt = self.time
         self.tellings.append(.event(connection, .entered(room: room.id)))
@@ -132,7 +133,7 @@ extension RoomRules {
         var room = before
         guard var participant = room.participants[caller] else { throw .noSuchRoom }
         let former = participant.reachable
-        participant.place = frame.connection
+        (participant.place, participant.placedAt) = (frame.connection, self.time)
         (participant.goneAt, participant.awaySince) = (nil, nil)
         room.participants[caller] = participant
         room.connectedAt = self.time
@@ -186,30 +187,35 @@ extension RoomRules {
     /// A participant's connection has ended.
     package mutating func left(_ id: UUIDText, _ connection: LiveConnection) {
         guard let room = self.book[id] else { return }
-        self.lose(room) { $0 == connection }
+        self.lose(room) { place, _ in place == connection }
     }
 
     /// A node is gone, and all its connections with it.
     package mutating func unheard(by node: NodeID) {
-        for room in Array(self.book.all) { self.lose(room) { $0.node == node } }
+        for room in Array(self.book.all) { self.lose(room) { place, _ in place.node == node } }
     }
 
-    private mutating func lose(_ before: RoomMachine, where isLost: (LiveConnection) -> Bool) {
+    private mutating func lose(
+        _ before: RoomMachine, where isLost: (LiveConnection, RoomMachine.Participant) -> Bool
+    ) {
         var room = before
         for (id, participant) in room.participants {
-            guard let place = participant.reachable, isLost(place) else { continue }
+            guard let place = participant.reachable, isLost(place, participant) else { continue }
             room.participants[id]?.goneAt = self.time
             room.connectedAt = self.time
         }
         if room != before { self.put(room) }
     }
 
-    /// A gateway says whose connections it has. What is not so is contradicted; who is not named has gone. Whoever has no seat any
-    /// more is told: the frame that said why may be lost.
+    /// A gateway says whose connections it has. What is not so is contradicted; who is not named has gone, unless it has just come:
+    /// the report may be older. Whoever has no seat any more is told: the frame that said why may be lost.
     package mutating func reported(_ entries: [RoomReportEntry], by node: NodeID, of share: LiveShare) {
         let named = Set(entries.map { LiveConnection(node: node, connection: $0.connection) })
+        let now = self.time
         for room in Array(self.book.all) where LiveShare(of: room.id) == share {
-            self.lose(room) { $0.node == node && !named.contains($0) }
+            self.lose(room) { place, participant in
+                place.node == node && !named.contains(place) && !CallLimits.isNew(participant.placedAt, at: now)
+            }
         }
         for entry in entries {
             let place = LiveConnection(node: node, connection: entry.connection)
@@ -231,8 +237,8 @@ extension RoomRules {
             if participant.place == nil { _ = self.changed(&room, .back, entry.participant, exceptOn: place) }
             self.put(room)
             // What changed while it was taken for gone was told to the others alone.
-            let now = RoomEvent(.updated, timestamp: self.time, room: room.state())
-            self.tellings.append(.frame(.connection(place), now))
+            let news = RoomEvent(.updated, timestamp: self.time, room: room.state())
+            self.tellings.append(.frame(.connection(place), news))
             self.follow(entry.participant, in: room.id, on: place)
         }
     }
