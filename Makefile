@@ -84,7 +84,7 @@ test: dependencies lint
 	@WHISPER_BUILD=run $(BUILD)
 
 # Without root and network. What takes longer is left to `make test`: services with Postgres, whole clusters, the simulation.
-UNIT := ContractTests|JobsTests|ServerCryptoTests|GatewayTests|ClientTests|SealedFileTests|ServiceRuntimeTests|ArchitectureTests|ContractDocumentTests
+UNIT := ContractTests|JobsTests|ServerCryptoTests|GatewayTests|ClientTests|SQLiteTests|SealedFileTests|ServiceRuntimeTests|ArchitectureTests|ContractDocumentTests
 
 unit: lint
 	@$(BUILD) --build-tests

@@ -94,7 +94,6 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", exact: "2.13.0"),
         .package(url: "https://github.com/hummingbird-project/hummingbird", exact: "2.28.1", traits: []),
-        .package(url: "https://github.com/groue/GRDB.swift", exact: "7.10.0"),
         .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", exact: "0.2.0"),
         // For a benchmark alone. Hummingbird resolves it too.
         .package(url: "https://github.com/apple/swift-nio-http2", exact: "1.46.0"),
@@ -107,6 +106,7 @@ let package = Package(
         system("COpenSSL", pkgConfig: "libcrypto", apt: "libssl-dev"),
         system("CNghttp2", pkgConfig: "libnghttp2", apt: "libnghttp2-dev"),
         system("CSodium", pkgConfig: "libsodium", apt: "libsodium-dev"),
+        system("CSQLite", pkgConfig: "sqlite3", apt: "libsqlite3-dev"),
         shared("Contract"),
         // JSON documents, and schemas of the contract's types.
         shared("ContractSchema", ["Contract"]),
@@ -170,12 +170,14 @@ let package = Package(
         .target(
             name: "CSealedFile", dependencies: ["CSodium"], path: "Clients/CSealedFile",
             linkerSettings: [.linkedLibrary("sqlite3")]),
+        // Statements and transactions of SQLite. Without Foundation, which would be a quarter of what a client loads.
+        .target(name: "SQLite", dependencies: ["CSQLite"], path: "Clients/SQLite", swiftSettings: strict),
         .target(
             name: "WhisperClient",
             dependencies: [
-                "Contract", "CSealedFile", "CSodium", "COpenSSL", log, collections, nioCore, nioPosix, nioHTTP,
+                "Contract", "SQLite", "CSealedFile", "CSodium", "COpenSSL", log, collections, nioCore, nioPosix,
+                nioHTTP,
                 nioWebSocket, nioSSL,
-                .product(name: "GRDB", package: "GRDB.swift"),
             ],
             path: "Clients/WhisperClient", swiftSettings: strict),
         // One identity as a library: the facade, and its C interface.
@@ -183,17 +185,13 @@ let package = Package(
             name: "WhisperCore", dependencies: ["WhisperClient", "Contract", "ContractSchema", log],
             path: "Clients/WhisperCore", swiftSettings: strict),
         .systemLibrary(name: "CWhisperCore", path: "Clients/WhisperCoreC/include"),
-        // Half of the library would be data of languages that nothing in it reads.
-        .target(name: "CNoLocaleData", path: "Clients/CNoLocaleData"),
         .target(
-            name: "WhisperCoreC", dependencies: ["WhisperCore", "CWhisperCore", "CNoLocaleData"],
-            path: "Clients/WhisperCoreC",
+            name: "WhisperCoreC", dependencies: ["WhisperCore", "CWhisperCore"], path: "Clients/WhisperCoreC",
             exclude: ["include", "exports.map"], swiftSettings: strict,
             // A host has no Swift, and sees the functions of the header alone.
             linkerSettings: [
                 .unsafeFlags([
-                    "-static-stdlib", "-lCoreFoundation", "-l_FoundationCollections", "-l_FoundationICU",
-                    "-l_FoundationCShims", "-lstdc++", "-Xlinker",
+                    "-static-stdlib", "-l_FoundationCollections", "-l_FoundationCShims", "-lstdc++", "-Xlinker",
                     "--version-script=\(Context.packageDirectory)/Clients/WhisperCoreC/exports.map",
                 ])
             ]),
@@ -318,10 +316,14 @@ let package = Package(
         // Writes into a sealed file until the tests kill it.
         .executableTarget(
             name: "SealedFileWriter", dependencies: ["CSealedFile"], path: "TestSupport/SealedFileWriter"),
-        tests("SealedFileTests", ["CSealedFile", .product(name: "GRDB", package: "GRDB.swift")]),
+        tests("SQLiteTests", ["SQLite"]),
+        tests("SealedFileTests", ["CSealedFile", "SQLite", "CSQLite"]),
         tests(
             "ClientTests",
-            ["WhisperClient", "WhisperCore", "WhisperTerminal", "WhisperAdmin", "TerminalText", "Contract", "TestKit"]),
+            [
+                "WhisperClient", "WhisperCore", "WhisperTerminal", "WhisperAdmin", "TerminalText", "SQLite", "CSQLite",
+                "Contract", "TestKit",
+            ]),
         .testTarget(
             name: "ClusterTests",
             dependencies: [

@@ -41,8 +41,9 @@ private enum Architecture {
         "attachments": main.union(["AttachmentsCore", "HTTPAccess", "Telemetry"]),
         "calls": main.union(["CallsCore"]),
         // The other end of the wire
+        "SQLite": ["CSQLite"],
         "WhisperClient": nio.union([
-            "Contract", "CSealedFile", "CSodium", "COpenSSL", "Logging", "NIOHTTP1", "NIOWebSocket", "NIOSSL", "GRDB",
+            "Contract", "CSealedFile", "CSodium", "COpenSSL", "Logging", "NIOHTTP1", "NIOWebSocket", "NIOSSL", "SQLite",
             "DequeModule", "FoundationEssentials",
         ]),
         "WhisperCore": ["WhisperClient", "Contract", "ContractSchema", "Logging"],
@@ -91,6 +92,7 @@ private enum Architecture {
         "CLibPQ": ["Store"],
         "COpenSSL": ["ServerCrypto", "WhisperClient"],
         "CSealedFile": ["WhisperClient", "SealedFileTests"],
+        "CSQLite": ["SQLite", "SealedFileTests", "ClientTests"],
         "CSodium": ["ServerCrypto", "WhisperClient", "LoadTool", "TestKit", "AuthTestKit", "ServerCryptoTests"],
         "CNghttp2": ["PushCore", "PushPeers"],
     ]

@@ -1,6 +1,5 @@
+import CSQLite
 import Contract
-import GRDB
-import Synchronization
 
 @testable import WhisperClient
 
@@ -17,23 +16,30 @@ extension ClientStore {
 }
 
 /// Counts the transactions that change a store: each costs a wait for the disk.
-final class CommitCounter: TransactionObserver, Sendable {
-    private let state = Mutex((hasChanges: false, count: 0))
-
+final class CommitCounter {
+    private let store: ClientStore
+    private let connection: OpaquePointer
+    private var changes: Int32
     /// From now on.
-    init(_ store: ClientStore) {
-        store.database.add(transactionObserver: self, extent: .observerLifetime)
+    private(set) var count = 0
+
+    init(_ store: ClientStore) throws {
+        self.store = store
+        self.connection = try store.database.unsafeRead { try $0.handle }
+        self.changes = sqlite3_total_changes(self.connection)
+        sqlite3_commit_hook(
+            self.connection,
+            { counter in
+                Unmanaged<CommitCounter>.fromOpaque(counter!).takeUnretainedValue().commit()
+                return 0
+            }, Unmanaged.passUnretained(self).toOpaque())
     }
 
-    var count: Int { self.state.withLock { $0.count } }
+    deinit { sqlite3_commit_hook(self.connection, nil, nil) }
 
-    func observes(eventsOfKind eventKind: DatabaseEventKind) -> Bool { true }
-    func databaseDidChange(with event: DatabaseEvent) { self.state.withLock { $0.hasChanges = true } }
-    func databaseDidRollback(_ db: Database) { self.state.withLock { $0.hasChanges = false } }
-    func databaseDidCommit(_ db: Database) {
-        self.state.withLock { state in
-            if state.hasChanges { state.count += 1 }
-            state.hasChanges = false
-        }
+    private func commit() {
+        let changes = sqlite3_total_changes(self.connection)
+        if changes != self.changes { self.count += 1 }
+        self.changes = changes
     }
 }

@@ -1,6 +1,6 @@
 import Contract
 import Foundation
-import GRDB
+import SQLite
 import Logging
 import Testing
 
@@ -138,7 +138,7 @@ import Testing
     @Test func aMessageAndItsEventAreOneCommit() throws {
         let store = try self.open()
         _ = try store.subscribe("bot")
-        let commits = CommitCounter(store)
+        let commits = try CommitCounter(store)
         _ = try store.keep([.message(self.message("a", .incoming(isRead: false)))], at: Timestamp(milliseconds: 1))
         #expect(commits.count == 1)
         #expect(try self.events(store, "bot").count == 1)

@@ -1,5 +1,5 @@
 import Contract
-import GRDB
+import SQLite
 import Testing
 
 @testable import WhisperClient

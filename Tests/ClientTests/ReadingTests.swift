@@ -1,5 +1,5 @@
 import Contract
-import GRDB
+import SQLite
 import Synchronization
 import Testing
 
@@ -181,7 +181,7 @@ extension EngineTests {
             _ = try await alice.addContact(bobID, name: "Bob")
             try await self.backedUp(alice, events)
             for number in 0..<40 { self.server.deliver(try self.mail("\(number)", verifies: number != 7)) }
-            let commits = CommitCounter(alice.store)
+            let commits = try CommitCounter(alice.store)
             self.server.breakConnections()
             await self.wait(alice, for: events) { $0 == .caughtUp }
             #expect(commits.count == 2)
@@ -198,7 +198,7 @@ extension EngineTests {
             _ = try await alice.addContact(bobID, name: "Bob")
             let events = await alice.events()
             try await self.backedUp(alice, events)
-            let commits = CommitCounter(alice.store)
+            let commits = try CommitCounter(alice.store)
             let sent = try await alice.send("hello", to: bobID)
             await self.settled(alice, events, sent.id, .sent)
             #expect(commits.count == 2)
@@ -215,22 +215,15 @@ extension EngineTests {
     /// SQLite says so in the plan of a query that collects rows and then sorts them.
     @Test func noListOfMessagesIsSorted() throws {
         let store = try ClientStore(path: self.folder.path + "/store.sqlite")
-        let queries = Mutex<[String]>([])
-        try store.database.write { database in
-            database.trace { event in
-                guard case .statement(let statement) = event else { return }
-                queries.withLock { $0.append(statement.expandedSQL) }
-            }
-        }
+        let trace = try StatementTrace(store)
         _ = try store.messages(with: bobID, limit: 30)
         _ = try store.unread(limit: 30)
         _ = try store.unread(with: bobID, limit: 30)
         _ = try store.unreadCounts()
         _ = try store.owedReceipts(limit: 30)
         _ = try store.unsettled()
-        try store.database.write { database in
-            database.trace(options: [])
-            let selects = queries.withLock { $0.filter { $0.hasPrefix("SELECT") && $0.contains("messages") } }
+        try store.database.write { database throws in
+            let selects = trace.statements.filter { $0.hasPrefix("SELECT") && $0.contains("messages") }
             #expect(selects.count == 6)
             for sql in selects {
                 let plan = try Row.fetchAll(database, sql: "EXPLAIN QUERY PLAN " + sql).map { $0["detail"] as String }

@@ -1,6 +1,6 @@
 import Contract
 import Foundation
-import GRDB
+import SQLite
 import Testing
 
 @testable import WhisperClient

@@ -1,7 +1,6 @@
 import Contract
 import Foundation
-import GRDB
-import Synchronization
+import SQLite
 import Testing
 
 @testable import WhisperClient
@@ -180,19 +179,12 @@ let bobUnverified = Suspicion(sender: bobID, reason: .unverified)
     /// Of a full conversation one more message reads one id, and forgets it.
     @Test func aMessageDoesNotReadAllRememberedIDs() throws {
         let store = try self.open()
-        let statements = Mutex<[String]>([])
+        let trace = try StatementTrace(store)
         func keep() throws -> [String] {
-            statements.withLock { $0 = [] }
+            trace.statements = []
             #expect(try store.keep(self.incoming("x")))
-            // Those of triggers begin with "--".
-            let own = statements.withLock { $0.filter { !$0.hasPrefix("--") && !$0.hasPrefix("INSERT") } }
+            let own = trace.statements.filter { !$0.hasPrefix("--") && !$0.hasPrefix("INSERT") }
             return own.filter { $0.contains("remembered_") }
-        }
-        try store.database.write { database in
-            database.trace { event in
-                guard case .statement(let statement) = event else { return }
-                statements.withLock { $0.append(statement.expandedSQL) }
-            }
         }
         let count = "SELECT count FROM remembered_counts WHERE conversation = '\(bobID)'"
         #expect(try keep() == [count])
@@ -208,8 +200,7 @@ let bobUnverified = Suspicion(sender: bobID, reason: .unverified)
         let forgetting = try #require(full.last)
         #expect(forgetting.hasPrefix("DELETE") && forgetting.contains("LIMIT 1)"))
         let plan = try store.database.write { database in
-            database.trace(options: [])
-            return try Row.fetchAll(database, sql: "EXPLAIN QUERY PLAN " + forgetting).map { $0["detail"] as String }
+            try Row.fetchAll(database, sql: "EXPLAIN QUERY PLAN " + forgetting).map { $0["detail"] as String }
         }
         #expect(plan.allSatisfy { !$0.hasPrefix("SCAN") && !$0.contains("TEMP B-TREE") }, "\(plan)")
         #expect(plan.contains { $0.contains("remembered_ids_order") }, "\(plan)")

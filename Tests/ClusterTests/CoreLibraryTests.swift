@@ -29,13 +29,17 @@ import Testing
         #expect(needed.contains("libc.so.6") && !needed.contains { $0.contains("swift") || $0.contains("Foundation") })
     }
 
-    /// Foundation's data of languages would be half of it (`Clients/CNoLocaleData`).
-    @Test func theLibraryHasNoDataOfLanguages() async throws {
-        let symbols = try await Command("/usr/bin/nm", ["-S", "--defined-only", Self.library]).output(name: "nm")
-        let sizes = symbols.matches(of: /(?m)^[0-9a-f]+ ([0-9a-f]+) . icudt[0-9]+_dat$/).map {
-            Int($0.1, radix: 16) ?? .max
-        }
-        #expect(sizes.count == 1 && sizes[0] < 1_000, "\(sizes)")
+    /// All of Foundation would be a quarter of it.
+    @Test func theLibraryIsSmall() async throws {
+        let symbols = try await Command("/usr/bin/nm", ["--defined-only", Self.library]).output(name: "nm")
+        #expect(symbols.contains("$s20FoundationEssentials"))
+        #expect(symbols.firstMatch(of: /(?m) (?:\$s10Foundation[0-9]|CFString|icudt).*$/) == nil)
+        let folder = try TemporaryFolder(named: "core")
+        defer { folder.remove() }
+        let stripped = folder.path + "/stripped"
+        _ = try await Command("/usr/bin/strip", ["-o", stripped, Self.library]).output(name: "strip")
+        let bytes = try #require(try FileManager.default.attributesOfItem(atPath: stripped)[.size] as? Int)
+        #expect(bytes <= 30 << 20)
     }
 
     /// A C11 program, with all warnings as errors: garbage, many threads, double close, fork.

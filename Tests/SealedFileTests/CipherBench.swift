@@ -1,5 +1,5 @@
 import Foundation
-import GRDB
+import SQLite
 import Testing
 
 private let benchRows = ProcessInfo.processInfo.environment["STORE_BENCH"].flatMap(Int.init) ?? 0
@@ -57,12 +57,11 @@ private let benchRows = ProcessInfo.processInfo.environment["STORE_BENCH"].flatM
     private func insert(_ queue: DatabaseQueue) throws {
         let body = String(repeating: "x", count: Self.textBytes)
         for first in stride(from: 0, to: benchRows, by: Self.rowsPerCommit) {
-            try queue.inTransaction { database in
+            try queue.write { database in
                 let statement = try database.cachedStatement(sql: "INSERT INTO m VALUES (?, ?, ?)")
                 for number in first..<min(first + Self.rowsPerCommit, benchRows) {
                     try statement.execute(arguments: [number, "peer \(number % 50)", body])
                 }
-                return .commit
             }
         }
     }
@@ -71,9 +70,9 @@ private let benchRows = ProcessInfo.processInfo.environment["STORE_BENCH"].flatM
     private func read(_ queue: DatabaseQueue) throws {
         var numbers = SeededNumbers(1)
         try queue.read { database in
-            let statement = try database.cachedStatement(sql: "SELECT body FROM m WHERE n = ?")
             for _ in 0..<benchRows {
-                let body = try String.fetchOne(statement, arguments: [numbers.below(benchRows)])
+                let body = try String.fetchOne(
+                    database, sql: "SELECT body FROM m WHERE n = ?", arguments: [numbers.below(benchRows)])
                 if body?.utf8.count != Self.textBytes { Issue.record("a row is missing") }
             }
         }

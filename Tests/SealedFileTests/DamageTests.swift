@@ -1,6 +1,6 @@
 import CSealedFile
 import Foundation
-import GRDB
+import SQLite
 import Testing
 
 /// What stands on the disk, and what becomes of it when somebody changes it.
@@ -261,7 +261,7 @@ import Testing
                 try queue.writeWithoutTransaction { database in
                     try database.execute(
                         sql: "INSERT INTO t (b, c) VALUES (?, ?)",
-                        arguments: ["\(number) " + Self.marker, Data(spelling.bytes)])
+                        arguments: ["\(number) " + Self.marker, Array(spelling.bytes)])
                     try database.execute(sql: "INSERT INTO f VALUES (?)", arguments: [Self.marker])
                 }
             }

@@ -1,6 +1,6 @@
 import CSealedFile
 import Foundation
-import GRDB
+import SQLite
 import Testing
 
 /// What a preamble says of a key, and what the file system refuses.
@@ -55,11 +55,11 @@ import Testing
         try folder.write([1, 2, 3], to: folder.path + "/short")
         for (opener, file) in [(wrong, folder.file), (folder, plain), (folder, folder.path + "/short")] {
             let before = folder.bytes(file)
-            #expect(self.code { try opener.open(file) } == .SQLITE_NOTADB)
+            #expect(self.code { try opener.open(file) } == .notADatabase)
             #expect(folder.bytes(file) == before)
         }
-        #expect(self.code { try SealedFolder.open("file:\(folder.file)?vfs=wsp&k=4000000000") } == .SQLITE_CANTOPEN)
-        #expect(self.code { try SealedFolder.open("file:\(folder.file)?vfs=wsp") } == .SQLITE_CANTOPEN)
+        #expect(self.code { try SealedFolder.open("file:\(folder.file)?vfs=wsp&k=4000000000") } == .cannotOpen)
+        #expect(self.code { try SealedFolder.open("file:\(folder.file)?vfs=wsp") } == .cannotOpen)
     }
 
     /// The code of SQLite's error, if opening fails.

@@ -1,6 +1,6 @@
 import Dispatch
 import Foundation
-import GRDB
+import SQLite
 import Testing
 
 /// A process that writes is killed again and again: what it has said to be committed is there. `KILLS=10000` plays more.

@@ -1,4 +1,5 @@
-import GRDB
+import CSQLite
+import SQLite
 import Testing
 
 /// Random statements: a sealed database answers as a plain one does.
@@ -124,10 +125,7 @@ import Testing
         deletion: String
     ) throws {
         let folder = try SealedFolder()
-        var configuration = Configuration()
-        configuration.allowsUnsafeTransactions = true
-        configuration.prepareDatabase { try $0.execute(sql: "PRAGMA secure_delete = OFF") }
-        let queue = try DatabaseQueue(path: folder.uri(), configuration: configuration)
+        let queue = try DatabaseQueue(path: folder.uri()) { try $0.execute(sql: "PRAGMA secure_delete = OFF") }
         try queue.run("CREATE TABLE t (a INTEGER PRIMARY KEY, b TEXT)")
         try queue.run("BEGIN")
         for number in 0..<251 { try queue.run("INSERT INTO t VALUES (\(number), hex(zeroblob(1500)))") }
@@ -136,7 +134,13 @@ import Testing
         try #require(pages > 200)
         #expect(queue.answer("PRAGMA journal_mode = WAL") == "\"wal\"")
         let copy = try DatabaseQueue()
-        try queue.backup(to: copy)
+        try queue.unsafeRead { from in
+            try copy.unsafeRead { to in
+                let backup = sqlite3_backup_init(try to.handle, "main", try from.handle, "main")
+                #expect(sqlite3_backup_step(backup, -1) == SQLITE_DONE)
+                #expect(sqlite3_backup_finish(backup) == SQLITE_OK)
+            }
+        }
         #expect(copy.answer("SELECT * FROM t") == queue.answer("SELECT * FROM t"))
         #expect(queue.answer("PRAGMA integrity_check") == "\"ok\"")
         #expect((folder.bytes(folder.file).count - 128) / 4_136 == pages)

@@ -1,6 +1,6 @@
 import CSealedFile
 import Foundation
-import GRDB
+import SQLite
 
 /// A folder with a sealed database, and the key to it.
 final class SealedFolder: Sendable {
@@ -34,13 +34,9 @@ final class SealedFolder: Sendable {
     }
 
     static func open(_ path: String, pragmas: String = "") throws -> DatabaseQueue {
-        var configuration = Configuration()
-        configuration.allowsUnsafeTransactions = true
-        configuration.busyMode = .timeout(5)
-        configuration.prepareDatabase { database in
+        try DatabaseQueue(path: path) { database in
             try database.execute(sql: "PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF;" + pragmas)
         }
-        return try DatabaseQueue(path: path, configuration: configuration)
     }
 
     func bytes(_ file: String) -> [UInt8] { [UInt8](FileManager.default.contents(atPath: file) ?? Data()) }

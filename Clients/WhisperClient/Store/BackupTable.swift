@@ -1,6 +1,6 @@
 package import Contract
 import FoundationEssentials
-import GRDB
+import SQLite
 
 /// The only code that reads or writes `backup_entries`: what the backup said of each contact when it was read last. It is
 /// kept beside the contacts, so that what other clients write there (notes, marks) and people whose keys could not be had

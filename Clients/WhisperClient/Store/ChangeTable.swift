@@ -1,6 +1,6 @@
 package import Contract
 import FoundationEssentials
-import GRDB
+import SQLite
 
 /// Something of ours that goes to somebody, as it is to be sealed.
 package struct OutgoingMail: Sendable, Equatable {
@@ -104,7 +104,7 @@ extension ClientStore {
                     INSERT INTO outgoing_changes (id, id_key, peer, body, place, state)
                     VALUES (?, ?, ?, ?, (SELECT coalesce(max(number), 0) FROM messages), 'queued')
                     """,
-                arguments: ["\(id)", Self.key(id), "\(peer)", Data(body)])
+                arguments: ["\(id)", Self.key(id), "\(peer)", body])
             try Self.accept(peer, in: database)
             return .success((changed, true))
         }
@@ -133,7 +133,7 @@ extension ClientStore {
                 let id = UUIDText(row["id"] as String)
             else { return nil }
             return OutgoingMail(
-                id: id, to: peer, body: Array(row["body"] as Data), messageType: "system",
+                id: id, to: peer, body: row["body"] as [UInt8], messageType: "system",
                 signedAt: Self.signedTime(row["signed_at"]), message: nil)
         }
     }
@@ -215,7 +215,7 @@ extension ClientStore {
                 """,
             arguments: [
                 place.name, "\(sender)", "\(change.target.author)", target, key,
-                Data(MessageBody.change(change).bytes),
+                MessageBody.change(change).bytes,
             ])
         try database.run(
             sql: """
@@ -249,7 +249,7 @@ extension ClientStore {
         for waiting in rows {
             guard let sender = WhisperID(waiting["sender"] as String),
                 let id = UUIDText(waiting["change_id"] as String),
-                case .change(let change)? = MessageBody(Array(waiting["body"] as Data), id: id),
+                case .change(let change)? = MessageBody(waiting["body"] as [UInt8], id: id),
                 let row = try Self.row(of: reference, in: place, ownID: ownID, in: database)
             else { continue }
             _ = try Self.apply(change, by: sender, to: row, in: database)

@@ -1,4 +1,4 @@
-import GRDB
+import SQLite
 
 /// The only code that reads or writes `chat_marks`: groups that somebody here has pinned or muted. Contacts have theirs in the backup.
 extension ClientStore {

@@ -1,5 +1,5 @@
 import Contract
-import GRDB
+import SQLite
 
 /// A conversation as a list shows it, less its messages.
 package struct ChatState: Sendable, Equatable {

@@ -1,5 +1,5 @@
 import FoundationEssentials
-import GRDB
+import SQLite
 
 /// Everything a client must not forget, in one SQLite file. Each call is one transaction. It is on disk when it returns, but for what the
 /// server tells again (`write(waits:)`).
@@ -59,19 +59,17 @@ package struct ClientStore: Sendable {
     private static func connect(
         _ path: String, _ unlocked: UnlockedFile?, cache: Int
     ) throws(ClientStoreError) -> DatabaseQueue {
-        var configuration = Configuration()
-        configuration.busyMode = .timeout(5)
-        configuration.prepareDatabase { database in
-            // A receipt promises that the message is kept: a commit that the disk has not seen is no commit. GRDB's own WAL mode
-            // would lower this.
-            try database.execute(
-                sql: """
-                    PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY;
-                    PRAGMA cache_size = -\(cache); PRAGMA wal_autocheckpoint = \(Self.walPages);
-                    """)
-            database.add(tokenizer: WordTokenizer.self)
+        try Self.failing {
+            try DatabaseQueue(path: unlocked?.uri(path) ?? path) { database in
+                // A receipt promises that the message is kept: a commit that the disk has not seen is no commit.
+                try database.execute(
+                    sql: """
+                        PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY;
+                        PRAGMA cache_size = -\(cache); PRAGMA wal_autocheckpoint = \(Self.walPages);
+                        """)
+                try database.add(tokenizer: WordTokenizer.self)
+            }
         }
-        return try Self.failing { try DatabaseQueue(path: unlocked?.uri(path) ?? path, configuration: configuration) }
     }
 
     /// The same store for those who must not wait while a page of mail is written: they read what was committed before.
@@ -84,7 +82,7 @@ package struct ClientStore: Sendable {
     /// Runs what SQLite may refuse.
     private static func failing<T>(_ body: () throws -> T) throws(ClientStoreError) -> T {
         do { return try body() } catch {
-            throw (error as? DatabaseError)?.resultCode == .SQLITE_NOTADB ? .notADatabase : .failed("\(error)")
+            throw (error as? DatabaseError)?.resultCode == .notADatabase ? .notADatabase : .failed("\(error)")
         }
     }
 
@@ -102,7 +100,7 @@ package struct ClientStore: Sendable {
 
     package static func migrations(path: String, key: StoreKey? = nil) throws(ClientStoreError) -> Migrations {
         let (database, unlocked) = try Self.open(path, key: key)
-        defer { withExtendedLifetime(unlocked) { try? database.close() } }
+        defer { withExtendedLifetime(unlocked) { database.close() } }
         return try Self.failing { try Self.migrations(of: database) }
     }
 
@@ -168,8 +166,8 @@ package struct ClientStore: Sendable {
 
     /// Lets go of the file. What reads or writes later fails.
     func close() {
-        try? self.reader?.close()
-        try? self.database.close()
+        self.reader?.close()
+        self.database.close()
     }
 
     func read<T>(_ body: (Database) throws -> T) throws(ClientStoreError) -> T {
@@ -191,13 +189,7 @@ package struct ClientStore: Sendable {
                 // SQLite obeys these while it prepares them, so a statement that is prepared already would do nothing.
                 try database.execute(sql: "PRAGMA synchronous = NORMAL")
                 defer { try? database.execute(sql: "PRAGMA synchronous = FULL") }
-                var result: T?
-                try database.inTransaction {
-                    result = try body(database)
-                    return .commit
-                }
-                guard let result else { throw DatabaseError(resultCode: .SQLITE_INTERNAL) }
-                return result
+                return try database.inTransaction { try body(database) }
             }
         } catch {
             throw .failed("\(error)")

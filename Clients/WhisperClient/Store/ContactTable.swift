@@ -1,6 +1,6 @@
 package import Contract
 import FoundationEssentials
-import GRDB
+import SQLite
 
 /// What became of keys that were offered for pinning.
 package enum Pinning: Equatable, Sendable {
@@ -105,7 +105,8 @@ extension ClientStore {
                         is_banned = excluded.is_banned, is_stranger = is_stranger AND excluded.is_stranger
                     """,
                 arguments: [
-                    "\(id)", name, Data(keys.sign.bytes), Data(keys.box.bytes), isBanned, now.milliseconds, isStranger,
+                    "\(id)", name, Array(keys.sign.bytes), Array(keys.box.bytes), isBanned, now.milliseconds,
+                    isStranger,
                 ])
             if !isStranger { try Self.forgetRemoval(of: id, in: database) }
             if known == nil, let entry = try Self.entry(of: id, in: database) {
@@ -330,7 +331,7 @@ extension ClientStore {
                 INSERT INTO contacts (id, name, sign_key, box_key, is_banned, added_at, is_stranger)
                 VALUES (?, ?, ?, ?, ?, ?, ?)
                 """,
-            arguments: ["\(id)", name, Data(keys.sign.bytes), Data(keys.box.bytes), false, entry.addedAt, false])
+            arguments: ["\(id)", name, Array(keys.sign.bytes), Array(keys.box.bytes), false, entry.addedAt, false])
         try Self.forgetRemoval(of: id, in: database)
         try Self.takeMarks(of: entry, over: nil, to: id, in: database)
         let contact = try Self.contact(id, in: database)
@@ -353,8 +354,8 @@ extension ClientStore {
     }
 
     private static func contact(_ row: Row) -> Contact? {
-        guard let id = WhisperID(row["id"] as String), let sign = Bytes32(row["sign_key"] as Data),
-            let box = Bytes32(row["box_key"] as Data)
+        guard let id = WhisperID(row["id"] as String), let sign = Bytes32(row["sign_key"] as [UInt8]),
+            let box = Bytes32(row["box_key"] as [UInt8])
         else { return nil }
         return Contact(
             id: id, name: row["name"], keys: PublicKeys(sign: sign, box: box), isBanned: row["is_banned"],

@@ -1,5 +1,5 @@
 import Contract
-import GRDB
+import SQLite
 
 /// How a release that does not know a migration undoes it.
 struct StepDown: Sendable {

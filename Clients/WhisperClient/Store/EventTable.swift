@@ -1,6 +1,6 @@
 package import Contract
 import FoundationEssentials
-import GRDB
+import SQLite
 
 /// What a consumer reads: an event, or that some are gone.
 package enum ConsumedEvent: Sendable, Equatable {

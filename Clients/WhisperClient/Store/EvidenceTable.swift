@@ -1,6 +1,6 @@
 package import Contract
 import FoundationEssentials
-import GRDB
+import SQLite
 
 /// A message as its sender has signed it. The operators can check whose it is, and cannot read it.
 package struct Evidence: Sendable, Equatable {
@@ -32,8 +32,8 @@ extension ClientStore {
         try database.run(
             sql: "INSERT INTO evidence VALUES (?, ?, ?, ?, ?, ?, ?)",
             arguments: [
-                number, sealed.from, sealed.groupID, evidence.messageType, Data(nonce), Data(ciphertext),
-                Data(signature),
+                number, sealed.from, sealed.groupID, evidence.messageType, nonce, ciphertext,
+                signature,
             ])
     }
 
@@ -72,7 +72,7 @@ extension ClientStore {
                 return nil
             }
             func base64(_ column: String) -> String {
-                String(decoding: Base64.encode(Array(row[column] as Data)), as: UTF8.self)
+                String(decoding: Base64.encode(row[column] as [UInt8]), as: UTF8.self)
             }
             return Evidence(
                 sealed: SealedMessage(

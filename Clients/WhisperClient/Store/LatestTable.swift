@@ -1,4 +1,4 @@
-import GRDB
+import SQLite
 
 /// The only code that reads or writes `latest_messages`: the latest message of each conversation.
 ///

@@ -1,6 +1,6 @@
 package import Contract
 import FoundationEssentials
-import GRDB
+import SQLite
 
 /// A message that is not settled, as the outbox starts with it.
 package struct UnsettledMessage: Sendable, Equatable {
@@ -397,7 +397,7 @@ extension ClientStore {
         var body = DatabaseValue.null
         switch message.content {
         case .text(let text): (kind, body) = ("text", text.databaseValue)
-        case .other(let other, let bytes): (kind, body) = (other, Data(bytes).databaseValue)
+        case .other(let other, let bytes): (kind, body) = (other, bytes.databaseValue)
         case .unreadable: kind = "unreadable"
         case .deleted: kind = "deleted"
         }
@@ -438,11 +438,11 @@ extension ClientStore {
         let kind: String = row["kind"]
         let body: DatabaseValue = row["body"]
         let content: Message.Content =
-            switch (kind, body.storage) {
+            switch (kind, body) {
             case ("unreadable", _): .unreadable
             case ("deleted", _): .deleted
-            case (_, .string(let text)): .text(text)
-            case (_, .blob(let bytes)): .other(kind: kind, body: Array(bytes))
+            case (_, .text(let text)): .text(text)
+            case (_, .blob(let bytes)): .other(kind: kind, body: bytes)
             default: .other(kind: kind, body: [])
             }
         let direction: Message.Direction =

@@ -1,4 +1,4 @@
-import GRDB
+import SQLite
 
 /// What the person here wants, on this device alone.
 package struct Preferences: Sendable, Equatable {

@@ -1,5 +1,5 @@
 package import Contract
-import GRDB
+import SQLite
 
 /// Push tokens that the server does not have as they are here.
 package struct OwedTokens: Sendable, Equatable {

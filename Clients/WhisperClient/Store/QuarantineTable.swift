@@ -1,5 +1,5 @@
 package import Contract
-import GRDB
+import SQLite
 
 /// In whose name something came that is kept apart, and why.
 package struct Suspicion: Hashable, Sendable {

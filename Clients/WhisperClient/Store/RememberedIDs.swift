@@ -1,5 +1,5 @@
 package import Contract
-import GRDB
+import SQLite
 
 /// The only code that reads or writes `remembered_ids` and `remembered_counts`: what has come, so that nothing comes twice.
 ///

@@ -1,5 +1,5 @@
 import Contract
-import GRDB
+import SQLite
 
 /// The only code that reads or writes `messages_fts`: the words of all texts.
 ///

@@ -1,6 +1,6 @@
 package import Contract
 import FoundationEssentials
-import GRDB
+import SQLite
 
 /// A session as it is kept between runs.
 package struct StoredSession: Sendable, Equatable {

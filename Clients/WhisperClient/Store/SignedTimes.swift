@@ -1,5 +1,5 @@
 package import Contract
-import GRDB
+import SQLite
 
 /// The times that our messages and changes are signed with.
 ///
@@ -27,11 +27,12 @@ extension ClientStore {
 
     private func setSignedTime(of id: UUIDText, to milliseconds: Int64) throws(ClientStoreError) {
         try self.write { database in
-            try database.execute(
-                sql: """
-                    UPDATE messages SET signed_at = :time WHERE is_outgoing AND id_key = :id;
-                    UPDATE outgoing_changes SET signed_at = :time WHERE id_key = :id;
-                    """, arguments: ["time": milliseconds, "id": Self.key(id)])
+            for sql in [
+                "UPDATE messages SET signed_at = ? WHERE is_outgoing AND id_key = ?",
+                "UPDATE outgoing_changes SET signed_at = ? WHERE id_key = ?",
+            ] {
+                try database.run(sql: sql, arguments: [milliseconds, Self.key(id)])
+            }
         }
     }
 }

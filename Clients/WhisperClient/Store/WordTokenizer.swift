@@ -1,4 +1,4 @@
-import GRDB
+import SQLite
 
 /// Breaks texts into the words that the index has, by the rules of FTS5's `unicode61`.
 ///
@@ -9,8 +9,8 @@ final class WordTokenizer: FTS5CustomTokenizer {
 
     private let words: any FTS5Tokenizer
 
-    init(db: Database, arguments: [String]) throws {
-        self.words = try db.makeTokenizer(.unicode61(diacritics: .remove))
+    init(database: Database) throws {
+        self.words = try database.makeTokenizer("unicode61", arguments: ["remove_diacritics", "2"])
     }
 
     func tokenize(

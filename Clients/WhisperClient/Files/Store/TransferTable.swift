@@ -1,6 +1,6 @@
 import Contract
 import FoundationEssentials
-import GRDB
+import SQLite
 
 /// What the copies of a message of ours say of its file.
 package struct OutgoingFile: Sendable {

@@ -1,6 +1,6 @@
 package import Contract
 import FoundationEssentials
-import GRDB
+import SQLite
 
 /// One member's copy, as it is to be sealed.
 package struct GroupMail: Sendable, Equatable {
@@ -40,7 +40,7 @@ extension ClientStore {
     ) throws -> [GroupDeliveryID] {
         try database.run(
             sql: "INSERT INTO group_sendings (id, id_key, group_id, body) VALUES (?, ?, ?, ?)",
-            arguments: ["\(id)", Self.key(id), group.id, body.map { Data($0) }])
+            arguments: ["\(id)", Self.key(id), group.id, body])
         let number = database.lastInsertedRowID
         let ownID = try Self.whisperID(in: database)
         var ready: [GroupDeliveryID] = []
@@ -122,7 +122,7 @@ extension ClientStore {
                 let row = try Row.fetchOne(database, sql: sql, arguments: ["\(copy.member)", Self.key(copy.id)])
             else { return nil }
             let signedAt = (row["signed_at"] as Int64?).map { Timestamp(milliseconds: $0) }
-            if let body = row["body"] as Data? {
+            if let body = row["body"] as [UInt8]? {
                 // Groups take no `system`. What it is stands inside; clients that do not know it show no text.
                 return GroupMail(
                     groupID: row["group_id"], body: Array(body), messageType: "file", signedAt: signedAt)

@@ -1,5 +1,5 @@
 package import Contract
-import GRDB
+import SQLite
 
 /// The only code that reads or writes `chat_groups`, `group_members` and `group_listing`.
 extension ClientStore {

@@ -1,6 +1,6 @@
 package import Contract
 import FoundationEssentials
-import GRDB
+import SQLite
 
 /// A conversation of our own (contract §14.6). Losing `content` and `lastLine` costs no more than a new stream.
 package struct OwnConversation: Sendable {
@@ -163,10 +163,10 @@ package struct LiveStore: Sendable {
         }
     }
 
-    private func secrets(of conversation: OwnConversation) -> Data {
+    private func secrets(of conversation: OwnConversation) -> [UInt8] {
         let secrets =
             conversation.keys.secret.bytes + conversation.linkSecret.bytes + Array((conversation.passcode ?? "").utf8)
-        return Data(self.seal.seal(secrets, place: Self.place(conversation.id)))
+        return self.seal.seal(secrets, place: Self.place(conversation.id))
     }
 
     package func add(_ conversation: OwnConversation) throws(ClientStoreError) {
@@ -216,7 +216,7 @@ package struct LiveStore: Sendable {
 
     private func conversation(_ row: Row) -> OwnConversation? {
         guard let id = ConversationID(row["id"] as String), let admission = Admission(rawValue: row["admission"]),
-            let secrets = self.seal.open(Array(row["secrets"] as Data), place: Self.place(id)),
+            let secrets = self.seal.open(row["secrets"] as [UInt8], place: Self.place(id)),
             secrets.count >= LiveLimits.secretBytes + LiveLimits.linkSecretBytes
         else { return nil }
         let passcode = secrets.dropFirst(LiveLimits.secretBytes + LiveLimits.linkSecretBytes)
@@ -240,7 +240,7 @@ package struct LiveStore: Sendable {
                 database, sql: "SELECT * FROM live_listeners WHERE conversation = ?", arguments: ["\(id)"]
             ).compactMap { row in
                 guard let listener = PrincipalID(row["listener"] as String),
-                    let sign = Bytes32(row["sign_key"] as Data), let box = Bytes32(row["box_key"] as Data),
+                    let sign = Bytes32(row["sign_key"] as [UInt8]), let box = Bytes32(row["box_key"] as [UInt8]),
                     let verdict = KnownListener.Verdict(rawValue: row["verdict"])
                 else { return nil }
                 return KnownListener(
@@ -255,7 +255,7 @@ package struct LiveStore: Sendable {
             try database.run(
                 sql: "INSERT OR REPLACE INTO live_listeners VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
                 arguments: [
-                    "\(id)", "\(listener.id)", Data(listener.keys.sign.bytes), Data(listener.keys.box.bytes),
+                    "\(id)", "\(listener.id)", Array(listener.keys.sign.bytes), Array(listener.keys.box.bytes),
                     listener.name, listener.verdict.rawValue, listener.decidedAt.milliseconds, listener.generation,
                 ])
         }
@@ -269,7 +269,7 @@ package struct LiveStore: Sendable {
             try Row.fetchAll(database, sql: "SELECT * FROM live_listening ORDER BY listened_at DESC").compactMap {
                 row in
                 guard let id = ConversationID(row["id"] as String),
-                    let bytes = self.seal.open(Array(row["link"] as Data), place: Self.linkPlace(id)),
+                    let bytes = self.seal.open(row["link"] as [UInt8], place: Self.linkPlace(id)),
                     let link = ListenLink(String(decoding: bytes, as: UTF8.self))
                 else { return nil }
                 return HeardConversation(
@@ -286,7 +286,7 @@ package struct LiveStore: Sendable {
             try database.run(
                 sql: "INSERT OR REPLACE INTO live_listening VALUES (?, ?, ?, ?, ?, ?)",
                 arguments: [
-                    "\(id)", Data(link), heard.title, heard.whisperer, heard.generation, heard.listenedAt.milliseconds,
+                    "\(id)", link, heard.title, heard.whisperer, heard.generation, heard.listenedAt.milliseconds,
                 ])
         }
     }

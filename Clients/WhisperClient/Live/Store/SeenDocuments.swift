@@ -1,5 +1,5 @@
 import Contract
-import GRDB
+import SQLite
 
 /// How the documents of our profile were when they were seen last: kept among the settings.
 extension LiveStore {

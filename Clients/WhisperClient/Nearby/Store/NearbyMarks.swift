@@ -1,5 +1,5 @@
 import Contract
-import GRDB
+import SQLite
 
 extension ClientStore {
     /// The oldest read marks that one sender may not know.

@@ -1,6 +1,6 @@
 import Contract
 import FoundationEssentials
-import GRDB
+import SQLite
 
 /// The only code that reads or writes what the store knows of rooms: the secrets of their links, so that whoever comes back
 /// finds the keys of before. They are sealed: the file alone does not disclose them.
@@ -22,7 +22,7 @@ struct RoomStore: Sendable {
     func secret(of room: UUIDText) throws(ClientStoreError) -> RoomSecret? {
         try self.store.read { database in
             try Row.fetchOne(database, sql: "SELECT secret FROM rooms WHERE id = ?", arguments: ["\(room)"]).flatMap {
-                self.seal.open(Array($0["secret"] as Data), place: Self.place(room))
+                self.seal.open($0["secret"] as [UInt8], place: Self.place(room))
             }
         }.flatMap { $0.count == RoomLimits.linkSecretBytes ? RoomSecret(SecretBytes($0)) : nil }
     }
@@ -31,7 +31,7 @@ struct RoomStore: Sendable {
         let sealed = self.seal.seal(secret.secret.bytes, place: Self.place(room))
         try self.store.write { database in
             try database.run(
-                sql: "INSERT OR REPLACE INTO rooms VALUES (?, ?)", arguments: ["\(room)", Data(sealed)])
+                sql: "INSERT OR REPLACE INTO rooms VALUES (?, ?)", arguments: ["\(room)", sealed])
         }
     }
 
