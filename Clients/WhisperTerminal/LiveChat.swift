@@ -1,6 +1,6 @@
 import Contract
 import Dispatch
-import Foundation
+import FoundationEssentials
 import Glibc
 import TerminalText
 import WhisperClient

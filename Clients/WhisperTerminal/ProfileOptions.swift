@@ -1,5 +1,6 @@
 import ArgumentParser
-import Foundation
+import FoundationEssentials
+import Glibc
 import Logging
 import TerminalText
 import WhisperClient
@@ -104,10 +105,10 @@ struct ProfileOptions: ParsableArguments {
         }
     }
 
-    /// `$HOME` comes first, as for every program; Foundation asks the password database first.
+    /// `$HOME` comes first, as for every program; the password database is asked without it.
     private static func homeFolder(_ environment: [String: String]) -> String {
-        guard let home = environment["HOME"], !home.isEmpty else { return NSHomeDirectory() }
-        return home
+        if let home = environment["HOME"], !home.isEmpty { return home }
+        return getpwuid(getuid())?.pointee.pw_dir.map { String(cString: $0) } ?? "/"
     }
 
     func open(key: StoreKey? = nil) throws -> Profile {

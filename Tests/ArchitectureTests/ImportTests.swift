@@ -50,8 +50,8 @@ private enum Architecture {
         "WhisperCoreC": ["WhisperCore", "CWhisperCore"],
         "TerminalText": [],
         "WhisperTerminal": nio.union([
-            "WhisperClient", "WhisperCore", "TerminalText", "Contract", "Logging", "ArgumentParser", "Foundation",
-            "NIOHTTP1",
+            "WhisperClient", "WhisperCore", "TerminalText", "Contract", "Logging", "ArgumentParser",
+            "FoundationEssentials", "NIOHTTP1",
         ]),
         "WhisperAdmin": ["Contract", "TerminalText", "ArgumentParser", "Foundation", "FoundationNetworking"],
         // What starts and loads real servers

@@ -37,4 +37,12 @@ import Testing
     func theRouterDoesLinkPostgres() throws {
         #expect(try Self.libraries(of: "whisper-router").contains { $0.contains("libpq") })
     }
+
+    /// All of Foundation would be 9 MiB more in the memory of each process.
+    @Test(.enabled(if: isBuilt("whisper"), "the terminal client is not built in release"))
+    func theTerminalClientLoadsTheEssentialsOfFoundation() throws {
+        let libraries = try Self.libraries(of: "whisper")
+        #expect(libraries.contains { $0.contains("libFoundationEssentials.so") })
+        #expect(!libraries.contains { $0.contains("libFoundation.so") || $0.contains("FoundationICU") })
+    }
 }

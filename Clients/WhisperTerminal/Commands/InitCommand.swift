@@ -1,5 +1,5 @@
 import ArgumentParser
-import Foundation
+import Glibc
 import TerminalText
 import WhisperClient
 
@@ -18,8 +18,9 @@ struct InitCommand: AsyncParsableCommand {
         for row in 0..<4 {
             let cells = (0..<3).map { column in
                 let number = column * 4 + row
-                let word = mnemonic.words[number].padding(toLength: 12, withPad: " ", startingAt: 0)
-                return style.dim(number < 9 ? " \(number + 1) " : "\(number + 1) ") + style.bold(word)
+                let word = mnemonic.words[number]
+                let gap = String(repeating: " ", count: max(0, 12 - word.count))
+                return style.dim(number < 9 ? " \(number + 1) " : "\(number + 1) ") + style.bold(word + gap)
             }
             print("    " + cells.joined(separator: "  "))
         }

@@ -1,6 +1,6 @@
 import ArgumentParser
 import Contract
-import Foundation
+import Glibc
 import TerminalText
 import WhisperClient
 

@@ -1,5 +1,5 @@
 import Contract
-import Foundation
+import FoundationEssentials
 import WhisperClient
 
 /// A room for a WebRTC stack that runs beside this program: JSON on standard output says what the stack is to do, JSON on standard
