@@ -143,9 +143,26 @@ struct JoinPage {
             // Between two pages there is nothing to look at.
             try await waitUntil(what, within: timeout, every: .milliseconds(50)) { (try? await condition()) == true }
         } catch {
-            throw NotShown(what: what, state: try await self.state, text: try await self.browser.text())
+            throw NotShown(
+                what: what, state: try await self.state, text: try await self.browser.text(),
+                connections: try await self.connections)
         }
     }
 
-    struct NotShown: Error { var what, state, text: String }
+    struct NotShown: Error {
+        var what, state, text: String
+        var connections: [String]
+    }
+
+    /// What has become of each connection that the page has made.
+    private var connections: [String] {
+        get async throws {
+            try await self.browser.value(
+                of: """
+                    return (window.made ?? []).map((made) => [made.signalingState, made.iceGatheringState,
+                        made.iceConnectionState, made.connectionState].join(" "))
+                    """
+            ).elements.compactMap(\.string)
+        }
+    }
 }
