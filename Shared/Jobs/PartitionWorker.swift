@@ -59,6 +59,9 @@ package final class PartitionWorker<Share: LeasedShare> {
     /// The shares that are ours, and the last entry read of each.
     package private(set) var owned: [Share: EntryID] = [:]
 
+    /// By the database's clock, as of joining and of each look at the shares: that clock may be set.
+    package private(set) var time = ToldTime(.now)
+
     /// How far shares had been read that have started over, by the streams of then.
     private var readBefore: [Share: EntryID] = [:]
 
@@ -137,7 +140,12 @@ package final class PartitionWorker<Share: LeasedShare> {
 
     private func join<Owner: PartitionOwner>(_ owner: isolated Owner) async throws where Owner.Share == Share {
         try await self.store.connect()
-        guard try await self.store.query(self.leases.join) else { throw LeaseError.earlierReleaseIsAtWork }
+        var joining = Pipeline()
+        let joined = joining.add(self.leases.join)
+        let time = joining.add(ToldTime.question)
+        let answers = try await self.store.pipeline(joining)
+        guard try answers[joined] else { throw LeaseError.earlierReleaseIsAtWork }
+        self.time = ToldTime(try answers[time])
         self.lookedAt = nil
         try await owner.joined()
     }
@@ -175,7 +183,10 @@ package final class PartitionWorker<Share: LeasedShare> {
         if !self.owned.isEmpty { looking.add(ReplicationBarrier.statement) }
         // In one round trip: it comes every second. Who has joined since is looked at the next time.
         if self.hasCompany { looking.add(self.leases.endFrozen) }
-        let snapshot = try await self.store.pipeline(looking)[locks]
+        let time = looking.add(ToldTime.question)
+        let answers = try await self.store.pipeline(looking)
+        let snapshot = try answers[locks]
+        self.time = ToldTime(try answers[time])
         self.hasCompany = snapshot.members > 1
         let decision = self.leases.decide(snapshot)
         if !decision.giveUp.isEmpty {

@@ -74,4 +74,7 @@ package struct ToldTime: Sendable {
     }
 
     package var now: Timestamp { self.told + (ContinuousClock.now - self.heardAt) }
+
+    /// What the database is asked.
+    package static var question: Statement<Timestamp> { Statement(value: "SELECT clock_timestamp()") }
 }

@@ -36,9 +36,6 @@ package actor CallCoordinator: PartitionOwner {
     private var measuredAt: ContinuousClock.Instant?
     /// Since then Redis and Postgres have been there, to note who is connected.
     var notedSince: Timestamp = .now
-    /// By the database's clock, asked after each look: calls end and are forgotten by it (contract §13a, Time). One that is taken
-    /// over must not look old because the clock of the process that has it now is another.
-    private var time = ToldTime(.now)
     /// Of Jobs, by the clock of Redis. Read anew when Redis was emptied: another may have taken its place.
     private var ages: EntryAges?
 
@@ -57,7 +54,9 @@ package actor CallCoordinator: PartitionOwner {
             logger: logger)
     }
 
-    var now: Timestamp { self.time.now }
+    /// By the database's clock: calls end and are forgotten by it (contract §13a, Time). One that is taken over must not look old
+    /// because the clock of the process that has it now is another.
+    var now: Timestamp { self.worker.time.now }
 
     // MARK: Life
 
@@ -70,10 +69,7 @@ package actor CallCoordinator: PartitionOwner {
     /// Whether Jobs are being handled.
     package var isReady: Bool { self.worker.isReady }
 
-    package func joined() async throws {
-        try await self.askTime()
-        self.notedSince = self.now
-    }
+    package func joined() { self.notedSince = self.now }
 
     package func left(because error: (any Error)?) async {
         if let error { self.logger.warning("calls interrupted", [.error: "\(error)"]) }
@@ -135,7 +131,6 @@ package actor CallCoordinator: PartitionOwner {
     private func look() async throws {
         guard try await self.worker.look(for: self) else { return }
         self.metrics.sharesLeased.set(self.worker.owned.count)
-        try await self.askTime()
         if self.ages == nil { self.ages = EntryAges(serverTime: try await self.bus.time()) }
         await self.measureStreams()
         self.shouldLocate = true
@@ -143,11 +138,6 @@ package actor CallCoordinator: PartitionOwner {
             self.seenAt = .now
             try await self.noteWhoIsSeen()
         }
-    }
-
-    /// Asked again and again: the database's clock may be set.
-    private func askTime() async throws {
-        self.time = ToldTime(try await self.store.query(Statement(value: "SELECT clock_timestamp()")))
     }
 
     package func took(_ shares: [CallShare]) async throws {

@@ -46,8 +46,6 @@ package actor LiveCoordinator: PartitionOwner {
     /// Of the latest periods in which somebody asked for relays.
     var relayKeys = RelayKeys()
     let roomMetrics = RoomMetrics()
-    /// By the database's clock.
-    private var time = ToldTime(.now)
     /// Of Jobs, by the clock of Redis.
     private var ages: EntryAges?
 
@@ -70,7 +68,7 @@ package actor LiveCoordinator: PartitionOwner {
             logger: logger)
     }
 
-    var now: Timestamp { self.time.now }
+    var now: Timestamp { self.worker.time.now }
 
     // MARK: Life
 
@@ -83,7 +81,7 @@ package actor LiveCoordinator: PartitionOwner {
     /// Whether Jobs are being handled.
     package var isReady: Bool { self.worker.isReady }
 
-    package func joined() async throws { try await self.askTime() }
+    package func joined() {}
 
     package func left(because error: (any Error)?) async {
         if let error { self.logger.warning("live conversations interrupted", [.error: "\(error)"]) }
@@ -162,7 +160,6 @@ package actor LiveCoordinator: PartitionOwner {
 
     private func look() async throws {
         guard try await self.worker.look(for: self) else { return }
-        try await self.askTime()
         if self.ages == nil { self.ages = EntryAges(serverTime: try await self.bus.time()) }
         try await self.lookForRemovedHolders()
         self.lookForSilentNodes()
@@ -170,11 +167,6 @@ package actor LiveCoordinator: PartitionOwner {
             self.sweptAt = .now
             try await self.sweep()
         }
-    }
-
-    /// Asked again and again: the database's clock may be set.
-    private func askTime() async throws {
-        self.time = ToldTime(try await self.store.query(Statement(value: "SELECT clock_timestamp()")))
     }
 
     /// A device that is taken out of its profile whispers no longer (contract §14.4, §19.20).
