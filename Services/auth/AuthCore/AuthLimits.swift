@@ -10,7 +10,7 @@ package enum AuthLimits {
     package static let firstLoginTransactionsMax = 1
     package static let firstLoginsMax = 32
     /// How long one read of the stream waits for a Job, and so how long a drain waits for that read.
-    package static let takeBlockMax = Duration.seconds(1)
+    package static let takeBlockMax = Duration.seconds(2)
     /// A Job taken this long ago and not acknowledged lost its process, or its answer. Longer than a Job takes.
     package static let claimIdle = Duration.seconds(15)
     /// Time between two looks for such Jobs.

@@ -11,7 +11,7 @@ package enum PushLimits {
     /// Jobs taken from the bus in one go, and recipients in one statement.
     package static let takeMax = 256
     /// Longest wait at the bus; also how late a drain is noticed.
-    package static let takeBlockMax = Duration.seconds(1)
+    package static let takeBlockMax = Duration.seconds(2)
     /// Pushes under way at the providers, of mail; more than any of them may have (`HTTP2Limits.givingWayMax`, `webPushInFlightMax`), so
     /// that one that hangs leaves room for the others. At the bound no round is begun.
     package static let sendsInFlightMax = 2_048

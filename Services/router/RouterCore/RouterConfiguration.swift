@@ -107,6 +107,8 @@ package enum RouterLimits {
     package static let groupClaimIdle = Duration.seconds(5)
     /// Between two looks for such questions.
     package static let groupClaimEvery = Duration.seconds(3)
+    /// How long one read of the stream waits for a question, and so how long a drain waits for that read.
+    package static let groupTakeBlockMax = Duration.seconds(2)
     /// Transactions tried for one change of a group while others get in its way, before INTERNAL_ERROR.
     package static let groupAttemptsMax = 5
     /// How long an event that everybody has heard of is kept to answer its question again. Longer than any question waits.

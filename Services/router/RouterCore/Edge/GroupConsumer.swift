@@ -25,7 +25,7 @@ package struct GroupConsumer: Sendable {
             bus: bus, stream: Keyspace.groups, group: Self.group, consumer: "router-\(instance)",
             bounds: .init(
                 claimIdle: claimIdle, claimEvery: RouterLimits.groupClaimEvery, takeMax: RouterLimits.groupJobsMax,
-                takeBlockMax: RouterLimits.readBlockMax, retryPause: RouterLimits.retryPause),
+                takeBlockMax: RouterLimits.groupTakeBlockMax, retryPause: RouterLimits.retryPause),
             slots: RouterLimits.groupJobsMax, logger: logger)
     }
 
