@@ -116,7 +116,10 @@ struct JoinPage {
         }
     }
 
-    func reaches(_ state: String, within timeout: Duration = .seconds(40)) async throws {
+    /// A page tries to connect for 15 s, then for 30 s, then for 60 s.
+    static let threeAttempts = Duration.seconds(105)
+
+    func reaches(_ state: String, within timeout: Duration = Self.threeAttempts) async throws {
         try await self.shows("state \(state)", within: timeout) { try await self.state == state }
     }
 
@@ -130,7 +133,7 @@ struct JoinPage {
 
     /// With so many others a channel is open.
     func isConnected(with others: Int) async throws {
-        try await self.shows("connected with \(others)", within: .seconds(60)) {
+        try await self.shows("connected with \(others)", within: Self.threeAttempts) {
             try await self.browser.count("#people [data-state=connected]") == others
         }
     }
