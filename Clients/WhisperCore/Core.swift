@@ -35,6 +35,7 @@ public final class Core: Sendable {
     /// Of whoever reads the core itself. Programs at seats have their own.
     private let feed: EventFeed
     private let feeds = EventFeeds()
+    private let holds = Holds()
     /// Whose events are rendered.
     private let source: Source
     /// What changes the phase goes one after the other.
@@ -454,6 +455,11 @@ public final class Core: Sendable {
             }
         case .client(let work):
             return await self.written(by: verb) { json in try await work(try self.opened(), parameters, &json) }
+        case .program(let work):
+            let holder = Holder(holds: self.holds, feeds: self.feeds, feed: feed)
+            return await self.written(by: verb) { json in
+                try await work(holder, try self.opened(), parameters, &json)
+            }
         case .server(let work): return self.ask(command, for: feed, work)
         }
     }
@@ -587,7 +593,18 @@ public final class Core: Sendable {
         return (isOnline, status)
     }
 
-    func remove(_ seat: CoreSeat) { self.feeds.remove(seat.feed) }
+    func remove(_ seat: CoreSeat) {
+        self.feeds.remove(seat.feed)
+        let held = self.holds.things(of: seat.feed)
+        guard !held.isEmpty else { return }
+        // The program that would wait for the end of this has gone.
+        Task {
+            for thing in held {
+                if let opened = try? self.opened() { await opened.end(thing) }
+                self.holds.release(thing, by: seat.feed)
+            }
+        }
+    }
 
     /// A program waits for another one's consumer.
     var hasWaitingReader: Bool { self.feeds.hasWaiting }

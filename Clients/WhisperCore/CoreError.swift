@@ -15,7 +15,7 @@ public struct CoreError: Error, Sendable, Equatable {
         case unknownContact, bannedContact, blockedContact, toSelf, conflict, notFound, notText, unknownConsumer
         // Of profiles.
         case inUse, changed, outdated, unreadable
-        // Of calls.
+        // Of calls, and of what programs hold open.
         case busy, wrongStage
         // Of groups.
         case notMember
@@ -107,7 +107,7 @@ extension CoreError.Code {
         case .changed: "Another device has written the document since it was read here. Read it, and write again."
         case .outdated: "The server shows an older document than was seen here. It is not written over."
         case .unreadable: "Our keys do not open what the server has."
-        case .busy: "There is another call."
+        case .busy: "There is another call, or another program has it open."
         case .wrongStage: "The call, or the phone nearby, is not at a stage in which this can be done."
         case .notMember: "You are no member of this group."
         case .offline: "There is no session with the server now."

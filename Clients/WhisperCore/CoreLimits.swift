@@ -24,7 +24,9 @@ public enum CoreLimits {
     public static let eventsKeptDays = Int(ClientLimits.eventsKeptFor.components.seconds / 86_400)
     /// Programs that read events of one core side by side.
     package static let seatsMax = 32
-    /// How long a program waits for the one before it, which has read for the same consumer, to be gone.
+    /// Live conversations and rooms that the programs of one core hold open.
+    static let holdsMax = 64
+    /// How long a program waits for the one before it, which has read for the same consumer or held the same thing, to be gone.
     static let handOver: DispatchTimeInterval = .seconds(5)
     /// Events that the core reads from its store at once.
     static let eventsReadMax = 64

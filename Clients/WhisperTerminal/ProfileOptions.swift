@@ -92,7 +92,7 @@ struct ProfileOptions: ParsableArguments {
     ) async throws -> Value {
         do {
             return try await self.reach { core in
-                if connects, core.isHere { try await core.ask("connect") }
+                if connects { try await core.connectIfHere() }
                 return try await body(core)
             }
         } catch let refusal as CoreClient.Refusal {

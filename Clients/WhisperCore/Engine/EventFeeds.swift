@@ -38,6 +38,9 @@ final class EventFeeds: Sendable {
         }
     }
 
+    /// Whether somebody may read from a feed.
+    func contains(_ feed: EventFeed) -> Bool { self.state.withLock { $0.feeds.contains { $0 === feed } } }
+
     /// Nobody reads from a feed any more. Its consumer has no reader from here on.
     func remove(_ feed: EventFeed) {
         self.state.withLock { state in

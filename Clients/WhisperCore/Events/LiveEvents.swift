@@ -119,10 +119,10 @@ extension EventText {
         case .refused(let code):
             begin("liveFailed")
             json.add("code", code.rawValue)
-        case .asks(let caller):
+        case .asks(let listener, let name, let note):
             begin("liveKnocked")
-            add(caller.listener, caller.name)
-            json.add("note", caller.note)
+            add(listener, name)
+            json.add("note", note)
         case .listener(let listener, let name, let status, let joined):
             begin("liveListener")
             add(listener, name)

@@ -14,6 +14,8 @@ package struct Verb: Sendable {
         case store(@Sendable (EventReader, OpenCore, Payload, inout JSONWriter) throws -> Void)
         /// Asks the client, which asks nobody.
         case client(@Sendable (OpenCore, Payload, inout JSONWriter) async throws -> Void)
+        /// Concerns the program that asks. Asks the client, which asks nobody.
+        case program(@Sendable (Holder, OpenCore, Payload, inout JSONWriter) async throws -> Void)
         /// Asks the server. Its result comes as the event `answer`.
         case server(@Sendable (OpenCore, Payload, inout JSONWriter) async throws -> Void)
     }
@@ -91,7 +93,7 @@ package enum VerbCatalogue {
         .roomCreate, .roomJoin, .roomList, .roomGet, .roomSignal, .roomCode, .roomUpdate, .roomRemove, .roomPoke,
         .roomTurn, .roomLeave, .roomClose, .roomPurge,
         .liveCreate, .liveUpdate, .liveDelete, .liveList, .liveKnown,
-        .liveStart, .liveType, .liveLine, .liveCue, .liveStop,
+        .liveHold, .liveStart, .liveType, .liveLine, .liveCue, .liveStop,
         .liveRoster, .liveAccept, .liveRefuse, .liveRemove,
         .liveLook, .liveListen, .liveLeave, .liveAttention,
         .liveTranscripts, .liveShare, .liveUnshare, .liveForget,

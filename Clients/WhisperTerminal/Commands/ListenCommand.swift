@@ -3,6 +3,7 @@ import Contract
 import Glibc
 import TerminalText
 import WhisperClient
+import WhisperCore
 
 struct ListenCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -29,24 +30,13 @@ struct ListenCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let profile = try self.options.open()
-        let client = try self.options.client(profile)
-        let link = try await self.find(client)
-        let end: LiveListening.End
-        do {
-            let look = try await client.look(at: link)
-            let (name, passcode) = try self.consent(to: look)
-            end = try await running(client) {
-                try await waitUntilOnline(await client.events(), within: .seconds(20))
-                let events = await client.events()
-                try await client.listen(to: link, look, name: name, passcode: passcode, note: self.note)
-                return await LiveListening(
-                    client: client, conversation: link.conversation, whisperer: look.info.whisperer,
-                    leavesAtEnd: self.once
-                ).run(events)
+        // Nobody sees us online before the user has agreed.
+        let end = try await self.options.talk(connects: false) { core in
+            do {
+                return try await self.listen(core)
+            } catch let refusal as CoreClient.Refusal where CoreError.Code(rawValue: refusal.code) != .noIdentity {
+                throw Problem(describe(listening: refusal))
             }
-        } catch let error as LiveError {
-            throw Problem(describe(error))
         }
         switch end {
         case .left, .stopped(.closed): return
@@ -55,9 +45,21 @@ struct ListenCommand: AsyncParsableCommand {
         }
     }
 
-    private func find(_ client: WhisperClient) async throws -> ListenLink {
+    private func listen(_ core: CoreClient) async throws -> LiveListening.End {
+        let link = try await self.find(core)
+        let look = try await core.look(at: link)
+        let (name, passcode) = try self.consent(to: look)
+        try await core.connectIfHere()
+        try await waitUntilOnline(core.events(), within: .seconds(20))
+        let wish = ListenWish(link: link, name: name, passcode: passcode, note: self.note)
+        return try await LiveListening(
+            core: core, wish: wish, whisperer: look.whisperer, leavesAtEnd: self.once
+        ).run()
+    }
+
+    private func find(_ core: CoreClient) async throws -> ListenLink {
         if let link = ListenLink(self.link) { return link }
-        let known = try await client.heard().first { $0.title.lowercased() == self.link.lowercased() }
+        let known = try await core.heard().first { $0.title.lowercased() == self.link.lowercased() }
         guard let known else {
             throw Problem("That is no link to listen with. One looks like https://chat.example/listen/…#…")
         }
@@ -65,16 +67,16 @@ struct ListenCommand: AsyncParsableCommand {
     }
 
     /// Nobody is told anything before the user has given a name.
-    private func consent(to look: ConversationLook) throws -> (name: String, passcode: String?) {
+    private func consent(to look: ListedLook) throws -> (name: String, passcode: String?) {
         let isPerson = isatty(STDIN_FILENO) == 1 && isatty(STDOUT_FILENO) == 1
         printLine(
-            "\(harmlessLine(look.info.conversation)), whispered by \(harmlessLine(look.info.whisperer)). "
+            "\(harmlessLine(look.title)), whispered by \(harmlessLine(look.whisperer)). "
                 + (look.isTranscribed ? "Lines are kept." : "Lines are not kept."))
         var name = self.name
         if name == nil, isPerson { name = Self.ask("Your name, as the whisperer will see it (empty: leave): ") }
         guard let name, isName(name) else { throw Problem("Without a name nobody is asked. --name gives one.") }
         var passcode = self.passcode
-        if passcode == nil, look.info.admission == .passcode, isPerson { passcode = Self.ask("Passcode: ") }
+        if passcode == nil, look.admission == .passcode, isPerson { passcode = Self.ask("Passcode: ") }
         return (name, passcode)
     }
 

@@ -144,6 +144,11 @@ final class CoreClient: Sendable {
         }
     }
 
+    /// Connects a core in this process. A daemon does so when one of its programs asks.
+    func connectIfHere() async throws {
+        if self.isHere { try await self.ask("connect") }
+    }
+
     // MARK: Events
 
     /// What happens from now on, starting with how the connection is, if that is known. Ends when the core has gone.
@@ -186,7 +191,7 @@ final class CoreClient: Sendable {
     }
 
     /// A daemon connects when one of its programs asks for it.
-    private static let disconnected = ConnectionStatus.away(why: "the daemon is not connected", retryIn: .zero)
+    static let disconnected = ConnectionStatus.away(why: "the daemon is not connected", retryIn: .zero)
 
     private func tell(_ event: ClientEvent) {
         var event = event
@@ -206,6 +211,8 @@ final class CoreClient: Sendable {
     // MARK: Lines
 
     static let gone = Problem("The daemon has gone.")
+    /// To commands that had the daemon keep something open. That is over when a program has it disconnect.
+    static let ended = Problem("The daemon is not connected. `whisper do connect` has it connect.")
 
     /// - Parameter start: is called once the answer is waited for.
     private func answer(

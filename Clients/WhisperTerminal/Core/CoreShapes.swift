@@ -143,7 +143,9 @@ extension ClientEvent {
         case "alarm":
             guard let alarm = Alarm(json) else { return nil }
             self = .alarm(alarm)
-        default: return nil
+        default:
+            guard let event = Self.live(json) else { return nil }
+            self = event
         }
     }
 

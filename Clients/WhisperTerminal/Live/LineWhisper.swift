@@ -69,7 +69,7 @@ struct LineWhisper {
             case .connection(.stopped(let reason)): return reason
             case .connection(.away(let why, _)): self.say("○ away: \(why)")
             case .live(self.conversation.id, let news):
-                let words = describe(news) { "/accept \($0.listener) or /decline \($0.listener)" }
+                let words = describe(news) { "/accept \($0) or /decline \($0)" }
                 if let words { self.say(words) }
                 guard case .started = news, !hasStarted else { continue }
                 hasStarted = true

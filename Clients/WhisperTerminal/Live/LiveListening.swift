@@ -1,12 +1,12 @@
 import Contract
-import Dispatch
 import Glibc
+import TerminalText
 import WhisperClient
 
 /// Shows a conversation as it is whispered, on a terminal or in a pipe.
 actor LiveListening {
-    private let client: WhisperClient
-    private let conversation: ConversationID
+    private let core: CoreClient
+    private let wish: ListenWish
     private let whisperer: String
     /// Whether the end of the stream ends the command.
     private let leavesAtEnd: Bool
@@ -21,38 +21,33 @@ actor LiveListening {
         case stopped(StopReason)
     }
 
-    init(client: WhisperClient, conversation: ConversationID, whisperer: String, leavesAtEnd: Bool) {
-        self.client = client
-        self.conversation = conversation
+    init(core: CoreClient, wish: ListenWish, whisperer: String, leavesAtEnd: Bool) {
+        self.core = core
+        self.wish = wish
         self.whisperer = whisperer
         self.leavesAtEnd = leavesAtEnd
         self.screen = ListenScreen(isPlain: isatty(STDOUT_FILENO) == 0, width: RawTerminal.size.width)
     }
 
-    /// Runs until Ctrl-C, or until there is nothing more to hear.
-    func run(_ events: AsyncStream<ClientEvent>) async -> End {
-        let (interrupts, interrupted) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-        signal(SIGINT, SIG_IGN)
-        let signals = DispatchSource.makeSignalSource(signal: SIGINT)
-        signals.setEventHandler { interrupted.yield() }
-        signals.resume()
-        defer { signals.cancel() }
-        let end = await withTaskGroup(of: End?.self) { group in
-            group.addTask { await self.show(events) }
-            group.addTask {
-                for await _ in interrupts { return .left }
-                return nil
-            }
-            defer { group.cancelAll() }
-            return await group.next() ?? nil
+    private var conversation: ConversationID { self.wish.link.conversation }
+
+    /// Listens until Ctrl-C, or until there is nothing more to hear.
+    /// - Throws: a `CoreClient.Refusal`, or a `Problem` if the daemon has gone or was disconnected.
+    func run() async throws -> End {
+        try await self.core.holdListening(to: self.conversation)
+        let events = self.core.events()
+        let end = try await untilInterrupted {
+            try await self.core.listen(self.wish)
+            return try await self.show(events)
         }
-        try? await self.client.stopListening(to: self.conversation)
+        try? await self.core.stopListening(to: self.conversation)
         return end ?? .left
     }
 
-    private func show(_ events: AsyncStream<ClientEvent>) async -> End? {
+    private func show(_ events: AsyncStream<ClientEvent>) async throws -> End {
         for await event in events {
             switch event {
+            case .connection(CoreClient.disconnected): throw CoreClient.ended
             case .connection(.stopped(let reason)): return .stopped(reason)
             case .connection(.away(let why, _)): self.write(self.screen.add("○ away: \(why)"))
             case .live(self.conversation, .over(let end, let note)):
@@ -63,7 +58,7 @@ actor LiveListening {
             default: break
             }
         }
-        return nil
+        throw CoreClient.gone
     }
 
     private func show(_ news: LiveNews) {

@@ -5,17 +5,17 @@ import WhisperClient
 import WhisperCore
 
 /// What a whisperer is told.
-/// - Parameter hint: how to decide about a caller here.
+/// - Parameter hint: how to decide about who asks to listen.
 /// - Returns: `nil` for what is nothing to people.
-func describe(_ news: LiveNews, hint: (AdmissionDesk.Caller) -> String) -> String? {
+func describe(_ news: LiveNews, hint: (PrincipalID) -> String) -> String? {
     switch news {
     case .started(let isResumed): isResumed ? "● The stream goes on." : "● You are live."
     case .stopped(.stopped): "○ The stream has ended."
     case .stopped(.takenOver): "○ Another device of yours has the stream now."
     case .stopped(.removed): "○ This device may not whisper here any more."
-    case .asks(let caller):
-        "? \(harmlessLine(caller.name)) asks to listen (\(caller.listener))."
-            + (caller.note.map { " \"\(harmlessLine($0))\"" } ?? "") + " \(hint(caller))"
+    case .asks(let caller, let name, let note):
+        "? \(harmlessLine(name)) asks to listen (\(caller))." + (note.map { " \"\(harmlessLine($0))\"" } ?? "")
+            + " \(hint(caller))"
     case .listener(_, let name, .joined, let joined): "+ \(harmlessLine(name)) listens (\(listening(joined)))."
     case .listener(_, let name, .left, let joined): "- \(harmlessLine(name)) has left (\(listening(joined)))."
     case .listener(_, let name, .refused, _): "- \(harmlessLine(name)) was sent away."
@@ -93,6 +93,17 @@ func describe(_ error: LiveError) -> String {
     case .nameTaken: "You have a conversation of this name already."
     case .tooLong: "The transcript has more keys than one link can give."
     case .store: "The local store cannot be written (is the disk full?)."
+    }
+}
+
+/// What the core says of a conversation that is not listened to.
+func describe(listening refusal: CoreClient.Refusal) -> String {
+    switch CoreError.Code(rawValue: refusal.code) {
+    case .notFound: describe(LiveError.notFound)
+    case .foreignKeys: describe(LiveError.forged)
+    case .invalidField where refusal.field == "link": "That is a link of another server."
+    case .busy: "Another program of this profile listens to it already."
+    default: describe(live: refusal)
     }
 }
 

@@ -146,6 +146,15 @@ import Testing
         }
     }
 
+    @Test func newsOfLiveConversationsAreReadAsTheyAreWritten() throws {
+        for (news, _) in LiveVerbTests.news {
+            let text = EventText.event(
+                LiveVerbTests.id, news, origin: "https://chat.example", account: nil)
+            guard let text, case .object(let envelope) = JSONText(text) else { throw CancellationError() }
+            #expect(envelope.object("event").flatMap { ClientEvent($0) } == .live(LiveVerbTests.id, news))
+        }
+    }
+
     /// A command that is longer than a line is told so at once.
     @Test func aLineThatIsTooLongIsNotSent() async throws {
         let ann = try await self.hosts.offline("ann")

@@ -162,4 +162,59 @@ import Testing
         #expect(core.seat() != nil && core.seat() == nil)
         await core.close()
     }
+    /// Who holds something is alone with it, and what it held ends with it.
+    @Test func whatAProgramHoldsEndsWithIt() async throws {
+        let ann = try await self.hosts.offline("ann")
+        let id = try #require(
+            try await ann.perform(#"live_create {"name":"talk","whisperer":"Ann"}"#)["conversation"]?["conversationId"]?
+                .string)
+        let (named, hold) = (#"{"conversationId":"\#(id)"}"#, #"{"conversationId":"\#(id)","as":"whisperer"}"#)
+        let core = ann.core
+        core.leaveEventsToSeats()
+        let (one, two) = (try #require(core.seat()), try #require(core.seat()))
+        for _ in 0..<2 {
+            #expect(try await self.ask(core, one, "live_hold", hold)["type"]?.string == "held")
+            try await self.ask(core, one, "live_start", named)
+        }
+        #expect(try await self.ask(core, two, "live_roster", named)["type"]?.string == "roster")
+        one.leave()
+        // It waits until the stream has ended.
+        #expect(try await self.ask(core, two, "live_hold", hold)["type"]?.string == "held")
+        #expect(try await self.ask(core, two, "live_roster", named).string == "notFound")
+        two.leave()
+        // What another program has opened is not to be ended by this one.
+        let three = try #require(core.seat())
+        #expect(try await self.ask(core, three, "live_hold", hold)["type"]?.string == "held")
+        three.leave()
+        let (four, five) = (try #require(core.seat()), try #require(core.seat()))
+        try await self.ask(core, four, "live_start", named)
+        #expect(try await self.ask(core, five, "live_hold", hold).string == "busy")
+        five.leave()
+        #expect(try await self.ask(core, four, "live_roster", named)["type"]?.string == "roster")
+        // Nobody would see it go.
+        #expect(try await self.ask(core, five, "live_hold", hold).string == "unsupported")
+        #expect(try await self.ask(core, nil, "live_hold", hold).string == "unsupported")
+        await core.close()
+    }
+
+    @Test func eachThingHasOneHolder() {
+        func feed() -> EventFeed { EventFeed { _ in [] } }
+        let (holds, one, two) = (Holds(), feed(), feed())
+        func thing(_ number: Int) -> Holds.Thing {
+            .room(UUIDText("00000000-0000-4000-8000-0000000000\(number + 10)")!)
+        }
+        #expect(holds.claim(thing(0), for: one, until: .now()) == .granted)
+        #expect(holds.claim(thing(0), for: one, until: .now()) == .granted)
+        #expect(holds.claim(thing(0), for: two, until: .now()) == .taken)
+        holds.release(thing(0), by: two)
+        #expect(holds.claim(thing(0), for: two, until: .now()) == .taken)
+        holds.release(thing(0), by: one)
+        #expect(holds.claim(thing(0), for: two, until: .now()) == .granted)
+        for number in 1..<CoreLimits.holdsMax {
+            #expect(holds.claim(thing(number), for: one, until: .now()) == .granted)
+        }
+        #expect(holds.claim(thing(CoreLimits.holdsMax), for: one, until: .now()) == .tooMany)
+        #expect(holds.claim(thing(1), for: one, until: .now()) == .granted)
+        #expect(holds.things(of: two) == [thing(0)])
+    }
 }

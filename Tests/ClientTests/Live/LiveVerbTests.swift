@@ -11,7 +11,7 @@ import Testing
 
     init() throws { self.hosts = try CoreHosts() }
 
-    private static let id = ConversationID("3f0c8a5e-2f0d-1f6b-8d55-0c4b7d1f2a61")!
+    static let id = ConversationID("3f0c8a5e-2f0d-1f6b-8d55-0c4b7d1f2a61")!
 
     @Test func aConversationIsMadeAndWhisperedInWithoutAServer() async throws {
         let ann = try await self.hosts.offline("ann")
@@ -88,16 +88,14 @@ import Testing
     }
 
     /// All that a whisperer or a listener may be told.
-    private static var news: [(LiveNews, type: String)] {
+    static var news: [(LiveNews, type: String)] {
         let bob = PrincipalID("WSP-AAAA-AAAA-AAAA")!
-        let pair = KeyPair(
-            signSeed: SecretBytes(Array(repeating: 1, count: 32)), boxKey: SecretBytes(Array(repeating: 2, count: 32)))
-        let caller = AdmissionDesk.Caller(listener: bob, keys: pair.publicKeys, name: "Bob", note: "hello")
         let share = SharedTranscript(share: .random(), secret: Array(repeating: 3, count: 16))
         let text = LiveText("x")!
         return [
             (.started(isResumed: true), "liveStarted"), (.refused(.forbidden), "liveFailed"),
-            (.asks(caller), "liveKnocked"), (.keysChanged(generation: 2), "liveKeysChanged"), (.waiting, "liveWaiting"),
+            (.asks(bob, name: "Bob", note: "hello"), "liveKnocked"), (.keysChanged(generation: 2), "liveKeysChanged"),
+            (.waiting, "liveWaiting"),
             (.joined(.live, isTranscribed: true), "liveJoined"), (.heard(.began(.random())), "liveBegan"),
             (.heard(.text(LiveText())), "liveText"), (.heard(.line(1, text)), "liveLine"),
             (.heard(.missing(2...3)), "liveMissing"), (.heard(.cue(.sound(.airHorn))), "liveCue"),

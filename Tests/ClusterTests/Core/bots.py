@@ -207,6 +207,38 @@ def says(command, *words, input=None):
     return done.stdout
 
 
+class Running:
+    """A command that keeps something open beside the daemon."""
+
+    def __init__(self, command, *words):
+        self.lines = []
+        self.process = subprocess.Popen(
+            [WHISPER[0], *command.split(), "--profile", "bot", *words], env=ENVIRONMENT, stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        atexit.register(self.process.kill)
+
+    def types(self, line):
+        self.process.stdin.write(line + "\n")
+        self.process.stdin.flush()
+
+    def shows(self, text):
+        """Waits for a line that has this text."""
+        for line in self.process.stdout:
+            self.lines.append(line.rstrip("\n"))
+            if text in line:
+                return self.lines[-1]
+        raise AssertionError((text, self.lines))
+
+    def ends(self, status=0):
+        rest, _ = self.process.communicate(timeout=PATIENCE)
+        assert self.process.returncode == status, (self.process.returncode, self.lines, rest)
+        return rest
+
+    def interrupted(self):
+        self.process.send_signal(signal.SIGINT)
+        self.ends()
+
+
 assert says("id").strip() == bot_id
 assert f"Added {carol_id}" in says("add", carol_id)
 named = says("add", ann_id, "ann")
@@ -231,7 +263,37 @@ assert "Nothing was given up." in says("retry", "ann")
 assert "Nothing was waiting." in says("cancel", "ann")
 assert "You have no conversation." in says("conversation list")
 assert "You have a seat in no room." in says("room list")
-# What keeps a stream open does not go through it, and says so.
+# It listens to ann, and leaves with Ctrl-C.
+talk = ann.command("live_create", name="talk", title="A talk", whisperer="Ann")["conversation"]
+named = {"conversationId": talk["conversationId"]}
+ann.command("live_start", **named)
+ann.wait("liveStarted")
+listening = Running("listen", talk["link"], "--name", "Bot")
+listening.shows("A talk, whispered by Ann. Lines are not kept.")
+assert ann.wait("liveKnocked")["event"]["listener"] == bot_id
+ann.command("live_accept", listener=bot_id, **named)
+listening.shows("● Connected.")
+ann.wait("liveListener", lambda event: event["status"] == "joined")
+ann.command("live_type", text="one\ntwo\n", **named)
+listening.shows("two")
+assert listening.lines[-2:] == ["one", "two"], listening.lines
+# A second command is told, and the first goes on.
+second = Running("listen", "a TALK", "--name", "Bot")
+assert "Another program of this profile listens" in second.ends(status=1)
+ann.command("live_type", text="three\n", **named)
+listening.shows("three")
+listening.interrupted()
+ann.wait("liveListener", lambda event: event["status"] == "left")
+# Whoever is killed has left as well.
+listening = Running("listen", talk["link"], "--name", "Bot")
+listening.shows("● Connected.")
+killed(listening.process)
+ann.wait("liveListener", lambda event: event["status"] == "left")
+ended = Running("listen", talk["link"], "--name", "Bot", "--once")
+ended.shows("● Connected.")
+ann.ask("live_stop", **named)
+ended.ends()
+# What keeps another stream open does not go through it, and says so.
 done = whisper("whisper", "talk")
 assert done.returncode == 1 and "Another whisper is running" in done.stderr, done
 

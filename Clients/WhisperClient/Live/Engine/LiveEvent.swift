@@ -9,7 +9,7 @@ package enum LiveNews: Sendable, Equatable {
     /// It does not any more.
     case stopped(LiveStopped.Reason)
     /// Somebody knocks, and our user is to decide.
-    case asks(AdmissionDesk.Caller)
+    case asks(PrincipalID, name: String, note: String?)
     /// What has become of a listener, and how many listen now.
     case listener(PrincipalID, name: String, LiveListenerChanged.Status, joined: Int)
     case attention(PrincipalID, name: String, LiveAttention.Want)

@@ -6,6 +6,14 @@ extension WhisperClient {
 
     package func isListening(to id: ConversationID) -> Bool { self.listening[id] != nil }
 
+    /// The same, unless it is over: then its user may try again.
+    package func isStillListening(to id: ConversationID) -> Bool {
+        switch self.listening[id]?.machine.state {
+        case nil, .over: false
+        default: true
+        }
+    }
+
     /// Completes lines in between: the one that is being typed stays.
     /// - Throws: `Full` if too much waits already; nothing was taken then.
     package func interject(_ text: String, in id: ConversationID) throws(WhispererMachine.Full) {

@@ -371,7 +371,7 @@ extension WhisperClient {
             }
             self.whispering[id]?.grants.admit(listener)
             self.liveTasks?.yield(.grant(id))
-        case .ask(let caller): self.publish(.asks(caller), of: id)
+        case .ask(let caller): self.publish(.asks(listener, name: caller.name, note: caller.note), of: id)
         case .refuse(let reason):
             let caller = AdmissionDesk.Caller(listener: listener, keys: knock.keys, name: "\(listener)", note: nil)
             self.liveTasks?.yield(.refuse(id, caller, reason))

@@ -1,0 +1,104 @@
+import Contract
+import Dispatch
+import Synchronization
+import WhisperClient
+
+/// What programs hold open: each thing by one of them, and it ends when that program has gone.
+final class Holds: Sendable {
+    /// What can be held.
+    enum Thing: Hashable, Sendable {
+        case whispering(ConversationID)
+        case listening(ConversationID)
+        case room(UUIDText)
+    }
+
+    enum Claim: Equatable, Sendable {
+        case granted
+        /// Another program holds it.
+        case taken
+        /// `CoreLimits.holdsMax` things are held.
+        case tooMany
+    }
+
+    private struct State {
+        var holders: [Thing: EventFeed] = [:]
+        /// Those who wait until something is let go.
+        var waiting: [DispatchSemaphore] = []
+    }
+
+    private let state = Mutex(State())
+
+    /// While another program holds it, this waits: what that one has left may be ending still. It blocks its thread.
+    func claim(_ thing: Thing, for feed: EventFeed, until deadline: DispatchTime) -> Claim {
+        while true {
+            let semaphore = DispatchSemaphore(value: 0)
+            let claim = self.state.withLock { state -> Claim in
+                if let holder = state.holders[thing], holder !== feed {
+                    state.waiting.append(semaphore)
+                    return .taken
+                }
+                guard state.holders[thing] != nil || state.holders.count < CoreLimits.holdsMax else { return .tooMany }
+                state.holders[thing] = feed
+                return .granted
+            }
+            guard claim == .taken else { return claim }
+            guard semaphore.wait(timeout: deadline) == .success else {
+                self.state.withLock { state in state.waiting.removeAll { $0 === semaphore } }
+                return .taken
+            }
+        }
+    }
+
+    func things(of feed: EventFeed) -> [Thing] {
+        self.state.withLock { state in state.holders.filter { $0.value === feed }.map(\.key) }
+    }
+
+    func release(_ thing: Thing, by feed: EventFeed) {
+        self.state.withLock { state in
+            guard state.holders[thing] === feed else { return }
+            state.holders[thing] = nil
+            for semaphore in state.waiting { semaphore.signal() }
+            state.waiting = []
+        }
+    }
+}
+
+/// The program that asks for something, as far as it can hold things open.
+struct Holder: Sendable {
+    let holds: Holds
+    let feeds: EventFeeds
+    let feed: EventFeed
+
+    /// From here on the thing ends with the program. Doing it twice is harmless.
+    /// - Parameter isOpen: whether it is open already, so that it is not this program's to end.
+    /// - Throws: `.busy`, `.tooMany`, or `.unsupported` if nobody would see the program go.
+    func hold(_ thing: Holds.Thing, isOpen: () async -> Bool) async throws {
+        guard !self.holds.things(of: self.feed).contains(thing) else { return }
+        let (holds, feed) = (self.holds, self.feed)
+        switch await Blocking.run({ holds.claim(thing, for: feed, until: .now() + CoreLimits.handOver) }) {
+        case .granted: break
+        case .taken: throw CoreError(.busy, "Another program holds it.")
+        case .tooMany: throw CoreError(.tooMany)
+        }
+        // A program that goes meanwhile lets go of what it holds, or is seen here.
+        guard self.feeds.contains(feed) else {
+            holds.release(thing, by: feed)
+            throw CoreError(.unsupported, "Only a program that stays connected can hold something.")
+        }
+        guard await isOpen() else { return }
+        holds.release(thing, by: feed)
+        throw CoreError(.busy, "Another program has opened it.")
+    }
+}
+
+extension OpenCore {
+    /// Ends what a program has held that is gone. What is not open any more stays as it is.
+    func end(_ thing: Holds.Thing) async {
+        let client = self.client
+        switch thing {
+        case .whispering(let id): try? await client.stopWhispering(in: id)
+        case .listening(let id): try? await client.stopListening(to: id)
+        case .room(let id): if await client.room(id) != nil { try? await client.leaveRoom(id) }
+        }
+    }
+}

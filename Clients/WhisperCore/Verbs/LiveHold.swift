@@ -1,0 +1,28 @@
+import Contract
+import WhisperClient
+
+extension Verb {
+    private enum Part: String, CaseIterable, Sendable {
+        case whisperer, listener
+    }
+
+    private static let part = TypedField<Part>.choice("as", about: "Whether we whisper or listen there.")
+
+    static let liveHold = Verb(
+        "live_hold", of: "live",
+        about:
+            "Before `live_start` or `live_listen`: when this program has gone, the core stops there. `busy`: another program holds it, or has opened it.",
+        [LiveParameters.conversation.field, Self.part.field], type: "held", LiveParameters.done,
+        errors: [.noIdentity, .busy, .tooMany, .unsupported],
+        samples: (#"{\#(Shapes.sampleConversationID),"as":"listener"}"#, LiveParameters.sampleDone("held")),
+        .program { program, opened, parameters, json in
+            let id = try parameters[LiveParameters.conversation]
+            switch try parameters[Self.part] {
+            case .whisperer:
+                try await program.hold(.whispering(id)) { await opened.client.isWhispering(in: id) }
+            case .listener:
+                try await program.hold(.listening(id)) { await opened.client.isStillListening(to: id) }
+            }
+            json.add("conversationId", id.uuid)
+        })
+}
