@@ -26,6 +26,8 @@ public enum CoreLimits {
     package static let seatsMax = 32
     /// Live conversations and rooms that the programs of one core hold open.
     static let holdsMax = 64
+    /// How long the last words of a stream may take to go out.
+    static let lastWordsMillisecondsMax: Int64 = 10_000
     /// How long a program waits for the one before it, which has read for the same consumer or held the same thing, to be gone.
     static let handOver: DispatchTimeInterval = .seconds(5)
     /// Events that the core reads from its store at once.

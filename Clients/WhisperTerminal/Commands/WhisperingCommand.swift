@@ -12,7 +12,7 @@ struct WhisperingCommand: AsyncParsableCommand {
             Shows a link; whoever opens it asks to listen. A conversation of this name is made the first time and taken up later.
             On a terminal, Ctrl-Y lets in who asks, Ctrl-X declines, and Ctrl-O takes orders, which nobody else sees.
             Without a terminal each line of input is said; lines that begin with / are orders: \(WhisperOrder.help). // stands \
-            for a / that is text. The end of the input ends the stream.
+            for a / that is text. The end of the input ends the stream, and so does Ctrl-C.
             """,
         aliases: ["live"])
 
@@ -43,34 +43,27 @@ struct WhisperingCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let profile = try self.options.open()
-        let server = try profile.store.server() ?? .local
-        let client = try self.options.client(profile)
-        let conversation = try await self.conversation(client)
-        let link = ListenLink(
-            origin: server.origin, conversation: conversation.id, secret: conversation.linkSecret
-        ).text
-        let reason: StopReason?
-        do {
-            reason = try await running(client) {
+        let reason = try await self.options.talk { core -> StopReason? in
+            do {
+                let conversation = try await self.conversation(core)
                 if let terminal = RawTerminal() {
                     defer { terminal.restore() }
-                    return try await KeyWhisper(client: client, conversation: conversation, link: link).run()
+                    return try await KeyWhisper(core: core, conversation: conversation).run()
                 }
-                return try await LineWhisper(client: client, conversation: conversation, link: link).run()
+                return try await LineWhisper(core: core, conversation: conversation).run()
+            } catch let refusal as CoreClient.Refusal {
+                throw Problem(describe(whispering: refusal))
             }
-        } catch let error as LiveError {
-            throw Problem(describe(error))
         }
         if let reason, reason != .closed { throw Problem(describe(reason)) }
     }
 
-    private func conversation(_ client: WhisperClient) async throws -> OwnConversation {
-        if let known = try await client.conversation(named: self.name) {
+    private func conversation(_ core: CoreClient) async throws -> ListedConversation {
+        if let known = try await core.conversation(named: self.name) {
             let asked: [(String, Bool)] = [
                 ("title", self.title.map { $0 == known.title } ?? true),
                 ("whisperer's name", self.whisperer.map { $0 == known.whisperer } ?? true),
-                ("admission", self.admission.map { $0 == known.admission } ?? true),
+                ("admission", self.admission.map { $0.rawValue == known.admission } ?? true),
                 ("passcode", self.passcode.map { $0 == known.passcode } ?? true),
             ]
             if let other = asked.first(where: { !$0.1 }) {
@@ -78,14 +71,13 @@ struct WhisperingCommand: AsyncParsableCommand {
             }
             return known
         }
-        guard let id = await client.id else { throw Problem("This identity was never online. Try `whisper id`.") }
-        do throws(LiveError) {
-            return try await client.newConversation(
-                name: self.name, title: self.title ?? self.name, whisperer: self.whisperer ?? "\(id)",
-                admission: self.admission ?? (self.passcode == nil ? .knock : .passcode), passcode: self.passcode,
-                transcriptDays: self.keep)
-        } catch {
-            throw Problem(describe(error))
+        guard let own = try await core.identity(), own.isKnown else {
+            throw Problem("This identity was never online. Try `whisper id`.")
         }
+        return try await core.create(
+            ConversationWish(
+                name: self.name, title: self.title ?? self.name, whisperer: self.whisperer ?? own.id,
+                admission: self.admission ?? (self.passcode == nil ? .knock : .passcode), passcode: self.passcode,
+                transcriptDays: self.keep))
     }
 }

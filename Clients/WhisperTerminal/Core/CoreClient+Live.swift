@@ -30,11 +30,16 @@ struct ListedRoom {
 }
 
 /// A live conversation of the user's own, as the core lists it.
-struct ListedConversation {
-    var id: String
+struct ListedConversation: Sendable {
+    var id: ConversationID
+    /// As the user calls it.
     var name: String
+    /// As listeners see it, and the user.
     var title: String
+    var whisperer: String
+    /// As `Admission`.
     var admission: String
+    var passcode: String?
     var transcriptDays: Int64
     /// For listeners. It holds a secret.
     var link: String
@@ -42,11 +47,13 @@ struct ListedConversation {
     var state: LiveStreamState?
 
     init?(_ json: JSONMembers) {
-        guard let id = json.string("conversationId"), let name = json.string("name"),
-            let title = json.string("title"), let admission = json.string("admission"),
-            let days = json.integer("transcriptDays"), let link = json.string("link")
+        guard let id = json.string("conversationId").flatMap({ ConversationID($0) }), let name = json.string("name"),
+            let title = json.string("title"), let whisperer = json.string("whisperer"),
+            let admission = json.string("admission"), let days = json.integer("transcriptDays"),
+            let link = json.string("link")
         else { return nil }
-        (self.id, self.name, self.title, self.admission) = (id, name, title, admission)
+        (self.id, self.name, self.title, self.whisperer) = (id, name, title, whisperer)
+        (self.admission, self.passcode) = (admission, json.string("passcode"))
         (self.transcriptDays, self.link) = (days, link)
         self.state = json.string("state").flatMap { LiveStreamState(rawValue: $0) }
     }
@@ -135,7 +142,7 @@ extension CoreClient {
 
     func update(_ conversation: ListedConversation, _ change: ConversationChange) async throws -> ListedConversation {
         let changed = try await self.answered("live_update") { json in
-            json.add("conversationId", conversation.id)
+            json.add("conversationId", conversation.id.uuid)
             json.add("title", change.title)
             json.add("whisperer", change.whisperer)
             json.add("admission", change.admission?.rawValue)
@@ -148,18 +155,18 @@ extension CoreClient {
     }
 
     func delete(_ conversation: ListedConversation) async throws {
-        _ = try await self.answered("live_delete") { json in json.add("conversationId", conversation.id) }
+        _ = try await self.answered("live_delete") { json in json.add("conversationId", conversation.id.uuid) }
     }
 
     /// The newest first.
     func transcripts(of conversation: ListedConversation) async throws -> [ListedTranscript] {
-        try await self.answered("live_transcripts") { json in json.add("conversationId", conversation.id) }
+        try await self.answered("live_transcripts") { json in json.add("conversationId", conversation.id.uuid) }
             .objects("transcripts").compactMap { ListedTranscript($0) }
     }
 
     func deleteTranscript(_ content: UUIDText, of conversation: ListedConversation) async throws {
         _ = try await self.answered("live_forget") { json in
-            json.add("conversationId", conversation.id)
+            json.add("conversationId", conversation.id.uuid)
             json.add("contentId", content)
         }
     }
@@ -169,7 +176,7 @@ extension CoreClient {
         _ content: String, of conversation: ListedConversation, days: Int
     ) async throws -> (link: String, id: String, expiresAt: Timestamp) {
         let share = try await self.answered("live_share") { json in
-            json.add("conversationId", conversation.id)
+            json.add("conversationId", conversation.id.uuid)
             json.add("contentId", content)
             json.add("expiresInSeconds", Int64(days * 86_400))
         }
@@ -180,7 +187,7 @@ extension CoreClient {
 
     func unshare(_ share: UUIDText, of conversation: ListedConversation) async throws {
         _ = try await self.answered("live_unshare") { json in
-            json.add("conversationId", conversation.id)
+            json.add("conversationId", conversation.id.uuid)
             json.add("shareId", share)
         }
     }

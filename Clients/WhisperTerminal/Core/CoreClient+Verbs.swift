@@ -17,10 +17,12 @@ extension CoreClient {
     }
 
     /// The same of a verb that may ask the server, whose answer it waits for.
-    func answered(_ verb: String, _ write: (inout JSONWriter) -> Void = { _ in }) async throws -> JSONMembers {
+    func answered(
+        _ verb: String, until deadline: DispatchTime? = nil, _ write: (inout JSONWriter) -> Void = { _ in }
+    ) async throws -> JSONMembers {
         var json = JSONWriter()
         write(&json)
-        return try Self.members(try await self.result(verb, json.finished(), until: Self.serverDeadline))
+        return try Self.members(try await self.result(verb, json.finished(), until: deadline ?? Self.serverDeadline))
     }
 
     private static func members(_ result: [UInt8]) throws -> JSONMembers {
@@ -225,6 +227,9 @@ extension CoreClient {
 
 extension CoreClient.Refusal {
     private var known: CoreError.Code? { CoreError.Code(rawValue: self.code) }
+
+    /// Something waits already, so that there is no room.
+    var isFull: Bool { self.known == .tooMany }
 
     /// For the person at the terminal.
     var words: String {

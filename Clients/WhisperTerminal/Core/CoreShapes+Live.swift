@@ -8,7 +8,7 @@ extension JSONMembers {
     }
 
     /// Somebody, and how they call themselves.
-    fileprivate var listener: (id: PrincipalID, name: String)? {
+    var listener: (id: PrincipalID, name: String)? {
         guard let id = self.string("listener").flatMap({ PrincipalID($0) }), let name = self.string("name") else {
             return nil
         }

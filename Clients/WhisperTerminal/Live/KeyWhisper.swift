@@ -4,10 +4,8 @@ import WhisperClient
 
 /// Whispering on a real terminal: listeners see each key. Ctrl-O opens a row for orders, which nobody sees.
 actor KeyWhisper {
-    private let client: WhisperClient
-    private let conversation: OwnConversation
-    /// For listeners; shown as soon as it opens something.
-    private let link: String
+    private let core: CoreClient
+    private let conversation: ListedConversation
     private let control: WhisperControl
 
     private let style = Style.output
@@ -23,30 +21,31 @@ actor KeyWhisper {
     /// Reads of the keyboard that are not handled. The terminal keeps the rest.
     private static let readsWaitingMax = 64
 
-    init(client: WhisperClient, conversation: OwnConversation, link: String) {
-        self.client = client
-        self.link = link
+    init(core: CoreClient, conversation: ListedConversation) {
+        self.core = core
         self.conversation = conversation
-        self.control = WhisperControl(client: client, conversation: conversation.id)
+        self.control = WhisperControl(core: core, conversation: conversation.id)
         let size = RawTerminal.size
         self.screen = ChatScreen(width: size.width, height: size.height)
     }
 
-    /// - Returns: why the client stopped by itself; `nil` when the person ended it.
+    /// - Returns: why the core has disconnected for good; `nil` when the person ended it.
+    /// - Throws: a `CoreClient.Refusal`, or a `Problem` if the daemon has gone or was disconnected.
     func run() async throws -> StopReason? {
+        try await self.core.holdWhispering(in: self.conversation.id)
         let keyboard = ReadAhead(label: "standard-input", waitingMax: Self.readsWaitingMax, read: readKeys)
-        let events = await self.client.events()
+        let events = self.core.events()
         self.say("\(harmlessLine(self.conversation.title)) · each key is seen · Enter ends a line, Ctrl-D the stream")
         self.say("Ctrl-Y lets in who asks, Ctrl-X declines, Ctrl-O takes orders: who, remove NAME, block NAME")
         self.draw()
         defer { RawTerminal.write("\r\u{1B}[K") }
-        try await self.client.whisper(in: self.conversation)
+        try await self.core.whisper(in: self.conversation.id)
         return try await withThrowingTaskGroup(of: StopReason?.self) { group in
             group.addTask {
                 try await self.read(keyboard)
                 return nil
             }
-            group.addTask { await self.show(events) }
+            group.addTask { try await self.show(events) }
             defer { group.cancelAll() }
             return try await group.next() ?? nil
         }
@@ -54,15 +53,14 @@ actor KeyWhisper {
 
     /// Returns when the person leaves.
     private func read(_ keyboard: ReadAhead<[UInt8]>) async throws {
-        for await bytes in keyboard {
+        reading: for await bytes in keyboard {
             for key in self.keys.read(bytes) {
-                guard try await self.press(key) else {
-                    // Without the server the stream pauses, and goes on the next time.
-                    try? await self.client.stopWhispering(in: self.conversation.id)
-                    return
-                }
+                guard try await self.press(key) else { break reading }
             }
         }
+        guard !Task.isCancelled else { return }
+        // Without the server the stream pauses, and goes on the next time.
+        try? await self.core.stopWhispering(in: self.conversation.id)
     }
 
     /// - Returns: whether it goes on.
@@ -96,9 +94,9 @@ actor KeyWhisper {
         case .edited: text = String(self.editor.text)
         case .entered(let line): text = line + "\n"
         }
-        do throws(WhispererMachine.Full) {
-            try await self.client.type(text, in: self.conversation.id)
-        } catch {
+        do {
+            for piece in CoreClient.pieces(of: text) { try await self.core.type(piece, in: self.conversation.id) }
+        } catch let refusal as CoreClient.Refusal where refusal.isFull {
             self.editor = before
             self.say("Too much waits to be sent. What you typed last was not taken.")
             self.draw()
@@ -112,20 +110,16 @@ actor KeyWhisper {
     }
 
     private func perform(_ order: WhisperOrder) async throws -> Bool {
-        let words: [String]?
-        do throws(LiveError) {
-            words = try await self.control.perform(order)
-        } catch {
-            words = [describe(error)]
-        }
+        let words = try await self.control.perform(order)
         for line in words ?? [] { self.say(line) }
         self.draw()
         return words != nil
     }
 
-    private func show(_ events: AsyncStream<ClientEvent>) async -> StopReason? {
+    private func show(_ events: AsyncStream<ClientEvent>) async throws -> StopReason? {
         for await event in events {
             switch event {
+            case .connection(CoreClient.disconnected): throw CoreClient.ended
             case .connection(.stopped(let reason)): return reason
             case .connection(.away(let why, _)):
                 self.isLive = false
@@ -135,7 +129,7 @@ actor KeyWhisper {
             }
             self.draw()
         }
-        return nil
+        throw CoreClient.gone
     }
 
     private func show(_ news: LiveNews) {
@@ -148,7 +142,8 @@ actor KeyWhisper {
         if let words = describe(news, hint: { _ in "Ctrl-Y lets them in, Ctrl-X declines." }) { self.say(words) }
         guard case .started = news, !self.hasStarted else { return }
         self.hasStarted = true
-        self.say(self.link)
+        // For listeners: as soon as it opens something.
+        self.say(self.conversation.link)
     }
 
     private func say(_ text: String, painted: Bool = true) {

@@ -1,12 +1,11 @@
 import Contract
 import WhisperClient
+import WhisperCore
 
 /// Whispering for pipes: each line of input is said as it is, each event is a line of output.
 struct LineWhisper {
-    let client: WhisperClient
-    let conversation: OwnConversation
-    /// For listeners; shown as soon as it opens something.
-    let link: String
+    let core: CoreClient
+    let conversation: ListedConversation
 
     var lines = ReadAhead(label: "standard-input", waitingMax: Self.linesWaitingMax) { readLine() }
     var say: @Sendable (String) -> Void = printLine
@@ -15,57 +14,62 @@ struct LineWhisper {
     private static let linesWaitingMax = 64
     /// How long what was said may take to go out after the input has ended.
     private static let lastWordsMax = Duration.seconds(10)
-    /// Between two looks whether there is room again, or all has gone out.
+    /// Between two looks whether there is room again.
     private static let patience = Duration.milliseconds(20)
 
-    /// - Returns: why the client stopped by itself; `nil` when the input ended.
+    /// Whispers until the input ends, or until Ctrl-C.
+    /// - Returns: why the core has disconnected for good; `nil` when the input or the user ended it.
+    /// - Throws: a `CoreClient.Refusal`, or a `Problem` if the daemon has gone or was disconnected.
     func run() async throws -> StopReason? {
-        let events = await self.client.events()
-        try await self.client.whisper(in: self.conversation)
-        return try await withThrowingTaskGroup(of: StopReason?.self) { group in
-            group.addTask {
-                try await self.read()
-                return nil
+        try await self.core.holdWhispering(in: self.conversation.id)
+        let events = self.core.events()
+        let end = try await untilInterrupted { () -> StopReason? in
+            try await self.core.whisper(in: self.conversation.id)
+            return try await withThrowingTaskGroup(of: StopReason?.self) { group in
+                group.addTask {
+                    try await self.read()
+                    return nil
+                }
+                group.addTask { try await self.show(events) }
+                defer { group.cancelAll() }
+                return try await group.next() ?? nil
             }
-            group.addTask { await self.show(events) }
-            defer { group.cancelAll() }
-            return try await group.next() ?? nil
         }
+        if end == nil { try? await self.core.stopWhispering(in: self.conversation.id) }
+        return end ?? nil
     }
 
     private func read() async throws {
-        let control = WhisperControl(client: self.client, conversation: self.conversation.id)
+        let control = WhisperControl(core: self.core, conversation: self.conversation.id)
         reading: for await line in self.lines {
             let order = WhisperOrder(line: line)
             if case .text(let text) = order {
-                try await self.type(text)
+                for piece in CoreClient.pieces(of: text + "\n") { try await self.type(piece) }
                 continue
             }
             guard let words = try await control.perform(order) else { break reading }
             for line in words { self.say(line) }
         }
-        let deadline = ContinuousClock.now + Self.lastWordsMax
-        while await !self.client.hasSentAll(of: self.conversation.id), ContinuousClock.now < deadline {
-            try await Task.sleep(for: Self.patience)
-        }
-        try await self.client.stopWhispering(in: self.conversation.id)
+        guard !Task.isCancelled else { return }
+        try await self.core.stopWhispering(in: self.conversation.id, lastWords: Self.lastWordsMax)
     }
 
     /// A pipe waits for room; nothing is left out.
-    private func type(_ text: String) async throws {
+    private func type(_ piece: String) async throws {
         while true {
-            do throws(WhispererMachine.Full) {
-                return try await self.client.type(text + "\n", in: self.conversation.id)
-            } catch {
+            do {
+                return try await self.core.type(piece, in: self.conversation.id)
+            } catch let refusal as CoreClient.Refusal where refusal.isFull {
                 try await Task.sleep(for: Self.patience)
             }
         }
     }
 
-    private func show(_ events: AsyncStream<ClientEvent>) async -> StopReason? {
+    private func show(_ events: AsyncStream<ClientEvent>) async throws -> StopReason? {
         var hasStarted = false
         for await event in events {
             switch event {
+            case .connection(CoreClient.disconnected): throw CoreClient.ended
             case .connection(.stopped(let reason)): return reason
             case .connection(.away(let why, _)): self.say("○ away: \(why)")
             case .live(self.conversation.id, let news):
@@ -73,11 +77,12 @@ struct LineWhisper {
                 if let words { self.say(words) }
                 guard case .started = news, !hasStarted else { continue }
                 hasStarted = true
-                self.say("Link: \(self.link)")
+                // As soon as it opens something.
+                self.say("Link: \(self.conversation.link)")
             default: break
             }
         }
-        return nil
+        throw CoreClient.gone
     }
 }
 

@@ -107,6 +107,16 @@ func describe(listening refusal: CoreClient.Refusal) -> String {
     }
 }
 
+/// What the core says to a whisperer.
+func describe(whispering refusal: CoreClient.Refusal) -> String {
+    switch CoreError.Code(rawValue: refusal.code) {
+    case .notFound where refusal.field == "listener": "They are not here any more."
+    case .notFound: "The stream is over: another program has ended it."
+    case .busy: "Another program of this profile whispers there already."
+    default: describe(live: refusal)
+    }
+}
+
 /// What the core says of a conversation of the user's own that was not changed.
 func describe(live refusal: CoreClient.Refusal) -> String {
     switch CoreError.Code(rawValue: refusal.code) {
@@ -115,6 +125,7 @@ func describe(live refusal: CoreClient.Refusal) -> String {
     case .unreachable: "The server is away."
     case .server: "The server answered strangely; try again later."
     case .tooLong: describe(LiveError.tooLong)
+    case .nameTaken: describe(LiveError.nameTaken)
     default: refusal.words
     }
 }

@@ -4,61 +4,65 @@ import WhisperClient
 
 /// Does what a whisperer orders about listeners, and says what came of it.
 struct WhisperControl {
-    let client: WhisperClient
+    let core: CoreClient
     let conversation: ConversationID
 
     /// - Returns: what to say; `nil` for "end".
-    func perform(_ order: WhisperOrder) async throws(LiveError) -> [String]? {
-        switch order {
-        case .text: return []
-        case .accept(let name):
-            return try await self.withCaller(name) { caller throws(LiveError) in
-                try await self.client.accept(caller.listener, in: self.conversation)
-                return "\(harmlessLine(caller.name)) is let in."
+    /// - Throws: a `Problem` if the daemon has gone.
+    func perform(_ order: WhisperOrder) async throws -> [String]? {
+        do {
+            switch order {
+            case .text: return []
+            case .accept(let name):
+                return try await self.withCaller(name) { id, name in
+                    try await self.core.accept(id, in: self.conversation)
+                    return "\(harmlessLine(name)) is let in."
+                }
+            case .decline(let name):
+                return try await self.withCaller(name) { id, name in
+                    try await self.core.refuse(id, in: self.conversation)
+                    return "\(harmlessLine(name)) is sent away."
+                }
+            case .remove(let name): return try await self.remove(name, isBlocked: false)
+            case .block(let name): return try await self.remove(name, isBlocked: true)
+            case .who: return try await self.people()
+            case .end: return nil
+            case .unknown: return ["There is no such order. There are \(WhisperOrder.help)."]
             }
-        case .decline(let name):
-            return try await self.withCaller(name) { caller throws(LiveError) in
-                await self.client.decline(caller.listener, in: self.conversation)
-                return "\(harmlessLine(caller.name)) is sent away."
-            }
-        case .remove(let name): return try await self.remove(name, isBlocked: false)
-        case .block(let name): return try await self.remove(name, isBlocked: true)
-        case .who: return await self.people()
-        case .end: return nil
-        case .unknown: return ["There is no such order. There are \(WhisperOrder.help)."]
+        } catch let refusal as CoreClient.Refusal {
+            return [describe(whispering: refusal)]
         }
     }
 
     private func withCaller(
-        _ name: String?, _ body: (AdmissionDesk.Caller) async throws(LiveError) -> String
-    ) async throws(LiveError) -> [String] {
-        let callers = await self.client.callers(of: self.conversation)
+        _ name: String?, _ body: (PrincipalID, String) async throws -> String
+    ) async throws -> [String] {
+        let callers = try await self.core.roster(of: self.conversation).callers
         guard let name else {
             guard let caller = callers.first else { return ["Nobody asks to listen."] }
-            return [try await body(caller)]
+            return [try await body(caller.id, caller.name)]
         }
-        switch Self.choose(name, callers.map { ($0.listener, $0.name) }) {
-        case .one(let id): return [try await body(callers.first { $0.listener == id }!)]
+        switch Self.choose(name, callers) {
+        case .one(let id): return [try await body(id, callers.first { $0.id == id }!.name)]
         case .problem(let text): return [text]
         }
     }
 
-    private func remove(_ name: String, isBlocked: Bool) async throws(LiveError) -> [String] {
-        let listeners = await self.client.listeners(of: self.conversation).map { ($0.listener.id, $0.listener.name) }
-        let callers = isBlocked ? await self.client.callers(of: self.conversation).map { ($0.listener, $0.name) } : []
-        switch Self.choose(name, listeners + callers) {
+    private func remove(_ name: String, isBlocked: Bool) async throws -> [String] {
+        let roster = try await self.core.roster(of: self.conversation)
+        switch Self.choose(name, roster.listeners.map(\.person) + (isBlocked ? roster.callers : [])) {
         case .one(let id):
-            try await self.client.remove(id, isBlocked: isBlocked, in: self.conversation)
+            try await self.core.remove(id, isBlocked: isBlocked, in: self.conversation)
             return ["\(harmlessLine(name)) is \(isBlocked ? "blocked" : "removed"). Everybody else gets new keys."]
         case .problem(let text): return [text]
         }
     }
 
-    private func people() async -> [String] {
-        let callers = await self.client.callers(of: self.conversation)
-            .map { "? \(harmlessLine($0.name)) (\($0.listener)) asks to listen." }
-        let listeners = await self.client.listeners(of: self.conversation).map { listener, isPresent in
-            "\(isPresent ? "●" : "○") \(harmlessLine(listener.name)) (\(listener.id))\(isPresent ? "" : ", not here")"
+    private func people() async throws -> [String] {
+        let roster = try await self.core.roster(of: self.conversation)
+        let callers = roster.callers.map { "? \(harmlessLine($0.name)) (\($0.id)) asks to listen." }
+        let listeners = roster.listeners.map { person, isPresent in
+            "\(isPresent ? "●" : "○") \(harmlessLine(person.name)) (\(person.id))\(isPresent ? "" : ", not here")"
         }
         return callers.isEmpty && listeners.isEmpty ? ["Nobody listens."] : callers + listeners
     }

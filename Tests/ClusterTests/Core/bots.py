@@ -230,13 +230,14 @@ class Running:
         raise AssertionError((text, self.lines))
 
     def ends(self, status=0):
+        """Its input ends, or it ends by itself."""
         rest, _ = self.process.communicate(timeout=PATIENCE)
         assert self.process.returncode == status, (self.process.returncode, self.lines, rest)
         return rest
 
     def interrupted(self):
         self.process.send_signal(signal.SIGINT)
-        self.ends()
+        assert self.process.wait(timeout=PATIENCE) == 0, self.lines
 
 
 assert says("id").strip() == bot_id
@@ -293,9 +294,28 @@ ended = Running("listen", talk["link"], "--name", "Bot", "--once")
 ended.shows("● Connected.")
 ann.ask("live_stop", **named)
 ended.ends()
-# What keeps another stream open does not go through it, and says so.
-done = whisper("whisper", "talk")
-assert done.returncode == 1 and "Another whisper is running" in done.stderr, done
+# It whispers, and ann listens. What is typed last arrives.
+whispering = Running("whisper", "news", "--admission", "link", "--as", "Bot")
+link = whispering.shows("Link: ").removeprefix("Link: ")
+news = {"conversationId": ann.ask("live_listen", link=link, name="Ann")["conversationId"]}
+ann.wait("liveJoined", lambda event: event["state"] == "live")
+whispering.shows("+ Ann listens (1 listens).")
+whispering.types("hello\n//who\n/who")
+assert ann_id in whispering.shows("● Ann (")
+second = Running("whisper", "news")
+assert "Another program of this profile whispers" in second.ends(status=1)
+whispering.types("good bye")
+whispering.ends()
+heard = [ann.wait("liveLine")["event"]["text"] for _ in range(3)]
+assert heard == ["hello", "/who", "good bye"], heard
+ann.wait("liveState", lambda event: event["state"] == "ended")
+for end in (Running.interrupted, lambda command: killed(command.process)):
+    whispering = Running("whisper", "news")
+    assert whispering.shows("Link: ").removeprefix("Link: ") == link
+    whispering.types("again")
+    ann.wait("liveLine", lambda event: event["text"] == "again")
+    end(whispering)
+    ann.wait("liveState", lambda event: event["state"] == "ended")
 
 # The daemon ends when it is asked to, says nothing of what it has seen, and takes its socket away.
 process.terminate()

@@ -14,6 +14,17 @@ extension WhisperClient {
         }
     }
 
+    /// Returns when everything that was typed is written to the connection, or the time is over.
+    package func lastWords(in id: ConversationID, within most: Duration) async {
+        let deadline = ContinuousClock.now + most
+        while !self.hasSentAll(of: id), ContinuousClock.now < deadline {
+            do { try await Task.sleep(for: Self.patience) } catch { return }
+        }
+    }
+
+    /// Between two looks whether all has gone out.
+    private static var patience: Duration { .milliseconds(20) }
+
     /// Completes lines in between: the one that is being typed stays.
     /// - Throws: `Full` if too much waits already; nothing was taken then.
     package func interject(_ text: String, in id: ConversationID) throws(WhispererMachine.Full) {
