@@ -41,7 +41,7 @@ struct RoomCreateCommand: AsyncParsableCommand {
 
     func run() async throws {
         let wish = RoomWish(participantsMax: self.participants, code: self.code.wish, secret: .random())
-        try await visit(self.options, self.showing) { client in try await client.createRoom(wish) }
+        try await visit(self.options, self.showing, .new(wish))
     }
 }
 
@@ -56,15 +56,15 @@ struct RoomJoinCommand: AsyncParsableCommand {
     @Argument(help: "Code, link or id.") var room: String
 
     func run() async throws {
-        let key: RoomKey
+        let door: RoomDoor
         if let link = RoomLink(self.room) {
-            key = .link(link.room, RoomSecret(link.secret))
-        } else if let code = JoinCode(self.room) {
-            key = .code(code, pin: self.pin)
+            door = .link(self.room, of: link.room)
+        } else if JoinCode(self.room) != nil {
+            door = .code(self.room, pin: self.pin)
         } else {
-            key = .seat(try roomID(self.room))
+            door = .seat(try roomID(self.room))
         }
-        try await visit(self.options, self.showing) { client in try await client.joinRoom(by: key) }
+        try await visit(self.options, self.showing, door)
     }
 }
 
@@ -195,28 +195,28 @@ private func roomID(_ text: String) throws -> UUIDText {
 }
 
 /// Enters a room and stays until the user leaves it, or it ends.
-private func visit(
-    _ options: ProfileOptions, _ showing: RoomShowing, _ enter: (WhisperClient) async throws -> UUIDText
-) async throws {
-    let profile = try options.open()
-    let origin = (try profile.store.server() ?? .local).origin
-    let client = try options.client(profile)
-    let end: RoomEnd
-    do {
-        end = try await running(client) {
-            try await waitUntilOnline(await client.events(), within: .seconds(20))
-            let events = await client.events()
-            let room = try await enter(client)
-            return showing.signals
-                ? await RoomSignals(client: client, room: room, origin: origin).run(events)
-                : await RoomWatch(client: client, room: room, origin: origin).run(events)
+private func visit(_ options: ProfileOptions, _ showing: RoomShowing, _ door: RoomDoor) async throws {
+    let end = try await options.talk { core in
+        try await waitUntilOnline(core.events(), within: .seconds(20))
+        do {
+            return try await untilInterrupted { try await stay(core, showing, door) } ?? .left
+        } catch let refusal as CoreClient.Refusal {
+            throw Problem(describe(entering: refusal))
         }
-    } catch let error as LiveError {
-        throw Problem(describe(room: error))
     }
     switch end {
     case .left, .stopped(.closed): return
     case .over(let end): throw Problem(describe(end))
     case .stopped(let reason): throw Problem(describe(reason))
     }
+}
+
+private func stay(_ core: CoreClient, _ showing: RoomShowing, _ door: RoomDoor) async throws -> RoomEnd {
+    let events = core.events()
+    let room = try await core.enter(door)
+    let end =
+        showing.signals
+        ? try await RoomSignals(core: core, room: room).run(events) : try await RoomWatch(room: room).run(events)
+    if case .left = end { try? await core.leaveRoom(room.id) }
+    return end
 }

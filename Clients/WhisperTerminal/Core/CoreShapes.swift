@@ -29,7 +29,7 @@ extension JSONMembers {
 
     func whisperID(_ name: String) -> WhisperID? { self.string(name).flatMap { WhisperID($0) } }
 
-    fileprivate func key(_ name: String) -> Bytes32? {
+    func key(_ name: String) -> Bytes32? {
         self.string(name).flatMap { Base64.decode($0) }.flatMap { Bytes32($0) }
     }
 }
@@ -144,7 +144,7 @@ extension ClientEvent {
             guard let alarm = Alarm(json) else { return nil }
             self = .alarm(alarm)
         default:
-            guard let event = Self.live(json) else { return nil }
+            guard let event = Self.live(json) ?? Self.room(json) else { return nil }
             self = event
         }
     }

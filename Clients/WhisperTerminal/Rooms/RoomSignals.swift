@@ -1,14 +1,13 @@
 import Contract
 import FoundationEssentials
 import WhisperClient
+import WhisperCore
 
 /// A room for a WebRTC stack that runs beside this program: JSON on standard output says what the stack is to do, JSON on standard
 /// input says what has come of it (docs/rooms.md). The end of the input leaves the room.
 struct RoomSignals {
-    let client: WhisperClient
-    let room: UUIDText
-    /// Of links.
-    let origin: String
+    let core: CoreClient
+    let room: EnteredRoom
 
     var lines = ReadAhead(label: "standard-input", waitingMax: Self.linesWaitingMax) { readLine() }
     var say: @Sendable (String) -> Void = printLine
@@ -16,55 +15,62 @@ struct RoomSignals {
     /// Lines that are read before they are handled. The pipe keeps the rest.
     private static let linesWaitingMax = 64
 
-    func run(_ events: AsyncStream<ClientEvent>) async -> RoomEnd {
-        let end = await withTaskGroup(of: RoomEnd?.self) { group in
-            group.addTask { await self.read() }
-            group.addTask { await self.show(events) }
+    /// Serves the stack until the room is over, the input ends, or this task is cancelled. The last two are to leave.
+    /// - Parameter events: of the core, from before the room was entered.
+    /// - Throws: a `Problem` if the daemon has gone or was disconnected.
+    func run(_ events: AsyncStream<ClientEvent>) async throws -> RoomEnd {
+        try await withThrowingTaskGroup(of: RoomEnd.self) { group in
+            group.addTask { try await self.read() }
+            group.addTask { try await self.show(events) }
             defer { group.cancelAll() }
-            return await group.next() ?? nil
+            return try await group.next() ?? .left
         }
-        if case .left? = end { try? await self.client.leaveRoom(self.room) }
-        return end ?? .left
     }
 
-    private func read() async -> RoomEnd? {
+    private func read() async throws -> RoomEnd {
         for await line in self.lines {
             guard let report = SignalLine.Report(line) else {
                 self.say(SignalLine.text(SignalLine.Error(message: "a line is not understood")))
                 continue
             }
-            await self.client.report(report.report, of: report.peer, number: report.link, in: self.room)
+            do {
+                try await self.core.report(report.report, of: report.peer, number: report.link, in: self.room.id)
+            } catch let refusal as CoreClient.Refusal {
+                // A room that is over has said so.
+                guard CoreError.Code(rawValue: refusal.code) != .notFound else { continue }
+                self.say(SignalLine.text(SignalLine.Error(message: "a report is not taken: \(refusal.message)")))
+            }
         }
         return .left
     }
 
-    private func show(_ events: AsyncStream<ClientEvent>) async -> RoomEnd? {
-        if let view = await self.client.room(self.room) { self.say(view) }
+    private func show(_ events: AsyncStream<ClientEvent>) async throws -> RoomEnd {
+        self.say(self.room.view)
         for await event in events {
             switch event {
+            case .connection(CoreClient.disconnected): throw CoreClient.ended
             case .connection(.stopped(let reason)): return .stopped(reason)
             case .connection(.online): self.say(SignalLine.text(SignalLine.Connection(isOnline: true)))
             case .connection(.away): self.say(SignalLine.text(SignalLine.Connection(isOnline: false)))
-            case .room(self.room, .shown(let view)): self.say(view)
-            case .room(self.room, .told(let event, let participant)):
+            case .room(self.room.id, .shown(let view)): self.say(view)
+            case .room(self.room.id, .told(let event, let participant)):
                 let line = SignalLine.Event(event: event.rawValue, participant: participant.map { "\($0)" })
                 self.say(SignalLine.text(line))
-            case .room(self.room, .link(let peer, let number, let order)):
+            case .room(self.room.id, .link(let peer, let number, let order)):
                 self.say(SignalLine.text(SignalLine.Order(order, peer: peer, link: number)))
-            case .room(self.room, .forged(let participant)):
+            case .room(self.room.id, .forged(let participant)):
                 self.say(SignalLine.text(SignalLine.Error(message: "forged keys of \(participant)")))
-            case .room(self.room, .over(let end)):
+            case .room(self.room.id, .over(let end)):
                 self.say(SignalLine.text(SignalLine.Over(end)))
                 return .over(end)
             default: break
             }
         }
-        return nil
+        guard Task.isCancelled else { throw CoreClient.gone }
+        return .left
     }
 
-    private func say(_ view: RoomView) {
-        self.say(SignalLine.text(SignalLine.Room(view, link: view.link(origin: self.origin)?.text)))
-    }
+    private func say(_ view: RoomView) { self.say(SignalLine.text(SignalLine.Room(view, link: self.room.link))) }
 }
 
 /// The lines that a WebRTC stack reads and writes (docs/rooms.md). Names are part of it.

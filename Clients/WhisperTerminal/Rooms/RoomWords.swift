@@ -46,13 +46,13 @@ func describe(_ end: MeshMachine.End) -> String {
     }
 }
 
-func describe(room error: LiveError) -> String {
-    switch error {
+/// What the core says of a room that was not entered.
+func describe(entering refusal: CoreClient.Refusal) -> String {
+    switch CoreError.Code(rawValue: refusal.code) {
     case .notFound: "That opens no room: no such code or room, the pin is wrong, or the room is full."
-    case .refused(.notFound, _): "There is no such room here, or you have no seat in it."
-    case .refused(.forbidden, _): "The server refuses: the room is full or locked, or somebody else hosts it."
-    case .refused(.rateLimited, _): "Too many tries. Wait a minute."
-    default: describe(error)
+    case .invalidField where refusal.field == "link": "That is a link of another server."
+    case .busy: "Another program of this profile is in this room already."
+    default: describe(room: refusal)
     }
 }
 

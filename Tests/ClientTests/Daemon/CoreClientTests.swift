@@ -155,6 +155,60 @@ import Testing
         }
     }
 
+    @Test func newsOfRoomsAreReadAsTheyAreWritten() throws {
+        let (room, own, bob) = (UUIDText.random(), PrincipalID.identity(aliceWords.id), PrincipalID.identity(bobID))
+        func participant(_ id: PrincipalID, _ seat: Int, _ via: RoomParticipant.Way) -> RoomParticipant {
+            let keys = IdentityKeys(bobWords).publicKeys
+            return RoomParticipant(
+                participant: id, seat: seat, via: via, isConnected: seat == 1, joinedAt: Timestamp(milliseconds: 7),
+                signPublicKey: keys.sign, encPublicKey: keys.box)
+        }
+        let view = RoomView(
+            room: RoomState(
+                room: room, host: own, participantsMax: 3, isLocked: true, revision: 4, phase: .accepted,
+                expiresAt: Timestamp(milliseconds: 9),
+                participants: [participant(own, 1, .creator), participant(bob, 2, .link)]),
+            own: own, code: "402917", codeExpiresAt: Timestamp(milliseconds: 8),
+            secret: [UInt8](repeating: 3, count: 16),
+            turn: TurnCredentialsFrame(
+                urls: ["turn:a.example", #"stun:"\"#], username: "b", credential: [UInt8](repeating: 5, count: 20),
+                ttl: 6),
+            linked: [bob])
+        var alone = view
+        (alone.code, alone.codeExpiresAt, alone.secret, alone.linked) = (nil, nil, nil, [])
+        let address = RoomCandidate(candidate: "", sdpMLineIndex: 0, sdpMid: nil)
+        let orders: [LinkOrder] = [
+            .offer, .accept("v=0\r\n", isFresh: true), .answer("v=0"), .candidate(address), .drop,
+        ]
+        let ends: [MeshMachine.End] = [.left, .closed, .removed, .notFound, .broken]
+        let news: [RoomNews] =
+            [.shown(view), .shown(alone), .told(.joined, bob), .told(.closed, nil), .forged(bob)]
+            + orders.map { .link(bob, number: 3, $0) } + ends.map { .over($0) }
+        for news in news {
+            let text = EventText.event(room, news, origin: "https://chat.example", account: nil)
+            guard case .object(let envelope) = JSONText(text) else { throw CancellationError() }
+            #expect(envelope.object("event").flatMap { ClientEvent($0) } == .room(room, news))
+        }
+    }
+
+    /// Who has entered a room is alone with it among commands, and has left it when it has gone.
+    @Test func aRoomHasOneCommand() async throws {
+        let ann = try await self.hosts.online("ann")
+        let one = try CoreClient.beside(ann.core, at: self.hosts.folder.path + "/one")
+        let two = try CoreClient.beside(ann.core, at: self.hosts.folder.path + "/two")
+        defer { two.close() }
+        let room = try await one.enter(.new(RoomWish(secret: .random())))
+        #expect(room.link?.contains("\(room.id)") == true && room.view.others.isEmpty)
+        let code = try #require(room.view.code)
+        let taken = await #expect(throws: CoreClient.Refusal.self) { try await two.enter(.code(code, pin: nil)) }
+        #expect(taken?.code == "busy")
+        #expect(try await two.rooms().map(\.id) == ["\(room.id)"])
+        one.close()
+        let gone = await #expect(throws: CoreClient.Refusal.self) { try await two.enter(.seat(room.id)) }
+        #expect(gone?.code == "notFound")
+        await ann.core.close()
+    }
+
     /// A command that is longer than a line is told so at once.
     @Test func aLineThatIsTooLongIsNotSent() async throws {
         let ann = try await self.hosts.offline("ann")

@@ -316,6 +316,36 @@ for end in (Running.interrupted, lambda command: killed(command.process)):
     ann.wait("liveLine", lambda event: event["text"] == "again")
     end(whispering)
     ann.wait("liveState", lambda event: event["state"] == "ended")
+# It opens a room, and ann comes in.
+room = Running("room create")
+room_id = room.shows("Room: ").removeprefix("Room: ")
+ann.ask("room_join", code=room.shows("Code: ").removeprefix("Code: "))
+room.shows(f"+ {ann_id} has come in.")
+room.shows(f"Safety number with {ann_id}")
+second = Running("room join", room_id)
+assert "Another program of this profile is in this room" in second.ends(status=1)
+room.interrupted()
+ann.wait("roomEvent", lambda event: (event["roomId"], event["event"], event["participant"]) == (room_id, "left", bot_id))
+# It comes into a room of hers, with a stack that this script plays.
+hers = ann.ask("room_create")["room"]
+named = {"roomId": hers["roomId"], "to": bot_id}
+stack = Running("room join", hers["code"], "--signals")
+offer = ann.wait("roomSignal", lambda event: event["kind"] == "offer")["event"]
+ann.command("room_signal", kind="offer", sdp="v=0 of ann", link=offer["link"], **named)
+accept = json.loads(stack.shows('"type":"accept"'))
+assert (accept["peer"], accept["sdp"], accept["isFresh"]) == (ann_id, "v=0 of ann", True), accept
+answer = {"type": "answer", "peer": ann_id, "link": accept["link"], "sdp": "v=0 of bot"}
+stack.types(json.dumps(answer))
+assert ann.wait("roomSignal", lambda event: event["kind"] == "answer")["event"]["sdp"] == "v=0 of bot"
+stack.types("{}")
+stack.shows("a line is not understood")
+stack.types(json.dumps({**answer, "sdp": ""}))
+stack.shows("a report is not taken")
+stack.types(json.dumps({"type": "connected", "peer": ann_id, "link": accept["link"]}))
+shown = json.loads(stack.shows('"isLinked":true'))
+assert shown["roomId"] == hers["roomId"] and shown["turn"]["urls"], shown
+stack.ends()
+ann.wait("roomEvent", lambda event: (event["roomId"], event["event"]) == (hers["roomId"], "left"))
 
 # The daemon ends when it is asked to, says nothing of what it has seen, and takes its socket away.
 process.terminate()

@@ -73,6 +73,19 @@ package struct RoomView: Sendable, Equatable {
     /// Participants whom content can be exchanged with now.
     package var linked: Set<PrincipalID>
 
+    package init(
+        room: RoomState, own: PrincipalID, code: String?, codeExpiresAt: Timestamp?, secret: [UInt8]?,
+        turn: TurnCredentialsFrame, linked: Set<PrincipalID>
+    ) {
+        self.room = room
+        self.own = own
+        self.code = code
+        self.codeExpiresAt = codeExpiresAt
+        self.secret = secret
+        self.turn = turn
+        self.linked = linked
+    }
+
     package var others: [RoomParticipant] { self.room.participants.filter { $0.participant != self.own } }
 
     /// To be compared by voice (contract §15.2).

@@ -1,0 +1,126 @@
+import Contract
+import WhisperClient
+
+extension ClientEvent {
+    /// - Returns: `nil` for what is no event of a room.
+    static func room(_ json: JSONMembers) -> ClientEvent? {
+        if json.string("type") == "roomChanged" {
+            return json.object("room").flatMap { RoomView($0) }.map { .room($0.room.room, .shown($0)) }
+        }
+        guard let id = json.string("roomId").flatMap({ UUIDText($0) }) else { return nil }
+        return RoomNews(json).map { .room(id, $0) }
+    }
+}
+
+extension RoomNews {
+    fileprivate init?(_ json: JSONMembers) {
+        switch json.string("type") {
+        case "roomEvent":
+            guard let event: RoomEvent.Event = json.choice("event") else { return nil }
+            self = .told(event, json.principal("participant"))
+        case "roomSignal":
+            guard let peer = json.principal("from"), let number = json.integer("link"), let order = LinkOrder(json)
+            else { return nil }
+            self = .link(peer, number: Int(number), order)
+        case "roomForged":
+            guard let participant = json.principal("participant") else { return nil }
+            self = .forged(participant)
+        case "roomEnded":
+            guard let end = json.string("reason").flatMap({ MeshMachine.End($0) }) else { return nil }
+            self = .over(end)
+        default: return nil
+        }
+    }
+}
+
+extension MeshMachine.End {
+    fileprivate init?(_ word: String) {
+        let all: [MeshMachine.End] = [.left, .closed, .removed, .notFound, .broken]
+        guard let end = all.first(where: { "\($0)" == word }) else { return nil }
+        self = end
+    }
+}
+
+extension LinkOrder {
+    fileprivate init?(_ json: JSONMembers) {
+        switch (json.string("kind"), json.string("sdp")) {
+        case ("offer", _): self = .offer
+        case ("accept", let sdp?): self = .accept(sdp, isFresh: json.bool("isFresh") ?? false)
+        case ("answer", let sdp?): self = .answer(sdp)
+        case ("candidate", _):
+            guard let candidate = json.string("candidate") else { return nil }
+            self = .candidate(
+                RoomCandidate(
+                    candidate: candidate, sdpMLineIndex: json.integer("sdpMLineIndex").map { Int($0) },
+                    sdpMid: json.string("sdpMid")))
+        case ("drop", _): self = .drop
+        default: return nil
+        }
+    }
+}
+
+extension RoomView {
+    /// A room that was entered.
+    init?(_ json: JSONMembers) {
+        guard let room = RoomState(json), let own = json.principal("own"),
+            let turn = json.object("turn").flatMap({ TurnCredentialsFrame(shown: $0) })
+        else { return nil }
+        let linked = json.objects("participants").filter { $0.bool("isLinked") == true }
+        self.init(
+            room: room, own: own, code: json.string("code"),
+            codeExpiresAt: json.integer("codeExpiresAt").map { Timestamp(milliseconds: $0) },
+            secret: json.string("link").flatMap { RoomLink($0) }?.secret.bytes, turn: turn,
+            linked: Set(linked.compactMap { $0.principal("participant") }))
+    }
+}
+
+extension RoomState {
+    fileprivate init?(_ json: JSONMembers) {
+        guard let room = json.string("roomId").flatMap({ UUIDText($0) }), let host = json.principal("host"),
+            let most = json.integer("participantsMax"), let isLocked = json.bool("isLocked"),
+            let revision = json.integer("revision"), let phase: RoomState.Phase = json.choice("state"),
+            let end = json.integer("expiresAt")
+        else { return nil }
+        self.init(
+            room: room, host: host, participantsMax: Int(most), isLocked: isLocked, revision: revision, phase: phase,
+            expiresAt: Timestamp(milliseconds: end),
+            participants: json.objects("participants").compactMap { RoomParticipant($0) })
+    }
+}
+
+extension RoomParticipant {
+    fileprivate init?(_ json: JSONMembers) {
+        guard let id = json.principal("participant"), let seat = json.integer("seat"),
+            let via: RoomParticipant.Way = json.choice("via"), let isConnected = json.bool("isConnected"),
+            let time = json.integer("joinedAt"), let sign = json.key("signPublicKey"),
+            let enc = json.key("encPublicKey")
+        else { return nil }
+        self.init(
+            participant: id, seat: Int(seat), via: via, isConnected: isConnected,
+            joinedAt: Timestamp(milliseconds: time), signPublicKey: sign, encPublicKey: enc)
+    }
+}
+
+extension TurnCredentialsFrame {
+    fileprivate init?(shown json: JSONMembers) {
+        guard let username = json.string("username"),
+            let credential = json.string("credential").flatMap({ Base64.decode($0) }), let ttl = json.integer("ttl")
+        else { return nil }
+        self.init(urls: json.strings("urls"), username: username, credential: credential, ttl: ttl)
+    }
+}
+
+extension JSONMembers {
+    fileprivate func principal(_ name: String) -> PrincipalID? { self.string(name).flatMap { PrincipalID($0) } }
+
+    /// The elements that are strings.
+    fileprivate func strings(_ name: String) -> [String] {
+        guard let text = self[name], case .array(let texts) = JSONText(text) else { return [] }
+        return texts.compactMap { text in
+            guard case .object(let one) = JSONText(Array(#"{"one":"#.utf8) + text + [UInt8(ascii: "}")]) else {
+                return nil
+            }
+            return one.string("one")
+        }
+    }
+}
