@@ -1,4 +1,5 @@
-"""Two people at real terminals: one sends a file by its path, the other one saves it. Then the same beside a daemon.
+"""Two people at real terminals: one sends a file by its path, the other one saves it. Then the same beside a daemon, which
+also whispers for one of them.
 
 Prints one JSON object: bytes of each saved file.
 """
@@ -10,6 +11,7 @@ import pathlib
 import pty
 import re
 import select
+import signal
 import subprocess
 import sys
 import time
@@ -44,7 +46,10 @@ class Terminal:
         self.main = main
 
     def types(self, line):
-        os.write(self.main, line.encode() + b"\r")
+        self.presses(line + "\r")
+
+    def presses(self, keys):
+        os.write(self.main, keys.encode())
 
     def shows(self, text):
         """Waits until the screen has had this text since the last time."""
@@ -118,6 +123,27 @@ bob.shows("The server is away")
 says("bob", "do", "connect")
 bob.shows("The server is back.")
 end(ann)
+# Bob whispers through the daemon, key by key, and decides by keys. Ann listens without one.
+whispering = Terminal("bob", "whisper", "talk", "--as", "Bob")
+whispering.shows("You are live.")
+link = json.loads(says("bob", "do", "live_known"))["own"][0]["link"]
+listening = Terminal("ann", "listen", link, "--name", "Ann")
+whispering.shows("Ann asks to listen")
+whispering.presses("\x19")
+whispering.shows("Ann is let in.")
+listening.shows("Connected.")
+whispering.presses("Is th")
+listening.shows("Is th")
+whispering.types("is on?")
+listening.shows("Is this on?\r\n")
+whispering.presses("\x0f")
+whispering.types("who")
+whispering.shows("Ann (WSP-")
+whispering.presses("\x04")
+listening.shows("Bob has ended.")
+assert whispering.process.wait(timeout=PATIENCE) == 0, whispering.screen
+listening.process.send_signal(signal.SIGINT)
+assert listening.process.wait(timeout=PATIENCE) == 0, listening.screen
 daemon.terminate()
 bob.shows("The daemon has gone.")
 assert bob.process.wait(timeout=PATIENCE) == 1 and daemon.wait(timeout=PATIENCE) == 0
