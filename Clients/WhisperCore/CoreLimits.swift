@@ -32,6 +32,8 @@ public enum CoreLimits {
     static let handOver: DispatchTimeInterval = .seconds(5)
     /// Events that the core reads from its store at once.
     static let eventsReadMax = 64
+    /// Before a store is read again that could not be read.
+    static let readPause: DispatchTimeInterval = .milliseconds(500)
     /// Numbered events that a daemon's program gets without acknowledging one. More than `eventsReadMax`.
     package static let eventsUnacknowledgedMax = 256
     /// Messages, contacts or events of one answer.

@@ -20,6 +20,8 @@ final class EventFeed: Sendable {
         var consumer: (name: String, position: Int64)?
         /// The store may have more behind `page`.
         var isBehind = false
+        /// The store could not be read, and is not asked before this.
+        var readsAgainAt: DispatchTime?
         /// How many numbered events may wait for their acknowledgement at the reader's; `nil` is no bound.
         var unacknowledgedMax: Int?
         /// Their numbers, if there is a bound.
@@ -40,7 +42,10 @@ final class EventFeed: Sendable {
         }
 
         /// The store is to be read.
-        var hasMore: Bool { self.consumer != nil && self.isBehind && self.hasRoom }
+        var hasMore: Bool { self.wantsMore && self.readsAgainAt.map { $0 <= .now() } ?? true }
+
+        /// The same, now or later.
+        var wantsMore: Bool { self.consumer != nil && self.isBehind && self.hasRoom }
 
         /// A whole page may be given out.
         private var hasRoom: Bool {
@@ -176,11 +181,13 @@ final class EventFeed: Sendable {
                 continue
             }
             guard self.fallAsleep() else { continue }
-            guard let deadline else {
+            guard let end = [deadline, self.readsAgainAt].compactMap({ $0 }).min() else {
                 self.wake.wait()
                 continue
             }
-            if self.wake.wait(timeout: deadline) == .timedOut { return self.timedOut() }
+            guard self.wake.wait(timeout: end) == .timedOut else { continue }
+            self.wakeUp()
+            if let deadline, deadline <= .now() { return self.take() ?? .nothing }
         }
     }
 
@@ -211,9 +218,18 @@ final class EventFeed: Sendable {
     }
 
     private func fill(from position: Int64) {
-        // A store that cannot be read now has told so by another way, and keeps its events.
-        guard let events = try? self.read(position), let last = events.last else { return }
+        let events: [(number: Int64, event: [UInt8])]
+        do {
+            events = try self.read(position)
+        } catch {
+            // The store has told so by another way, and keeps its events.
+            return self.state.withLock { state in
+                (state.isBehind, state.readsAgainAt) = (true, .now() + CoreLimits.readPause)
+            }
+        }
         self.state.withLock { state in
+            state.readsAgainAt = nil
+            guard let last = events.last else { return }
             // Another subscription may have come meanwhile.
             guard state.consumer?.position == position, state.page.isEmpty else { return }
             state.consumer?.position = last.number
@@ -234,13 +250,15 @@ final class EventFeed: Sendable {
         }
     }
 
+    /// When a store that could not be read is asked again, if it is to be.
+    private var readsAgainAt: DispatchTime? { self.state.withLock { $0.wantsMore ? $0.readsAgainAt : nil } }
+
     /// The time is over. Somebody may have woken us at the same moment: then the semaphore has one to take.
-    private func timedOut() -> Next {
+    private func wakeUp() {
         let isWoken = self.state.withLock { state in
             defer { state.isAsleep = false }
             return !state.isAsleep
         }
         if isWoken { self.wake.wait() }
-        return self.take() ?? .nothing
     }
 }

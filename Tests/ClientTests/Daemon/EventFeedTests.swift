@@ -1,4 +1,5 @@
 import Dispatch
+import Synchronization
 import Testing
 
 @testable import WhisperCore
@@ -104,5 +105,38 @@ import Testing
         // Whoever has read them has room again.
         feed.push(Array("log".utf8), .log)
         #expect(self.all(feed) == ["log"])
+    }
+
+    private struct Unreadable: Error {}
+
+    /// Nothing new needs to happen for the events that were there.
+    @Test func aStoreThatCouldNotBeReadIsReadAgain() async {
+        let reads = Mutex(0)
+        let feed = EventFeed { position in
+            let count = reads.withLock { reads in
+                reads += 1
+                return reads
+            }
+            guard count > 2 else { throw Unreadable() }
+            return position < 7 ? [(number: 7, event: [7])] : []
+        }
+        feed.subscribe("bot", position: 3)
+        let next = await Blocking.run { feed.next(until: .now() + .seconds(30)) }
+        #expect(next == .event([7]))
+        #expect(reads.withLock { $0 } == 3)
+        // It has read all there is, and waits no longer than it is told to.
+        let nothing = await Blocking.run { feed.next(until: .now() + .milliseconds(1)) }
+        #expect(nothing == .nothing)
+    }
+
+    /// A reader is told of what happens meanwhile.
+    @Test func aStoreThatCannotBeReadHoldsNothingElseUp() async {
+        let feed = EventFeed { _ in throw Unreadable() }
+        feed.subscribe("bot", position: 0)
+        feed.push([9], .passing)
+        let next = await Blocking.run { feed.next(until: .now() + .seconds(30)) }
+        #expect(next == .event([9]))
+        let nothing = await Blocking.run { feed.next(until: .now() + .milliseconds(1)) }
+        #expect(nothing == .nothing)
     }
 }
