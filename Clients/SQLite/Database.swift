@@ -3,7 +3,7 @@ import CSQLite
 /// One connection. Only a `DatabaseQueue` hands it out, to one caller at a time.
 package final class Database {
     /// Statements kept prepared. Beyond it all are prepared anew: texts of statements that lists of values make differ.
-    package static let statementsMax = 512
+    static let statementsMax = 512
 
     private var connection: OpaquePointer?
     private var statements: [String: Statement] = [:]
@@ -104,9 +104,6 @@ package final class Database {
 
     /// Rows that the last statement has changed, without those of triggers.
     package var changesCount: Int { self.connection.map { Int(sqlite3_changes($0)) } ?? 0 }
-
-    /// Rows that were changed since the connection was opened, with those of triggers.
-    package var totalChangesCount: Int { self.connection.map { Int(sqlite3_total_changes($0)) } ?? 0 }
 
     package var lastInsertedRowID: Int64 { self.connection.map { sqlite3_last_insert_rowid($0) } ?? 0 }
 
