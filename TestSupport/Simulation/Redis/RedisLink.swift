@@ -124,6 +124,18 @@ final class RedisLink {
         }
     }
 
+    /// The channels of the other masters are heard all the time.
+    private func listen(toNew master: Int) {
+        self.command {
+            guard self.server.masters?.away.contains(master) == false else { return }
+            self.missing.remove(master)
+            guard self.isWhole, self.subscription?.isSubscribed == false else { return }
+            self.subscription?.isSubscribed = true
+            self.notify(.subscribed)
+        } done: { _ in
+        }
+    }
+
     func hears(_ channel: String) -> Bool {
         self.isUp && self.subscription?.channels.contains(channel) == true
             && (self.missing.isEmpty
@@ -167,9 +179,7 @@ final class RedisLink {
         let machine = Machine.current
         self.unknown.insert(master)
         machine.after(Int64.random(in: 0...SimulatedMasters.listenersMax, using: &machine.random), for: self.host) {
-            guard self.server.masters?.away.contains(master) == false else { return }
-            self.missing.remove(master)
-            if self.isUp, self.isWhole, self.subscription?.isSubscribed == false { self.listen() }
+            if self.isUp { self.listen(toNew: master) }
         }
         machine.after(Int64.random(in: 0...SimulatedMasters.learnedMax, using: &machine.random), for: self.host) {
             guard self.server.masters?.away.contains(master) == false, self.unknown.remove(master) != nil else {
