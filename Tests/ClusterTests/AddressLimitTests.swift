@@ -93,6 +93,10 @@ import Testing
                     (0..<7).map { _ in first.answers("/health", from: full) } == Array(repeating: true, count: 6) + [
                         false
                     ])
+                // Balancers that have just met tell each other nothing for some seconds.
+                try await waitUntil("the second has heard of it", within: .seconds(20)) {
+                    await second.number(of: Self.heardOfTheFirst) == 1
+                }
                 var admitted = 0
                 try await waitUntil("the second refuses it", within: .seconds(8)) {
                     let answered = second.answers("/health", from: full)
@@ -155,6 +159,8 @@ import Testing
 
     /// Of the balancer's own figures: other balancers that it is connected to.
     private static let peers = "haproxy_process_connected_peers"
+    /// Addresses that the first of several balancers counts.
+    private static let heardOfTheFirst = #"haproxy_sticktable_used{name="rates_1""#
 
     private static func makeSecrets(in folder: String) throws {
         let script = URL(filePath: #filePath).deletingLastPathComponent().appending(
