@@ -317,6 +317,24 @@ import Testing
         }
     }
 
+    /// What is here fills what a listener may have unread. The lines before it are asked for all the same.
+    @Test(arguments: [0, 1]) func linesMissingBeforeManyAreAskedFor(gateway: Int) async throws {
+        try await LiveBench.run { bench in
+            let whisperer = try await bench.whisperer("W", at: 0, bench.stream(epoch: 2))
+            try await whisperer.whisper(.snapshot, 1, line: 5, epoch: 2)
+            for line in 6...14 {
+                try await whisperer.whisper(.line, Int64(line - 4), line: line, epoch: 2, bytes: 8_000)
+            }
+            let after = LivePoint(
+                content: UUIDText(high: 0, low: 1), position: LivePosition(epoch: 1, seq: 9), line: 3)
+            let (listener, joined) = try await bench.listener(
+                "L", at: gateway, bench.stream(epoch: 2), since: Timestamp(milliseconds: 77), after: after)
+            #expect(joined.line == 14)
+            let wanted = try await whisperer.next()
+            #expect(wanted.want == "lines" && wanted.fromLine == 4 && wanted.listener == "\(listener.identity)")
+        }
+    }
+
     @Test(arguments: [0, 1]) func theWhispererHearsOfARaisedHand(gateway: Int) async throws {
         try await LiveBench.run { bench in
             let whisperer = try await bench.whisperer()

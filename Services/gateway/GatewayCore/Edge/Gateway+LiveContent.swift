@@ -147,19 +147,19 @@ extension Gateway {
         return true
     }
 
-    /// Writes what the listener misses, as far as it is here.
-    /// - Returns: what is not.
+    /// Writes what the listener misses, as far as it is here and the listener reads it.
+    /// - Returns: what is not here; `nil` if nothing could be written.
     @discardableResult
     private func catchUp(_ listener: StreamListener, of feed: StreamFeed) -> StreamMemory.Gift? {
         let connection = listener.socket
         guard connection.live?.unread.isBehind == false else { return nil }
         let gift = feed.memory.gift(for: listener.place, at: .now, canAsk: feed.stream.state == .live)
         for line in gift.lines {
-            guard self.give(line, to: connection) else { return nil }
+            guard self.give(line, to: connection) else { return gift }
             listener.place.gave(line: line)
         }
         for packet in gift.text {
-            guard self.give(packet, to: connection) else { return nil }
+            guard self.give(packet, to: connection) else { return gift }
             listener.place.gave(packet)
         }
         return gift
@@ -173,7 +173,9 @@ extension Gateway {
         _ listener: StreamListener, of feed: StreamFeed, needsSnapshot: Bool = false
     ) -> Bool {
         guard let gift = self.catchUp(listener, of: feed), feed.stream.state == .live else { return false }
-        let wantsSnapshot = gift.needsSnapshot || needsSnapshot
+        // Whoever has to read first gets the rest then. By then nothing tells of lines that are missing before what was written now.
+        let isBehind = listener.socket.live?.unread.isBehind == true
+        let wantsSnapshot = !isBehind && (gift.needsSnapshot || needsSnapshot)
         if wantsSnapshot { self.want(.snapshot, of: feed) }
         guard let from = gift.missingFrom else { return wantsSnapshot }
         self.want(.lines(listener: listener.principal, from: from, since: listener.place.since), of: feed)
