@@ -243,16 +243,23 @@ final class WhispererDevice: LiveDevice {
             }
         case let changed as LiveListenerChanged:
             switch changed.status {
-            case .left: self.conversation.desk.forget(changed.listener)
+            case .left:
+                self.conversation.desk.forget(changed.listener)
+                self.typing.dismisses(changed.listener)
             case .refused, .blocked:
+                self.typing.dismisses(changed.listener)
                 self.grants.removed(changed.listener)
                 self.sendGrants()
-            case .joined, .waiting, .admitted: break
+            case .admitted:
+                self.world.trace("\(self.person.name) hears that a listener was let in")
+                self.typing.admits(changed.listener, at: changed.timestamp)
+            case .joined, .waiting: break
             }
         case let wanted as LiveWanted where wanted.epoch == self.epoch:
             switch wanted.want {
             case .snapshot: self.typing.wanted(.snapshot, at: .now)
             case .lines(let listener, let from, let since):
+                self.world.trace("\(self.person.name) is asked for lines from \(from), of since \(since.milliseconds)")
                 self.typing.wanted(.lines(for: listener, from: from, since: since), at: .now)
             }
         case let stored as LiveLineStored where stored.content == self.typing.content:
@@ -303,6 +310,7 @@ final class WhispererDevice: LiveDevice {
         let keys = PublicKeys(sign: sign, box: box)
         switch self.conversation.desk.knocked(.init(listener: listener, keys: keys, sealed: sealed)) {
         case .grant:
+            self.typing.admits(listener, at: .now)
             self.grants.admit(listener)
             self.sendGrants()
         case .refuse(let reason): self.refuse(listener, keys, reason)

@@ -195,6 +195,24 @@ import Testing
         #expect(packets.allSatisfy { $0.header.to == self.listener && $0.header.position == last })
     }
 
+    /// What was asked before the removal comes late, and what was on its way is not sent either.
+    @Test mutating func whoIsLetInAgainGetsNoLineFromBefore() {
+        self.begin()
+        let since = self.serverTime
+        self.type("one\n")
+        _ = self.run(until: self.now + .seconds(1))
+        self.machine.admits(self.listener, at: since)
+        self.machine.wanted(.lines(for: self.listener, from: 1, since: since), at: self.now)
+        self.machine.dismisses(self.listener)
+        #expect(self.run(until: self.now + .seconds(1)) == [])
+        self.machine.admits(self.listener, at: self.serverTime)
+        self.machine.wanted(.lines(for: self.listener, from: 1, since: since), at: self.now)
+        self.type("two\n")
+        #expect(self.run(until: self.now + .seconds(1)).allSatisfy { $0.header.to == nil })
+        self.machine.wanted(.lines(for: self.listener, from: 1, since: since), at: self.now)
+        #expect(self.run(until: self.now + .seconds(1)).map(\.content) == [.line(self.text("two"))])
+    }
+
     @Test mutating func typingIsNotHeldUpByLinesForOne() {
         self.begin()
         self.type(String(repeating: "line\n", count: 60))

@@ -101,8 +101,7 @@ extension WhisperClient {
     package func accept(_ listener: PrincipalID, in id: ConversationID) throws(LiveError) {
         guard let known = self.whispering[id]?.desk.accept(listener, at: self.serverNow) else { return }
         try self.kept { try $0.set(known, of: id) }
-        self.whispering[id]?.grants.admit(listener)
-        self.liveTasks?.yield(.grant(id))
+        self.admit(listener, in: id)
     }
 
     package func decline(_ listener: PrincipalID, in id: ConversationID) {
@@ -369,14 +368,19 @@ extension WhisperClient {
                     return
                 }
             }
-            self.whispering[id]?.grants.admit(listener)
-            self.liveTasks?.yield(.grant(id))
+            self.admit(listener, in: id)
         case .ask(let caller): self.publish(.asks(listener, name: caller.name, note: caller.note), of: id)
         case .refuse(let reason):
             let caller = AdmissionDesk.Caller(listener: listener, keys: knock.keys, name: "\(listener)", note: nil)
             self.liveTasks?.yield(.refuse(id, caller, reason))
         case .ignore: self.logger.debug("a knock was ignored")
         }
+    }
+
+    private func admit(_ listener: PrincipalID, in id: ConversationID) {
+        self.whispering[id]?.machine.admits(listener, at: self.serverNow)
+        self.whispering[id]?.grants.admit(listener)
+        self.liveTasks?.yield(.grant(id))
     }
 
     func take(_ granted: LiveGranted) {
@@ -399,11 +403,15 @@ extension WhisperClient {
         case .left:
             self.whispering[id]?.present.remove(listener)
             self.whispering[id]?.desk.forget(listener)
+            self.whispering[id]?.machine.dismisses(listener)
         case .refused, .blocked:
             self.whispering[id]?.present.remove(listener)
+            self.whispering[id]?.machine.dismisses(listener)
             self.whispering[id]?.grants.removed(listener)
             self.liveTasks?.yield(.grant(id))
-        case .waiting, .admitted: break
+        // By whichever device.
+        case .admitted: self.whispering[id]?.machine.admits(listener, at: changed.timestamp)
+        case .waiting: break
         }
         self.publish(.listener(listener, name: name, changed.status, joined: changed.joined), of: id)
     }

@@ -88,6 +88,8 @@ package struct WhispererMachine {
     private var shown = LiveText()
     private var queue: [Item] = []
     private var addressed: [(to: PrincipalID, line: Int)] = []
+    /// When each of those who may listen was let in last.
+    private var admittedAt: [PrincipalID: Timestamp] = [:]
     private var sent = SentLines()
     /// The first change that is not sent yet.
     private var changedAt: Instant?
@@ -157,10 +159,28 @@ package struct WhispererMachine {
         case .lines(let listener, let first, let since):
             // What this listener waits for already is in the new answer, too.
             self.addressed.removeAll { $0.to == listener }
-            let lines = self.sent.wanted(from: first, since: since)
+            // It may have been asked before the listener was removed and let in again.
+            let earliest = max(since, self.admittedAt[listener] ?? since)
+            let lines = self.sent.wanted(from: first, since: earliest)
             guard self.addressed.count + lines.count <= Self.addressedMax else { return }
             self.addressed += lines.map { (listener, $0) }
         }
+    }
+
+    /// Somebody is let in. No line that was completed before goes to them (contract §14.9), whatever is asked.
+    /// - Parameter time: by the server's clock. The latest counts, until the listener goes or is sent away.
+    package mutating func admits(_ listener: PrincipalID, at time: Timestamp) {
+        let time = max(time, self.admittedAt[listener] ?? time)
+        self.admittedAt[listener] = time
+        self.addressed.removeAll { waiting in
+            waiting.to == listener && self.sent[waiting.line].map { $0.completedAt < time } ?? true
+        }
+    }
+
+    /// Somebody was sent away, or has gone.
+    package mutating func dismisses(_ listener: PrincipalID) {
+        self.addressed.removeAll { $0.to == listener }
+        self.admittedAt[listener] = nil
     }
 
     /// `live_line_stored` came.
