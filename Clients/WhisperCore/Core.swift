@@ -35,7 +35,6 @@ public final class Core: Sendable {
     /// Of whoever reads the core itself. Programs at seats have their own.
     private let feed: EventFeed
     private let feeds = EventFeeds()
-    private let holds = Holds()
     /// Whose events are rendered.
     private let source: Source
     /// What changes the phase goes one after the other.
@@ -456,9 +455,10 @@ public final class Core: Sendable {
         case .client(let work):
             return await self.written(by: verb) { json in try await work(try self.opened(), parameters, &json) }
         case .program(let work):
-            let holder = Holder(holds: self.holds, feeds: self.feeds, feed: feed)
             return await self.written(by: verb) { json in
-                try await work(holder, try self.opened(), parameters, &json)
+                let opened = try self.opened()
+                let holder = Holder(holds: opened.holds, feeds: self.feeds, feed: feed)
+                try await work(holder, opened, parameters, &json)
             }
         case .server(let work): return self.ask(command, for: feed, work)
         }
@@ -595,13 +595,14 @@ public final class Core: Sendable {
 
     func remove(_ seat: CoreSeat) {
         self.feeds.remove(seat.feed)
-        let held = self.holds.things(of: seat.feed)
+        guard let opened = try? self.opened() else { return }
+        let held = opened.holds.things(of: seat.feed)
         guard !held.isEmpty else { return }
         // The program that would wait for the end of this has gone.
         Task {
-            for thing in held {
-                if let opened = try? self.opened() { await opened.end(thing) }
-                self.holds.release(thing, by: seat.feed)
+            for thing in held where opened.holds.things(of: seat.feed).contains(thing) {
+                await opened.end(thing)
+                opened.holds.release(thing, by: seat.feed)
             }
         }
     }

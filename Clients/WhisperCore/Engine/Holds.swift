@@ -53,6 +53,13 @@ final class Holds: Sendable {
         self.state.withLock { state in state.holders.filter { $0.value === feed }.map(\.key) }
     }
 
+    /// Whichever program asks for the end of something: who held it then holds it no longer.
+    func ending(_ thing: Thing, _ end: () async throws -> Void) async rethrows {
+        let holder = self.state.withLock { $0.holders[thing] }
+        defer { if let holder { self.release(thing, by: holder) } }
+        try await end()
+    }
+
     func release(_ thing: Thing, by feed: EventFeed) {
         self.state.withLock { state in
             guard state.holders[thing] === feed else { return }

@@ -15,6 +15,7 @@ final class OpenCore: Sendable {
     }
 
     let profile: Profile
+    let holds = Holds()
     private let server: any ServerLink
     private let platform: WhisperClient.Platform
     private let logger: Logger

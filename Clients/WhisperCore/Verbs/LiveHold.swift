@@ -11,7 +11,7 @@ extension Verb {
     static let liveHold = Verb(
         "live_hold", of: "live",
         about:
-            "Before `live_start` or `live_listen`: when this program has gone, the core stops there. `busy`: another program holds it, or has opened it.",
+            "Before `live_start` or `live_listen`: when this program has gone, the core stops there. It lasts until `live_stop` or `live_leave`, by whichever program. `busy`: another program holds it, or has opened it.",
         [LiveParameters.conversation.field, Self.part.field], type: "held", LiveParameters.done,
         errors: [.noIdentity, .busy, .tooMany, .unsupported],
         samples: (#"{\#(Shapes.sampleConversationID),"as":"listener"}"#, LiveParameters.sampleDone("held")),

@@ -18,7 +18,7 @@ extension Verb {
             if let most = try parameters[Self.lastWords] {
                 await opened.client.lastWords(in: id, within: .milliseconds(most))
             }
-            try await opened.client.stopWhispering(in: id)
+            try await opened.holds.ending(.whispering(id)) { try await opened.client.stopWhispering(in: id) }
             json.add("conversationId", id.uuid)
         })
 }

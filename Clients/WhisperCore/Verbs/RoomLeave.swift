@@ -10,7 +10,7 @@ extension Verb {
         samples: (RoomParameters.sampleRoom, #"{"type":"roomLeft",\#(Shapes.sampleRoomID)}"#),
         .server { opened, parameters, json in
             let id = try parameters[RoomParameters.room]
-            try await opened.client.leaveRoom(id)
+            try await opened.holds.ending(.room(id)) { try await opened.client.leaveRoom(id) }
             json.add("roomId", id)
         })
 }

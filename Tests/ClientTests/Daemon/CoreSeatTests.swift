@@ -194,10 +194,21 @@ import Testing
         // Nobody would see it go.
         #expect(try await self.ask(core, five, "live_hold", hold).string == "unsupported")
         #expect(try await self.ask(core, nil, "live_hold", hold).string == "unsupported")
+        // What was stopped nobody holds any more.
+        try await self.ask(core, four, "live_stop", named)
+        while try await self.ask(core, four, "live_roster", named).string != "notFound" { await Task.yield() }
+        let (six, seven) = (try #require(core.seat()), try #require(core.seat()))
+        #expect(try await self.ask(core, six, "live_hold", hold)["type"]?.string == "held")
+        try await self.ask(core, six, "live_start", named)
+        try await self.ask(core, six, "live_stop", named)
+        #expect(try await self.ask(core, seven, "live_hold", hold)["type"]?.string == "held")
+        try await self.ask(core, seven, "live_start", named)
+        six.leave()
+        #expect(try await self.ask(core, seven, "live_roster", named)["type"]?.string == "roster")
         await core.close()
     }
 
-    @Test func eachThingHasOneHolder() {
+    @Test func eachThingHasOneHolder() async {
         func feed() -> EventFeed { EventFeed { _ in [] } }
         let (holds, one, two) = (Holds(), feed(), feed())
         func thing(_ number: Int) -> Holds.Thing {
@@ -209,6 +220,14 @@ import Testing
         holds.release(thing(0), by: two)
         #expect(holds.claim(thing(0), for: two, until: .now()) == .taken)
         holds.release(thing(0), by: one)
+        #expect(holds.claim(thing(0), for: two, until: .now()) == .granted)
+        // Its end is asked for, and another one holds it before that has come.
+        await holds.ending(thing(0)) {
+            holds.release(thing(0), by: two)
+            #expect(holds.claim(thing(0), for: one, until: .now()) == .granted)
+        }
+        #expect(holds.claim(thing(0), for: two, until: .now()) == .taken)
+        await holds.ending(thing(0)) {}
         #expect(holds.claim(thing(0), for: two, until: .now()) == .granted)
         for number in 1..<CoreLimits.holdsMax {
             #expect(holds.claim(thing(number), for: one, until: .now()) == .granted)
