@@ -152,6 +152,9 @@ package struct Bans: Sendable {
     /// gateway was just reading.
     package func sweep() async throws(StoreError) {
         let now = self.clock.store
+        let since = now - OperatorsLimits.banRepeatedFor
+        // One question every time, and mostly the only one.
+        guard try await self.bans.hasExpired(at: now, orRecent: since) else { return }
         let over = try await self.pool.persistently { transaction throws(StoreError) -> [KeyName] in
             let principals = try await self.bans.expired(at: now, in: transaction)
             guard !principals.isEmpty else { return [] }
@@ -164,7 +167,7 @@ package struct Bans: Sendable {
             return try await self.identities.cachedTokens(of: principals, in: transaction)
         }
         if !over.isEmpty { await self.identities.forget(over) }
-        let recent = try await self.bans.recent(since: now - OperatorsLimits.banRepeatedFor)
+        let recent = try await self.bans.recent(since: since)
         guard !recent.isEmpty else { return }
         let known = try await self.pool.withTransaction { transaction throws(StoreError) in
             try await self.identities.cachedTokens(of: recent.map(\.principal), in: transaction)

@@ -51,6 +51,18 @@ package struct BanTable: Sendable {
         }
     }
 
+    /// Whether `expired` or `recent` would find something.
+    package func hasExpired(at now: StoreTime, orRecent since: StoreTime) async throws(StoreError) -> Bool {
+        try await self.pool.query(
+            Statement(
+                value: """
+                    SELECT EXISTS (SELECT FROM auth.bans WHERE expires_at <= \(now))
+                        OR EXISTS (SELECT FROM auth.guest_bans WHERE expires_at <= \(now))
+                        OR EXISTS (SELECT FROM auth.bans WHERE created_at > \(since))
+                        OR EXISTS (SELECT FROM auth.guest_bans WHERE created_at > \(since))
+                    """))
+    }
+
     /// Bans that are over by now, a bounded number, locked until the commit. Those that another process has locked are skipped.
     package func expired(
         at now: StoreTime, in transaction: borrowing Transaction
