@@ -61,6 +61,6 @@ import Testing
     @Test func jobsThatAreHeldHaveTheirWindows() {
         #expect(PushLimits.takeMax <= PushLimits.jobsHeldMax)
         #expect(PushLimits.jobsHeldMax <= PushLimits.windowsMax)
-        #expect(PushLimits.lookEvery < PushLimits.window)
+        #expect(PushLimits.lookEvery < PushLimits.quietLookEvery && PushLimits.quietLookEvery < PushLimits.window)
     }
 }

@@ -46,6 +46,8 @@ package enum PushLimits {
 
     /// Between two looks for recipients whose time has come.
     package static let lookEvery = Duration.seconds(1)
+    /// The same after a look that found nobody, while nobody is watched.
+    package static let quietLookEvery = Duration.seconds(2)
     /// Whoever takes them has this long. Longer than a round of slow pushes.
     package static let lookLease = Duration.seconds(60)
     /// Who is there and has mail is looked at again after this: its gateway may have died a moment ago.

@@ -21,9 +21,15 @@ package struct ReminderScheduler: Sendable {
         await withDiscardingTaskGroup { group in
             var nextSweep = ContinuousClock.now
             while !Task.isCancelled {
+                var pause = PushLimits.lookEvery
                 do throws(StoreError) {
-                    try await self.recordReturnedDevices()
-                    while !Task.isCancelled, try await self.lookAtDue(in: &group) == PushLimits.takeMax {}
+                    let isWatching = try await self.recordReturnedDevices()
+                    var (taken, all) = (0, 0)
+                    repeat {
+                        taken = try await self.lookAtDue(in: &group)
+                        all += taken
+                    } while taken == PushLimits.takeMax && !Task.isCancelled
+                    if !isWatching, all == 0 { pause = PushLimits.quietLookEvery }
                     if .now >= nextSweep {
                         nextSweep = .now + PushLimits.sweepEvery
                         try await self.table.sweep(limit: PushLimits.sweepRowsMax)
@@ -31,15 +37,17 @@ package struct ReminderScheduler: Sendable {
                 } catch {
                     self.logger.warning("recipients not looked after", [.error: "\(error)"])
                 }
-                try? await Task.sleep(for: PushLimits.lookEvery)
+                try? await Task.sleep(for: pause)
             }
         }
     }
 
     /// Records which recently pushed recipients have a connection now, and how soon they came.
-    private func recordReturnedDevices() async throws(StoreError) {
+    /// - Returns: whether there are any that were pushed.
+    private func recordReturnedDevices() async throws(StoreError) -> Bool {
         let watched = self.watcher.watch.withLock { $0.watched(at: .now) }
-        guard !watched.isEmpty, let present = await self.present(watched), !present.isEmpty else { return }
+        guard !watched.isEmpty else { return false }
+        guard let present = await self.present(watched), !present.isEmpty else { return true }
         let now = ContinuousClock.now
         let metrics = self.round.sender.metrics
         for recipient in try await self.table.woke(Array(present)) {
@@ -51,6 +59,7 @@ package struct ReminderScheduler: Sendable {
         }
         // Recipients that another process has recorded are not watched any longer either.
         self.watcher.watch.withLock { watch in for recipient in present { _ = watch.came(recipient, at: now) } }
+        return true
     }
 
     /// - Returns: how many there were.
