@@ -29,18 +29,24 @@ package final class PartitionWorker<Share: LeasedShare> {
     package struct Bounds: Sendable {
         /// Between two looks at who owns what.
         package var leaseInterval: Duration
-        /// Longest wait for a share to own.
+        /// Longest wait for a Job, or for a share to own.
         package var readBlockMax: Duration
+        /// Both, where nothing has happened for `idleAfter`.
+        package var idleInterval: Duration
+        package var idleAfter: Duration
         /// After a failure of bus or store, before trying again.
         package var retryPause: Duration
         /// Reads of one Job at a time after the database has refused a batch.
         package var poisonIsolationReads: Int
 
         package init(
-            leaseInterval: Duration, readBlockMax: Duration, retryPause: Duration, poisonIsolationReads: Int
+            leaseInterval: Duration, readBlockMax: Duration, idleInterval: Duration, idleAfter: Duration,
+            retryPause: Duration, poisonIsolationReads: Int
         ) {
             self.leaseInterval = leaseInterval
             self.readBlockMax = readBlockMax
+            self.idleInterval = idleInterval
+            self.idleAfter = idleAfter
             self.retryPause = retryPause
             self.poisonIsolationReads = poisonIsolationReads
         }
@@ -78,8 +84,10 @@ package final class PartitionWorker<Share: LeasedShare> {
     private var replacements = Replacements.none
     private var isServing = false
     private var lookedAt: ContinuousClock.Instant?
-    /// At the last look others took part.
-    private var hasCompany = false
+    /// When something happened last.
+    private var stirredAt = ContinuousClock.now
+    /// Processes that took part at the last look, this one included.
+    private var members = 1
     private var turns = ReadTurns<Share>()
     /// Above 0: Jobs are taken one at a time.
     private var poisonIsolationReadsLeft = 0
@@ -147,8 +155,20 @@ package final class PartitionWorker<Share: LeasedShare> {
         guard try answers[joined] else { throw LeaseError.earlierReleaseIsAtWork }
         self.time = ToldTime(try answers[time])
         self.lookedAt = nil
+        self.stir()
         try await owner.joined()
     }
+
+    // MARK: Pace
+
+    /// Something happens here, or time changes something. For `idleAfter` looks and reads come as they do for work. Jobs
+    /// and new owners stir by themselves.
+    package func stir() { self.stirredAt = .now }
+
+    private var isIdle: Bool { .now - self.stirredAt >= self.bounds.idleAfter }
+
+    /// How long a read may wait for Jobs.
+    package var readBlockMax: Duration { self.isIdle ? self.bounds.idleInterval : self.bounds.readBlockMax }
 
     // MARK: Between batches
 
@@ -157,13 +177,15 @@ package final class PartitionWorker<Share: LeasedShare> {
     package func look<Owner: PartitionOwner>(for owner: isolated Owner) async throws -> Bool
     where Owner.Share == Share {
         let now = ContinuousClock.now
-        guard self.lookedAt.map({ now - $0 >= self.bounds.leaseInterval }) ?? true else { return false }
+        let interval = self.isIdle ? self.bounds.idleInterval : self.bounds.leaseInterval
+        guard self.lookedAt.map({ now - $0 >= interval }) ?? true else { return false }
         self.lookedAt = now
         try await self.lookAtLeases(owner)
         let losses = try await self.canary.look(self.bus)
         if !losses.isEmpty {
             let lost = self.owned.keys.filter { losses.includes(self.streams[$0.index]) }
             self.logger.warning("bus has lost something", [.count: .number(lost.count)])
+            self.stir()
             for share in lost {
                 self.readBefore[share] = max(self.readBefore[share] ?? .start, self.owned[share] ?? .start)
                 self.owned[share] = .start
@@ -182,13 +204,15 @@ package final class PartitionWorker<Share: LeasedShare> {
         let locks = looking.add(self.leases.all)
         if !self.owned.isEmpty { looking.add(ReplicationBarrier.statement) }
         // In one round trip: it comes every second. Who has joined since is looked at the next time.
-        if self.hasCompany { looking.add(self.leases.endFrozen) }
+        let ended = self.members > 1 ? looking.add(self.leases.endFrozen) : nil
         let time = looking.add(ToldTime.question)
         let answers = try await self.store.pipeline(looking)
         let snapshot = try answers[locks]
         self.time = ToldTime(try answers[time])
-        self.hasCompany = snapshot.members > 1
+        let hasEnded = try ended.map { try answers[$0] } ?? false
         let decision = self.leases.decide(snapshot)
+        if hasEnded || snapshot.members != self.members || !decision.isEmpty { self.stir() }
+        self.members = snapshot.members
         if !decision.giveUp.isEmpty {
             let shares = decision.giveUp.compactMap { Share($0) }
             for share in shares {
@@ -224,7 +248,7 @@ package final class PartitionWorker<Share: LeasedShare> {
         limit: Int, blockFor: Duration, isolation: isolated (any Actor)? = #isolation
     ) async throws(BusError) -> [StreamBatch] {
         guard !self.owned.isEmpty else {
-            try? await Task.sleep(for: self.bounds.readBlockMax)
+            try? await Task.sleep(for: self.readBlockMax)
             return []
         }
         let isInTurns = self.readsInTurns
@@ -264,7 +288,8 @@ package final class PartitionWorker<Share: LeasedShare> {
 
     /// Moves the positions behind what was read. What was given up while the read waited is its next owner's.
     package func advance(past read: [StreamBatch]) -> [Part] {
-        read.compactMap { batch in
+        if !read.isEmpty { self.stir() }
+        return read.compactMap { batch in
             guard let share = self.sharesByStream[batch.stream], self.owned[share] != nil,
                 let last = batch.entries.last
             else { return nil }

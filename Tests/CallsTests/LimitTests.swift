@@ -5,9 +5,11 @@ import Testing
 /// Relations between the bounds of calls and the limits of the contract.
 @Suite struct LimitTests {
     @Test func aShareHasANewOwnerWithinARequest() {
-        let takeover = CallLimits.frozenAfter + CallLimits.leaseInterval * 2 + CallLimits.readBlockMax
+        let looks = CallLimits.idleInterval + CallLimits.leaseInterval
+        let takeover = CallLimits.frozenAfter + looks + CallLimits.readBlockMax
         #expect(takeover < ClusterLimits.answerMax)
-        let silence = CallLimits.leaseInterval + CallLimits.readBlockMax + CallLimits.retryPause
+        let pause = max(CallLimits.idleInterval, CallLimits.leaseInterval + CallLimits.readBlockMax)
+        let silence = pause + CallLimits.retryPause
         #expect(silence * 2 < CallLimits.frozenAfter)
     }
 

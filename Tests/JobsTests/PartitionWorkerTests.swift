@@ -169,6 +169,26 @@ import Testing
         }
     }
 
+    @Test func whereNothingHappensItLooksAndReadsMoreRarely() async throws {
+        try await Bench.run { bench in
+            let owner = bench.owner()
+            try await bench.working([owner]) {
+                await owner.heard { $0 == .owns(CallShare.count) }
+                #expect(await owner.looks.allSatisfy { $0.readBlockMax == Owner.readBlockMax })
+                let isRare = { @Sendable (look: Owner.Look) in look.readBlockMax == Owner.idleInterval }
+                while await owner.looks.count(where: isRare) < 3 { await Task.yield() }
+                let rare = await owner.looks.filter(isRare)
+                for (look, next) in zip(rare, rare.dropFirst()) { #expect(next.at - look.at > Owner.idleInterval / 2) }
+                try await bench.append(1, to: 0)
+                await owner.heard { $0.isJob }
+                let count = await owner.looks.count
+                while await owner.looks.count == count { await Task.yield() }
+                #expect(await owner.looks[count].readBlockMax == Owner.readBlockMax)
+                await owner.drain()
+            }
+        }
+    }
+
     /// The database takes the connection and says nothing. An attempt to connect lasts longer than a drain may.
     @Test func aDrainDoesNotWaitForADatabaseThatIsSilent() async throws {
         try await Bench.run { bench in
@@ -238,7 +258,8 @@ private actor Reader: PartitionOwner {
             process: .random(), bus: bus, store: store,
             leases: .partitions(Partition.count, frozenAfter: .seconds(60)),
             bounds: .init(
-                leaseInterval: .seconds(1), readBlockMax: .milliseconds(5), retryPause: .milliseconds(1),
+                leaseInterval: .seconds(1), readBlockMax: .milliseconds(5), idleInterval: .seconds(1),
+                idleAfter: .seconds(60), retryPause: .milliseconds(1),
                 poisonIsolationReads: 64),
             logger: quiet)
     }
@@ -275,6 +296,14 @@ private actor Reader: PartitionOwner {
 /// Does Jobs of one byte.
 private actor Owner: PartitionOwner {
     static let poison: UInt8 = 13
+    static let readBlockMax = Duration.milliseconds(5)
+    static let idleInterval = Duration.milliseconds(100)
+
+    /// A look at who owns what, and how long a read may wait after it.
+    struct Look: Sendable {
+        var at: ContinuousClock.Instant
+        var readBlockMax: Duration
+    }
 
     enum Event: Equatable {
         case owns(Int)
@@ -296,7 +325,8 @@ private actor Owner: PartitionOwner {
             process: .random(), bus: bus, store: store,
             leases: .calls(CallShare.count, frozenAfter: .seconds(60)),
             bounds: .init(
-                leaseInterval: .milliseconds(20), readBlockMax: .milliseconds(5), retryPause: .milliseconds(1),
+                leaseInterval: .milliseconds(20), readBlockMax: Self.readBlockMax, idleInterval: Self.idleInterval,
+                idleAfter: .seconds(2), retryPause: .milliseconds(1),
                 poisonIsolationReads: 64),
             logger: quiet)
     }
@@ -306,6 +336,7 @@ private actor Owner: PartitionOwner {
     var isReady: Bool { self.worker.isReady }
     private(set) var hasBegun = false
     private(set) var hasLeft = false
+    private(set) var looks: [Look] = []
 
     func run() async throws {
         self.hasBegun = true
@@ -335,7 +366,10 @@ private actor Owner: PartitionOwner {
 
     func serve() async throws {
         while !Task.isCancelled, !self.worker.isDraining {
-            _ = try await self.worker.look(for: self)
+            let now = ContinuousClock.now
+            if try await self.worker.look(for: self) {
+                self.looks.append(Look(at: now, readBlockMax: self.worker.readBlockMax))
+            }
             let isSingle = self.worker.isIsolatingPoison
             let read =
                 try await isSingle

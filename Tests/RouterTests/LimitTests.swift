@@ -14,10 +14,12 @@ import Testing
 
     /// A frozen owner is ended, and another takes its partitions, within the time that clients wait.
     @Test func aPartitionHasANewOwnerWithinARequest() {
-        let takeover = RouterLimits.frozenAfter + RouterLimits.leaseInterval * 2 + RouterLimits.readBlockMax
+        let looks = RouterLimits.idleInterval + RouterLimits.leaseInterval
+        let takeover = RouterLimits.frozenAfter + looks + RouterLimits.readBlockMax
         #expect(takeover < ClusterLimits.answerMax)
         // Who is alive asks often enough not to seem frozen.
-        let silence = RouterLimits.leaseInterval + RouterLimits.readBlockMax + RouterLimits.retryPause
+        let pause = max(RouterLimits.idleInterval, RouterLimits.leaseInterval + RouterLimits.readBlockMax)
+        let silence = pause + RouterLimits.retryPause
         #expect(silence * 2 < RouterLimits.frozenAfter)
     }
 

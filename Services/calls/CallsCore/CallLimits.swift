@@ -6,12 +6,16 @@ package enum CallLimits {
     package static let jobsPerShareMax = 64
     /// How long one look for Jobs waits while there is nothing that has a timer.
     package static let readBlockMax = Duration.seconds(1)
-    /// The same with calls, conversations or rooms: also how late a timer fires.
+    /// The same with calls, rooms, or conversations that time changes: also how late a timer fires.
     package static let timedReadBlockMax = Duration.milliseconds(500)
     /// Between two looks at how many Jobs wait.
     package static let streamsMeasuredEvery = Duration.seconds(5)
     /// Between two looks at who owns which share, and at where sides are that a call waits for.
     package static let leaseInterval = Duration.seconds(1)
+    /// The same, and how long a look for Jobs waits, where nothing has happened for `idleAfter`, and nobody calls, whispers or is
+    /// in a room.
+    package static let idleInterval = Duration.seconds(2)
+    package static let idleAfter = Duration.seconds(10)
     /// A process whose database session has said nothing for this long is taken for frozen, and its session ended.
     package static let frozenAfter = Duration.seconds(5)
     /// After a failure of bus or store, before trying again.

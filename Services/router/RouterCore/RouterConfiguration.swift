@@ -75,6 +75,9 @@ package enum RouterLimits {
     package static let deferredJobsRateWindow = Duration.milliseconds(500)
     /// Between two looks at who owns which partition.
     package static let leaseInterval = Duration.seconds(1)
+    /// The same, and how long a read waits, where nothing has happened for `idleAfter`. An idle router wakes half as often.
+    package static let idleInterval = Duration.seconds(2)
+    package static let idleAfter = Duration.seconds(10)
     /// A router whose database session has said nothing for this long is taken for frozen, and its session ended.
     package static let frozenAfter = Duration.seconds(5)
     /// After a failure of bus or store, before trying again.

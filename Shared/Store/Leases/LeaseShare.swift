@@ -4,6 +4,8 @@ package enum LeaseShare {
     package struct Decision: Equatable {
         package var take: [Int]
         package var giveUp: [Int]
+
+        package var isEmpty: Bool { self.take.isEmpty && self.giveUp.isEmpty }
     }
 
     /// - Parameters:

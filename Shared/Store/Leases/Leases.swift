@@ -94,15 +94,17 @@ package struct Leases: Sendable {
             })
     }
 
-    /// Ends the sessions of members that have said nothing for too long.
-    package var endFrozen: SQL {
-        """
-        SELECT pg_terminate_backend(a.pid) FROM pg_stat_activity a
-        WHERE a.pid <> pg_backend_pid() AND a.state <> 'active'
-            AND a.state_change < clock_timestamp() - make_interval(secs => \(Double(self.frozenAfter.components.seconds)))
-            AND a.pid IN (SELECT l.pid FROM pg_locks l
-                WHERE l.locktype = 'advisory' AND l.granted AND l.classid = \(Int64(self.members))::oid)
-        """
+    /// Ends the sessions of members that have said nothing for too long. The answer is whether there were any.
+    package var endFrozen: Statement<Bool> {
+        Statement(
+            """
+            SELECT pg_terminate_backend(a.pid) FROM pg_stat_activity a
+            WHERE a.pid <> pg_backend_pid() AND a.state <> 'active'
+                AND a.state_change < clock_timestamp() - make_interval(secs => \(Double(self.frozenAfter.components.seconds)))
+                AND a.pid IN (SELECT l.pid FROM pg_locks l
+                    WHERE l.locktype = 'advisory' AND l.granted AND l.classid = \(Int64(self.members))::oid)
+            """,
+            decode: { !$0.isEmpty })
     }
 
     /// The holders of all shares at one moment.

@@ -223,12 +223,12 @@ final class SimulatedPostgres {
         case .endFrozen:
             let timeout = Int64(parameters(1, Double.self) * 1_000_000_000)
             let members = Int32(parameters(2, Int64.self))
-            for other in self.sessions
-            where other !== session && other.heardAt < Machine.current.now - timeout
-                && other.locks.contains(where: { $0.space == members })
-            {
-                self.end(other)
+            let frozen = self.sessions.filter { other in
+                other !== session && other.heardAt < Machine.current.now - timeout
+                    && other.locks.contains { $0.space == members }
             }
+            for other in frozen { self.end(other) }
+            return StatementAnswer(frozen.map { _ in true }) { $1.add($0) }
         }
         return StatementAnswer()
     }

@@ -50,6 +50,7 @@ package actor CallCoordinator: PartitionOwner {
             leases: .calls(CallShare.count, frozenAfter: CallLimits.frozenAfter),
             bounds: .init(
                 leaseInterval: CallLimits.leaseInterval, readBlockMax: CallLimits.readBlockMax,
+                idleInterval: CallLimits.idleInterval, idleAfter: CallLimits.idleAfter,
                 retryPause: CallLimits.retryPause, poisonIsolationReads: CallLimits.poisonIsolationReads),
             logger: logger)
     }
@@ -123,7 +124,7 @@ package actor CallCoordinator: PartitionOwner {
     }
 
     private var blockMax: Duration {
-        self.book.all.isEmpty ? CallLimits.readBlockMax : CallLimits.timedReadBlockMax
+        self.book.all.isEmpty ? self.worker.readBlockMax : CallLimits.timedReadBlockMax
     }
 
     // MARK: Between batches
@@ -133,7 +134,10 @@ package actor CallCoordinator: PartitionOwner {
         self.metrics.sharesLeased.set(self.worker.owned.count)
         if self.ages == nil { self.ages = EntryAges(serverTime: try await self.bus.time()) }
         await self.measureStreams()
-        self.shouldLocate = true
+        if !self.book.all.isEmpty {
+            self.shouldLocate = true
+            self.worker.stir()
+        }
         if self.seenAt.map({ .now - $0 >= CallLimits.slotSeenInterval }) ?? true {
             self.seenAt = .now
             try await self.noteWhoIsSeen()

@@ -64,6 +64,7 @@ package actor LiveCoordinator: PartitionOwner {
             leases: .live(LiveShare.count, frozenAfter: CallLimits.frozenAfter),
             bounds: .init(
                 leaseInterval: CallLimits.leaseInterval, readBlockMax: CallLimits.readBlockMax,
+                idleInterval: CallLimits.idleInterval, idleAfter: CallLimits.idleAfter,
                 retryPause: CallLimits.retryPause, poisonIsolationReads: CallLimits.poisonIsolationReads),
             logger: logger)
     }
@@ -118,8 +119,8 @@ package actor LiveCoordinator: PartitionOwner {
         // While several come anyway, a transaction is worth a moment's wait: it costs more than what is in it.
         let pause = self.arrivals.pause(at: .now)
         if pause > .zero { try? await self.bus.pause(for: pause) }
-        let isQuiet = self.book.all.isEmpty && self.rooms.all.isEmpty
-        try await self.intake(&batch, within: isQuiet ? CallLimits.readBlockMax : CallLimits.timedReadBlockMax)
+        let isQuiet = self.rooms.all.isEmpty && !self.book.all.contains(where: \.hasTimers)
+        try await self.intake(&batch, within: isQuiet ? self.worker.readBlockMax : CallLimits.timedReadBlockMax)
         self.arrivals.looked(batch.steps.count + batch.rooms.steps.count, at: .now)
         let end = ContinuousClock.now + CallLimits.linesGatheredFor
         while batch.isOfLinesAlone, !batch.isSingle, batch.steps.count < CallLimits.linesGatheredMax {
@@ -160,6 +161,7 @@ package actor LiveCoordinator: PartitionOwner {
 
     private func look() async throws {
         guard try await self.worker.look(for: self) else { return }
+        if !self.book.all.isEmpty || !self.rooms.all.isEmpty { self.worker.stir() }
         if self.ages == nil { self.ages = EntryAges(serverTime: try await self.bus.time()) }
         try await self.lookForRemovedHolders()
         self.lookForSilentNodes()

@@ -204,7 +204,7 @@ package struct LiveMachine: Equatable, Sendable {
     }
 
     /// Whether the time that passes may change it: somebody has gone or waits.
-    var hasTimers: Bool {
+    package var hasTimers: Bool {
         self.stream.map { $0.connection == nil } ?? false
             || !self.waiting.isEmpty || !self.knocksToldAt.isEmpty
             || self.attendances.values.contains { $0.goneAt != nil }

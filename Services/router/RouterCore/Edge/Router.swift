@@ -62,6 +62,7 @@ package actor Router: PartitionOwner {
             leases: .partitions(Partition.count, frozenAfter: RouterLimits.frozenAfter),
             bounds: .init(
                 leaseInterval: RouterLimits.leaseInterval, readBlockMax: RouterLimits.readBlockMax,
+                idleInterval: RouterLimits.idleInterval, idleAfter: RouterLimits.idleAfter,
                 retryPause: RouterLimits.retryPause, poisonIsolationReads: RouterLimits.poisonIsolationReads),
             logger: logger)
     }
@@ -166,7 +167,7 @@ package actor Router: PartitionOwner {
 
     /// How long a read waits while nothing is deferred. A segment is cleared between reads, one run of partitions after each.
     private var quietReadBlockMax: Duration {
-        self.clearings.values.contains { $0.next != nil } ? RouterLimits.clearingPause : RouterLimits.readBlockMax
+        self.clearings.values.contains { $0.next != nil } ? RouterLimits.clearingPause : self.worker.readBlockMax
     }
 
     /// Reads what has arrived and checks its signatures.
