@@ -26,9 +26,11 @@ await runService("push", PushSettings()) { context in
         schedule: try context.settings.schedule(), logger: context.logger)
     return Composition(
         parts: [
-            Part("bus", close: bus.close), Part("store", close: pool.close), Part("look", run: push.reminders.run),
-            Part("mail", run: push.mail.run, drain: push.mail.drain),
-            Part("calls", run: push.calls.run, drain: push.calls.drain),
+            Part("bus", close: bus.close), Part("store", close: pool.close),
+            // On the bus' own thread, as in routers: each change of threads costs more than what is done for one wake-up.
+            Part("look", on: bus.taskExecutor, run: push.reminders.run),
+            Part("mail", on: bus.taskExecutor, run: push.mail.run, drain: push.mail.drain),
+            Part("calls", on: bus.taskExecutor, run: push.calls.run, drain: push.calls.drain),
         ],
         readiness: [
             ReadinessCheck("redis") { bus.isConnected },

@@ -40,7 +40,7 @@ await runService("router", RouterSettings()) { context in
             Part("segments", on: bus.taskExecutor, run: { try await router.clearSegments(pool) }),
             Part("presence", on: bus.taskExecutor, run: { try await router.tellPresence(presencePool) }),
             Part("router", on: bus.taskExecutor, run: router.run, drain: router.drain),
-            Part("groups", run: groups.run, drain: groups.drain),
+            Part("groups", on: bus.taskExecutor, run: groups.run, drain: groups.drain),
         ],
         readiness: [ReadinessCheck("router") { await router.isReady }])
 }
