@@ -122,14 +122,20 @@ import Testing
     /// Of a Postgres with a standby: a new owner of partitions does not wait for it; and neither does the answer to a repetition.
     @Test(.timeLimit(.minutes(5)), arguments: ["takesOverWithoutBarrier", "answersRepeatedWithoutBarrier"])
     func aBugBesideAStandbyIsFound(mutation: String) async throws {
-        let said = try await Self.simulate("--mutation", mutation, "--seeds", "500")
-        let found = try #require(said.firstMatch(of: /seed (\d+) breaks a promise/), "\(said)")
-        #expect(try await Self.simulate("--standby", "--seed", String(found.1)).contains("kept every promise"))
+        let isOfRepetitions = mutation == "answersRepeatedWithoutBarrier"
+        var (said, seed) = ("", -1)
+        // What was acknowledged and is gone may show otherwise first: in what came behind it.
+        repeat {
+            said = try await Self.simulate("--mutation", mutation, "--first", "\(seed + 1)", "--seeds", "500")
+            let found = try #require(said.firstMatch(of: /seed (\d+) breaks a promise/), "\(said)")
+            seed = Int(found.1)!
+            #expect(try await Self.simulate("--standby", "--seed", "\(seed)").contains("kept every promise"))
+        } while isOfRepetitions && !said.contains("lost:") && seed < 100
         // It is the second wait that is missed: without the first one alone nothing is lost there.
-        guard mutation == "answersRepeatedWithoutBarrier" else { return }
+        guard isOfRepetitions else { return }
         #expect(said.contains("lost:"), "\(said)")
         // It fails if it finds nothing. Whoever is not told what became of a message may be found there.
-        let ground = try? await Self.simulate("--mutation", "takesOverWithoutBarrier", "--seed", String(found.1))
+        let ground = try? await Self.simulate("--mutation", "takesOverWithoutBarrier", "--seed", "\(seed)")
         #expect(ground?.contains("lost:") != true, "\(ground ?? "")")
     }
 
