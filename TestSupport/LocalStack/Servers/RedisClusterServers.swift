@@ -180,7 +180,7 @@ package actor RedisClusterServers {
             .count { $0.contains(" user=") && !$0.contains(" user=default ") }
     }
 
-    /// Moves the slot of a name, with the one key that it may have, to another master, as resharding does.
+    /// Moves the slot of a name, with all keys in it, to another master, as resharding does.
     package func move(_ name: String) async throws {
         let source = try await self.master(of: name)
         var target: RedisServer?
@@ -194,7 +194,15 @@ package actor RedisClusterServers {
         let (from, to) = (try await self.id(of: source), try await self.id(of: target))
         try await self.tell(target, "CLUSTER SETSLOT \(slot) IMPORTING \(from)")
         try await self.tell(source, "CLUSTER SETSLOT \(slot) MIGRATING \(to)")
-        _ = await source.answer(to: "MIGRATE 127.0.0.1 \(target.port) \(name) 0 5000\r\n", lines: 1)
+        // Keys that are not there yet come into being at the target from here on.
+        try await waitUntil("no key of the slot is left", within: Self.wholeMax) {
+            let count = await source.answer(to: "CLUSTER COUNTKEYSINSLOT \(slot)\r\n", lines: 1)
+            guard let count, count != ":0\r\n" else { return count != nil }
+            let keys = await source.answer(to: "CLUSTER GETKEYSINSLOT \(slot) 1\r\n", lines: 3)
+            guard let key = keys?.split(separator: "\r\n").last else { return false }
+            _ = await source.answer(to: "MIGRATE 127.0.0.1 \(target.port) \(key) 0 5000\r\n", lines: 1)
+            return false
+        }
         try await self.tell(target, "CLUSTER SETSLOT \(slot) NODE \(to)")
         try await self.tell(source, "CLUSTER SETSLOT \(slot) NODE \(to)")
     }
