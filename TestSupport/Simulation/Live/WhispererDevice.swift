@@ -310,8 +310,7 @@ final class WhispererDevice: LiveDevice {
         let keys = PublicKeys(sign: sign, box: box)
         switch self.conversation.desk.knocked(.init(listener: listener, keys: keys, sealed: sealed)) {
         case .grant:
-            self.typing.admits(listener, at: .now)
-            self.grants.admit(listener)
+            if self.grants.admit(listener) { self.typing.admits(listener, at: .now) }
             self.sendGrants()
         case .refuse(let reason): self.refuse(listener, keys, reason)
         case .ask, .ignore: break

@@ -177,15 +177,26 @@ import Testing
     @Test func oneBatchIsUnderWayAtATime() {
         var queue = self.queue([])
         #expect(queue.next() == nil)
-        queue.admit(self.people[0])
+        _ = queue.admit(self.people[0])
         #expect(queue.next() == .init(generation: 1, listeners: [self.people[0]]))
-        queue.admit(self.people[1])
+        _ = queue.admit(self.people[1])
         #expect(queue.next() == nil)
         #expect(queue.answered(granted: [self.people[0]]) == nil)
         #expect(queue.next() == .init(generation: 1, listeners: [self.people[1]]))
         // The server knows no such caller any more.
         #expect(queue.answered(granted: []) == 1)
         #expect(queue.members == [self.people[0]])
+    }
+
+    /// Whoever was let in and misses a key may still have the lines of before.
+    @Test func aMemberThatMissesAKeyIsNotLetInAnew() {
+        var queue = self.queue([self.people[0]])
+        let member = queue.admit(self.people[0])
+        let newcomers = [queue.admit(self.people[1]), queue.admit(self.people[1])]
+        #expect(!member && newcomers == [true, false])
+        queue.removed(self.people[0])
+        let again = queue.admit(self.people[0])
+        #expect(again)
     }
 
     @Test func aRemovalGivesAllOthersTheNextKey() {
@@ -220,7 +231,7 @@ import Testing
         var queue = self.queue([self.people[0]])
         queue.removed(self.people[0])
         #expect(queue.next() == nil)
-        queue.admit(self.people[1])
+        _ = queue.admit(self.people[1])
         #expect(queue.next() == .init(generation: 2, listeners: [self.people[1]]))
     }
 

@@ -378,8 +378,9 @@ extension WhisperClient {
     }
 
     private func admit(_ listener: PrincipalID, in id: ConversationID) {
-        self.whispering[id]?.machine.admits(listener, at: self.serverNow)
-        self.whispering[id]?.grants.admit(listener)
+        if self.whispering[id]?.grants.admit(listener) == true {
+            self.whispering[id]?.machine.admits(listener, at: self.serverNow)
+        }
         self.liveTasks?.yield(.grant(id))
     }
 

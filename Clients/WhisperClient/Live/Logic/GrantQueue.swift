@@ -37,9 +37,12 @@ package struct GrantQueue {
         self.waiting += members.filter { $0.value < generation }.map(\.key).sorted { "\($0)" < "\($1)" }
     }
 
-    package mutating func admit(_ listener: PrincipalID) {
-        guard !self.waiting.contains(listener), self.underWay?.listeners.contains(listener) != true else { return }
+    /// - Returns: whether it is let in by this. Otherwise it was before, and misses a key, or its grant is on its way.
+    package mutating func admit(_ listener: PrincipalID) -> Bool {
+        let isUnderWay = self.underWay?.listeners.contains(listener) == true
+        guard !isUnderWay, !self.waiting.contains(listener) else { return false }
         self.waiting.append(listener)
+        return !self.members.contains(listener)
     }
 
     /// Somebody is sent away, by this device or another. Told twice it changes nothing.
