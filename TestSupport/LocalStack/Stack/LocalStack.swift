@@ -257,7 +257,7 @@ package actor LocalStack {
     /// Starts again whatever ends by itself or is killed by somebody else, until the task is cancelled.
     /// - Parameter report: called with a line for each.
     package func keepAlive(report: @Sendable (String) -> Void) async {
-        let pause = Duration.milliseconds(500)
+        let pause = Duration.seconds(2)
         while !Task.isCancelled {
             for process in self.processes where self.wanted.contains(process) {
                 guard let child = await self.child(process), let status = child.exitStatus else { continue }
