@@ -127,13 +127,14 @@ struct HAProxyConfiguration {
     }
 
     /// One backend for each service, with the readiness of its instances. Router and push serve no public request;
-    /// their backends exist to be counted.
+    /// their backends exist to be counted, and are looked at more rarely.
     private var publicBackends: [String] {
         let unknown = "backend unknown\n    \(Self.notFound)"
         let backends = ServiceName.allCases.map { service -> String in
             let servers = (self.ports.services[service] ?? []).enumerated().map { index, instance in
                 let target = "127.0.0.1:\(instance.http ?? instance.ops)"
-                return "    server \(service.rawValue)-\(index + 1) \(target) check port \(instance.ops)"
+                let interval = instance.http == nil ? " inter 5s" : ""
+                return "    server \(service.rawValue)-\(index + 1) \(target) check port \(instance.ops)\(interval)"
             }
             return (["backend \(service.rawValue)", "    balance leastconn"] + servers).joined(separator: "\n")
         }

@@ -481,7 +481,7 @@ def check_files(size, documents):
                         expect(found and found["spec"].get("clusterIP") == "None", f"{size}: haproxy.cfg: no Service {service}")
                 text = text.replace(f"{suffix}:", ":")
             expect(text == original, f"{size}: {name}'s {file} is not deploy/{name}/{file}")
-    room = dict(re.findall(r"server-template (\w+) 1-(\d+) \w+:8081$", read("deploy/haproxy/haproxy.cfg"), re.M))
+    room = dict(re.findall(r"server-template (\w+) 1-(\d+) \w+:8081\b", read("deploy/haproxy/haproxy.cfg")))
     for name in SERVICES:
         deployment, scaler = documents.get("Deployment", name), documents.get("ScaledObject", name)
         most = (scaler or {}).get("spec", {}).get("maxReplicaCount") or deployment["spec"].get("replicas", 1)
