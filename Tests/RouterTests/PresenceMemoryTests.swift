@@ -60,6 +60,51 @@ import Testing
         #expect(memory.newcomers == [self.alice])
     }
 
+    /// Each kind of thing that rounds tell, look up or forget. A router whose memory says otherwise would leave it untold.
+    @Test func itIsAtRestOnlyWhileNothingIsToldOrForgotten() {
+        let (bob, now) = (identity(2), Int64(100_000))
+        let pair = PeerPair(from: bob, to: self.alice)
+        let notes: [(String, (inout PresenceMemory) -> Void)] = [
+            ("came", { $0.machine.came(self.alice, at: now) }),
+            ("newcomer", { $0.newcomers.insert(self.alice) }),
+            ("told", { _ = $0.pairs.heard(.online, about: bob, by: self.alice, at: now) }),
+            ("inherited", { $0.pairs.inherited(self.alice, at: now) }),
+            ("typing", { _ = $0.typing.heard(true, pair, at: now) }),
+            ("look-up", { $0.toLookUp.insert(pair) }),
+            ("telling", { $0.telling = [.init(identity: self.alice, state: .online)] }),
+            (
+                "early",
+                {
+                    $0.adoptedAt[Partition(of: self.alice)] = now
+                    $0.hold(.online, about: bob, for: self.alice, at: now)
+                }
+            ),
+        ]
+        for (name, note) in notes {
+            var memory = PresenceMemory(contract)
+            #expect(memory.isAtRest, "\(name)")
+            note(&memory)
+            #expect(!memory.isAtRest, "\(name)")
+        }
+    }
+
+    @Test func itComesToRest() {
+        var memory = PresenceMemory(contract)
+        let bob = identity(2)
+        memory.came(self.bound(.new), known: nil, at: 100_000)
+        _ = memory.pairs.heard(.online, about: bob, by: self.alice, at: 100_000)
+        _ = memory.typing.heard(true, PeerPair(from: bob, to: self.alice), at: 100_000)
+        memory.newcomers = []
+        for now in stride(from: Int64(100_000), through: 130_000, by: 250) {
+            #expect(!memory.isAtRest, "at \(now)")
+            _ = memory.machine.changes(at: now)
+            _ = memory.pairs.due(at: now)
+            memory.typing.forget(at: now)
+        }
+        _ = memory.machine.changes(at: 130_250)
+        #expect(memory.isAtRest)
+    }
+
     /// News may stand in front of the announcements in the stream of a partition that has just been taken over.
     @Test func newsThatIsEarlierThanItsListenerIsTold() {
         var memory = PresenceMemory(contract)

@@ -59,9 +59,11 @@ extension Router {
 
     // MARK: Rounds
 
-    /// Tells peers until cancelled.
+    /// Tells peers until cancelled. Rounds end where nothing is left to tell, and begin again with `signalPresence`.
     package func tellPresence(_ pool: PostgresPool) async throws {
+        var signals = self.presenceSignal.stream.makeAsyncIterator()
         while true {
+            if self.memory.presence.isAtRest { _ = await signals.next(isolation: self) }
             let isAlone = self.memory.sessions.isEmpty
             try await self.bus.pause(for: isAlone ? PresenceLimits.quietRoundPause : PresenceLimits.roundPause)
             guard self.isReady else { continue }
@@ -71,6 +73,11 @@ extension Router {
                 self.logger.warning("presence interrupted", [.error: "\(error)"])
             }
         }
+    }
+
+    /// Has rounds begin if batches have noted something. Called between batches, so every `RouterLimits.idleInterval` at least.
+    func signalPresence() {
+        if !self.memory.presence.isAtRest { self.presenceSignal.continuation.yield() }
     }
 
     private func presenceRound(_ pool: PostgresPool) async throws(StoreError) {

@@ -21,6 +21,8 @@ package actor Router: PartitionOwner {
     /// Of the identities in the partitions that are ours.
     var memory: RouterMemory
     var wakes = WakeMemory()
+    /// Given when there is something to tell of presence.
+    let presenceSignal = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     /// What stands in the way of emptying the segment whose turn comes next.
     var clearings: [SegmentsTable.Parent: SegmentClearing] = [:]
     /// The last outcome's number at each of the latest looks for lingering ones, oldest first.
@@ -217,6 +219,7 @@ package actor Router: PartitionOwner {
     // MARK: Between batches
 
     private func look() async throws {
+        self.signalPresence()
         let now = self.now
         if try await self.worker.look(for: self) { self.metrics.partitionsLeased.set(self.owned.count) }
         if !self.toAnnounce.isEmpty {

@@ -31,6 +31,12 @@ struct PresenceMemory {
         self.offlineAfter = configuration.offlineAfter.milliseconds
     }
 
+    /// Nobody is told, looked up or forgotten before something is noted.
+    var isAtRest: Bool {
+        self.machine.pendingTransitions == 0 && self.pairs.isAtRest && self.typing.pairs == 0
+            && self.newcomers.isEmpty && self.toLookUp.isEmpty && self.telling.isEmpty && self.earlyCount == 0
+    }
+
     /// A gateway says that a connection is its identity's live one.
     /// - Parameter known: the session that the identity had before.
     mutating func came(_ bound: BoundConnection, known: MailboxSession?, at now: Int64) {

@@ -37,6 +37,9 @@ package struct PresencePairs {
 
     package var pairs: Int { self.count }
 
+    /// Nothing is told or forgotten before the next news.
+    var isAtRest: Bool { self.head == self.pauses.count && self.inherited.isEmpty }
+
     /// The listener has a new connection, which knows nothing yet.
     package mutating func bound(_ listener: WhisperID) {
         self.inherited.remove(listener)
