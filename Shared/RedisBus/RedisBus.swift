@@ -18,9 +18,6 @@ package enum RedisConnectionEvent: Sendable, Equatable {
 /// It keeps trying to connect from its making until `close()`; commands issued meanwhile fail with `.unavailable`.
 package final class RedisBus: Bus {
     package let eventLoop: any EventLoop
-    /// The event loop's. A task that prefers it issues commands and takes their answers without a change of threads; what blocks, or
-    /// computes for long, does not belong there.
-    package let taskExecutor: any TaskExecutor
     private let core: NIOLoopBoundBox<any RedisServers>
     private let status: Status
     /// Several names in one command must have one slot: what asks for several asks for each.
@@ -31,7 +28,6 @@ package final class RedisBus: Bus {
     package init(configuration: RedisConfiguration, eventLoop: any EventLoop, logger: Logger) {
         self.eventLoop = eventLoop
         self.isCluster = !configuration.nodes.isEmpty
-        self.taskExecutor = LoopTaskExecutor(eventLoop)
         let status = Status()
         self.status = status
         let servers: any RedisServers =

@@ -15,8 +15,9 @@ package struct ServiceContext<Group: ServiceSettings>: Sendable {
     package let logger: Logger
     private let registry: PrometheusRegistry
 
-    /// The thread that the ops listener and public HTTP are served on, for adapters with little to do.
-    package var eventLoop: any EventLoop { NIOSingletons.posixEventLoopGroup.any() }
+    /// Of the thread that the ops listener and public HTTP are served on, for adapters with little to do.
+    package let taskExecutor = LoopTaskExecutor(MultiThreadedEventLoopGroup.singleton.any())
+    package var eventLoop: any EventLoop { self.taskExecutor.eventLoop }
 
     /// Adds a gauge that is read at each scrape.
     package func observe(_ gauge: ObservedGauge) {

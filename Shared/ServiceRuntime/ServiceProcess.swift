@@ -1,4 +1,5 @@
 package import Logging
+import NIOPosix
 import ServiceLifecycle
 import Telemetry
 
@@ -14,15 +15,19 @@ package struct ServiceProcess: Sendable {
         draining: @escaping @Sendable () -> Void = {}, opsListening: @escaping @Sendable (Int) -> Void = { _ in }
     ) {
         let mark = DrainMark()
+        // The balancer looks at `/ready` every 2 s. On one thread a look wakes it alone, else half a dozen.
+        let executor = LoopTaskExecutor(MultiThreadedEventLoopGroup.singleton.any())
         let routes = OpsRoutes(
             registry: registry,
-            checks: composition.readiness.map { Readiness($0, limit: RuntimeLimits.readinessCheckMax) },
+            checks: composition.readiness.map {
+                Readiness($0, limit: RuntimeLimits.readinessCheckMax, executor: executor)
+            },
             drain: mark)
         var opsLogger = logger
         opsLogger[.part] = "ops"
         let listener = HTTPListener.server(
             on: ops, connectionsMax: RuntimeLimits.opsConnectionsMax, errors: nil, logger: opsLogger,
-            listening: opsListening
+            executor: executor, listening: opsListening
         ) { router in
             routes.add(to: router)
             composition.opsRoutes(router)

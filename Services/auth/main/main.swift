@@ -35,7 +35,9 @@ await runService("auth", AuthSettings()) { context in
     return Composition(
         parts: [
             Part("bus", close: bus.close), Part("store", close: pool.close),
-            Part("operators", run: operators.run), Part("auth", run: auth.run, drain: auth.drain),
+            // On the bus' own thread, as in routers: a login changes threads for the database alone.
+            Part("operators", on: context.taskExecutor, run: operators.run),
+            Part("auth", on: context.taskExecutor, run: auth.run, drain: auth.drain),
             HTTPListener.part(
                 on: try context.settings.http.address(), logger: context.logger, routes: auth.addRoutes),
         ],

@@ -21,13 +21,13 @@ await runService("calls", CallsSettings()) { context in
     let configuration = try context.settings.configuration()
     let coordinator = CallCoordinator(
         configuration: configuration, bus: bus,
-        store: PostgresConnection(store, callers: bus.taskExecutor, logger: context.logger), logger: context.logger)
+        store: PostgresConnection(store, callers: context.taskExecutor, logger: context.logger), logger: context.logger)
     let live = LiveCoordinator(
         bus: bus,
         store: PostgresConnection(
             PostgresConfiguration(
                 url: store.url, applicationName: "whisper-calls-live-\(context.instance)"),
-            callers: bus.taskExecutor, logger: context.logger),
+            callers: context.taskExecutor, logger: context.logger),
         turn: configuration.turn, bounds: try context.settings.liveBounds(), logger: context.logger)
     let looks = LookRoutes(
         pool: pool, bus: bus, rates: configuration.rates, trustedProxies: configuration.trustedProxies,
@@ -48,8 +48,8 @@ await runService("calls", CallsSettings()) { context in
         parts: [
             Part("bus", close: bus.close), Part("store", close: pool.close),
             // On the bus' own thread, as in routers: a look that finds nothing changes threads for the database alone.
-            Part("calls", on: bus.taskExecutor, run: coordinator.run, drain: coordinator.drain),
-            Part("live", on: bus.taskExecutor, run: live.run, drain: live.drain),
+            Part("calls", on: context.taskExecutor, run: coordinator.run, drain: coordinator.drain),
+            Part("live", on: context.taskExecutor, run: live.run, drain: live.drain),
             HTTPListener.part(on: try context.settings.http.address(), logger: context.logger) {
                 routes.add(to: $0)
                 looks.add(to: $0)

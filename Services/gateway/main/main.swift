@@ -24,7 +24,7 @@ await runService("gateway", GatewaySettings()) { context in
     return Composition(
         parts: [
             Part("bus", close: bus.close),
-            Part("gateway", on: bus.taskExecutor, run: gateway.run, drain: gateway.drain),
+            Part("gateway", on: LoopTaskExecutor(eventLoop), run: gateway.run, drain: gateway.drain),
         ],
         readiness: [
             ReadinessCheck("redis") { bus.isConnected }, ReadinessCheck("gateway") { await gateway.isReady },

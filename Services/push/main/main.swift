@@ -28,9 +28,9 @@ await runService("push", PushSettings()) { context in
         parts: [
             Part("bus", close: bus.close), Part("store", close: pool.close),
             // On the bus' own thread, as in routers: each change of threads costs more than what is done for one wake-up.
-            Part("look", on: bus.taskExecutor, run: push.reminders.run),
-            Part("mail", on: bus.taskExecutor, run: push.mail.run, drain: push.mail.drain),
-            Part("calls", on: bus.taskExecutor, run: push.calls.run, drain: push.calls.drain),
+            Part("look", on: context.taskExecutor, run: push.reminders.run),
+            Part("mail", on: context.taskExecutor, run: push.mail.run, drain: push.mail.drain),
+            Part("calls", on: context.taskExecutor, run: push.calls.run, drain: push.calls.drain),
         ],
         readiness: [
             ReadinessCheck("redis") { bus.isConnected },

@@ -21,7 +21,7 @@ await runService("router", RouterSettings()) { context in
     let configuration = try context.settings.configuration()
     let router = Router(
         configuration: configuration, bus: bus,
-        store: PostgresConnection(store, callers: bus.taskExecutor, logger: context.logger), logger: context.logger)
+        store: PostgresConnection(store, callers: context.taskExecutor, logger: context.logger), logger: context.logger)
     let pool = PostgresPool(store, connections: 1, logger: context.logger)
     let presencePool = PostgresPool(store, connections: 1, logger: context.logger)
     let groupPool = PostgresPool(store, connections: RouterLimits.groupConnectionsMax, logger: context.logger)
@@ -36,11 +36,11 @@ await runService("router", RouterSettings()) { context in
             Part("presence-store", close: presencePool.close),
             // All on the bus' own thread. A small batch, or a round that finds nothing, then changes threads for the database
             // alone, and such changes are most of what they cost.
-            Part("sweep", on: bus.taskExecutor, run: { try await router.sweep(pool) }),
-            Part("segments", on: bus.taskExecutor, run: { try await router.clearSegments(pool) }),
-            Part("presence", on: bus.taskExecutor, run: { try await router.tellPresence(presencePool) }),
-            Part("router", on: bus.taskExecutor, run: router.run, drain: router.drain),
-            Part("groups", on: bus.taskExecutor, run: groups.run, drain: groups.drain),
+            Part("sweep", on: context.taskExecutor, run: { try await router.sweep(pool) }),
+            Part("segments", on: context.taskExecutor, run: { try await router.clearSegments(pool) }),
+            Part("presence", on: context.taskExecutor, run: { try await router.tellPresence(presencePool) }),
+            Part("router", on: context.taskExecutor, run: router.run, drain: router.drain),
+            Part("groups", on: context.taskExecutor, run: groups.run, drain: groups.drain),
         ],
         readiness: [ReadinessCheck("router") { await router.isReady }])
 }

@@ -23,6 +23,7 @@ package enum HTTPListener {
 
     static func server<Context: RequestContext>(
         on address: ListenAddress, connectionsMax: Int, errors: ErrorMetrics?, logger: Logger,
+        executor: LoopTaskExecutor? = nil,
         listening: @escaping @Sendable (_ port: Int) -> Void, routes: (Router<Context>) -> Void
     ) -> some Service where Context.Source == ApplicationRequestContextSource {
         let router = Router(context: Context.self)
@@ -41,7 +42,7 @@ package enum HTTPListener {
             configuration: ServerConfiguration(
                 address: .hostname(address.host, port: address.port),
                 availableConnectionsDelegate: MaximumAvailableConnections(connectionsMax)),
-            logger: logger,
+            logger: logger, executor: executor,
             listening: { bound in
                 let port = bound ?? address.port
                 logger.notice("listening", [.port: .number(port)])

@@ -13,6 +13,8 @@ where Responder.Context: InitializableFromSource<ApplicationRequestContextSource
     let builder: HTTPServerBuilder
     let configuration: ServerConfiguration
     let logger: Logger
+    /// Where answers are preferably made; by default on the threads that all parts share.
+    let executor: LoopTaskExecutor?
     /// Called with the port, once it is bound.
     let listening: @Sendable (_ port: Int?) -> Void
 
@@ -37,6 +39,6 @@ where Responder.Context: InitializableFromSource<ApplicationRequestContextSource
         } onServerRunning: { [listening] channel in
             listening(channel.localAddress?.port)
         }
-        try await server.run()
+        try await withTaskExecutorPreference(self.executor) { try await server.run() }
     }
 }

@@ -1,3 +1,5 @@
+import NIOCore
+
 /// A question that decides whether this process should get traffic, asked at `GET /ready`.
 package struct ReadinessCheck: Sendable {
     package let name: String
@@ -22,28 +24,27 @@ actor Readiness {
     private let isReady: @Sendable () async -> Bool
     private let limit: Duration
     private let keptFor: Duration
+    private let executor: LoopTaskExecutor
     private var asking: Task<Bool, Never>?
     /// When a yes was heard last.
     private var wasReady: ContinuousClock.Instant?
 
-    init(_ check: ReadinessCheck, limit: Duration) {
+    /// - Parameter executor: where the question is asked, and whose clock tells that it takes too long.
+    init(_ check: ReadinessCheck, limit: Duration, executor: LoopTaskExecutor) {
         self.name = check.name
         self.isReady = check.isReady
         self.limit = limit
         self.keptFor = check.keptFor
+        self.executor = executor
     }
 
     func ask() async -> Bool {
         if let wasReady, .now - wasReady < self.keptFor { return true }
         let answer = self.ongoing()
         let (first, given) = AsyncStream.makeStream(of: Bool.self, bufferingPolicy: .bufferingOldest(1))
-        // Both tasks are bare because a task group would wait for the slower one, and that one may hang in a
-        // server that is gone: the very case to report in time.
-        let timer = Task { [limit] in
-            try? await Task.sleep(for: limit)
-            given.yield(false)
-        }
-        Task { given.yield(await answer.value) }
+        let timer = self.executor.eventLoop.scheduleTask(in: TimeAmount(self.limit)) { _ = given.yield(false) }
+        // Bare because a task group would wait for it, and it may hang in a server that is gone: the very case to report in time.
+        Task(executorPreference: self.executor) { given.yield(await answer.value) }
         defer { timer.cancel() }
         for await isReady in first { return isReady }
         return false
@@ -52,9 +53,9 @@ actor Readiness {
     private func ongoing() -> Task<Bool, Never> {
         if let asking { return asking }
         // Bare: outlives the request that asked if the answer comes too late for it.
-        let task = Task { [isReady] in
+        let task = Task(executorPreference: self.executor) { [isReady] in
             let answer = await isReady()
-            self.answered(answer)
+            await self.answered(answer)
             return answer
         }
         self.asking = task
