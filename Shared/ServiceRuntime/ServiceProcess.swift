@@ -15,7 +15,7 @@ package struct ServiceProcess: Sendable {
         draining: @escaping @Sendable () -> Void = {}, opsListening: @escaping @Sendable (Int) -> Void = { _ in }
     ) {
         let mark = DrainMark()
-        // The balancer looks at `/ready` every 2 s. On one thread a look wakes it alone, else half a dozen.
+        // The balancer looks at `/ready` every 2 to 5 s. On one thread a look costs about 2 wake-ups, on those that are shared 16.
         let executor = LoopTaskExecutor(MultiThreadedEventLoopGroup.singleton.any())
         let routes = OpsRoutes(
             registry: registry,

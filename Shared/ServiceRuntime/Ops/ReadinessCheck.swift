@@ -9,7 +9,7 @@ package struct ReadinessCheck: Sendable {
     /// - Parameters:
     ///   - name: what a person reads when it fails: `redis`, `postgres`, `partitions`.
     ///   - keptFor: how long a yes is believed. What asks another server gives `RuntimeLimits.readinessKept`: the balancer looks
-    ///     at each process every 2 s. A no is never kept.
+    ///     at each process every 2 to 5 s. A no is never kept.
     ///   - isReady: taken as no if it has not answered within `RuntimeLimits.readinessCheckMax`. Not asked again before it has.
     package init(_ name: String, keptFor: Duration = .zero, isReady: @escaping @Sendable () async -> Bool) {
         self.name = name
