@@ -3,13 +3,13 @@ import Foundation
 import Testing
 
 /// What stands in deploy/ and can be checked without running it. Tools that are not there are demanded only where `CI` is set.
-@Suite struct DeploymentTests {
-    private static let isCI = ProcessInfo.processInfo.environment["CI"] != nil
+@MainActor @Suite struct DeploymentTests {
+    nonisolated private static let isCI = ProcessInfo.processInfo.environment["CI"] != nil
     private static let rules = SourceTree.root.appending(path: "deploy/prometheus")
     private static let grafana = SourceTree.root.appending(path: "deploy/grafana")
     private static let units = SourceTree.root.appending(path: "deploy/systemd")
 
-    private static func has(_ program: String) -> Bool {
+    nonisolated private static func has(_ program: String) -> Bool {
         Self.isCI || FileManager.default.isExecutableFile(atPath: program)
     }
 
@@ -122,7 +122,7 @@ import Testing
 
     // MARK: Kubernetes
 
-    private static let chartPython = SourceTree.root.appending(path: ".build/chart-tools/bin/python").path
+    nonisolated private static let chartPython = SourceTree.root.appending(path: ".build/chart-tools/bin/python").path
 
     /// Every size is rendered, validated strictly and compared with `compose.yaml`.
     @Test(.enabled(if: has(chartPython) && has("/usr/bin/promtool"), "needs deploy/install-python-tools.sh"))

@@ -2,9 +2,9 @@ import Foundation
 import Testing
 
 /// What the documents promise their readers.
-@Suite struct DocumentTests {
+@MainActor @Suite struct DocumentTests {
     /// Every page that people read. `docs/protocol.md` and `docs/settings.md` are generated.
-    static let pages =
+    nonisolated static let pages =
         ["README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md"]
         + ((try? FileManager.default.contentsOfDirectory(atPath: SourceTree.root.appending(path: "docs").path)) ?? [])
         .filter { $0.hasSuffix(".md") }.sorted().map { "docs/\($0)" }

@@ -1,7 +1,7 @@
 import Testing
 
 /// A frame of the server has its name in one place.
-@Suite struct FrameNameTests {
+@MainActor @Suite struct FrameNameTests {
     private static let names: Set<String> = {
         let files = SourceTree.files.filter { $0.path.hasPrefix("Shared/Contract/ServerFrames/") }
         let definitions = files.flatMap {
@@ -19,7 +19,7 @@ import Testing
 
     @Test func servicesNameServerFramesByTheirTypes() {
         for file in SourceTree.files where file.path.hasPrefix("Services/") {
-            for (index, line) in file.lines.enumerated() where !line.drop(while: { $0 == " " }).hasPrefix("//") {
+            for (index, line) in file.lines.enumerated() where !line.isComment && (line.has("_") || line.has("type")) {
                 #expect(
                     Self.names(in: line).isEmpty,
                     "\(file.path):\(index + 1): use the type in Shared/Contract/ServerFrames")

@@ -98,7 +98,7 @@ private enum Architecture {
     ]
 }
 
-@Suite struct ImportTests {
+@MainActor @Suite struct ImportTests {
     @Test func theSourcesAreFound() {
         #expect(Set(SourceTree.files.map(\.target)).isSuperset(of: Architecture.rules.keys))
     }

@@ -2,11 +2,11 @@ import Foundation
 import Testing
 
 /// The gateway cannot reach Postgres: its executable does not even carry the library.
-@Suite struct LinkTests {
-    private static let programs = SourceTree.root.appending(path: ".build/release")
-    private static let isCI = ProcessInfo.processInfo.environment["CI"] != nil
+@MainActor @Suite struct LinkTests {
+    nonisolated private static let programs = SourceTree.root.appending(path: ".build/release")
+    nonisolated private static let isCI = ProcessInfo.processInfo.environment["CI"] != nil
 
-    private static func isBuilt(_ name: String) -> Bool {
+    nonisolated private static func isBuilt(_ name: String) -> Bool {
         FileManager.default.isExecutableFile(atPath: Self.programs.appending(path: name).path)
     }
 

@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// `make project`: what a size needs, by the figures that were measured.
-@Suite struct ProjectionTests {
+@MainActor @Suite struct ProjectionTests {
     private struct Facts: Decodable {
         struct Figure: Decodable { var value: Double, unit, section, text: String }
         struct Bound: Decodable { var value: Double, text: String, file: String? }

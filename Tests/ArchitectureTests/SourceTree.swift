@@ -9,8 +9,19 @@ enum SourceTree {
 
     struct File: Sendable {
         /// Relative to the package.
-        var path: String
-        var lines: [String]
+        let path: String
+        let lines: [String]
+        /// The modules that the file imports, with their line numbers. Any access level, attribute or kind of import.
+        let imports: [(line: Int, module: String)]
+        /// The lines of code: without what stands behind `//`, and without the text of strings.
+        let code: [(line: Int, text: String)]
+
+        init(path: String, lines: [String]) {
+            self.path = path
+            self.lines = lines
+            self.imports = Self.imports(in: lines)
+            self.code = Self.code(in: lines)
+        }
     }
 
     /// All Swift files, by path.
@@ -42,24 +53,35 @@ extension SourceTree.File {
         return parts[0] == "Services" ? parts[1] : nil
     }
 
-    /// The modules that the file imports, with their line numbers. Any access level, attribute or kind of import.
-    var imports: [(line: Int, module: String)] {
+    // A regular expression costs much more than a look for bytes. It sees lines only that have what it asks for.
+
+    private static func imports(in lines: [String]) -> [(line: Int, module: String)] {
         let pattern =
             #/^\s*(?:@\w+(?:\([^)]*\))?\s+)*(?:(?:package|public|internal|private|fileprivate)\s+)?import\s+(?:(?:struct|class|enum|protocol|typealias|func|var|let|actor)\s+)?(\w+)/#
-        return self.lines.enumerated().compactMap { index, line in
-            line.firstMatch(of: pattern).map { (index + 1, String($0.1)) }
+        return lines.enumerated().compactMap { index, line in
+            guard line.has("import") else { return nil }
+            return line.firstMatch(of: pattern).map { (index + 1, String($0.1)) }
         }
     }
 
-    /// The lines of code: without what stands behind `//`, and without the text of strings.
-    var code: [(line: Int, text: String)] {
+    private static func code(in lines: [String]) -> [(line: Int, text: String)] {
         var isInText = false
-        return self.lines.enumerated().compactMap { index, line in
-            let marks = line.components(separatedBy: "\"\"\"").count - 1
+        return lines.enumerated().compactMap { index, line in
+            let marks = line.has("\"\"\"") ? line.components(separatedBy: "\"\"\"").count - 1 : 0
             defer { if !marks.isMultiple(of: 2) { isInText.toggle() } }
-            guard !isInText, !line.drop(while: { $0 == " " }).hasPrefix("//") else { return nil }
-            let text = line.replacing(#/"(?:[^"\\]|\\.)*"/#, with: "\"\"").replacing(#/\s\/\/.*/#, with: "")
+            guard !isInText, !line.isComment else { return nil }
+            var text = line
+            if text.has("\"") { text = text.replacing(#/"(?:[^"\\]|\\.)*"/#, with: "\"\"") }
+            if text.has("//") { text = text.replacing(#/\s\/\/.*/#, with: "") }
             return (index + 1, text)
         }
     }
+}
+
+extension String {
+    /// Whether these bytes stand anywhere in it.
+    func has(_ word: String) -> Bool { strstr(self, word) != nil }
+
+    /// Whether it has nothing but a comment.
+    var isComment: Bool { self.utf8.drop { $0 == UInt8(ascii: " ") }.starts(with: "//".utf8) }
 }
