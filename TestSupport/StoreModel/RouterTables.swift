@@ -107,6 +107,7 @@ package struct RouterTables: Equatable, Sendable {
         let keys: [String?] = parameters(11)
         let rooms: [[Int64?]] = (12...17).map { parameters($0) }
         let days: [Int32] = parameters(18)
+        let (base, first, last): (Int32, Int32, Int32) = (parameters(19), parameters(20), parameters(21))
         let now = model.now
         precondition(
             groups.allSatisfy { $0 == nil } && keys.allSatisfy { $0 == nil }, "groups and attachments are not modelled")
@@ -115,12 +116,13 @@ package struct RouterTables: Equatable, Sendable {
         for index in messageIDs.indices {
             let key = MessageKey(messageID: messageIDs[index], sender: senders[index], recipient: recipients[index])
             let (sender, recipient) = (model.auth.identities[key.sender], model.auth.identities[key.recipient])
+            let lookedAt = days[index] + first - base...days[index] + last - base
             let verdict: Int16 =
                 if sender?.epoch != epochs[index] { 1 } else if sender?.isBanned == true {
                     2
                 } else if sender?.signKey != signKeys[index] {
                     12
-                } else if model.router.wasAccepted(key, on: days[index]) && model.flaw != .acceptsRepetitions {
+                } else if model.router.wasAccepted(key, on: lookedAt), model.flaw != .acceptsRepetitions {
                     3
                 } else if !timely[index] { 4 } else if overRate[index] { 7 } else if recipient == nil {
                     5
@@ -147,9 +149,8 @@ package struct RouterTables: Equatable, Sendable {
         }
     }
 
-    /// A message signed anew is known for at least a day.
-    private func wasAccepted(_ key: MessageKey, on day: Int32) -> Bool {
-        self.ledger[key].map { [day, day - 1, -1].contains($0.day) } ?? false
+    private func wasAccepted(_ key: MessageKey, on days: ClosedRange<Int32>) -> Bool {
+        self.ledger[key].map { $0.day == -1 || days.contains($0.day) } ?? false
     }
 
     private func home(of day: Int32, at now: Timestamp) -> Int32 {

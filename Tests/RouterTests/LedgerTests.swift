@@ -28,6 +28,25 @@ import Testing
         }
     }
 
+    /// A client's clock was ahead over midnight, and is set right before the message is signed anew.
+    @Test(arguments: [(clock: -30, gateway: 20), (clock: -1_190, gateway: -600), (clock: -3_600, gateway: 60)])
+    func aRepetitionSignedTheDayBeforeIsKnown(clock signed: Int64, gateway: Int64) async throws {
+        try await Self.run { bench, clock in
+            try await clock.set(self.midnight - .seconds(60))
+            try await clock.addDays()
+            let envelope = bench.envelope(from: 1, to: 2, signedAt: self.midnight + .seconds(1))
+            #expect(try await clock.accept(envelope) == .accepted)
+            #expect(try await Self.tables(bench) == "ledger_20260101")
+            var again = envelope
+            (again.timestamp, again.receivedAt) = (
+                self.midnight + .seconds(signed), self.midnight + .seconds(gateway)
+            )
+            let other = bench.envelope(from: 3, to: 2, signedAt: self.midnight + .seconds(86_400))
+            #expect(try await clock.accept(again) == .repeated)
+            #expect(try await clock.accept([other, again]) == [.accepted, .repeated])
+        }
+    }
+
     /// A batch across midnight, and a repetition of any age as long as its row is there.
     @Test func messagesOfSeveralDaysAreJudgedTogether() async throws {
         try await Self.run { bench, clock in

@@ -85,7 +85,7 @@ enum AcceptStatement {
         let hasGroups = envelopes.contains { $0.group != nil }
         // Shorter than the others, which fills up with NULLs.
         let keys: [String?] = if case .none = attachments { [] } else { envelopes.map(\.attachmentKey) }
-        let timely = envelopes.map { $0.timestamp.isWithinSkew(of: $0.receivedAt) }
+        let timely = envelopes.map(\.isTimely)
         let ledger = LedgerTable.LookUp(envelopes)
         func room(_ part: (MailRoom) -> Int) -> [Int64?] { rooms.map { $0.map { Int64(part($0)) } } }
         let hasRooms = !rooms.isEmpty
@@ -123,7 +123,8 @@ enum AcceptStatement {
                     LEFT JOIN router.ledger l
                         ON l.message_id = g.message_id AND l.sender = g.sender AND l.recipient = g.recipient
                             AND l.day = ANY (ARRAY[\(unsafeText: ledger.rowDay)\(ledger.base)::int4,
-                                \(unsafeText: ledger.rowDay)\(ledger.base - 1)::int4, -1])
+                                \(unsafeText: ledger.rowDay)\(ledger.first)::int4,
+                                \(unsafeText: ledger.rowDay)\(ledger.last)::int4, -1])
                     \(unsafeText: hasRooms ? Self.windows : "")
                     ORDER BY g.position
                 ) a
