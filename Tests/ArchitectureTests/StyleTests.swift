@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 /// Rules of style that a machine can check.
@@ -56,6 +57,26 @@ import Testing
             for (index, line) in file.lines.enumerated() where !line.isComment {
                 #expect(!line.has("{\"") && !line.has("{\\\""), "\(file.path):\(index + 1): JSONWriter writes JSON")
             }
+        }
+    }
+
+    /// A file that is in no list is never applied, and nothing says so.
+    @Test func everyMigrationIsInTheListOfItsCore() throws {
+        let services = SourceTree.root.appending(path: "Services").path
+        let files = try #require(FileManager.default.enumerator(atPath: services)).compactMap { $0 as? String }
+            .filter { $0.hasSuffix(".sql") }
+        try #require(files.count > 30)
+        for file in files {
+            let parts = file.split(separator: "/")
+            let name = try #require(parts.last)
+            let number = try #require(name.split(separator: "_").first.flatMap { Int($0) })
+            // As the package manager names it, in whose code the file is embedded.
+            let step = "version: \(number), name: "
+            let resource = "PackageResources._\(name.dropFirst().replacing(".", with: "_"))"
+            let lists = SourceTree.files.filter { $0.path.hasPrefix("Services/\(parts[0])/\(parts[1])/") }
+            #expect(
+                lists.contains { $0.lines.contains { $0.has(step) && $0.has("\(resource))") } },
+                "Services/\(file) is in no list of migrations")
         }
     }
 

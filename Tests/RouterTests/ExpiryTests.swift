@@ -89,6 +89,30 @@ import Testing
         }
     }
 
+    /// What is not due is not read, however much of it there is.
+    @Test func dueMailIsFoundByItsIndex() async throws {
+        try await MailBench.run { bench in
+            try await insert(12_000, for: 2, daysAgo: 2, bench)
+            try await insert(110, for: 2, bench)
+            _ = try await bench.sql("ANALYZE router.mailbox_kept")
+            func scans() async throws -> String {
+                try await bench.sql(
+                    """
+                    SELECT seq_scan, (SELECT idx_scan > 0 FROM pg_stat_user_indexes WHERE indexrelname = 'mailbox_kept_due')
+                    FROM pg_stat_user_tables WHERE relname = 'mailbox_kept'
+                    """)
+            }
+            let before = try await scans()
+            let connection = try await bench.connection()
+            let run = partitionRun(of: person(2))
+            #expect(try await connection.query(MailboxTable.expire(in: run, olderThan: ttl)).count == 110)
+            #expect(try await connection.query(MailboxTable.statistics(of: run)).counted == 12_000)
+            _ = try await connection.query("SELECT pg_stat_force_next_flush()")
+            #expect(before.hasSuffix("|f"))
+            #expect(try await scans() == before.replacing("|f", with: "|t"))
+        }
+    }
+
     /// The ledger has forgotten it: nobody can acknowledge it any more.
     @Test func mailWithoutALedgerRowExpires() async throws {
         try await MailBench.run { bench in
