@@ -196,6 +196,15 @@ import Testing
         }
     }
 
+    /// A function that Postgres cannot put into the statement is parsed and planned by each statement that calls it.
+    @Test(arguments: ["router.day(now())", "router.segment(nextval('router.mail_numbers'))", "router.peers_since()"])
+    func functionsArePutIntoTheirStatements(call: String) async throws {
+        try await MailBench.run { bench in
+            let plan = try await bench.sql("EXPLAIN (VERBOSE, COSTS false) SELECT \(call)")
+            #expect(!plan.contains(call.prefix { $0 != "(" }), "\(plan)")
+        }
+    }
+
     // MARK: -
 
     private static func run(_ body: (MailBench, TestClock) async throws -> Void) async throws {
