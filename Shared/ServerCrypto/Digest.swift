@@ -5,8 +5,9 @@ package import Contract
 package struct SHA256: ~Copyable {
     private let context: OpaquePointer
 
-    // Fetched once: looking an algorithm up by name costs more than hashing a message.
-    private nonisolated(unsafe) static let algorithm = EVP_sha256()!
+    // Fetched once: looking an algorithm up by name costs more than hashing a token. `EVP_sha256()` is looked up with each hash (crypto(7),
+    // *Implicit fetching*).
+    private nonisolated(unsafe) static let algorithm = EVP_MD_fetch(nil, "SHA256", nil)!
 
     package init() {
         self.context = EVP_MD_CTX_new()
