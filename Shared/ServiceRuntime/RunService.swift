@@ -16,7 +16,7 @@ package struct ServiceContext<Group: ServiceSettings>: Sendable {
     private let registry: PrometheusRegistry
 
     /// Of the thread that the ops listener and public HTTP are served on, for adapters with little to do.
-    package let taskExecutor = LoopTaskExecutor(MultiThreadedEventLoopGroup.singleton.any())
+    package let taskExecutor = LoopTaskExecutor.singleton
     package var eventLoop: any EventLoop { self.taskExecutor.eventLoop }
 
     /// Adds a gauge that is read at each scrape.

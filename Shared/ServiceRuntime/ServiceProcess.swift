@@ -1,5 +1,4 @@
 package import Logging
-import NIOPosix
 import ServiceLifecycle
 import Telemetry
 
@@ -15,19 +14,17 @@ package struct ServiceProcess: Sendable {
         draining: @escaping @Sendable () -> Void = {}, opsListening: @escaping @Sendable (Int) -> Void = { _ in }
     ) {
         let mark = DrainMark()
-        // The balancer looks at `/ready` every 2 to 5 s. On one thread a look costs about 2 wake-ups, on those that are shared 16.
-        let executor = LoopTaskExecutor(MultiThreadedEventLoopGroup.singleton.any())
         let routes = OpsRoutes(
             registry: registry,
             checks: composition.readiness.map {
-                Readiness($0, limit: RuntimeLimits.readinessCheckMax, executor: executor)
+                Readiness($0, limit: RuntimeLimits.readinessCheckMax, executor: .singleton)
             },
             drain: mark)
         var opsLogger = logger
         opsLogger[.part] = "ops"
         let listener = HTTPListener.server(
             on: ops, connectionsMax: RuntimeLimits.opsConnectionsMax, errors: nil, logger: opsLogger,
-            executor: executor, listening: opsListening
+            executor: .singleton, listening: opsListening
         ) { router in
             routes.add(to: router)
             composition.opsRoutes(router)
