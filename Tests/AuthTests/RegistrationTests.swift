@@ -7,6 +7,25 @@ import Testing
 @Suite(.serialized, .timeLimit(.minutes(1))) struct RegistrationTests {
     let alice = TestIdentity(1)
 
+    /// However small the tables were when its statements were planned.
+    @Test func aLoginReadsNoTableWhole() async throws {
+        try await AuthBench.run { bench in
+            func scans() async throws -> String {
+                _ = try await bench.pool.query("SELECT pg_stat_force_next_flush()")
+                return try await bench.sql(
+                    """
+                    SELECT sum(seq_scan) FROM pg_stat_user_tables
+                    WHERE schemaname = 'auth' AND relname IN ('identities', 'devices', 'sessions')
+                    """)
+            }
+            _ = try await bench.login(self.alice)
+            let before = try await scans()
+            for number in UInt8(2)...9 { _ = try await bench.login(TestIdentity(number)) }
+            _ = try await bench.login(self.alice)
+            #expect(try await scans() == before)
+        }
+    }
+
     @Test func aLoginMakesAnIdentityASessionAndADevice() async throws {
         try await AuthBench.run { bench in
             let begun = try await bench.send("register_begin", self.alice.begin()).reply("register_challenge")
