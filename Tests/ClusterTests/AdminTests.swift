@@ -179,6 +179,8 @@ extension CalmCluster {
 
         @Test func aMessageIsFollowedWithoutItsContent() async throws {
             let (alice, bob) = (try await Cluster.phone(gateway: 1), try await Cluster.phone(gateway: 2))
+            // His router has heard of his connection, so it wakes nobody.
+            try await bob.ask("fetch_pending").expecting("pending_messages")
             let before = nowMilliseconds()
             let id = try await alice.text(bob)
             let pending = try await self.delivery(of: id)
