@@ -1,6 +1,9 @@
 import Foundation
 
 /// The sources of this package, as text.
+///
+/// Tests in this folder compute, or block until a program has ended. They are of the main actor, so that they hold none of the few
+/// threads that all other tests share.
 enum SourceTree {
     /// Where `Package.swift` stands: two folders above this file's.
     static let root = (0..<3).reduce(URL(filePath: #filePath).resolvingSymlinksInPath()) { url, _ in

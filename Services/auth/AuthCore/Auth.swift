@@ -90,6 +90,7 @@ package struct Auth: Sendable {
         // Rows are looked up by key, whatever the tables' size was when a statement was planned. Until Postgres has counted a table that
         // grows, it would read all of it for each login.
         "enable_seqscan": "off",
+        // A table that has to be read whole counts as very dear then, and would be worth compiling.
         "jit": "off",
     ]
 
