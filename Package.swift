@@ -82,6 +82,8 @@ let package = Package(
         .executable(name: "whisper-simulate", targets: ["Simulation"]),
         // `libwhispercore.so`, for hosts in other languages.
         .library(name: "whispercore", type: .dynamic, targets: ["WhisperCoreC"]),
+        // `libkerneltimers.so`, for tests in which processes have clocks of their own.
+        .library(name: "kerneltimers", type: .dynamic, targets: ["CKernelTimers"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-nio", exact: "2.101.2"),
@@ -253,6 +255,7 @@ let package = Package(
             ["GatewayCore", "Contract", "Bus", "ServerCrypto", "ServiceRuntime", "TestKit", log, nioCore, nioPosix]),
         // The services themselves, in one thread, under simulated clock, network, Redis and Postgres.
         .target(name: "CSimulation", path: "TestSupport/CSimulation"),
+        .target(name: "CKernelTimers", path: "TestSupport/CKernelTimers"),
         .target(
             name: "StoreModel", dependencies: ["Store", "Contract"], path: "TestSupport/StoreModel",
             swiftSettings: strict),

@@ -84,6 +84,16 @@ struct ClockTests {
             _ = try await Operators.post("/admin/attachments/gc/run", [:])
             return try await Cluster.database(Self.oldOnes) == "0"
         }
+        // They look again: timers do not go by the wall's clock.
+        _ = try await Cluster.database(
+            """
+            INSERT INTO auth.bans (whisper_id, reason, created_at, expires_at)
+            SELECT whisper_id, 'old', now() - interval '1 hour', now() - interval '30 minutes'
+            FROM auth.identities WHERE NOT is_banned LIMIT 1
+            """)
+        try await waitUntil("a ban that ended has gone", within: .seconds(30), every: .milliseconds(500)) {
+            try await Cluster.database("SELECT count(*) FROM auth.bans WHERE reason = 'old'") == "0"
+        }
         let lost = young.subtracting(try await self.kept())
         #expect(lost.isEmpty)
         // All of it is of use as before.

@@ -116,7 +116,7 @@ package actor LocalStack {
         self.lock = try FolderLock(self.folder)
         try self.redisUsers.write(to: self.folder + "/redis-users.acl")
         if self.configuration.hasOwnClocks {
-            for instance in self.instances { try OwnClock(of: instance, in: self.folder).set(offBy: 0) }
+            for instance in self.instances { try self.clock(of: instance).set(offBy: 0) }
         }
         do {
             for port in [self.ports.public, self.ports.ops] where !LoopbackPort.isFree(port) {
@@ -227,7 +227,11 @@ package actor LocalStack {
 
     /// Moves the wall clock of a service's process away from the machine's, within a second. Its other clocks go on.
     package nonisolated func setClock(of process: StackProcess, offBy seconds: Int) throws {
-        try OwnClock(of: process, in: self.folder).set(offBy: seconds)
+        try self.clock(of: process).set(offBy: seconds)
+    }
+
+    private nonisolated func clock(of process: StackProcess) -> OwnClock {
+        OwnClock(of: process, in: self.folder, programs: self.configuration.programs)
     }
 
     /// FLUSHALL.
@@ -376,7 +380,7 @@ package actor LocalStack {
             if let cluster { environment["POSTGRES_PASSWORD_FILE"] = cluster.passwordFile(of: service.rawValue) }
         }
         if self.configuration.hasOwnClocks, let number {
-            environment.merge(OwnClock(of: .service(service, number), in: self.folder).environment) { $1 }
+            environment.merge(self.clock(of: .service(service, number)).environment) { $1 }
         }
         // A day's worth is no rate: a crowd's owner would use it up at once.
         if service == .router, self.configuration.rateLimitScale > 1 {

@@ -1,0 +1,1 @@
+// Nothing to call: this library is loaded in front of another.
