@@ -8,8 +8,12 @@ package struct PostgresConfiguration: Sendable {
     package var connectTimeout: Duration
     /// Longest run of one statement on the server, in whole milliseconds; zero for no bound.
     package var statementTimeout: Duration
-    /// Settings of every session, such as `plan_cache_mode`.
+    /// Settings of every session, such as `plan_cache_mode`. They go before `lookUps`.
     package var sessionSettings: [String: String]
+
+    /// Rows are looked up by key, whatever the tables' size was when a statement was planned. Until Postgres has counted a table that
+    /// grows, it would otherwise read all of it for each look.
+    private static let lookUps = ["enable_seqscan": "off", "jit": "off"]
 
     package init(
         url: String, applicationName: String, connectTimeout: Duration = StoreLimits.connectMax,
@@ -25,7 +29,7 @@ package struct PostgresConfiguration: Sendable {
     /// Keywords for libpq. A later one wins over an earlier one, and so over what `url` says.
     /// - Parameter urlOptions: the `options` that `url` itself holds.
     func keywords(urlOptions: String) -> [(String, String)] {
-        var settings = self.sessionSettings
+        var settings = Self.lookUps.merging(self.sessionSettings) { $1 }
         settings["synchronous_commit"] = "on"
         settings["statement_timeout"] = String(self.statementTimeout.wholeMilliseconds)
         let options = settings.sorted { $0.key < $1.key }.map { "-c \($0.key)=\(Self.escaped($0.value))" }

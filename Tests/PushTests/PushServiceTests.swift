@@ -32,6 +32,37 @@ import Testing
         }
     }
 
+    /// However small the tables were when its statements were planned.
+    @Test func aPushReadsNoTableWhole() async throws {
+        try await PushBench.with { bench in
+            let table = RecipientTable(bench.pool)
+            func scans() async throws -> String {
+                // One connection after the other, so that each says what it has counted.
+                for _ in 0..<16 { _ = try await bench.pool.query("SELECT pg_stat_force_next_flush()") }
+                return try await bench.sql(
+                    "SELECT sum(seq_scan) FROM pg_stat_user_tables WHERE relname IN ('recipients', 'push_tokens')")
+            }
+            try await bench.device(self.alice)
+            let before = try await scans()
+            let time = try await table.time()
+            for _ in 0..<8 {
+                _ = try await table.read([self.alice, self.bob])
+                _ = try await table.devices(of: [self.alice, self.bob])
+                let history = WakePlan.History(sentAt: time, unanswered: 1, dueAt: time)
+                try await table.write(
+                    [
+                        RecipientTable.Record(
+                            recipient: self.alice, wakeID: .random(), provider: .apns, result: .sent, history: history,
+                            triedAt: time)
+                    ], [])
+                try await table.hold([(id: self.alice, until: time)])
+                #expect(try await table.takeDue(lease: .seconds(1), limit: 10).count == 1)
+                #expect(try await table.woke([self.alice]) == [self.alice])
+            }
+            #expect(try await scans() == before)
+        }
+    }
+
     @Test func whoHasNoTokenIsNotPushedAndTheJobEnds() async throws {
         try await PushBench.with { bench in
             let provider = ScriptedProvider()

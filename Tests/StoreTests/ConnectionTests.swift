@@ -24,6 +24,7 @@ import Testing
             }
             #expect(try await setting("plan_cache_mode") == "force_generic_plan")
             #expect(try await setting("enable_hashjoin") == "off")
+            #expect(try await setting("enable_seqscan") == "off")
             #expect(try await setting("search_path") == "one, two")
             #expect(try await setting("synchronous_commit") == "on")
             #expect(try await setting("statement_timeout") == "20s")

@@ -80,19 +80,9 @@ package struct Auth: Sendable {
 
     package static func pool(url: Secret, instance: Int, logger: Logger) -> PostgresPool {
         PostgresPool(
-            PostgresConfiguration(
-                url: url.revealed, applicationName: "whisper-auth-\(instance)", sessionSettings: Self.sessionSettings),
+            PostgresConfiguration(url: url.revealed, applicationName: "whisper-auth-\(instance)"),
             connections: AuthLimits.connectionsMax, logger: logger)
     }
-
-    /// How a database session of auth's has to be set up.
-    static let sessionSettings = [
-        // Rows are looked up by key, whatever the tables' size was when a statement was planned. Until Postgres has counted a table that
-        // grows, it would read all of it for each login.
-        "enable_seqscan": "off",
-        // A table that has to be read whole counts as very dear then, and would be worth compiling.
-        "jit": "off",
-    ]
 
     /// This core's steps of the schema `auth`. The other steps stand with the operators' core.
     ///

@@ -71,10 +71,8 @@ package actor Router: PartitionOwner {
 
     /// How a router's own database session has to be set up.
     package static let sessionSettings = [
-        // Every statement is prepared once and looks rows up by key, whatever the tables' size was when it was planned.
+        // Every statement is planned once.
         "plan_cache_mode": "force_generic_plan",
-        "enable_seqscan": "off",
-        "jit": "off",
         "work_mem": "32MB",
     ]
 
