@@ -358,13 +358,20 @@ let package = Package(
     ]
 )
 
-// `make run` builds what it starts, and leaves out tests, benchmarks and simulation. Both builds share their results.
-if Context.environment["WHISPER_BUILD"] == "run" {
-    let left = ["Tools/", "TestSupport/", "Tests/", "Clients/WhisperCoreC"]
-    let started: Set = ["LocalStack", "LocalCluster"]
-    let isBuilt = { (target: Target) in
-        started.contains(target.name) || !left.contains { (target.path ?? "").hasPrefix($0) }
+// `make run` builds what it starts, and leaves out tests, benchmarks and simulation. Both builds share their results. Images are built
+// from Shared and Services alone: deploy/Containerfile copies nothing else.
+let isBuilt: ((Target) -> Bool)? =
+    switch Context.environment["WHISPER_BUILD"] {
+    case "run":
+        { target in
+            ["LocalStack", "LocalCluster"].contains(target.name)
+                || !["Tools/", "TestSupport/", "Tests/", "Clients/WhisperCoreC"].contains { target.path!.hasPrefix($0) }
+        }
+    case "services": { target in ["Shared/", "Services/"].contains { target.path!.hasPrefix($0) } }
+    default: nil
     }
+
+if let isBuilt {
     package.targets = package.targets.filter(isBuilt)
     let names = Set(package.targets.map(\.name))
     package.products = package.products.filter { product in

@@ -179,6 +179,46 @@ import Testing
         }
     }
 
+    // MARK: Images
+
+    /// Where an image is built, nothing stands but what `deploy/Containerfile` copies.
+    @Test func theManifestOfAnImageNamesWhatIsThere() throws {
+        struct Manifest: Decodable {
+            struct Part: Decodable {
+                var name: String
+                var path: String?
+                var dependencies: [Dependency]?
+            }
+            struct Dependency: Decodable { var byName: [String?]? }
+
+            var targets, products: [Part]
+        }
+
+        let text = try Self.text("deploy/Containerfile", in: SourceTree.root)
+        let copied = text.matches(of: #/\nCOPY (\w+) (\w+)/#).filter { $0.1 == $0.2 }.map { "\($0.1)/" }
+        let build = try #require(text.firstMatch(of: #/ (WHISPER_BUILD=\w+) .*swift build/#)).1
+        let scratch = FileManager.default.temporaryDirectory.appending(path: "manifest-\(UUID().uuidString)").path
+        defer { try? FileManager.default.removeItem(atPath: scratch) }
+        let result = try Run(
+            "/usr/bin/env", String(build), "swift", "package", "--package-path", SourceTree.root.path, "--scratch-path",
+            scratch, "dump-package")
+        try #require(result.status == 0, "\(result.output)")
+        let manifest = try JSONDecoder().decode(
+            Manifest.self, from: Data(result.output.drop { $0 != "{" }.utf8))
+        let names = Set(manifest.targets.map(\.name))
+        for target in manifest.targets {
+            let path = try #require(target.path)
+            #expect(copied.contains { path.hasPrefix($0) }, "\(path) is not in the image")
+            let missing = (target.dependencies ?? []).compactMap { $0.byName?.first ?? nil }
+                .filter { !names.contains($0) }
+            #expect(missing.isEmpty, "\(target.name) needs \(missing)")
+        }
+        let products = Set(manifest.products.map(\.name))
+        for service in ["gateway", "auth", "router", "push", "attachments", "calls"] {
+            #expect(products.contains("whisper-\(service)"))
+        }
+    }
+
     // MARK: systemd
 
     @Test(.enabled(if: has("/usr/bin/systemd-analyze"), "needs Debian's package systemd"))
