@@ -14,18 +14,24 @@ func measureSoak(_ fleet: isolated Fleet, _ stack: LocalStack, _ options: LoadOp
     var number = 0
     let start = ContinuousClock.now
     let end = start + .seconds(60 * options.minutes)
-    while ContinuousClock.now < end {
-        let traffic = await cast.round(firstNumber: number, fleet, options)
-        number += traffic.conversations.count
-        let before = await CPUReading(stack)
-        try await cast.run(traffic, fleet, options)
-        let after = await CPUReading(stack)
-        let sample = try await SoakSample(
-            minutes: (ContinuousClock.now - start) / .seconds(60), accepted: traffic.accepted,
-            messages: traffic.tally.delivered, before, after, stack)
-        samples.append(sample)
-        for check in traffic.checks(troubles: [:]) { checks[check.name, default: 0] += check.count }
-        say("· " + sample.text)
+    do {
+        while ContinuousClock.now < end {
+            let traffic = await cast.round(firstNumber: number, fleet, options)
+            number += traffic.conversations.count
+            let before = await CPUReading(stack)
+            try await cast.run(traffic, fleet, options)
+            let after = await CPUReading(stack)
+            let sample = try await SoakSample(
+                minutes: (ContinuousClock.now - start) / .seconds(60), accepted: traffic.accepted,
+                messages: traffic.tally.delivered, before, after, stack)
+            samples.append(sample)
+            for check in traffic.checks(troubles: [:]) { checks[check.name, default: 0] += check.count }
+            say("· " + sample.text)
+        }
+    } catch {
+        // To leave here is to wait for it, and a cancelled task does not end it.
+        try await stack.endForgottenTransaction()
+        throw error
     }
     try await stack.endForgottenTransaction()
     try? await forgotten
