@@ -253,9 +253,10 @@ let package = Package(
         tests(
             "GatewayTests",
             ["GatewayCore", "Contract", "Bus", "ServerCrypto", "ServiceRuntime", "TestKit", log, nioCore, nioPosix]),
+        // In front of libfaketime, in processes with clocks of their own.
+        .target(name: "CKernelTimers", path: "TestSupport/CKernelTimers"),
         // The services themselves, in one thread, under simulated clock, network, Redis and Postgres.
         .target(name: "CSimulation", path: "TestSupport/CSimulation"),
-        .target(name: "CKernelTimers", path: "TestSupport/CKernelTimers"),
         .target(
             name: "StoreModel", dependencies: ["Store", "Contract"], path: "TestSupport/StoreModel",
             swiftSettings: strict),

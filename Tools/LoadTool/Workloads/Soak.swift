@@ -30,7 +30,7 @@ func measureSoak(_ fleet: isolated Fleet, _ stack: LocalStack, _ options: LoadOp
         }
     } catch {
         // To leave here is to wait for it, and a cancelled task does not end it.
-        try await stack.endForgottenTransaction()
+        try? await stack.endForgottenTransaction()
         throw error
     }
     try await stack.endForgottenTransaction()
