@@ -3,6 +3,30 @@ import Testing
 
 /// Rules of style that a machine can check.
 @MainActor @Suite struct StyleTests {
+    /// A name that nobody placed there, such as the output of a compiler, is committed by accident.
+    @Test func theTopLevelHasTheseNamesAlone() throws {
+        let names = [
+            ".ci", ".containerignore", ".dockerignore", ".editorconfig", ".gitignore", ".swift-format", "CHANGELOG.md",
+            "CONTRIBUTING.md", "Clients", "Makefile", "Package.swift", "README.md", "SECURITY.md", "Services", "Shared",
+            "TestSupport", "Tests", "Tools", "compose.ha.yaml", "compose.yaml", "deploy", "docs",
+        ]
+        // Only tracked names count: a checkout also holds folders of builds and data.
+        let git = Process()
+        git.executableURL = URL(filePath: "/usr/bin/env")
+        git.arguments = ["git", "-C", SourceTree.root.path, "ls-files", "-z"]
+        let output = Pipe()
+        git.standardOutput = output
+        try git.run()
+        let tracked = try #require(try output.fileHandleForReading.readToEnd())
+        git.waitUntilExit()
+        try #require(git.terminationStatus == 0)
+        let found = Set(
+            String(decoding: tracked, as: UTF8.self).split(separator: "\0").map { $0.prefix { $0 != "/" } }.map(
+                String.init))
+        #expect(found.subtracting(names).isEmpty, "neither sources nor documents of this project")
+        #expect(Set(names).subtracting(found).isEmpty, "the list names a file that does not exist")
+    }
+
     @Test func noPlaceIsAnAttic() {
         let words = ["Utils", "Util", "Utilities", "Helpers", "Helper", "Common", "Manager", "Managers", "Misc"]
         for file in SourceTree.files {
