@@ -5,7 +5,8 @@ SHELL := /bin/bash
 SWIFT ?= swift
 # One optimised build serves for running, testing and measuring; tests look inside modules, hence the flag.
 FLAGS := -c release -Xswiftc -enable-testing
-BUILD := $(SWIFT) build $(FLAGS)
+# Nothing is compiled before every Swift package was compared with deploy/packages.lock.
+BUILD := ./deploy/lock-packages check && $(SWIFT) build $(FLAGS)
 PROGRAMS := .build/release
 SETTINGS := PORT OPS_PORT TURN_PORT ADMIN_TOKEN VIEWER_TOKEN RATE_LIMIT_SCALE ADDRESS_CONNECTIONS_MAX ADDRESS_CONNECTIONS_PER_MINUTE HAPROXY_THREADS GATEWAYS ROUTERS DATA_DIR LOG_LEVEL CHECK
 
@@ -19,8 +20,14 @@ $(SWIFT) test $(FLAGS) --skip-build $(1) 2>&1 | tee .build/tests.log || { \
 	exit 1; }
 endef
 
+# Runs the second command while the first, which installs, runs too. Fails if either does.
+define while-installing
+{ $(1); } & installing=$$!; { $(2); } || { wait $$installing || true; exit 1; }; wait $$installing
+endef
+
 .DEFAULT_GOAL := help
-.PHONY: help run test unit check sanitize lint format bench project chaos simulate build documents admin backup restore clean dependencies images compose-test
+.PHONY: help run test unit check sanitize lint format bench project chaos simulate build documents admin backup restore clean \
+	headers dependencies test-dependencies lock images compose-test
 
 help:
 	@echo 'make run      start the whole cluster on this machine, prove it, stay until Ctrl-C'
@@ -44,20 +51,29 @@ help:
 	@echo 'make backup   a base backup of the running cluster, into DATA_DIR/backup; make restore takes a stopped one back to it'
 	@echo 'make build    build everything'
 	@echo 'make documents  write anew what is generated (docs/): from the contract and from the settings'
+	@echo 'make lock     write deploy/packages.lock and the lists of Python packages anew, with their hashes'
 	@echo 'make images   build the container images of compose.yaml'
 	@echo 'make compose-test  build them, run compose.yaml here with podman, prove it, take it down (root)'
 	@echo 'make clean    remove what was built (data is kept)'
 
+# What the compiler needs, what a cluster here needs too, and what tests need besides.
+headers:
+	@./deploy/install-dependencies.sh build
+
 dependencies:
-	@./deploy/install-dependencies.sh
+	@./deploy/install-dependencies.sh run
+
+test-dependencies:
+	@./deploy/install-dependencies.sh test
 
 build: dependencies
 	@echo '· building (release); the first time takes a few minutes'
 	@$(BUILD)
 
-run: dependencies
+# Servers are installed while the compiler works.
+run: headers
 	@echo '· building what runs (release); the first time takes a few minutes'
-	@WHISPER_BUILD=run $(BUILD)
+	@$(call while-installing,./deploy/install-dependencies.sh run,export WHISPER_BUILD=run; $(BUILD))
 	@$(PROGRAMS)/whisper-local
 
 SOURCES := Package.swift Services Shared Clients Tools TestSupport Tests
@@ -70,10 +86,9 @@ format:
 	@$(SWIFT) format format --in-place --parallel --recursive $(SOURCES)
 
 # Without PyPI the tests that need Python tools say so.
-test: dependencies lint
-	@./deploy/install-python-tools.sh || true
+test: headers lint
 	@echo '· building with tests (release); the first time takes a few minutes'
-	@$(BUILD) --build-tests
+	@$(call while-installing,./deploy/install-dependencies.sh test && { ./deploy/install-python-tools.sh || true; },$(BUILD) --build-tests)
 	@SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=$(TESTS_AT_ONCE) \
 	  $(call run-tests,--skip ClusterTests --skip ClusterSimulationTests)
 	@echo '· playing the cluster from seeds'
@@ -81,7 +96,7 @@ test: dependencies lint
 	@echo '· testing whole clusters, which want the machine for themselves'
 	@$(call run-tests,--filter ClusterTests)
 	@echo '· building what make run builds, which is less'
-	@WHISPER_BUILD=run $(BUILD)
+	@export WHISPER_BUILD=run; $(BUILD)
 
 # Without root and network. What takes longer is left to `make test`: services with Postgres, whole clusters, the simulation.
 UNIT := ContractTests|JobsTests|ServerCryptoTests|GatewayTests|ClientTests|SQLiteTests|SealedFileTests|ServiceRuntimeTests|ArchitectureTests|ContractDocumentTests
@@ -91,7 +106,8 @@ unit: lint
 	@$(call run-tests,--filter '$(UNIT)' --skip 'DeploymentTests|PartitionWorkerTests')
 
 # In debug a warning is an error and an assertion ends the process.
-check: dependencies
+check: test-dependencies
+	@./deploy/lock-packages check
 	@$(SWIFT) build --build-tests
 
 # Debug, in a tree of its own: sanitized and other modules do not mix. Not in `make test`, because a test takes ten times as long.
@@ -101,7 +117,8 @@ SANITIZED_SUITES ?= $(filter-out ArchitectureTests ContractDocumentTests ChaosTe
 # For build and tests together. Then the target ends, and fails.
 SANITIZE_MINUTES ?= 60
 
-sanitize: dependencies
+sanitize: test-dependencies
+	@SCRATCH=$(SANITIZED) ./deploy/lock-packages check
 	@SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=$(TESTS_AT_ONCE) timeout --kill-after=10 $(SANITIZE_MINUTES)m \
 	  Tests/Sanitizer/run $(SANITIZED) $(SANITIZED_SUITES)
 
@@ -111,7 +128,7 @@ bench: build
 project:
 	@Tools/Projection/project --connections $${CONNECTIONS:-1000000} --messages $${MESSAGES:-20000} $(ARGUMENTS)
 
-chaos: build
+chaos: test-dependencies build
 	@$(PROGRAMS)/whisper-chaos $(if $(SEED),--seed $(SEED)) $(if $(FAULTS),--faults $(FAULTS)) $(if $(CLIENTS),--clients $(CLIENTS)) \
 	  $(if $(RUNS),--runs $(RUNS)) $(if $(PLAN),--plan $(PLAN)) $(ARGUMENTS)
 
@@ -126,7 +143,7 @@ admin: dependencies
 	@$(BUILD) --product whisper-admin >/dev/null
 	@WHISPER_OPS_URL=$${WHISPER_OPS_URL:-http://127.0.0.1:$${OPS_PORT:-8081}} $(PROGRAMS)/whisper-admin $(ARGS)
 
-documents: dependencies
+documents: test-dependencies
 	@$(BUILD) --product whisper-contract
 	@$(PROGRAMS)/whisper-contract documents docs
 	@for service in gateway auth router push attachments calls; do $(BUILD) --product whisper-$$service; done
@@ -139,9 +156,14 @@ backup restore:
 images:
 	@./deploy/build-images
 
-compose-test: dependencies lint
+compose-test: test-dependencies lint
 	@$(BUILD) --product whisper
 	@./deploy/compose-test
+
+# What is compiled and installed from elsewhere, with the hash of each: read the difference before it is committed.
+lock:
+	@./deploy/lock-packages write
+	@./deploy/lock-python
 
 clean:
 	@rm -rf .build

@@ -316,7 +316,8 @@ let package = Package(
                 "Telemetry", "TestKit",
                 "LocalStack", log, nioCore, nioPosix,
             ],
-            path: "Tests/AttachmentsTests", exclude: ["Vectors", "requirements.txt"], swiftSettings: strict),
+            path: "Tests/AttachmentsTests", exclude: ["Vectors", "requirements.txt", "requirements.lock"],
+            swiftSettings: strict),
         // Writes into a sealed file until the tests kill it.
         .executableTarget(
             name: "SealedFileWriter", dependencies: ["CSealedFile"], path: "TestSupport/SealedFileWriter"),
@@ -335,7 +336,10 @@ let package = Package(
                 log, nioPosix,
                 "Chaos",
             ],
-            path: "Tests/ClusterTests", exclude: ["Core", "WebRTC", "Page/Scripts", "Page/requirements.txt"],
+            path: "Tests/ClusterTests",
+            exclude: [
+                "Core", "WebRTC", "Page/Scripts", "Page/requirements.txt", "Page/requirements.lock",
+            ],
             swiftSettings: strict),
         .target(
             name: "PushPeers",

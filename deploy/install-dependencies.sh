@@ -1,14 +1,26 @@
 #!/bin/sh
-# Installs what building, running and testing need and this Debian machine lacks. Does nothing when all is there.
+# Installs what this Debian machine lacks, and does nothing when all is there:
+#   install-dependencies.sh build   headers of C libraries, for the compiler
+#   install-dependencies.sh run     these, and the servers that `make run` starts
+#   install-dependencies.sh test    these, and what only tests use
 # The packages' own daemons are not started: the project starts its own servers, on its own ports and data.
 set -eu
 
-packages="
-    pkg-config libpq-dev libhiredis-dev libssl-dev libnghttp2-dev libsodium-dev libsqlite3-dev
-    postgresql redis-server haproxy openssl util-linux python3-jsonschema python3-nacl python3-cryptography
-    coturn python3-venv prometheus systemd libfaketime
+packages="pkg-config libpq-dev libhiredis-dev libssl-dev libnghttp2-dev libsodium-dev libsqlite3-dev"
+for_running="postgresql redis-server haproxy openssl util-linux coturn"
+for_testing="
+    python3-jsonschema python3-nacl python3-cryptography python3-venv prometheus systemd libfaketime
     chromium chromium-driver curl etcd-server etcd-client patroni
 "
+case ${1-} in
+build) ;;
+run) packages="$packages $for_running" ;;
+test) packages="$packages $for_running $for_testing" ;;
+*)
+    echo "usage: $0 build|run|test" >&2
+    exit 2
+    ;;
+esac
 
 missing=""
 for package in $packages; do

@@ -1,33 +1,45 @@
 #!/bin/sh
-# Installs the Python tools that some tests run, from PyPI: each set into a folder of its own below .build, every version
-# named in its list fixed. Does nothing for those that are there. Needs the network the first time; without it the tests that
-# need the tools say so.
+# Installs the Python tools that some tests run, from PyPI: each set into a folder of its own below .build. `requirements.txt`
+# names what is wanted, `requirements.lock` beside it every package with its hash (`make lock`). Does nothing for a set that is
+# there. Needs the network the first time; without it the tests that need the tools say so.
 set -eu
 cd "$(dirname "$0")/.."
-status=0
-log=$(mktemp)
-trap 'rm -f "$log"' EXIT
+logs=$(mktemp -d)
+trap 'rm -rf "$logs"' EXIT
 mkdir -p .build
+started=""
 
-install() { # what, list of packages, folder
+install() { # what, folder of the lists, folder
     # The copy is written last: a folder without it, or with another list, is incomplete.
-    cmp -s "$2" "$3/installed.txt" && return
+    cmp -s "$2/requirements.lock" "$3/installed.lock" && return
     echo "· installing $1"
     rm -rf "$3"
-    if /usr/bin/python3 -m venv "$3" >"$log" 2>&1 && "$3/bin/pip" install -q --no-input -r "$2" >"$log" 2>&1; then
-        cp "$2" "$3/installed.txt"
+    if /usr/bin/python3 -m venv "$3" && "$3/bin/pip" install -q --no-input --require-hashes --only-binary :all: \
+        -r "$2/requirements.lock"; then
+        cp "$2/requirements.lock" "$3/installed.lock"
     else
-        tail -n 5 "$log" >&2
         rm -rf "$3"
-        echo "error: could not install what $2 names; is PyPI reachable?" >&2
-        status=1
+        echo "error: could not install what $2/requirements.lock names; is PyPI reachable?"
+        return 1
     fi
 }
 
-install "an HTTP fuzzer" TestSupport/HTTPFuzz/requirements.txt .build/python-tools
-install "an S3 server" Tests/AttachmentsTests/requirements.txt .build/s3-tools
-install "a WebRTC stack" Tests/ClusterTests/WebRTC/requirements.txt .build/webrtc
-install "axe-core" Tests/ClusterTests/Page/requirements.txt .build/axe
-install "Helm and schemas of Kubernetes" Tests/ArchitectureTests/Chart/requirements.txt .build/chart-tools
-install "Patroni" deploy/ha/requirements.txt .build/ha-tools
+# The sets share nothing, and mostly wait for the network.
+start() { # as install
+    install "$@" >"$logs/$(basename "$3")" 2>&1 &
+    started="$started $!:$(basename "$3")"
+}
+
+start "an HTTP fuzzer" TestSupport/HTTPFuzz .build/python-tools
+start "an S3 server" Tests/AttachmentsTests .build/s3-tools
+start "a WebRTC stack" Tests/ClusterTests/WebRTC .build/webrtc
+start "axe-core" Tests/ClusterTests/Page .build/axe
+start "Helm and schemas of Kubernetes" Tests/ArchitectureTests/Chart .build/chart-tools
+start "Patroni" deploy/ha .build/ha-tools
+
+status=0
+for job in $started; do
+    wait "${job%%:*}" || status=1
+    tail -n 6 "$logs/${job#*:}"
+done
 exit $status
