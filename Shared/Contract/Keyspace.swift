@@ -18,7 +18,7 @@ package enum Keyspace {
     /// Gateway → calls: one stream per share, read by the one process that owns it.
     package static func calls(_ share: CallShare) -> StreamName<CallJob> { StreamName("calls:\(share.index)") }
 
-    /// Gateway → calls: one stream per share of the live conversations, read by the one process that owns it.
+    /// Gateway, auth → calls: one stream per share of the live conversations, read by the one process that owns it.
     package static func live(_ share: LiveShare) -> StreamName<LiveJob> { StreamName("live:\(share.index)") }
 
     /// The stream of frames for a service; `nil` for those that take none this way. Calls have `calls(_:)`, conversations `live(_:)`.

@@ -222,13 +222,21 @@ package struct CallsTables: Sendable {
                 row.add(model.auth.identities[id]!.isBanned)
             }
         },
-        StoreModel.reads("SELECT profile_id, whisper_id FROM auth.profile_membership") { model, parameters in
+        StoreModel.reads("SELECT profile_id, whisper_id, is_banned FROM auth.profile_membership") { model, parameters in
             let members = Self.sorted(Set(parameters(1, [PostgresUUID].self))).flatMap { profile in
                 (model.auth.profiles[profile] ?? []).map { (profile, $0) }
             }
-            return StatementAnswer(members) {
-                $1.add($0.0)
-                $1.add($0.1)
+            return StatementAnswer(members) { member, row in
+                row.add(member.0)
+                row.add(member.1)
+                row.add(model.auth.identities[member.1]?.isBanned ?? false)
+            }
+        },
+        StoreModel.reads("SELECT conversation_id FROM calls.conversations\nWHERE profile_id = ANY") {
+            model, parameters in
+            let (profiles, shares) = (Set(parameters(1, [PostgresUUID].self)), Set(parameters(2, [Int16].self)))
+            let found = model.calls.conversations.filter {
+                profiles.contains($0.value.profile) && shares.contains($0.value.share)
             }
         },
     ]
@@ -248,6 +256,7 @@ package struct CallsTables: Sendable {
             model.calls.conversations[id] = row
             return .changed(1)
         },
+            return StatementAnswer(Self.sorted(found.keys)) { $1.add($0) }
         StoreModel.writes("UPDATE calls.streams SET state = 'ended'") { model, parameters in
             // The time stands in the text twice.
             let id: PostgresUUID = parameters(3)

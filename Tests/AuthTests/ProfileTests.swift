@@ -124,6 +124,26 @@ import Testing
         }
     }
 
+    /// Each share may have some of them.
+    @Test func liveConversationsHearThatSomebodyHasLeft() async throws {
+        try await AuthBench.run { bench in
+            let http = HTTPBench(bench)
+            let (alice, bob) = (try await bench.login(self.alice), try await bench.login(self.bob))
+            func told() async throws -> [Int] {
+                try await bench.bus.depth(of: LiveShare.all.map { Keyspace.live($0).name })
+            }
+            _ = try await http.putProfile(self.profile, by: alice)
+            _ = try await http.join(self.profile, by: bob)
+            #expect(try await told() == LiveShare.all.map { _ in 0 })
+            #expect(try await http.remove(bob, from: self.profile, by: alice).status == 200)
+            #expect(try await told() == LiveShare.all.map { _ in 1 })
+            _ = try await http.remove(bob, from: self.profile, by: alice)
+            #expect(try await told() == LiveShare.all.map { _ in 1 }, "nobody was there to be taken out")
+            #expect(try await http.remove(alice, from: self.profile, by: alice).status == 200)
+            #expect(try await told() == LiveShare.all.map { _ in 2 })
+        }
+    }
+
     @Test func aProfileHasEightMembers() async throws {
         try await AuthBench.run { bench in
             let http = HTTPBench(bench)

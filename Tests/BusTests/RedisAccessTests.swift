@@ -139,7 +139,11 @@ import Testing
             _ = try await bus.take(from: "auth", group: "auth", consumer: "auth-1", limit: 1, blockFor: .zero)
             _ = try await bus.claim(from: "auth", group: "auth", consumer: "auth-1", idle: .seconds(1), limit: 1)
             #expect(await bus.listeners([1], to: "node:1") == .success(0))
+            try await bus.append([1], to: "live:0")
 
+            await self.expectRefused("auth reads what others say to live conversations") { () async throws(BusError) in
+                _ = try await bus.read([("live:0", .start)], limit: 1, blockFor: .zero)
+            }
             await self.expectRefused("auth reads mail") { () async throws(BusError) in
                 _ = try await bus.read([(Keyspace.mailbox(Partition.all[0]).name, .start)], limit: 1, blockFor: .zero)
             }

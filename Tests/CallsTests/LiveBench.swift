@@ -63,6 +63,8 @@ struct LiveBench {
     var book = LiveBook()
     var now = Self.start
     var members: Set<WhisperID>
+    /// Its last member has not left it.
+    var hasProfile = true
     var ended: Set<LiveFacts.Content> = []
     /// The greatest lines that are stored.
     var lastLines: [LiveFacts.Content: Int] = [:]
@@ -91,7 +93,8 @@ struct LiveBench {
             accounts[principal] = AccountStatus(epoch: Epoch(value: 1), isBanned: false)
         }
         let facts = LiveFacts(
-            accounts: accounts, members: [Self.profile: self.members], ended: self.ended, lastLines: self.lastLines)
+            accounts: accounts, members: self.hasProfile ? [Self.profile: self.members] : [:], ended: self.ended,
+            lastLines: self.lastLines)
         var rules = LiveRules(book: self.book, facts: facts, limits: self.bounds, at: self.now)
         body(&rules)
         (self.tellings, self.lines) = (rules.tellings, rules.lines)

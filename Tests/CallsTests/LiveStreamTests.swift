@@ -32,6 +32,48 @@ import Testing
         #expect(bench.conversation.stream?.holder == bench.tablet.id)
     }
 
+    /// What somebody has deleted is gone (contract §14.13), however quiet the server is.
+    @Test func withTheLastMemberOfItsProfileAConversationEnds() throws {
+        var (bench, listener) = try LiveBench.joined()
+        _ = try bench.send("live_start", bench.named.with(["contentId": Self.content]), as: bench.phone)
+        let id = bench.id
+        bench.hasProfile = false
+        bench.rules { $0.membersChanged(of: .random(), in: [id]) }
+        #expect(bench.book[id] != nil, "another profile")
+        bench.rules { $0.membersChanged(of: LiveBench.profile, in: [id]) }
+        #expect(bench.book[id] == nil)
+        #expect(bench.events(for: bench.phone.connection) == [.holdsNoLonger(id, epoch: 1)])
+        #expect(bench.events(for: listener.connection).last == .attendsNoLonger(id))
+        #expect(
+            bench.frames("live_refused", to: .connection(listener.connection)).first?["reason"]?.string == "deleted")
+    }
+
+    /// Also before its owner has heard of it.
+    @Test func nobodyKnocksWhereNobodyIsAtHome() throws {
+        var bench = try LiveBench.created()
+        let listener = LiveBench.Listener(9)
+        let knock = bench.knock(listener)
+        bench.hasProfile = false
+        #expect(try bench.send("live_knock", knock, as: listener).code == .notFound)
+        #expect(bench.book.all.isEmpty)
+    }
+
+    @Test func aDeviceThatIsTakenOutIsOutAtOnce() throws {
+        var (bench, listener) = try LiveBench.joined()
+        _ = try bench.send("live_start", bench.named.with(["contentId": Self.content]), as: bench.phone)
+        _ = try bench.send("live_join", bench.named, as: bench.tablet)
+        let id = bench.id
+        bench.members = [bench.stranger.id]
+        bench.rules { $0.membersChanged(of: LiveBench.profile, in: [id]) }
+        #expect(bench.conversation.state == .paused)
+        let stopped = bench.frames("live_stopped", to: .connection(bench.phone.connection))
+        #expect(stopped.map { $0["reason"]?.string } == ["removed"])
+        #expect(bench.events(for: bench.tablet.connection).last == .attendsNoLonger(id))
+        let refused = bench.frames("live_refused", to: .connection(bench.tablet.connection))
+        #expect(refused.map { $0["reason"]?.string } == ["removed"])
+        #expect(Array(bench.conversation.attendances.keys) == [.guest(listener.id)], "listeners stay")
+    }
+
     @Test func anotherContentEndsTheStreamForGood() throws {
         var bench = try LiveBench.created()
         let start = bench.named.with(["contentId": Self.content])

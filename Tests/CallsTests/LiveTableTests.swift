@@ -59,6 +59,32 @@ import Testing
         }
     }
 
+    /// Before its owner has heard of it, and whatever it does.
+    @Test func aConversationWithoutAProfileIsNotShown() async throws {
+        let bench = try LiveBench.created()
+        let conversation = bench.conversation
+        try await Self.run { connection in
+            var pipeline = Pipeline()
+            pipeline.add(LiveTable.write([.init(before: nil, after: conversation)]))
+            _ = try await connection.pipeline(pipeline)
+            let shares = [LiveShare(of: conversation.id)]
+            #expect(try await connection.query(LiveTable.look(conversation.id)) != nil)
+            #expect(
+                try await connection.query(LiveTable.ids(of: [conversation.profile], in: shares)) == [conversation.id])
+            // A ban may end, and whoever is banned is a member.
+            try await connection.execute("DELETE FROM auth.profile_membership")
+            try await connection.execute(
+                "INSERT INTO auth.profile_membership VALUES (\(PostgresUUID(conversation.profile)), 2, 1, true)")
+            #expect(try await connection.query(LiveTable.look(conversation.id)) != nil)
+            #expect(
+                try await connection.query(LiveViews.members(of: [conversation.profile])) == [conversation.profile: []])
+            try await connection.execute("DELETE FROM auth.profile_membership")
+            #expect(try await connection.query(LiveTable.look(conversation.id)) == nil)
+            #expect(try await connection.query(LiveViews.members(of: [conversation.profile])).isEmpty)
+            #expect(try await connection.query(LiveTable.expired(in: shares, limit: 9)) == [conversation.id])
+        }
+    }
+
     /// What the tables keep of a conversation: not who attends where.
     private static func kept(_ conversation: LiveMachine) -> LiveMachine {
         var kept = conversation
@@ -76,6 +102,14 @@ import Testing
             try await callsMigrator.run(
                 PostgresConfiguration(url: server.url(), applicationName: "migrate"), logger: Self.quiet)
             try await server.run("ALTER ROLE whisper_calls LOGIN")
+            // As auth declares it (`Services/auth/AuthCore/Migrations/009_profiles.sql`).
+            try await server.run(
+                """
+                CREATE SCHEMA auth; GRANT USAGE ON SCHEMA auth TO whisper_calls;
+                CREATE TABLE auth.profile_membership (profile_id uuid, whisper_id bigint, epoch bigint, is_banned boolean);
+                GRANT SELECT, INSERT, DELETE ON auth.profile_membership TO whisper_calls;
+                INSERT INTO auth.profile_membership VALUES ('\(LiveBench.profile)', 1, 1, false);
+                """)
             let connection = PostgresConnection(
                 PostgresConfiguration(url: server.url(user: "whisper_calls"), applicationName: "calls-tests"),
                 logger: Self.quiet)

@@ -35,6 +35,17 @@ import Testing
         }
     }
 
+    /// At once, before its owner has heard of it.
+    @Test func withTheProfileGoesTheShare() async throws {
+        try await Store.run { store in
+            #expect(try await store.keep([store.bench.line(1)]) == 1)
+            let (id, _) = try #require(try await store.share())
+            #expect(try await store.find(id) != nil)
+            try await store.connection.execute("DELETE FROM auth.profile_membership")
+            #expect(try await store.find(id) == nil)
+        }
+    }
+
     @Test func pagesAreBoundedInLinesAndBytes() async throws {
         try await Store.run { store in
             #expect(try await store.keep((1...40).map { store.bench.line($0, bytes: 12_288) }) == 40)

@@ -293,7 +293,7 @@ extension CallJob: ManyKinds {
 
 extension LiveJob: ManyKinds {
     fileprivate enum Kind: CaseIterable {
-        case frame, left, report, line, leftRoom, roomReport, purge
+        case frame, left, report, line, membersChanged, leftRoom, roomReport, purge
     }
 
     fileprivate var kind: Kind {
@@ -302,6 +302,7 @@ extension LiveJob: ManyKinds {
         case .left: .left
         case .report: .report
         case .line: .line
+        case .membersChanged: .membersChanged
         case .leftRoom: .leftRoom
         case .roomReport: .roomReport
         case .purge: .purge
@@ -328,6 +329,7 @@ extension LiveJob: ManyKinds {
                         room: random.uuid(), connection: random.connection(), participant: random.principal())
                 })
         case .purge: .purge(random.uuid(), random.principal())
+        case .membersChanged: .membersChanged(random.uuid())
         case .left:
             .left(random.conversation(), LiveConnection(node: random.node(), connection: random.connection()))
         case .report:

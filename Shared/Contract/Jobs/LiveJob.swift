@@ -1,4 +1,4 @@
-/// Gateway → the calls process that owns a share of the live conversations and rooms (`Keyspace.live`).
+/// Gateway or auth → the calls process that owns a share of the live conversations and rooms (`Keyspace.live`).
 package enum LiveJob: Job {
     /// A client's frame.
     case frame(LiveRequest)
@@ -12,6 +12,9 @@ package enum LiveJob: Job {
     case leftRoom(UUIDText, LiveConnection)
     /// The participants' connections of a gateway, of this share's rooms. Comes every 5 s.
     case roomReport(NodeID, [RoomReportEntry])
+    /// From auth, to all shares: somebody was taken out of this profile, or it is no more. It stands in the tables: lost, a sweep
+    /// finds it later.
+    case membersChanged(UUIDText)
     /// From another calls process: somebody leaves all rooms, and this one too. It is told in the tables as well.
     case purge(UUIDText, PrincipalID)
 
@@ -31,6 +34,9 @@ package enum LiveJob: Job {
         case .line(let line):
             writer.write(UInt8(4))
             writer.write(line)
+        case .membersChanged(let profile):
+            writer.write(UInt8(5))
+            writer.write(profile)
         case .leftRoom(let room, let connection):
             writer.write(UInt8(16))
             writer.write(room)
@@ -52,6 +58,7 @@ package enum LiveJob: Job {
         case 2: self = .left(try reader.read(), try reader.read())
         case 3: self = .report(try reader.read(), try reader.readList())
         case 4: self = .line(try reader.read())
+        case 5: self = .membersChanged(try reader.read())
         case 16: self = .leftRoom(try reader.read(), try reader.read())
         case 17: self = .roomReport(try reader.read(), try reader.readList())
         case 18: self = .purge(try reader.read(), try reader.read())

@@ -1,9 +1,10 @@
 import Bus
 import Contract
 
-/// Tells the other members of a profile what one has changed (contract §14.4). It may be lost: clients ask after each bind.
+/// Tells the other members of a profile what one has changed (contract §14.4), and live conversations who has left. It may be lost:
+/// clients ask after each bind, and calls looks at its tables.
 struct ProfileNews: Sendable {
-    let bus: any KeyBus & NoticeBus
+    let bus: any Bus
 
     /// Does not wait. Reaches those who are connected.
     /// - Parameter members: without the one who did it.
@@ -19,6 +20,13 @@ struct ProfileNews: Sendable {
                 notices.add(.frame(presence.connection, frame), for: presence.node)
             }
             notices.send()
+        }
+    }
+
+    /// Somebody has been taken out of the profile, or it is no more. Does not wait. What its conversations are lies in any share.
+    func tellConversations(of profile: UUIDText) {
+        for share in LiveShare.all {
+            self.bus.append(LiveJob.membersChanged(profile), to: Keyspace.live(share), failed: { _ in })
         }
     }
 }

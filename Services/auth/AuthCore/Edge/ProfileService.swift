@@ -11,7 +11,7 @@ package struct ProfileService: Sendable {
     private let pool: PostgresPool
     private let news: ProfileNews
 
-    package init(pool: PostgresPool, bus: any KeyBus & NoticeBus) {
+    package init(pool: PostgresPool, bus: any Bus) {
         self.pool = pool
         self.news = ProfileNews(bus: bus)
     }
@@ -79,27 +79,28 @@ package struct ProfileService: Sendable {
     func remove(
         _ member: WhisperID, from profile: UUIDText, by caller: Caller
     ) async throws(StoreError) -> Result<Void, HTTPRefusal> {
-        let (told, answer) = try await self.pool.persistently {
-            transaction throws(StoreError) -> ([WhisperID], Result<Void, HTTPRefusal>) in
+        let (told, isChanged, answer) = try await self.pool.persistently {
+            transaction throws(StoreError) -> ([WhisperID], Bool, Result<Void, HTTPRefusal>) in
             var reading = Pipeline()
             let status = reading.add(IdentityTable.hold(caller))
             let isLocked = reading.add(ProfileTable.lock(profile, for: caller.identity))
             let members = reading.add(ProfileMemberTable.members(of: profile))
             let found = try await transaction.pipeline(reading)
-            if let refusal = HTTPRefusal(try found[status]) { return ([], .failure(refusal)) }
+            if let refusal = HTTPRefusal(try found[status]) { return ([], false, .failure(refusal)) }
             let held = try found[isLocked] ? try found[members] : []
             switch ProfileRemoval(of: member, by: caller.identity, members: held) {
             case .remove:
                 try await transaction.execute(ProfileMemberTable.remove(member, from: profile))
-                return (held.others(than: caller.identity).filter { $0 != member }, .success(()))
+                return (held.others(than: caller.identity).filter { $0 != member }, true, .success(()))
             case .removeProfile:
                 try await transaction.execute(ProfileTable.remove(profile))
-                return ([], .success(()))
-            case .nothing: return ([], .success(()))
-            case .refuse: return ([], .failure(.noProfile))
+                return ([], true, .success(()))
+            case .nothing: return ([], false, .success(()))
+            case .refuse: return ([], false, .failure(.noProfile))
             }
         }
         self.news.tell(.members, of: profile, to: told)
+        if isChanged { self.news.tellConversations(of: profile) }
         return answer
     }
 

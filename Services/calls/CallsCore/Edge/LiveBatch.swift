@@ -8,6 +8,7 @@ struct LiveBatch {
         case left(ConversationID, LiveConnection)
         case report(NodeID, [LiveReportEntry], LiveShare)
         case line(LiveLine)
+        case membersChanged(UUIDText)
         /// Needs nothing but its answer.
         case refused(Refusal, AnswerAddress)
     }
@@ -24,7 +25,7 @@ struct LiveBatch {
         self.steps.lazy.compactMap { step in
             switch step {
             case .frame(_, let address), .refused(_, let address): address
-            case .left, .report, .line: nil
+            case .left, .report, .line, .membersChanged: nil
             }
         }.first ?? self.rooms.firstAsked
     }
@@ -40,6 +41,7 @@ struct LiveBatch {
         case .report(let node, let entries): self.steps.append(.report(node, entries, share))
         // However old: nobody was told that it is lost.
         case .line(let line): self.steps.append(.line(line))
+        case .membersChanged(let profile): self.steps.append(.membersChanged(profile))
         case .leftRoom(let room, let connection): self.rooms.steps.append(.left(room, connection))
         case .roomReport(let node, let entries): self.rooms.steps.append(.report(node, entries, share))
         case .purge(let room, let participant): self.rooms.steps.append(.purge(room, participant))
@@ -87,9 +89,17 @@ struct LiveBatch {
         self.steps.compactMap { if case .frame(let frame, _) = $0 { frame } else { nil } }
     }
 
+    /// Profiles that somebody has left.
+    var left: Set<UUIDText> {
+        Set(self.steps.compactMap { if case .membersChanged(let profile) = $0 { profile } else { nil } })
+    }
+
+    /// Conversations of those profiles, once they are known.
+    var ofProfilesLeft: [ConversationID] = []
+
     /// Those in which it matters who is a member of the profile. Lines and departures come from connections that are known.
     var judged: Set<ConversationID> {
-        var ids = Set(self.frames.compactMap(\.body.conversation))
+        var ids = Set(self.frames.compactMap(\.body.conversation)).union(self.ofProfilesLeft)
         for case .report(_, let entries, _) in self.steps { ids.formUnion(entries.map(\.conversation)) }
         return ids
     }

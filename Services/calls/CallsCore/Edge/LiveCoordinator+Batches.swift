@@ -8,7 +8,11 @@ import Telemetry
 extension LiveCoordinator {
     func handle(_ batch: inout LiveBatch) async throws {
         for case .report(let node, _, _) in batch.steps { self.reportedAt[node] = .now }
-        try await self.load(batch)
+        if !batch.left.isEmpty {
+            batch.ofProfilesLeft = try await self.store.query(
+                LiveTable.ids(of: Array(batch.left), in: self.ownedShares))
+        }
+        try await self.load(Array(batch.conversations.union(self.expired)))
         let silent = self.silentNodes
         self.silentNodes = []
         batch.rooms.silent = silent
@@ -19,11 +23,13 @@ extension LiveCoordinator {
         await self.tell(outcome)
     }
 
-    /// What the batch concerns and is not in memory. Nobody else writes it: this process owns the shares.
-    private func load(_ batch: LiveBatch) async throws(StoreError) {
-        let missing = batch.conversations.union(self.expired).filter { self.book[$0] == nil }
-        guard !missing.isEmpty else { return }
-        for conversation in try await LiveTable.load(Array(missing), on: self.store) { self.book.load(conversation) }
+    /// What is not in memory. Nobody else writes it: this process owns the shares.
+    func load(_ ids: [ConversationID]) async throws(StoreError) {
+        let missing = ids.filter { self.book[$0] == nil }
+        for start in stride(from: 0, to: missing.count, by: CallLimits.conversationsLoadedAtOnce) {
+            let part = Array(missing[start..<min(start + CallLimits.conversationsLoadedAtOnce, missing.count)])
+            for conversation in try await LiveTable.load(part, on: self.store) { self.book.load(conversation) }
+        }
     }
 
     // MARK: The transaction
@@ -149,6 +155,7 @@ extension LiveCoordinator {
         self.book = rules.book
         return outcome
     }
+            case .membersChanged(let profile): rules.membersChanged(of: profile, in: batch.ofProfilesLeft)
 
     // MARK: After the commit
 

@@ -199,7 +199,7 @@ package actor LiveCoordinator: PartitionOwner {
     }
 
     private func sweep() async throws(StoreError) {
-        let shares = Array(self.worker.owned.keys)
+        let shares = self.ownedShares
         guard !shares.isEmpty else { return }
         self.expired = try await self.store.query(
             LiveTable.expired(in: shares, limit: CallLimits.conversationsExpiredAtOnce))
@@ -227,11 +227,7 @@ package actor LiveCoordinator: PartitionOwner {
     }
 
     package func took(_ shares: [LiveShare]) async throws {
-        let ids = try await self.store.query(LiveTable.active(in: shares))
-        for start in stride(from: 0, to: ids.count, by: CallLimits.conversationsLoadedAtOnce) {
-            let part = Array(ids[start..<min(start + CallLimits.conversationsLoadedAtOnce, ids.count)])
-            for conversation in try await LiveTable.load(part, on: self.store) { self.book.load(conversation) }
-        }
+        try await self.load(try await self.store.query(LiveTable.active(in: shares)))
         try await self.loadRooms(in: shares)
         self.logger.notice("live shares taken", [.count: .number(self.worker.owned.count)])
     }
@@ -252,3 +248,5 @@ package actor LiveCoordinator: PartitionOwner {
         if let node { self.silentNodes.insert(node) }
     }
 }
+    var ownedShares: [LiveShare] { Array(self.worker.owned.keys) }
+

@@ -53,6 +53,9 @@ package struct LiveFrame: Sendable {
             }
         }
 
+        /// The same, unless it makes the conversation.
+        package var present: ConversationID? { if case .create = self { nil } else { self.conversation } }
+
         /// The profile that it names.
         package var profile: UUIDText? {
             switch self {

@@ -134,6 +134,21 @@ extension LiveRules {
             connection: frame.connection, isListed: !isDevice, placedAt: self.time)
         conversation.waiting[listener] = nil
         var since = self.time
+    /// Devices that listened without a grant, and are not in the profile any more.
+    mutating func removeDevices(from id: ConversationID) {
+        guard var conversation = self.book[id] else { return }
+        for (listener, attendance) in conversation.attendances where !attendance.isListed {
+            if case .identity(let identity) = listener, self.isMember(identity, of: conversation.profile) { continue }
+            conversation.attendances[listener] = nil
+            self.tellings.append(.event(attendance.connection, .attendsNoLonger(id)))
+            self.tellings.append(
+                .frame(
+                    .connection(attendance.connection),
+                    LiveRefused(conversation: id, reason: .removed, timestamp: self.time, refusal: nil)))
+        }
+        if conversation != self.book[id] { self.put(conversation) }
+    }
+
         if row != nil {
             if row?.joinedContent != conversation.stream?.content || row?.joinedAt == nil {
                 row?.joinedContent = conversation.stream?.content

@@ -39,6 +39,8 @@ package struct LiveRules: Sendable {
             case .create(let create): return try self.create(create, by: try Self.identity(frame), frame)
             case .update(let update): return try self.update(update, by: try Self.identity(frame), frame)
             case .delete(let delete): return try self.delete(delete, by: try Self.identity(frame), frame)
+        // What its last member has left is gone for everybody, also before its Job comes.
+        if let id = frame.body.present { self.endWithoutProfile(id) }
             case .list(let list): return try self.list(list, by: try Self.identity(frame))
             case .roster(let roster): return try self.roster(roster, by: try Self.identity(frame))
             case .knock(let knock): return try self.knock(knock, frame)
@@ -316,6 +318,26 @@ package struct LiveRules: Sendable {
     package mutating func expired(_ id: ConversationID) {
         if let conversation = self.book[id] { self.remove(conversation, by: nil) }
     }
+    /// Somebody has been taken out of this profile, or it is no more. It is judged by who is a member now.
+    /// - Parameter ids: all its conversations of the shares that are ours, and perhaps others.
+    package mutating func membersChanged(of profile: UUIDText, in ids: [ConversationID]) {
+        for id in ids where self.book[id]?.profile == profile {
+            self.endWithoutProfile(id)
+            guard let conversation = self.book[id] else { continue }
+            if let holder = conversation.stream?.holder, !self.isMember(holder, of: profile) {
+                self.removed(holder, from: id)
+            }
+            self.removeDevices(from: id)
+        }
+    }
+
+    /// A profile without members is no more, and its conversations with it.
+    private mutating func endWithoutProfile(_ id: ConversationID) {
+        if let conversation = self.book[id], self.facts.members[conversation.profile] == nil {
+            self.remove(conversation, by: nil)
+        }
+    }
+
 
     // MARK: Connections
 

@@ -34,6 +34,30 @@ package enum LiveTable {
             each: { row throws(StoreError) in try Self.id(&row) })
     }
 
+    /// Conversations of these shares whose stream has been paused for longer than this.
+    static func overdue(in shares: [LiveShare], pausedFor most: Duration, limit: Int) -> Statement<[ConversationID]> {
+        Statement(
+            """
+            SELECT s.conversation_id FROM calls.streams s
+            JOIN calls.conversations c ON c.conversation_id = s.conversation_id
+            WHERE s.state = 'paused' AND s.changed_at < now() - \(most.components.seconds) * interval '1 second'
+                AND c.share = ANY (\(shares.map { Int16($0.index) })::int2[])
+            LIMIT \(Int64(limit))
+            """,
+            each: { row throws(StoreError) in try Self.id(&row) })
+    }
+
+    /// Conversations of these profiles, of these shares.
+    static func ids(of profiles: [UUIDText], in shares: [LiveShare]) -> Statement<[ConversationID]> {
+        Statement(
+            """
+            SELECT conversation_id FROM calls.conversations
+            WHERE profile_id = ANY (\(profiles.map { PostgresUUID($0) })::uuid[])
+                AND share = ANY (\(shares.map { Int16($0.index) })::int2[])
+            """,
+            each: { row throws(StoreError) in try Self.id(&row) })
+    }
+
     nonisolated(nonsending) static func load(
         _ ids: [ConversationID], on store: PostgresConnection
     ) async throws(StoreError) -> [LiveMachine] {
@@ -302,6 +326,7 @@ package enum LiveTable {
         """
         INSERT INTO calls.conversations (conversation_id, share, profile_id, creator, sign_key, enc_key, link_verifier,
             info_nonce, info, transcript_days, created_at, updated_at, used_at, generation, epoch, last_holder)
+    /// Not of a conversation whose profile is no more: its owner ends it a moment later.
         VALUES (\(PostgresUUID(c.id.uuid)), \(Int16(LiveShare(of: c.id).index)), \(PostgresUUID(c.profile)),
             \(c.creator), \(c.signPublicKey), \(c.encPublicKey), \(c.linkVerifier), \(c.info.nonce),
             \(c.info.ciphertext), \(Int16(c.transcriptDays)), \(c.createdAt), \(c.updatedAt), \(c.usedAt),
@@ -310,6 +335,7 @@ package enum LiveTable {
             link_verifier = excluded.link_verifier, info_nonce = excluded.info_nonce, info = excluded.info,
             transcript_days = excluded.transcript_days, updated_at = excluded.updated_at, used_at = excluded.used_at,
             generation = excluded.generation, epoch = excluded.epoch, last_holder = excluded.last_holder
+                AND EXISTS (SELECT FROM auth.profile_membership m WHERE m.profile_id = c.profile_id)
         """
     }
 

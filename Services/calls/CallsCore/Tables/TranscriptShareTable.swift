@@ -42,7 +42,7 @@ package enum TranscriptShareTable {
         """
     }
 
-    /// A share that has not expired, nor has its transcript.
+    /// A share that has not expired, nor has its transcript, of a conversation that still has its profile.
     package struct Found: Sendable {
         package var verifier: Bytes32
         package var shared: TranscriptOperations.Shared
@@ -62,6 +62,7 @@ package enum TranscriptShareTable {
             JOIN calls.conversations c ON c.conversation_id = t.conversation_id
             WHERE t.share_id = \(PostgresUUID(id)) AND t.expires_at > \(now)
                 AND (s.expires_at IS NULL OR s.expires_at > \(now))
+                AND EXISTS (SELECT FROM auth.profile_membership m WHERE m.profile_id = c.profile_id)
             """,
             first: { row throws(StoreError) in
                 Found(
