@@ -97,7 +97,7 @@ package struct CallsTables: Sendable {
             let tables = model.calls
             let active = tables.conversations.filter { id, conversation in
                 let somebodyWaits = tables.listeners[id]?.values.contains { $0.status == "waiting" } == true
-                return shares.contains(conversation.share) && (tables.open(id) != nil || somebodyWaits)
+                return shares.contains(conversation.share) && (tables.open(id)?.state == "live" || somebodyWaits)
             }
             return StatementAnswer(Self.sorted(active.keys)) { $1.add($0) }
         },
@@ -204,6 +204,24 @@ package struct CallsTables: Sendable {
                 $1.add($0.2)
             }
         },
+        StoreModel.reads("SELECT holder, count(*) FROM calls.streams") { model, parameters in
+            let holders = parameters(1, [WhisperID].self)
+            let open = model.calls.streams.values.joined().filter { $0.state != "ended" }
+            let counts = holders.map { holder in (holder, Int64(open.count { $0.holder == holder })) }
+            return StatementAnswer(counts.filter { $0.1 > 0 }) {
+                $1.add($0.0)
+                $1.add($0.1)
+            }
+        },
+        StoreModel.reads("SELECT c.profile_id, count(*) FROM calls.conversations c") { model, parameters in
+            let profiles = Self.sorted(Set(parameters(1, [PostgresUUID].self)))
+            let open = model.calls.conversations.filter { model.calls.open($0.key) != nil }
+            let counts = profiles.map { profile in (profile, Int64(open.values.count { $0.profile == profile })) }
+            return StatementAnswer(counts.filter { $0.1 > 0 }) {
+                $1.add($0.0)
+                $1.add($0.1)
+            }
+        },
         StoreModel.reads("SELECT t.conversation_id, t.content_id, t.last_line") { model, parameters in
             let last = Self.contents(parameters).compactMap { conversation, content in
                 model.calls.lines[content]?.max().map { (conversation, content, $0) }
@@ -238,6 +256,7 @@ package struct CallsTables: Sendable {
             let found = model.calls.conversations.filter {
                 profiles.contains($0.value.profile) && shares.contains($0.value.share)
             }
+            return StatementAnswer(Self.sorted(found.keys)) { $1.add($0) }
         },
     ]
 
@@ -256,7 +275,6 @@ package struct CallsTables: Sendable {
             model.calls.conversations[id] = row
             return .changed(1)
         },
-            return StatementAnswer(Self.sorted(found.keys)) { $1.add($0) }
         StoreModel.writes("UPDATE calls.streams SET state = 'ended'") { model, parameters in
             // The time stands in the text twice.
             let id: PostgresUUID = parameters(3)
@@ -365,6 +383,8 @@ package struct CallsTables: Sendable {
     private static let silent = [
         "SELECT conversation_id FROM calls.conversations c\nWHERE share = ANY ($1::int2[]) AND (\n    NOT EXISTS",
         "SELECT pg_advisory_xact_lock(hashtextextended('calls.conversations'",
+        "SELECT pg_advisory_xact_lock(hashtextextended('calls.streams'",
+        "SELECT s.conversation_id FROM calls.streams s\nJOIN",
         "DELETE FROM calls.streams s USING calls.conversations",
         "DELETE FROM calls.listeners l USING calls.conversations",
         "DELETE FROM calls.transcript_lines", "WITH gone AS (\n    SELECT s.conversation_id, s.content_id",

@@ -39,7 +39,7 @@ package struct RoomTables: Sendable {
         var connectedAt: Timestamp
         var expiresAt: Timestamp
         package var participants: [Principal: Participant] = [:]
-        var barred: [Principal: String] = [:]
+        var barred: [Principal: (code: String, since: Timestamp)] = [:]
 
         var isConnected: Bool { self.participants.values.contains { $0.node != nil } }
         var seated: [(key: Principal, value: Participant)] {
@@ -150,7 +150,7 @@ package struct RoomTables: Sendable {
                 row.add(participant.awaySince)
             }
         },
-        StoreModel.reads("SELECT room_id, is_guest, participant, code FROM calls.room_barred") { model, parameters in
+        StoreModel.reads("SELECT room_id, is_guest, participant, code, barred_at") { model, parameters in
             let rows = Self.sorted(Set(parameters(1, [PostgresUUID].self))).flatMap { id in
                 (model.rooms.rooms[id]?.barred ?? [:]).sorted { Principal.isBefore($0.key, $1.key) }
                     .map { (id, $0.key, $0.value) }
@@ -158,7 +158,8 @@ package struct RoomTables: Sendable {
             return StatementAnswer(rows) {
                 $1.add($0.0)
                 Self.add($0.1, to: &$1)
-                $1.add($0.2)
+                $1.add($0.2.code)
+                $1.add($0.2.since)
             }
         },
         StoreModel.reads("SELECT p.is_guest, p.participant, p.room_id") { model, parameters in
@@ -282,8 +283,9 @@ package struct RoomTables: Sendable {
             let id: PostgresUUID = parameters(1)
             let codes: [String] = parameters(4)
             if model.flaw == .forgetsRemoved { return .changed(codes.count) }
-            for (key, code) in zip(Self.principals(parameters, 2, 3), codes) {
-                model.rooms.rooms[id]?.barred[key] = code
+            let times: [Timestamp] = parameters(5)
+            for (index, key) in Self.principals(parameters, 2, 3).enumerated() {
+                model.rooms.rooms[id]?.barred[key] = (codes[index], times[index])
             }
             return .changed(codes.count)
         },

@@ -111,14 +111,68 @@ import Testing
         #expect(bench.conversation.listeners.isEmpty)
     }
 
-    @Test func fiftyWaitAndNoMore() throws {
+    /// Contract §13b.
+    @Test func tenOfOneAddressWaitAndNoMore() throws {
         var bench = try LiveBench.created()
-        for number in 0..<LiveLimits.waitingMax {
-            let listener = LiveBench.Listener(UInt64(100 + number))
+        func knocks(_ number: UInt64, from origin: UInt64) throws -> Answer {
+            let listener = LiveBench.Listener(number, origin: origin)
+            return try bench.send("live_knock", bench.knock(listener), as: listener)
+        }
+        for number in 0..<UInt64(LiveLimits.waitingOfAddressMax) {
+            #expect(try knocks(100 + number, from: 1).type == "live_waiting")
+        }
+        let late = try knocks(200, from: 1)
+        #expect(late.code == .rateLimited)
+        #expect(try knocks(201, from: 2).type == "live_waiting", "another address has places of its own")
+    }
+
+    /// Whoever comes from a second address to make room at the first takes its place with it.
+    @Test func aPlaceIsOfTheAddressThatItWasTakenFrom() throws {
+        var bench = try LiveBench.created()
+        let first = LiveBench.Listener(9, origin: 1)
+        _ = try bench.send("live_knock", bench.knock(first), as: first)
+        let again = try LiveBench.body("live_knock", bench.knock(first))
+        _ = bench.send(again, as: first.principal, on: first.connection, from: 2)
+        #expect(bench.conversation.waiting[.guest(first.id)]?.origin == 1)
+    }
+
+    /// Two addresses held all places before (contract §13b).
+    @Test func whenFiftyWaitTheAddressWithTheMostGivesWay() throws {
+        var bench = try LiveBench.created()
+        _ = try bench.send("live_start", bench.named.with(["contentId": newUUID()]), as: bench.phone)
+        var oldest: LiveBench.Listener?
+        for number in 0..<UInt64(LiveLimits.waitingMax) {
+            // Four places each of many, and ten of the address 7, which are neither the oldest nor the newest.
+            let origin: UInt64 = (15..<25).contains(number) ? 7 : 100 + number / 4
+            let listener = LiveBench.Listener(100 + number, origin: origin)
+            if number == 15 { oldest = listener }
+            bench.now = bench.now + .milliseconds(1)
             #expect(try bench.send("live_knock", bench.knock(listener), as: listener).type == "live_waiting")
         }
-        let late = LiveBench.Listener(9)
-        #expect(try bench.send("live_knock", bench.knock(late), as: late).code == .rateLimited)
+        func waiting() -> Int { bench.conversation.listeners.values.count { $0.status == .waiting } }
+        let (late, gone) = (LiveBench.Listener(9, origin: 1), try #require(oldest))
+        #expect(try bench.send("live_knock", bench.knock(late), as: late).type == "live_waiting")
+        #expect(waiting() == LiveLimits.waitingMax && bench.conversation.listeners[.guest(gone.id)] == nil)
+        let refused = bench.frames("live_refused", to: .connection(gone.connection))
+        #expect(refused.map { $0["reason"]?.string } == ["expired"])
+        let told = bench.frames("live_listener", to: .connection(bench.phone.connection))
+        #expect(told.map { $0["listener"]?.string } == ["\(gone.id)", "\(late.id)"], "its holder hears of both")
+        // It may come again, and then another of its address makes room.
+        #expect(try bench.send("live_knock", bench.knock(gone), as: gone).type == "live_waiting")
+        #expect(waiting() == LiveLimits.waitingMax)
+        #expect(bench.conversation.waiting.values.count { $0.origin == 7 } == 9)
+    }
+
+    /// After a restart nobody knows where they come from. They are taken for one address.
+    @Test func ofUnknownAddressesTheOldestGivesWay() throws {
+        var bench = try LiveBench.created()
+        for number in 0..<UInt64(LiveLimits.waitingMax) {
+            let listener = LiveBench.Listener(100 + number)
+            #expect(try bench.send("live_knock", bench.knock(listener), as: listener).type == "live_waiting")
+        }
+        let late = LiveBench.Listener(9, origin: 1)
+        #expect(try bench.send("live_knock", bench.knock(late), as: late).type == "live_waiting")
+        #expect(bench.conversation.listeners.count == LiveLimits.waitingMax)
     }
 
     @Test func oneBadSignatureRefusesAllGrants() throws {
@@ -163,6 +217,37 @@ import Testing
         #expect(try bench.send("live_join", bench.named, as: listener).code == .forbidden)
         #expect(bench.conversation.roster.isEmpty)
         #expect(try bench.send("live_knock", bench.knock(listener), as: listener).type == "live_waiting")
+    }
+
+    /// Whoever comes and is sent away leaves no more than id and time, and the newest of them alone (contract §13b).
+    @Test(arguments: [("declined", LiveLimits.refusedMax), ("blocked", LiveLimits.blockedMax)])
+    func ofThoseWhoWereSentAwayTheNewestAreKnown(reason: String, most: Int) throws {
+        var bench = try LiveBench.created()
+        let first = LiveBench.Listener(9)
+        let knock = bench.knock(first)
+        _ = try bench.send("live_knock", knock, as: first)
+        _ = try bench.send("live_refuse", bench.refuse(.guest(first.id), reason), as: bench.phone)
+        let row = try #require(bench.conversation.listeners[.guest(first.id)])
+        #expect(row.knock?.ciphertext == [] && row.grant == nil)
+        if reason == "declined" {
+            #expect(try bench.send("live_knock", knock, as: first).type == "live_refused", "the same knock again")
+        }
+        // As many as there may be, without signing each.
+        var conversation = bench.conversation
+        for number in 1..<most {
+            var other = row
+            other.since = row.since + .milliseconds(Int64(number))
+            conversation.listeners[.guest(GuestID(high: 0, low: UInt64(number)))] = other
+        }
+        bench.book.put(conversation, at: conversation.id)
+        bench.book.commit()
+        bench.now = bench.now + .seconds(60)
+        let last = LiveBench.Listener(10)
+        _ = try bench.send("live_knock", bench.knock(last), as: last)
+        _ = try bench.send("live_refuse", bench.refuse(.guest(last.id), reason), as: bench.phone)
+        #expect(bench.conversation.listeners.count == most)
+        #expect(bench.conversation.listeners[.guest(first.id)] == nil, "the oldest is forgotten")
+        #expect(bench.conversation.listeners[.guest(last.id)] != nil)
     }
 
     @Test func whoeverIsBlockedIsToldRemovedAndStaysOutUntilGranted() throws {

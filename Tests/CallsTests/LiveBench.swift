@@ -34,8 +34,11 @@ struct LiveBench {
     struct Listener {
         let keys = Keys()
         let connection: LiveConnection
+        /// Names its address.
+        let origin: UInt64
 
-        init(_ number: UInt64, node: UInt64 = 2) {
+        init(_ number: UInt64, node: UInt64 = 2, origin: UInt64 = 0) {
+            self.origin = origin
             self.connection = LiveConnection(
                 node: NodeID(value: node), connection: ConnectionID(value: number))
         }
@@ -68,6 +71,9 @@ struct LiveBench {
     var ended: Set<LiveFacts.Content> = []
     /// The greatest lines that are stored.
     var lastLines: [LiveFacts.Content: Int] = [:]
+    /// Streams that have not ended, as the tables have them.
+    var openOf: [WhisperID: Int] = [:]
+    var openIn: [UUIDText: Int] = [:]
     var bounds = LiveRules.LiveBounds()
     var tellings: [LiveTelling] = []
     /// Of the last event: what is to be stored.
@@ -92,9 +98,10 @@ struct LiveBench {
         for principal in principals where !self.unknown.contains(principal) {
             accounts[principal] = AccountStatus(epoch: Epoch(value: 1), isBanned: false)
         }
-        let facts = LiveFacts(
+        var facts = LiveFacts(
             accounts: accounts, members: self.hasProfile ? [Self.profile: self.members] : [:], ended: self.ended,
             lastLines: self.lastLines)
+        (facts.openOf, facts.openIn) = (self.openOf, self.openIn)
         var rules = LiveRules(book: self.book, facts: facts, limits: self.bounds, at: self.now)
         body(&rules)
         (self.tellings, self.lines) = (rules.tellings, rules.lines)
@@ -103,12 +110,13 @@ struct LiveBench {
     }
 
     mutating func send(
-        _ body: LiveFrame.Body, as principal: Principal, on connection: LiveConnection
+        _ body: LiveFrame.Body, as principal: Principal, on connection: LiveConnection, from origin: UInt64 = 0
     ) -> Answer {
         var answer = Answer.done
         self.rules(for: [principal.id]) {
             answer = $0.received(
-                LiveFrame(body, from: principal, on: connection, requestID: "r", receivedAt: $0.time))
+                LiveFrame(
+                    body, from: principal, on: connection, requestID: "r", receivedAt: $0.time, origin: origin))
         }
         return answer
     }
@@ -118,7 +126,8 @@ struct LiveBench {
     }
 
     mutating func send(_ type: String, _ fields: Fields, as listener: Listener) throws -> Answer {
-        self.send(try Self.body(type, fields), as: listener.principal, on: listener.connection)
+        self.send(
+            try Self.body(type, fields), as: listener.principal, on: listener.connection, from: listener.origin)
     }
 
     static func body(_ type: String, _ fields: Fields) throws -> LiveFrame.Body {

@@ -120,6 +120,161 @@ import Testing
         #expect(bench.conversation.attendances.count == 1, "listeners stay joined")
     }
 
+    // MARK: Bounds (contract §13b)
+
+    @Test func sixteenStreamsOfOneIdentityHaveNotEnded() throws {
+        var bench = try LiveBench.created()
+        let start = bench.named.with(["contentId": Self.content])
+        bench.openOf = [bench.phone.id: LiveLimits.streamsOfIdentityMax]
+        let refused = try bench.send("live_start", start, as: bench.phone)
+        #expect(refused.code == .forbidden && bench.conversation.stream == nil)
+        bench.openOf[bench.phone.id] = LiveLimits.streamsOfIdentityMax - 1
+        #expect(try bench.send("live_start", start, as: bench.phone).type == "live_started")
+        bench.openOf[bench.phone.id] = LiveLimits.streamsOfIdentityMax
+        // Coming back, and beginning anew in its place, is no more than there was.
+        for content in [Self.content, newUUID()] {
+            let own = bench.named.with(["contentId": content])
+            #expect(try bench.send("live_start", own, as: bench.phone).type == "live_started")
+        }
+        // Taking it over is one more of its own.
+        bench.openOf[bench.tablet.id] = LiveLimits.streamsOfIdentityMax
+        #expect(try bench.send("live_start", start, as: bench.tablet).code == .forbidden)
+        #expect(bench.conversation.stream?.holder == bench.phone.id)
+    }
+
+    @Test func thirtyTwoStreamsOfOneProfileHaveNotEnded() throws {
+        var bench = try LiveBench.created()
+        let start = bench.named.with(["contentId": Self.content])
+        bench.openIn = [LiveBench.profile: LiveLimits.streamsOfProfileMax]
+        #expect(try bench.send("live_start", start, as: bench.phone).code == .forbidden)
+        bench.openIn[LiveBench.profile] = LiveLimits.streamsOfProfileMax - 1
+        #expect(try bench.send("live_start", start, as: bench.phone).type == "live_started")
+        bench.openIn[LiveBench.profile] = LiveLimits.streamsOfProfileMax
+        #expect(try bench.send("live_start", start, as: bench.tablet).type == "live_started", "it is counted already")
+    }
+
+    /// Those of one batch are not in the tables yet.
+    @Test func streamsOfTheSameBatchCount() throws {
+        var bench = try LiveBench.created()
+        bench.openOf = [bench.phone.id: LiveLimits.streamsOfIdentityMax - 1]
+        let first = bench.conversation
+        let second = LiveMachine(
+            id: ConversationID(high: 1, low: 2), profile: first.profile, creator: first.creator,
+            signPublicKey: first.signPublicKey, encPublicKey: first.encPublicKey, linkVerifier: first.linkVerifier,
+            info: first.info, transcriptDays: 0, createdAt: first.createdAt, updatedAt: first.updatedAt,
+            usedAt: first.usedAt)
+        bench.book.load(second)
+        let phone = bench.phone
+        var answers: [Answer] = []
+        let bodies = try [first.id, second.id].map { id in
+            try LiveBench.body("live_start", ["conversationId": "\(id)", "contentId": newUUID()])
+        }
+        bench.rules(for: [.identity(phone.id)]) { rules in
+            for body in bodies {
+                answers.append(
+                    rules.received(
+                        LiveFrame(
+                            body, from: phone.principal, on: phone.connection, requestID: nil, receivedAt: rules.time)))
+            }
+        }
+        #expect(answers.map(\.type) == ["live_started", nil] && answers.last?.code == .forbidden)
+    }
+
+    @Test func aPausedStreamIsInMemoryForAMinute() throws {
+        var (bench, listener) = try LiveBench.joined()
+        _ = try bench.send("live_start", bench.named.with(["contentId": Self.content]), as: bench.phone)
+        let (id, phone) = (bench.id, bench.phone.id)
+        bench.rules { $0.removed(phone, from: id) }
+        func asleep(after time: Duration) -> [ConversationID] {
+            bench.now = bench.now + time
+            var asleep: [ConversationID] = []
+            bench.rules {
+                $0.tick()
+                asleep = $0.asleep
+            }
+            return asleep
+        }
+        #expect(asleep(after: CallLimits.pausedKeptFor).isEmpty, "somebody listens")
+        _ = try bench.send("live_leave", bench.named, as: listener)
+        #expect(asleep(after: .zero) == [id])
+        // Until it is forgotten, it is said again.
+        #expect(asleep(after: .zero) == [id])
+        let now = bench.now
+        bench.book.keep({ !$0.isAsleep(at: now) }, of: [id])
+        #expect(bench.book.all.isEmpty && bench.book.changes.isEmpty, "nothing is deleted")
+        #expect(asleep(after: .seconds(3_600)).isEmpty)
+    }
+
+    /// What the queue does not look at, time does not change: each conversation, a moment before its deadline and then.
+    @Test(arguments: UInt64(0)..<200) func nothingHappensBeforeItsTime(seed: UInt64) throws {
+        var random = SeededGenerator(seed: seed)
+        func some(_ most: Int64) -> Timestamp? {
+            Bool.random(using: &random) ? LiveBench.start + .seconds(Int64.random(in: 0...most, using: &random)) : nil
+        }
+        var (bench, _) = try LiveBench.joined()
+        _ = try bench.send("live_start", bench.named.with(["contentId": Self.content]), as: bench.phone)
+        var machine = bench.conversation
+        let place = LiveConnection(node: NodeID(value: 1), connection: ConnectionID(value: 1))
+        switch Int.random(in: 0..<4, using: &random) {
+        case 0: machine.stream = nil
+        case 1: machine.stream?.phase = .paused
+        case 2: machine.stream?.phase = .live(place, goneAt: some(100))
+        default: break
+        }
+        if Bool.random(using: &random) { machine.attendances = [:] }
+        for listener in machine.attendances.keys { machine.attendances[listener]?.goneAt = some(100) }
+        let row = try #require(machine.listeners.first?.value)
+        for number in 0..<UInt64.random(in: 0...3, using: &random) {
+            let id = PrincipalID.guest(GuestID(high: 1, low: number))
+            var other = row
+            other.status = Bool.random(using: &random) ? .waiting : .admitted
+            (other.generation, other.expiresAt) = (Int.random(in: 0...1, using: &random), some(600))
+            machine.listeners[id] = other
+            if Bool.random(using: &random) {
+                machine.waiting[id] = .init(connection: place, goneAt: some(100), origin: 0)
+            }
+            // Of those who are decided nothing is noted.
+            if machine.undecided.contains(where: { $0.listener == id }), let told = some(100) {
+                machine.knocksToldAt[id] = told
+            }
+        }
+        let deadline = machine.deadline(within: bench.bounds)
+        bench.now = deadline.map { $0 - .milliseconds(1) } ?? LiveBench.start + .seconds(400 * 86_400)
+        func ticked() -> (changed: Bool, asleep: Bool) {
+            var book = LiveBook()
+            book.load(machine)
+            var rules = LiveRules(book: book, limits: bench.bounds, at: bench.now)
+            rules.tick(machine)
+            return (!rules.book.changes.isEmpty || !rules.tellings.isEmpty, machine.isAsleep(at: bench.now))
+        }
+        if deadline == nil || bench.now >= LiveBench.start { #expect(ticked() == (false, false)) }
+        guard let deadline else { return }
+        bench.now = deadline
+        let then = ticked()
+        #expect(then.changed || then.asleep)
+    }
+
+    @Test(arguments: UInt64(0)..<50) func theQueueKnowsWhoseTimeHasCome(seed: UInt64) {
+        var random = SeededGenerator(seed: seed)
+        var (queue, times) = (DeadlineQueue<Int>(), [Int: Timestamp]())
+        var now = LiveBench.start
+        for _ in 0..<2_000 {
+            let id = Int.random(in: 0..<40, using: &random)
+            switch Int.random(in: 0..<10, using: &random) {
+            case 0: times[id] = nil
+            case 1:
+                now = now + .milliseconds(Int64.random(in: 0...50, using: &random))
+                let due = times.filter { $0.value <= now }
+                #expect(queue.take(at: now).sorted() == due.keys.sorted())
+                for id in due.keys { times[id] = nil }
+            default: times[id] = now + .milliseconds(Int64.random(in: 0...1_000, using: &random))
+            }
+            queue.set(id, to: times[id])
+            #expect(queue.next == times.values.min())
+            #expect(queue.size <= 2 * 40 + DeadlineQueue<Int>.outdatedMax)
+        }
+    }
+
     @Test func anyDeviceStopsTheStream() throws {
         var bench = try LiveBench.created()
         let named = bench.named.with(["contentId": Self.content])

@@ -59,6 +59,43 @@ import Testing
         }
     }
 
+    /// It costs no new owner anything, and ends without being in anybody's memory (contract §13b).
+    @Test func aPausedStreamIsCountedAndFoundWhenItEnds() async throws {
+        var bench = try LiveBench.created()
+        _ = try bench.send("live_start", bench.named.with(["contentId": newUUID()]), as: bench.phone)
+        let live = bench.conversation
+        var paused = live
+        paused.stream?.phase = .paused
+        let (phone, stored) = (bench.phone.id, paused)
+        try await Self.run { connection in
+            func write(_ before: LiveMachine?, _ after: LiveMachine?) async throws {
+                var pipeline = Pipeline()
+                pipeline.add([LiveTable.lockStreams(of: [phone], in: [live.profile])])
+                pipeline.add(LiveTable.write([.init(before: before, after: after)]))
+                _ = try await connection.pipeline(pipeline)
+            }
+            let shares = [LiveShare(of: live.id)]
+            func overdue(_ most: Duration) async throws -> [ConversationID] {
+                try await connection.query(LiveTable.overdue(in: shares, pausedFor: most, limit: 9))
+            }
+            try await write(nil, live)
+            #expect(try await connection.query(LiveTable.active(in: shares)) == [live.id])
+            #expect(try await overdue(.zero).isEmpty)
+            try await write(live, stored)
+            #expect(try await connection.query(LiveTable.active(in: shares)).isEmpty)
+            #expect(try await overdue(.zero) == [live.id])
+            #expect(try await overdue(.seconds(20_000 * 86_400)).isEmpty)
+            #expect(try await connection.query(LiveTable.open(of: [phone])) == [phone: 1])
+            #expect(try await connection.query(LiveTable.open(in: [live.profile])) == [live.profile: 1])
+            var ended = stored
+            ended.stream = nil
+            try await write(stored, ended)
+            #expect(try await overdue(.zero).isEmpty)
+            #expect(try await connection.query(LiveTable.open(of: [phone])).isEmpty)
+            #expect(try await connection.query(LiveTable.open(in: [live.profile])).isEmpty)
+        }
+    }
+
     /// Before its owner has heard of it, and whatever it does.
     @Test func aConversationWithoutAProfileIsNotShown() async throws {
         let bench = try LiveBench.created()

@@ -115,6 +115,22 @@ import Testing
         #expect(back.payload["seat"]?.integer == 3)
     }
 
+    /// Contract §13b.
+    @Test func ofThoseWhoWereRemovedTheNewestAreKnown() throws {
+        var (bench, _) = try RoomBench.accepted(["participantsMax": 3])
+        var room = try #require(bench.room)
+        for number in 0..<UInt64(RoomLimits.barredMax) {
+            let since = bench.now - .milliseconds(Int64(RoomLimits.barredMax) - Int64(number))
+            room.barred[.guest(GuestID(high: 0, low: number))] = .init(code: "", since: since)
+        }
+        bench.book.put(room, at: room.id)
+        bench.book.commit()
+        _ = try bench.send("room_remove", bench.named.with(["participant": "\(bench.guest.id)"]), as: bench.host)
+        #expect(bench.room.barred.count == RoomLimits.barredMax)
+        #expect(bench.room.barred[.guest(bench.guest.id)] != nil)
+        #expect(bench.room.barred[.guest(GuestID(high: 0, low: 0))] == nil, "the oldest is forgotten")
+    }
+
     @Test func aRemovedOneDoesNotComeInByTheCodeOfThatTime() throws {
         var (bench, _) = try RoomBench.accepted(["participantsMax": 3])
         bench.refill()

@@ -60,6 +60,10 @@ package enum CallLimits {
     package static let roomWorth = Duration.seconds(600)
     /// Wake-ups of either kind whose time is remembered. Beyond it the oldest is forgotten.
     package static let wakesRememberedMax = 10_000
+    /// A conversation whose stream is paused leaves the memory after this, if nobody listens or waits (contract §13b).
+    package static let pausedKeptFor = Duration.seconds(60)
+    /// Streams that have been paused for too long, and that one look ends.
+    package static let streamsEndedAtOnce = 1_000
     /// Conversations that one such look ends.
     package static let conversationsExpiredAtOnce = 100
     /// From one read of Jobs of live conversations and rooms to the next, while several come within it.

@@ -13,6 +13,15 @@ struct CallsSettings: ServiceSettings {
     let listenersMax = Setting(
         "live.listeners.max", .integer(in: 1...500), default: "500",
         "Listeners of one live conversation that may be admitted.")
+    let waitingOfAddressMax = Setting(
+        "live.waiting.address.max", .integer(in: 1...50), default: "10",
+        "Listeners of one address (IPv6: its /64) that may wait to be admitted to one live conversation.")
+    let streamsOfIdentityMax = Setting(
+        "live.streams.identity.max", .integer(in: 1...10_000), default: "16",
+        "Streams of live conversations that one identity began or resumed and that have not ended.")
+    let streamsOfProfileMax = Setting(
+        "live.streams.profile.max", .integer(in: 1...10_000), default: "32",
+        "The same of all conversations of one profile.")
     let livePause = Setting(
         "live.pause.seconds", .seconds(in: 1...3_600), default: "15",
         "How long a whisperer without a connection is waited for, and a listener counts as joined.")
@@ -36,6 +45,9 @@ extension Settings<CallsSettings> {
     func liveBounds() throws(SettingsError) -> LiveRules.LiveBounds {
         var bounds = LiveRules.LiveBounds()
         bounds.listenersMax = try self.listenersMax
+        bounds.waitingOfAddressMax = try self.waitingOfAddressMax
+        bounds.streamsOfIdentityMax = try self.streamsOfIdentityMax
+        bounds.streamsOfProfileMax = try self.streamsOfProfileMax
         bounds.absenceMax = try self.livePause
         bounds.pauseMax = try self.liveEnd
         bounds.transcriptDaysMax = try self.transcriptDays

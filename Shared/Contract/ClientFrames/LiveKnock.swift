@@ -10,7 +10,8 @@ package struct LiveKnock: Sendable {
         "live_knock",
         about: """
             Asks to be admitted. `ciphertext` is a BOX for the conversation. Whoever is admitted with the newest keys is answered \
-            `live_admitted` at once. Everybody else waits until a device of the profile decides, for 10 minutes at most.
+            `live_admitted` at once. Everybody else waits until a device of the profile decides, for 10 minutes at most. When \
+            \(LiveLimits.waitingMax) wait, the oldest of the address with the most gives way: it is refused with `expired`.
             """,
         route: .share(of: "conversationId"), principal: .either, rate: Rates.liveKnocks,
         addressRate: Rates.liveKnocksOfAddress,
@@ -22,7 +23,7 @@ package struct LiveKnock: Sendable {
             (.authFailed, "The keys are not the caller's."),
             (.notFound, "There is no such conversation, or the proof is wrong."),
             (.forbidden, "The caller is blocked, or is a device of the conversation's own profile."),
-            (.rateLimited, "\(LiveLimits.waitingMax) wait already."),
+            (.rateLimited, "\(LiveLimits.waitingOfAddressMax) of the caller's address wait already."),
             LiveFields.untimely,
         ],
         samples: [

@@ -19,7 +19,7 @@ package struct LiveRefuse: Sendable {
             Sends somebody away who waits or listens. What the listener would have heard is dropped. Whoever is refused may knock \
             again, unless the reason is `blocked`.
             """,
-        route: .share(of: "conversationId"), rate: Rates.liveControl,
+        route: .share(of: "conversationId"), rate: Rates.liveRefusals,
         fields: CommonFields.privileged + [LiveFields.conversation.field, LiveFields.to.field, Self.reason.field]
             + LiveSigned.fields(ciphertext: LiveLimits.refusalCiphertext),
         refusals: [

@@ -13,7 +13,10 @@ package struct LiveStart: Sendable {
         refusals: [
             (
                 .forbidden,
-                "The `contentId` has ended, or the connection holds \(LiveLimits.streamsPerConnectionMax) streams."
+                """
+                The `contentId` has ended, or the connection holds \(LiveLimits.streamsPerConnectionMax) streams, or too many have \
+                not ended: \(LiveLimits.streamsOfIdentityMax) of the caller, or \(LiveLimits.streamsOfProfileMax) of the profile.
+                """
             ), LiveFields.notFound,
         ],
         samples: [CommonFields.sample(LiveFields.sampleConversation + "," + LiveFields.sampleContent)])

@@ -78,7 +78,7 @@ package struct LiveRequest: Sendable {
     /// As JSON, without the token.
     package var payload: [UInt8]
     package var receivedAt: Timestamp
-    /// Names the client's address among others, where a frame may be a guess. A digest; 0 elsewhere.
+    /// Names the client's address among others, where a frame is counted by it. A digest; 0 elsewhere.
     package var origin: UInt64
 
     package init(

@@ -30,8 +30,17 @@ package enum LiveLimits {
     /// Listeners of one conversation that are admitted, and that wait.
     package static let listenersMax = 500
     package static let waitingMax = 50
+    /// Listeners of one conversation that were refused, and that are blocked. Beyond it the oldest is forgotten, and may knock as
+    /// if it never had (contract §13b). A roster names those who are blocked.
+    package static let refusedMax = 1_000
+    package static let blockedMax = Self.listenersMax
+    /// Those of one address that wait for one conversation (contract §13b).
+    package static let waitingOfAddressMax = 10
     /// Grants in one frame.
     package static let grantsMax = 250
+    /// Streams that have not ended, of one holder, and of the conversations of one profile (contract §13b).
+    package static let streamsOfIdentityMax = 16
+    package static let streamsOfProfileMax = 32
     /// Streams that one connection holds, and conversations that it has joined.
     package static let streamsPerConnectionMax = 4
     package static let joinedPerConnectionMax = 8

@@ -91,7 +91,7 @@ package struct LiveListener: ObjectValue {
         LiveFields.signPublicKey.field, LiveFields.encPublicKey.field, Self.knock.field,
     ])
     static let listField = TypedField<[LiveListener]>.objects(
-        "listeners", count: 0...(2 * LiveLimits.listenersMax + LiveLimits.waitingMax))
+        "listeners", count: 0...(LiveLimits.listenersMax + LiveLimits.blockedMax + LiveLimits.waitingMax))
 
     static let sample =
         #"{"listener":"\#(LiveFields.sampleGuest)","status":"waiting","since":1730000000000,"generation":0,"#

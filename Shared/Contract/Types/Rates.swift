@@ -55,6 +55,8 @@ package enum Rates {
     package static let typing = Rate("typing", 120, burst: 120)
     /// Control frames of whisperers.
     package static let liveControl = Rate("live_control", 120, burst: 120)
+    /// A whisperer's client refuses by itself: those who knock must not use up what its user does (contract §13b).
+    package static let liveRefusals = Rate("live_refuse", 600, burst: 600)
     package static let liveKnocks = Rate("live_knock", 10, burst: 10, per: .principal)
     package static let liveKnocksOfAddress = Rate("live_knock_address", 30, burst: 30, per: .address)
     package static let liveJoins = Rate("live_join", 30, burst: 30, per: .principal)
@@ -86,7 +88,8 @@ package enum Rates {
         Self.fetchPending,
         Self.updateTokens, Self.groups, Self.calls, Self.iceCandidates, Self.turnCredentials, Self.keys, Self.backup,
         Self.presign, Self.reports, Self.admin, Self.ringing, Self.sessionRefresh, Self.typing, Self.unknownTokens,
-        Self.profiles, Self.liveControl, Self.liveKnocks, Self.liveKnocksOfAddress, Self.liveJoins, Self.liveLooks,
+        Self.profiles, Self.liveControl, Self.liveRefusals, Self.liveKnocks, Self.liveKnocksOfAddress, Self.liveJoins,
+        Self.liveLooks,
         Self.transcripts, Self.liveShares,
         Self.livePackets, Self.liveResync, Self.liveAttention, Self.roomControl, Self.roomSignals, Self.roomPokes,
         Self.roomGuesses, Self.roomGuessesOfAddress,

@@ -55,8 +55,8 @@ final class LiveTraffic: FrameListener {
         fleet.write(to: conversation.whisperer, conversation.frames.create(by: conversation.whisperer))
     }
 
-    /// A conversation lets 50 wait (contract §14.7).
-    private static let waitingMax = 20
+    /// A conversation lets so many of one address wait (contract §13b).
+    private static let waitingMax = LiveLimits.waitingOfAddressMax
 
     private func callNext(of conversation: LiveConversation, on fleet: isolated Fleet) {
         guard self.callsListeners, let guest = conversation.nextListener() else { return }

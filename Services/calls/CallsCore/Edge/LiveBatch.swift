@@ -66,7 +66,7 @@ struct LiveBatch {
             }
             let frame = LiveFrame(
                 body, from: request.principal, on: connection, requestID: request.requestID,
-                receivedAt: request.receivedAt)
+                receivedAt: request.receivedAt, origin: request.origin)
             self.steps.append(.frame(frame, request.answer))
         } catch let refusal as Refusal {
             self.steps.append(.refused(refusal, request.answer))
@@ -125,10 +125,18 @@ struct LiveBatch {
 
     var principals: Set<PrincipalID> { Set(self.frames.map(\.principal.id)) }
 
-    var starts: [(content: LiveFacts.Content, connection: LiveConnection)] {
+    struct Start {
+        var content: LiveFacts.Content
+        var connection: LiveConnection
+        var holder: WhisperID
+    }
+
+    var starts: [Start] {
         self.frames.compactMap { frame in
-            guard case .start(let start) = frame.body else { return nil }
-            return (.init(conversation: start.conversation, content: start.content), frame.connection)
+            guard case .start(let start) = frame.body, case .session(let session) = frame.principal else { return nil }
+            return Start(
+                content: .init(conversation: start.conversation, content: start.content), connection: frame.connection,
+                holder: session.caller.identity)
         }
     }
 }

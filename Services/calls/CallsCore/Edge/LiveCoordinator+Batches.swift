@@ -18,6 +18,8 @@ extension LiveCoordinator {
         batch.rooms.silent = silent
         let outcome = try await self.transacted(batch, silent: silent)
         self.book.commit()
+        let now = self.now
+        self.book.keep({ !$0.isAsleep(at: now) }, of: outcome.asleep)
         self.metrics.linesStored.increment(by: outcome.linesStored)
         (self.expired, self.removedHolders) = ([], [])
         await self.tell(outcome)
@@ -45,6 +47,8 @@ extension LiveCoordinator {
         /// Lines to be stored. Their whisperers are told once they are.
         var lines: [LiveLine] = []
         var linesStored = 0
+        /// Conversations that need not stay in memory.
+        var asleep: [ConversationID] = []
     }
 
     private func transacted(_ batch: LiveBatch, silent: Set<NodeID>) async throws(StoreError) -> Outcome {
@@ -74,6 +78,8 @@ extension LiveCoordinator {
         return try await self.store.transaction { transaction throws(StoreError) in
             var reading = Pipeline()
             if !growing.isEmpty { reading.add(LiveTable.lock(Array(growing))) }
+            let holders = Array(Set(starts.map(\.holder)))
+            if !starts.isEmpty { reading.add(LiveTable.lockStreams(of: holders, in: profiles)) }
             let accounts = reading.add(IdentityView.accounts(of: identities))
             let guestAccounts = reading.add(LiveViews.guests(guests))
             let members = reading.add(LiveViews.members(of: profiles))
@@ -81,6 +87,8 @@ extension LiveCoordinator {
             let ended = starts.isEmpty ? nil : reading.add(LiveTable.ended(starts.map(\.content)))
             let held = starts.isEmpty ? nil : reading.add(LiveTable.held(by: Array(Set(starts.map(\.connection)))))
             let last = starts.isEmpty ? nil : reading.add(TranscriptTable.lastLines(of: starts.map(\.content)))
+            let openOf = starts.isEmpty ? nil : reading.add(LiveTable.open(of: holders))
+            let openIn = starts.isEmpty ? nil : reading.add(LiveTable.open(in: profiles))
             let found = try await transaction.pipeline(reading)
             var facts = LiveFacts(members: try found[members])
             for (identity, account) in try found[accounts] { facts.accounts[.identity(identity)] = account }
@@ -88,6 +96,8 @@ extension LiveCoordinator {
             if let lists { facts.lists = try found[lists] }
             if let ended { facts.ended = try found[ended] }
             if let held { facts.held = try found[held] }
+            if let openOf { facts.openOf = try found[openOf] }
+            if let openIn { facts.openIn = try found[openIn] }
             if let last { facts.lastLines = try found[last] }
             let outcome = self.apply(batch, facts, silent: silent)
             return try await self.write(outcome) { writes throws(StoreError) in try await transaction.pipeline(writes) }
@@ -145,17 +155,18 @@ extension LiveCoordinator {
             case .left(let id, let connection): rules.left(id, connection)
             case .report(let node, let entries, let share): rules.reported(entries, by: node, of: share)
             case .line(let line): rules.said(line)
+            case .membersChanged(let profile): rules.membersChanged(of: profile, in: batch.ofProfilesLeft)
             case .refused(let refusal, let address): outcome.sayings.append(.answer(address, .refused(refusal)))
             }
             flush(&rules)
         }
         flush(&rules)
         outcome.lines = rules.lines
+        outcome.asleep = rules.asleep
         outcome.sayings += LiveRules.stored(rules.lines).map { .telling($0) }
         self.book = rules.book
         return outcome
     }
-            case .membersChanged(let profile): rules.membersChanged(of: profile, in: batch.ofProfilesLeft)
 
     // MARK: After the commit
 

@@ -119,8 +119,7 @@ package actor LiveCoordinator: PartitionOwner {
         // While several come anyway, a transaction is worth a moment's wait: it costs more than what is in it.
         let pause = self.arrivals.pause(at: .now)
         if pause > .zero { try? await self.bus.pause(for: pause) }
-        let isQuiet = self.rooms.all.isEmpty && !self.book.all.contains(where: \.hasTimers)
-        try await self.intake(&batch, within: isQuiet ? self.worker.readBlockMax : CallLimits.timedReadBlockMax)
+        try await self.intake(&batch, within: self.patience())
         self.arrivals.looked(batch.steps.count + batch.rooms.steps.count, at: .now)
         let end = ContinuousClock.now + CallLimits.linesGatheredFor
         while batch.isOfLinesAlone, !batch.isSingle, batch.steps.count < CallLimits.linesGatheredMax {
@@ -130,6 +129,17 @@ package actor LiveCoordinator: PartitionOwner {
             try await self.intake(&batch, within: .zero)
         }
         return batch
+    }
+
+    /// How long a read may wait for Jobs: not much longer than until time changes something.
+    private func patience() -> Duration {
+        guard self.rooms.all.isEmpty else { return CallLimits.timedReadBlockMax }
+        let bounds = self.bounds
+        guard let next = self.book.nextDeadline({ $0.deadline(within: bounds) }) else {
+            return self.worker.readBlockMax
+        }
+        let left = Duration.milliseconds(next.milliseconds - self.now.milliseconds)
+        return max(CallLimits.timedReadBlockMax, min(left, self.worker.readBlockMax))
     }
 
     private func intake(_ batch: inout LiveBatch, within pause: Duration) async throws(BusError) {
@@ -203,6 +213,11 @@ package actor LiveCoordinator: PartitionOwner {
         guard !shares.isEmpty else { return }
         self.expired = try await self.store.query(
             LiveTable.expired(in: shares, limit: CallLimits.conversationsExpiredAtOnce))
+        // In memory, time ends their streams.
+        try await self.load(
+            try await self.store.query(
+                LiveTable.overdue(
+                    in: shares, pausedFor: self.bounds.pauseMax, limit: CallLimits.streamsEndedAtOnce)))
         try await self.sweepTranscripts(in: shares)
         var pipeline = Pipeline()
         pipeline.add(LiveTable.sweep(in: shares))
@@ -241,6 +256,8 @@ package actor LiveCoordinator: PartitionOwner {
     /// Gateways report again what they hold: nothing is to be written.
     package func busHasLost(_ losses: BusLosses) { self.ages = nil }
 
+    var ownedShares: [LiveShare] { Array(self.worker.owned.keys) }
+
     func owns(_ id: UUIDText) -> Bool { self.worker.owned[LiveShare(of: id)] != nil }
 
     /// A node did not hear a Notice; nil if the bus was away.
@@ -248,5 +265,3 @@ package actor LiveCoordinator: PartitionOwner {
         if let node { self.silentNodes.insert(node) }
     }
 }
-    var ownedShares: [LiveShare] { Array(self.worker.owned.keys) }
-

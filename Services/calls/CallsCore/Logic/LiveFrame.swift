@@ -72,16 +72,19 @@ package struct LiveFrame: Sendable {
     package var requestID: String?
     /// By its gateway's clock. Its timestamp is compared with it.
     package var receivedAt: Timestamp
+    /// Names its client's address among others; 0 if nobody says.
+    package var origin: UInt64
 
     package init(
         _ body: Body, from principal: Principal, on connection: LiveConnection, requestID: String?,
-        receivedAt: Timestamp
+        receivedAt: Timestamp, origin: UInt64 = 0
     ) {
         self.body = body
         self.principal = principal
         self.connection = connection
         self.requestID = requestID
         self.receivedAt = receivedAt
+        self.origin = origin
     }
 }
 
@@ -118,6 +121,9 @@ package struct LiveFacts: Sendable {
     package var ended: Set<Content>
     /// How many streams a connection holds.
     package var held: [LiveConnection: Int]
+    /// How many streams have not ended, of whoever starts one, and of the profiles of this batch. As they were before it.
+    package var openOf: [WhisperID: Int] = [:]
+    package var openIn: [UUIDText: Int] = [:]
     /// The greatest line that is stored of streams that somebody starts, before the batch.
     package var lastLines: [Content: Int]
 

@@ -150,6 +150,8 @@ package struct LiveMachine: Equatable, Sendable {
     package struct Waiting: Equatable, Sendable {
         package var connection: LiveConnection
         package var goneAt: Timestamp?
+        /// Names the address that it came from. 0: nobody knows. It stays, also if the listener comes from elsewhere.
+        package let origin: UInt64
     }
 
     package init(
@@ -197,18 +199,59 @@ package struct LiveMachine: Equatable, Sendable {
         }.map { ($0.key, $0.value) }
     }
 
+    /// It is decided, or has gone: nobody waits any more.
+    mutating func waitsNoLonger(_ listener: PrincipalID) {
+        self.waiting[listener] = nil
+        self.knocksToldAt[listener] = nil
+    }
+
+    /// Somebody waits on this frame's connection.
+    mutating func wait(_ listener: PrincipalID, _ frame: LiveFrame) {
+        self.waiting[listener] = .init(
+            connection: frame.connection, origin: self.waiting[listener]?.origin ?? frame.origin)
+    }
+
+    /// Of those who were sent away the newest are known.
+    mutating func forgetOldest(_ status: Listener.Status, beyond most: Int) {
+        let rows = self.listeners.filter { $0.value.status == status }
+        guard rows.count > most else { return }
+        let oldest = rows.sorted { ($0.value.since, "\($0.key)") < ($1.value.since, "\($1.key)") }
+        for (listener, _) in oldest.prefix(rows.count - most) { self.listeners[listener] = nil }
+    }
+
     /// Nothing happens here, and no time runs.
     package var isQuiet: Bool {
         self.stream == nil && self.attendances.isEmpty && self.waiting.isEmpty
             && !self.listeners.values.contains { $0.status == .waiting }
     }
 
-    /// Whether the time that passes may change it: somebody has gone or waits.
-    package var hasTimers: Bool {
-        self.stream.map { $0.connection == nil } ?? false
-            || !self.waiting.isEmpty || !self.knocksToldAt.isEmpty
-            || self.attendances.values.contains { $0.goneAt != nil }
-            || self.listeners.values.contains { $0.status == .waiting }
+    /// Its stream is paused for a while and nobody is here: it is kept in the tables alone (contract §13b).
+    package func isAsleep(at now: Timestamp) -> Bool { self.sleepsAt.map { $0 <= now } ?? false }
+
+    private var sleepsAt: Timestamp? {
+        guard let stream, stream.isPaused, self.attendances.isEmpty, self.waiting.isEmpty,
+            !self.listeners.values.contains(where: { $0.status == .waiting })
+        else { return nil }
+        return stream.changedAt + CallLimits.pausedKeptFor
+    }
+
+    /// When time changes it next (`LiveRules.tick`), or lets it sleep.
+    package func deadline(within bounds: LiveRules.LiveBounds) -> Timestamp? {
+        var times = [self.sleepsAt].compactMap { $0 }
+        switch self.stream?.phase {
+        case .live(_, let goneAt?): times.append(goneAt + bounds.absenceMax)
+        case .paused: times += self.stream.map { [$0.changedAt + bounds.pauseMax] } ?? []
+        case .live, nil: break
+        }
+        times += self.attendances.values.compactMap { $0.goneAt.map { $0 + bounds.absenceMax } }
+        times += self.waiting.values.compactMap { $0.goneAt.map { $0 + LiveLimits.knockOfAbsentTTL } }
+        for row in self.listeners.values where row.status == .waiting { times.append(row.expiresAt ?? row.since) }
+        if self.stream?.connection != nil {
+            times += self.undecided.map {
+                self.knocksToldAt[$0.listener].map { $0 + LiveLimits.knockToldEvery } ?? $0.row.since
+            }
+        }
+        return times.min()
     }
 
     /// - Parameter ending: why the stream before has ended, if it has just done so.

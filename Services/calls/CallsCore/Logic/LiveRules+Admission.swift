@@ -25,17 +25,13 @@ extension LiveRules {
         if isRepeated, let known {
             // It may come on another connection.
             if known.status == .waiting || known.status == .admitted && known.generation != conversation.generation {
-                conversation.waiting[listener] = .init(connection: frame.connection)
+                conversation.wait(listener, frame)
                 self.put(conversation)
             }
             return self.standing(of: known, in: conversation)
         }
-        if known?.status != .waiting, known?.status != .admitted,
-            conversation.listeners.values.count(where: { $0.status == .waiting }) >= LiveLimits.waitingMax
-        {
-            throw Refusal(
-                .rateLimited, "too many wait already",
-                retryAfterMilliseconds: LiveLimits.knockOfAbsentTTL.milliseconds)
+        if known?.status != .waiting, known?.status != .admitted {
+            try self.makeRoom(for: frame.origin, in: &conversation)
         }
         var row =
             known
@@ -56,11 +52,43 @@ extension LiveRules {
         row.expiresAt = self.time + LiveLimits.knockTTL
         row.seenAt = self.time
         conversation.listeners[listener] = row
-        conversation.waiting[listener] = .init(connection: frame.connection)
+        conversation.wait(listener, frame)
         conversation.knocksToldAt[listener] = self.time
         self.put(conversation)
         self.tellKnock(of: listener, row, in: conversation)
         return self.standing(of: row, in: conversation)
+    }
+
+    /// One more is going to wait. No address has more than a few places, and when all are taken, the oldest of the address with
+    /// the most gives way: so nobody keeps others out.
+    private mutating func makeRoom(for origin: UInt64, in conversation: inout LiveMachine) throws(Refusal) {
+        let waiting = conversation.listeners.filter { $0.value.status == .waiting }
+        let origins = waiting.keys.map { conversation.waiting[$0]?.origin ?? 0 }
+        let places = Dictionary(origins.map { ($0, 1) }, uniquingKeysWith: +)
+        guard origin == 0 || places[origin, default: 0] < self.limits.waitingOfAddressMax else {
+            throw Refusal(
+                .rateLimited, "too many of this address wait already",
+                retryAfterMilliseconds: LiveLimits.knockOfAbsentTTL.milliseconds)
+        }
+        guard waiting.count >= LiveLimits.waitingMax else { return }
+        /// Of the address with the most, the one that comes counted, and there the oldest.
+        func rank(_ one: PrincipalID, _ row: LiveMachine.Listener) -> (Int, Int64, String) {
+            let its = conversation.waiting[one]?.origin ?? 0
+            return (places[its, default: 0] + (its == origin ? 1 : 0), -row.since.milliseconds, "\(one)")
+        }
+        if let oldest = waiting.max(by: { rank($0.key, $0.value) < rank($1.key, $1.value) })?.key {
+            self.sendAway(oldest, from: &conversation)
+        }
+    }
+
+    /// Somebody has waited long enough, or makes room. It may knock again.
+    mutating func sendAway(_ listener: PrincipalID, from conversation: inout LiveMachine) {
+        let refused = LiveRefused(
+            conversation: conversation.id, reason: .expired, timestamp: self.time, refusal: nil)
+        self.tellings.append(.frame(Self.reader(listener, in: conversation), refused))
+        conversation.listeners[listener] = nil
+        conversation.waitsNoLonger(listener)
+        self.tellHolder(of: listener, .refused, in: conversation)
     }
 
     /// What a knock is answered: what is so now.
@@ -158,7 +186,7 @@ extension LiveRules {
                 self.tellHolder(of: listener, .admitted, in: conversation)
             }
         }
-        for listener in granted { conversation.waiting[listener] = nil }
+        for listener in granted { conversation.waitsNoLonger(listener) }
         if conversation != before { self.put(conversation) }
         return .reply(
             LiveGranted(
@@ -198,8 +226,12 @@ extension LiveRules {
         (row.grant, row.generation, row.expiresAt) = (nil, 0, nil)
         (row.joinedContent, row.joinedAt) = (nil, nil)
         (row.refusal, row.refusalNonce) = (reason, refuse.refusal.nonce)
+        // Its nonce stays: a knock that is repeated gets the same answer.
+        row.knock?.ciphertext = []
         conversation.listeners[refuse.to] = row
-        conversation.waiting[refuse.to] = nil
+        conversation.forgetOldest(.refused, beyond: LiveLimits.refusedMax)
+        conversation.forgetOldest(.blocked, beyond: LiveLimits.blockedMax)
+        conversation.waitsNoLonger(refuse.to)
         if let attendance = conversation.attendances.removeValue(forKey: refuse.to) {
             self.tellings.append(.event(attendance.connection, .attendsNoLonger(conversation.id)))
         }

@@ -12,6 +12,7 @@ extension LiveRules {
             before?.connection == frame.connection
                 || self.held(by: frame.connection) < LiveLimits.streamsPerConnectionMax
         else { throw Refusal(.forbidden, "the connection holds too many streams") }
+        try self.checkOpen(before, in: conversation, for: caller)
         let isResumed = before?.content == start.content
         let heldEpoch = conversation.epoch
         conversation.epoch += 1
@@ -46,6 +47,34 @@ extension LiveRules {
         for listener in conversation.attendances.keys {
             conversation.listeners[listener]?.joinedContent = conversation.stream?.content
             conversation.listeners[listener]?.joinedAt = self.time
+        }
+    }
+
+    /// Streams cost something until they end, also when they are paused (contract §13b). Who takes one over, or begins anew in its
+    /// place, has one less of somebody.
+    private func checkOpen(
+        _ before: LiveMachine.Stream?, in conversation: LiveMachine, for caller: WhisperID
+    ) throws(Refusal) {
+        let changes = self.book.changes
+        func open(_ known: Int?, _ isCounted: (LiveMachine) -> Bool) -> Int {
+            changes.reduce(known ?? 0) { count, change in
+                let (before, after) = (change.before.map(isCounted) ?? false, change.after.map(isCounted) ?? false)
+                return count - (before ? 1 : 0) + (after ? 1 : 0)
+            }
+        }
+        if before?.holder != caller {
+            let own = open(self.facts.openOf[caller]) { $0.stream?.holder == caller }
+            guard own < self.limits.streamsOfIdentityMax else {
+                throw Refusal(.forbidden, "too many streams of the caller have not ended")
+            }
+        }
+        if before == nil {
+            let all = open(self.facts.openIn[conversation.profile]) {
+                $0.stream != nil && $0.profile == conversation.profile
+            }
+            guard all < self.limits.streamsOfProfileMax else {
+                throw Refusal(.forbidden, "too many streams of the profile have not ended")
+            }
         }
     }
 
@@ -105,6 +134,21 @@ extension LiveRules {
 
     // MARK: Listeners
 
+    /// Devices that listened without a grant, and are not in the profile any more.
+    mutating func removeDevices(from id: ConversationID) {
+        guard var conversation = self.book[id] else { return }
+        for (listener, attendance) in conversation.attendances where !attendance.isListed {
+            if case .identity(let identity) = listener, self.isMember(identity, of: conversation.profile) { continue }
+            conversation.attendances[listener] = nil
+            self.tellings.append(.event(attendance.connection, .attendsNoLonger(id)))
+            self.tellings.append(
+                .frame(
+                    .connection(attendance.connection),
+                    LiveRefused(conversation: id, reason: .removed, timestamp: self.time, refusal: nil)))
+        }
+        if conversation != self.book[id] { self.put(conversation) }
+    }
+
     mutating func join(_ join: LiveJoin, _ frame: LiveFrame) throws(Refusal) -> Answer {
         let listener = frame.principal.id
         guard var conversation = self.book[join.conversation] else { throw .noSuchConversation }
@@ -132,23 +176,8 @@ extension LiveRules {
         }
         conversation.attendances[listener] = .init(
             connection: frame.connection, isListed: !isDevice, placedAt: self.time)
-        conversation.waiting[listener] = nil
+        conversation.waitsNoLonger(listener)
         var since = self.time
-    /// Devices that listened without a grant, and are not in the profile any more.
-    mutating func removeDevices(from id: ConversationID) {
-        guard var conversation = self.book[id] else { return }
-        for (listener, attendance) in conversation.attendances where !attendance.isListed {
-            if case .identity(let identity) = listener, self.isMember(identity, of: conversation.profile) { continue }
-            conversation.attendances[listener] = nil
-            self.tellings.append(.event(attendance.connection, .attendsNoLonger(id)))
-            self.tellings.append(
-                .frame(
-                    .connection(attendance.connection),
-                    LiveRefused(conversation: id, reason: .removed, timestamp: self.time, refusal: nil)))
-        }
-        if conversation != self.book[id] { self.put(conversation) }
-    }
-
         if row != nil {
             if row?.joinedContent != conversation.stream?.content || row?.joinedAt == nil {
                 row?.joinedContent = conversation.stream?.content
@@ -178,7 +207,7 @@ extension LiveRules {
         var (conversation, row) = (conversation, row)
         row.expiresAt = self.time + LiveLimits.knockTTL
         conversation.listeners[listener] = row
-        conversation.waiting[listener] = .init(connection: frame.connection)
+        conversation.wait(listener, frame)
         conversation.knocksToldAt[listener] = self.time
         self.put(conversation)
         self.tellKnock(of: listener, row, in: conversation)
@@ -193,7 +222,7 @@ extension LiveRules {
         guard var conversation = self.book[leave.conversation] else { return answer }
         let listener = frame.principal.id
         let before = conversation
-        conversation.waiting[listener] = nil
+        conversation.waitsNoLonger(listener)
         let row = conversation.listeners[listener]
         if row?.status == .waiting || leave.forget && row?.status != .blocked { conversation.listeners[listener] = nil }
         let attendance = conversation.attendances.removeValue(forKey: listener)

@@ -8,6 +8,8 @@ package struct LiveRules: Sendable {
     package var tellings: [LiveTelling] = []
     /// Lines that are to be stored, in the order in which they came.
     package var lines: [LiveLine] = []
+    /// Those that need not stay in memory, if nothing else happens to them.
+    package var asleep: [ConversationID] = []
     let facts: LiveFacts
     let limits: LiveBounds
     let time: Timestamp
@@ -15,8 +17,11 @@ package struct LiveRules: Sendable {
     /// What operators may change.
     package struct LiveBounds: Sendable {
         package var listenersMax = LiveLimits.listenersMax
+        package var waitingOfAddressMax = LiveLimits.waitingOfAddressMax
         package var absenceMax = LiveLimits.absenceMax
         package var pauseMax = LiveLimits.pauseMax
+        package var streamsOfIdentityMax = LiveLimits.streamsOfIdentityMax
+        package var streamsOfProfileMax = LiveLimits.streamsOfProfileMax
         /// Longer is refused to who asks for it.
         package var transcriptDaysMax = Int(LiveLimits.transcriptDays.upperBound)
 
@@ -34,13 +39,13 @@ package struct LiveRules: Sendable {
 
     package mutating func received(_ frame: LiveFrame) -> Answer {
         if let verdict = frame.principal.verdict(self.facts.accounts[frame.principal.id]) { return verdict }
+        // What its last member has left is gone for everybody, also before its Job comes.
+        if let id = frame.body.present { self.endWithoutProfile(id) }
         do throws(Refusal) {
             switch frame.body {
             case .create(let create): return try self.create(create, by: try Self.identity(frame), frame)
             case .update(let update): return try self.update(update, by: try Self.identity(frame), frame)
             case .delete(let delete): return try self.delete(delete, by: try Self.identity(frame), frame)
-        // What its last member has left is gone for everybody, also before its Job comes.
-        if let id = frame.body.present { self.endWithoutProfile(id) }
             case .list(let list): return try self.list(list, by: try Self.identity(frame))
             case .roster(let roster): return try self.roster(roster, by: try Self.identity(frame))
             case .knock(let knock): return try self.knock(knock, frame)
@@ -249,12 +254,16 @@ package struct LiveRules: Sendable {
 
     // MARK: Time
 
-    /// What time does to all conversations.
+    /// What time does to conversations.
     package mutating func tick() {
-        for conversation in self.book.all.filter(\.hasTimers) { self.tick(conversation) }
+        let limits = self.limits
+        for conversation in self.book.due(at: self.time, { $0.deadline(within: limits) }) {
+            self.tick(conversation)
+            if self.book[conversation.id]?.isAsleep(at: self.time) == true { self.asleep.append(conversation.id) }
+        }
     }
 
-    private mutating func tick(_ before: LiveMachine) {
+    mutating func tick(_ before: LiveMachine) {
         var conversation = before
         if var stream = conversation.stream {
             switch stream.phase {
@@ -278,19 +287,14 @@ package struct LiveRules: Sendable {
             let isLate = row.expiresAt.map { $0 <= self.time } ?? true
             let isAbsent = goneAt.map { $0 + LiveLimits.knockOfAbsentTTL <= self.time } ?? false
             guard isLate || isAbsent else { continue }
-            let refused = LiveRefused(
-                conversation: conversation.id, reason: .expired, timestamp: self.time, refusal: nil)
-            self.tellings.append(.frame(Self.reader(listener, in: conversation), refused))
-            conversation.listeners[listener] = nil
-            conversation.waiting[listener] = nil
-            self.tellHolder(of: listener, .refused, in: conversation)
+            self.sendAway(listener, from: &conversation)
         }
         for (listener, waiting) in conversation.waiting {
             // An admitted one that waits for a key keeps its row: nobody need be told.
             if let goneAt = waiting.goneAt, conversation.listeners[listener]?.status != .waiting,
                 goneAt + LiveLimits.knockOfAbsentTTL <= self.time
             {
-                conversation.waiting[listener] = nil
+                conversation.waitsNoLonger(listener)
             }
         }
         self.tellKnocksAgain(of: &conversation)
@@ -314,10 +318,6 @@ package struct LiveRules: Sendable {
         }
     }
 
-    /// Ends what has no profile any more, or was not used for too long.
-    package mutating func expired(_ id: ConversationID) {
-        if let conversation = self.book[id] { self.remove(conversation, by: nil) }
-    }
     /// Somebody has been taken out of this profile, or it is no more. It is judged by who is a member now.
     /// - Parameter ids: all its conversations of the shares that are ours, and perhaps others.
     package mutating func membersChanged(of profile: UUIDText, in ids: [ConversationID]) {
@@ -338,6 +338,10 @@ package struct LiveRules: Sendable {
         }
     }
 
+    /// Ends what has no profile any more, or was not used for too long.
+    package mutating func expired(_ id: ConversationID) {
+        if let conversation = self.book[id] { self.remove(conversation, by: nil) }
+    }
 
     // MARK: Connections
 

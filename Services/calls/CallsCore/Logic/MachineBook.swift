@@ -1,3 +1,5 @@
+package import Contract
+
 /// What a share holds one of for each id.
 package protocol BookedMachine: Equatable, Sendable {
     associatedtype ID: Hashable, Sendable
@@ -19,6 +21,9 @@ package struct MachineBook<Machine: BookedMachine>: Sendable {
     private var machines: [Machine.ID: Machine] = [:]
     /// As they were before the batch.
     private var undo: [Machine.ID: Machine?] = [:]
+    private var deadlines = DeadlineQueue<Machine.ID>()
+    /// Those in memory whose deadline may be another than the queue has.
+    private var retimed: Set<Machine.ID> = []
 
     package init() {}
 
@@ -28,7 +33,17 @@ package struct MachineBook<Machine: BookedMachine>: Sendable {
     /// Changes a machine, or adds it, or with nil deletes it. Can be taken back until `commit`.
     package mutating func put(_ machine: Machine?, at id: Machine.ID) {
         if self.undo.index(forKey: id) == nil { self.undo.updateValue(self.machines[id], forKey: id) }
+        self.set(machine, at: id)
+    }
+
+    private mutating func set(_ machine: Machine?, at id: Machine.ID) {
         self.machines[id] = machine
+        if machine == nil { self.forgetTime(of: id) } else { self.retimed.insert(id) }
+    }
+
+    private mutating func forgetTime(of id: Machine.ID) {
+        self.retimed.remove(id)
+        self.deadlines.set(id, to: nil)
     }
 
     package var changes: [Change] {
@@ -41,15 +56,42 @@ package struct MachineBook<Machine: BookedMachine>: Sendable {
     package mutating func commit() { self.undo = [:] }
 
     package mutating func takeBack() {
-        for (id, before) in self.undo { self.machines[id] = before }
+        for (id, before) in self.undo { self.set(before, at: id) }
         self.undo = [:]
     }
 
     /// From the tables.
-    package mutating func load(_ machine: Machine) { self.machines[machine.id] = machine }
+    package mutating func load(_ machine: Machine) { self.set(machine, at: machine.id) }
 
     /// Forgets what is somebody else's now, or quiet. It stays in the tables.
     package mutating func keep(_ isKept: (Machine) -> Bool) {
-        for (id, machine) in self.machines where !isKept(machine) { self.machines[id] = nil }
+        for (id, machine) in self.machines where !isKept(machine) { self.set(nil, at: id) }
+    }
+
+    /// The same of these alone.
+    package mutating func keep(_ isKept: (Machine) -> Bool, of ids: [Machine.ID]) {
+        for id in ids where self.machines[id].map({ !isKept($0) }) ?? false { self.set(nil, at: id) }
+    }
+
+    // MARK: Time
+
+    /// Those whose deadline has come. They are looked at again, whatever becomes of them.
+    /// - Parameter deadline: when time changes a machine next; the same in all calls.
+    package mutating func due(at now: Timestamp, _ deadline: (Machine) -> Timestamp?) -> [Machine] {
+        self.retime(deadline)
+        let due = self.deadlines.take(at: now)
+        self.retimed.formUnion(due)
+        return due.compactMap { self.machines[$0] }
+    }
+
+    /// The earliest deadline.
+    package mutating func nextDeadline(_ deadline: (Machine) -> Timestamp?) -> Timestamp? {
+        self.retime(deadline)
+        return self.deadlines.next
+    }
+
+    private mutating func retime(_ deadline: (Machine) -> Timestamp?) {
+        for id in self.retimed { self.deadlines.set(id, to: self.machines[id].flatMap(deadline)) }
+        self.retimed = []
     }
 }

@@ -18,8 +18,8 @@ package struct RoomMachine: BookedMachine {
     package let linkVerifier: Bytes32?
     package var code: Code?
     package var participants: [PrincipalID: Participant] = [:]
-    /// Those who were removed, with the code that was the room's then.
-    package var barred: [PrincipalID: String] = [:]
+    /// Those who were removed.
+    package var barred: [PrincipalID: Barred] = [:]
     /// When somebody was last known to be connected.
     package var connectedAt: Timestamp
 
@@ -46,6 +46,12 @@ package struct RoomMachine: BookedMachine {
             self.pin = pin
             self.wrongPins = wrongPins
         }
+    }
+
+    package struct Barred: Equatable, Sendable {
+        /// That was the room's then.
+        package let code: String
+        package let since: Timestamp
     }
 
     package struct Participant: Equatable, Sendable {
@@ -95,6 +101,14 @@ package struct RoomMachine: BookedMachine {
         self.participantsMax = participantsMax
         self.linkVerifier = linkVerifier
         self.connectedAt = createdAt
+    }
+
+    /// Of those who are kept out, the newest are known.
+    mutating func bar(_ participant: PrincipalID, at now: Timestamp) {
+        self.barred[participant] = Barred(code: self.code?.code.text ?? "", since: now)
+        guard self.barred.count > RoomLimits.barredMax else { return }
+        let oldest = self.barred.sorted { ($0.value.since, "\($0.key)") < ($1.value.since, "\($1.key)") }
+        for (barred, _) in oldest.prefix(self.barred.count - RoomLimits.barredMax) { self.barred[barred] = nil }
     }
 
     // MARK: What others see

@@ -73,7 +73,7 @@ extension RoomRules {
         let isRightPin = Self.hash(pin ?? "", known?.salt ?? self.facts.salt) == known?.hash
         guard let code, var room = found, let present = room.code, present.code == code,
             present.expiresAt > self.time, room.participants[caller] == nil, !room.isLocked, !room.isFull,
-            room.barred[caller].map({ $0 != code.text }) ?? true
+            room.barred[caller].map({ $0.code != code.text }) ?? true
         else {
             self.misses.append(frame.origin)
             throw .noSuchRoom

@@ -142,7 +142,7 @@ package struct RoomRules: Sendable {
             throw Refusal(.notFound, "no such participant")
         }
         // An older code opens nothing more; the present one must not let it in again.
-        room.barred[participant] = room.code?.code.text ?? ""
+        room.bar(participant, at: self.time)
         self.signals.forget(participant, in: room.id)
         let event = self.changed(&room, .removed, participant, by: caller, exceptOn: frame.connection)
         if let place = removed.reachable {

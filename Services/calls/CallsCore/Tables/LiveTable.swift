@@ -5,13 +5,13 @@ package import Store
 package enum LiveTable {
     // MARK: Reading
 
-    /// Conversations of these shares in which something goes on, for their new owner.
+    /// Conversations of these shares in which something goes on, for their new owner. Paused ones are read when somebody comes.
     static func active(in shares: [LiveShare]) -> Statement<[ConversationID]> {
         Statement(
             """
             SELECT conversation_id FROM calls.conversations c
             WHERE share = ANY (\(shares.map { Int16($0.index) })::int2[]) AND (
-                EXISTS (SELECT FROM calls.streams s WHERE s.conversation_id = c.conversation_id AND s.state <> 'ended')
+                EXISTS (SELECT FROM calls.streams s WHERE s.conversation_id = c.conversation_id AND s.state = 'live')
                 OR EXISTS (
                     SELECT FROM calls.listeners l WHERE l.conversation_id = c.conversation_id AND l.status = 'waiting'))
             """,
@@ -275,6 +275,46 @@ package enum LiveTable {
             })
     }
 
+    /// Keeps others from beginning streams of these holders and profiles until the transaction's end: they are counted.
+    static func lockStreams(of holders: [WhisperID], in profiles: [UUIDText]) -> SQL {
+        let keys = Set(holders.map { Int64($0.bits) } + profiles.map { Int64(truncatingIfNeeded: $0.low ^ $0.high) })
+        return """
+            SELECT pg_advisory_xact_lock(hashtextextended('calls.streams', p.low))
+            FROM unnest(\(keys.sorted())::int8[]) AS p (low)
+            """
+    }
+
+    /// How many streams of these holders have not ended, in all shares.
+    static func open(of holders: [WhisperID]) -> Statement<[WhisperID: Int]> {
+        Statement(
+            """
+            SELECT holder, count(*) FROM calls.streams
+            WHERE holder = ANY (\(holders)::int8[]) AND state <> 'ended' GROUP BY holder
+            """,
+            decode: { rows throws(StoreError) in
+                var counts: [WhisperID: Int] = [:]
+                for var row in rows { counts[try row.next()] = Int(try row.next(Int64.self)) }
+                return counts
+            })
+    }
+
+    /// The same of the conversations of these profiles.
+    static func open(in profiles: [UUIDText]) -> Statement<[UUIDText: Int]> {
+        Statement(
+            """
+            SELECT c.profile_id, count(*) FROM calls.conversations c
+            JOIN calls.streams s ON s.conversation_id = c.conversation_id AND s.state <> 'ended'
+            WHERE c.profile_id = ANY (\(profiles.map { PostgresUUID($0) })::uuid[]) GROUP BY c.profile_id
+            """,
+            decode: { rows throws(StoreError) in
+                var counts: [UUIDText: Int] = [:]
+                for var row in rows {
+                    counts[UUIDText(try row.next(PostgresUUID.self))] = Int(try row.next(Int64.self))
+                }
+                return counts
+            })
+    }
+
     /// What `look` shows.
     package struct Look: Sendable {
         package var signPublicKey: Bytes32
@@ -286,6 +326,7 @@ package enum LiveTable {
         package var isTranscribed: Bool
     }
 
+    /// Not of a conversation whose profile is no more: its owner ends it a moment later.
     package static func look(_ id: ConversationID) -> Statement<Look?> {
         Statement(
             """
@@ -294,6 +335,7 @@ package enum LiveTable {
             FROM calls.conversations c
             LEFT JOIN calls.streams s ON s.conversation_id = c.conversation_id AND s.state <> 'ended'
             WHERE c.conversation_id = \(PostgresUUID(id.uuid))
+                AND EXISTS (SELECT FROM auth.profile_membership m WHERE m.profile_id = c.profile_id)
             """,
             first: { row throws(StoreError) in
                 Look(
@@ -326,7 +368,6 @@ package enum LiveTable {
         """
         INSERT INTO calls.conversations (conversation_id, share, profile_id, creator, sign_key, enc_key, link_verifier,
             info_nonce, info, transcript_days, created_at, updated_at, used_at, generation, epoch, last_holder)
-    /// Not of a conversation whose profile is no more: its owner ends it a moment later.
         VALUES (\(PostgresUUID(c.id.uuid)), \(Int16(LiveShare(of: c.id).index)), \(PostgresUUID(c.profile)),
             \(c.creator), \(c.signPublicKey), \(c.encPublicKey), \(c.linkVerifier), \(c.info.nonce),
             \(c.info.ciphertext), \(Int16(c.transcriptDays)), \(c.createdAt), \(c.updatedAt), \(c.usedAt),
@@ -335,7 +376,6 @@ package enum LiveTable {
             link_verifier = excluded.link_verifier, info_nonce = excluded.info_nonce, info = excluded.info,
             transcript_days = excluded.transcript_days, updated_at = excluded.updated_at, used_at = excluded.used_at,
             generation = excluded.generation, epoch = excluded.epoch, last_holder = excluded.last_holder
-                AND EXISTS (SELECT FROM auth.profile_membership m WHERE m.profile_id = c.profile_id)
         """
     }
 

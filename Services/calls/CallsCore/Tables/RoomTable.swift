@@ -137,14 +137,20 @@ enum RoomTable {
             })
     }
 
-    private static func barred(in ids: [PostgresUUID]) -> Statement<[UUIDText: [PrincipalID: String]]> {
+    private static func barred(
+        in ids: [PostgresUUID]
+    ) -> Statement<[UUIDText: [PrincipalID: RoomMachine.Barred]]> {
         Statement(
-            "SELECT room_id, is_guest, participant, code FROM calls.room_barred WHERE room_id = ANY (\(ids)::uuid[])",
+            """
+            SELECT room_id, is_guest, participant, code, barred_at
+            FROM calls.room_barred WHERE room_id = ANY (\(ids)::uuid[])
+            """,
             decode: { rows throws(StoreError) in
-                var barred: [UUIDText: [PrincipalID: String]] = [:]
+                var barred: [UUIDText: [PrincipalID: RoomMachine.Barred]] = [:]
                 for var row in rows {
                     let room = UUIDText(try row.next(PostgresUUID.self))
-                    barred[room, default: [:]][try PrincipalID(&row)] = try row.next()
+                    barred[room, default: [:]][try PrincipalID(&row)] = .init(
+                        code: try row.next(), since: try row.next())
                 }
                 return barred
             })
@@ -259,7 +265,7 @@ enum RoomTable {
     }
 
     private static func barred(
-        _ before: [PrincipalID: String], _ after: [PrincipalID: String], of id: UUIDText
+        _ before: [PrincipalID: RoomMachine.Barred], _ after: [PrincipalID: RoomMachine.Barred], of id: UUIDText
     ) -> [SQL] {
         var statements: [SQL] = []
         let gone = before.keys.filter { after[$0] == nil }
@@ -268,11 +274,12 @@ enum RoomTable {
         guard !added.isEmpty else { return statements }
         statements.append(
             """
-            INSERT INTO calls.room_barred (room_id, is_guest, participant, code)
+            INSERT INTO calls.room_barred (room_id, is_guest, participant, code, barred_at)
             SELECT \(PostgresUUID(id)), * FROM unnest(
                 \(added.map(\.key.isGuest))::bool[], \(added.map(\.key.storedUUID))::uuid[],
-                \(added.map(\.value))::text[])
-            ON CONFLICT (room_id, is_guest, participant) DO UPDATE SET code = excluded.code
+                \(added.map(\.value.code))::text[], \(added.map(\.value.since))::timestamptz[])
+            ON CONFLICT (room_id, is_guest, participant) DO UPDATE SET
+                code = excluded.code, barred_at = excluded.barred_at
             """)
         return statements
     }

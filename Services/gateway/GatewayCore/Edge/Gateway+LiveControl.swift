@@ -56,7 +56,7 @@ extension Gateway {
         let request = LiveRequest(
             answer: AnswerAddress(node: self.node, question: number), connection: connection.id, principal: principal,
             requestID: frame.requestID, type: frame.definition.type, payload: payload, receivedAt: .now,
-            origin: isGuess ? Self.origin(of: connection.address) : 0)
+            origin: isGuess || frame.definition.addressRate != nil ? Self.origin(of: connection.address) : 0)
         let share = named.map { LiveShare(of: $0) } ?? LiveShare(of: principal.id)
         self.append(.frame(request), to: share) { $0.failed(number, because: .busFailed) }
     }
