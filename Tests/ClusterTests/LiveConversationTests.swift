@@ -99,6 +99,16 @@ extension CalmCluster {
             #expect(try await tablet.ask("live_start", start).errorCode == "NOT_FOUND")
             let roster = try await phone.ask("live_roster", live.named).expecting("live_roster").payload
             #expect(roster["state"]?.string == "paused" && roster["epoch"]?.integer == 2)
+
+            // With its last member a profile goes, and all that it had.
+            let keys = Keys()
+            let guest = try await GuestClient.proved(keys, gateway: 2)
+            try await guest.client.ask("live_knock", live.knock(by: guest, keys)).expecting("live_waiting")
+            #expect(try await live.look().status == 200)
+            let left = try await phone.http("DELETE", "/profiles/\(profile)/members/\(phone.id)")
+            try #require(left.status == 200)
+            #expect(try await live.look().is(404, "NOT_FOUND"))
+            #expect(try await guest.client.next("live_refused").payload["reason"]?.string == "deleted")
         }
 
         /// Contract §14.9 and §14.10 over whole gateways: each packet once and in order, a return behind what is known, an end

@@ -95,6 +95,31 @@ import Testing
         }
     }
 
+    /// Live conversations count by address who waits (contract §13b).
+    @Test func aKnockNamesItsAddressByADigest() async throws {
+        try await GatewayBench.run { bench in
+            let guest = Guest.test(token: token)
+            let client = try await bench.guest(guest)
+            let sample = LiveKnock.definition.samples[0]
+            let knock = try LiveKnock(
+                try FrameDecoder.payload(bare: Array(sample.utf8), schema: LiveKnock.definition.schema))
+            func next() async throws -> LiveRequest {
+                while true {
+                    let job = try await bench.liveJob(of: LiveShare(of: knock.conversation))
+                    if case .frame(let request) = job { return request }
+                }
+            }
+            let own = sample.replacing("\(knock.knock.from)", with: "\(guest.id)")
+            try await client.send(Frames.frame("live_knock", own, requestID: "k1", session: nil))
+            let request = try await next()
+            #expect(request.type == "live_knock" && request.origin != 0)
+            try await client.send(
+                Frames.frame("live_join", LiveJoin.definition.samples[0], requestID: "k2", session: nil))
+            let other = try await next()
+            #expect(other.type == "live_join" && other.origin == 0, "it is told where it counts, and nowhere else")
+        }
+    }
+
     @Test func aConnectionEndsWithItsGuestsToken() async throws {
         try await GatewayBench.run { bench in
             let client = try await bench.guest(.test(expiresAt: .now + .seconds(5)))
