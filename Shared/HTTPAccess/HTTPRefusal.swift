@@ -7,7 +7,7 @@ package struct HTTPRefusal: HTTPResponseError {
     package let code: ErrorCode
     /// For people; never repeats a value that the client sent.
     package let message: String
-    /// Whole seconds, with 429 only.
+    /// Whole seconds, with 429 and 503 only.
     package let retryAfter: Int64?
 
     /// - Parameter status: nil for the code's own.

@@ -141,6 +141,27 @@ package struct RouterMetrics: Sendable {
     package init() {}
 }
 
+/// What identities without any peer fill together (contract §13b). The value of the `store` label.
+package enum StrangerStore: String, CaseIterable, Sendable {
+    case profiles, backups, evidence, guests, attachments
+}
+
+package struct StrangerMeter: Sendable {
+    private let bytes: Meter
+    private let bytesMax: Meter
+
+    package init(_ store: StrangerStore) {
+        let label = [(MetricLabel.store.rawValue, store.rawValue)]
+        self.bytes = Meter(label: MetricName.strangersBytes.rawValue, dimensions: label)
+        self.bytesMax = Meter(label: MetricName.strangersBytesMax.rawValue, dimensions: label)
+    }
+
+    package func set(_ bytes: Int64, of bytesMax: Int) {
+        self.bytes.set(bytes)
+        self.bytesMax.set(bytesMax)
+    }
+}
+
 /// Which partition is hot.
 package struct PartitionMetrics: Sendable {
     package let jobs: Counter

@@ -45,6 +45,11 @@ package enum MetricName: String, CaseIterable, Sendable {
     /// Counter by source: questions of listeners for what they miss.
     case liveResyncs = "whisper_live_resync_total"
 
+    /// Gauges by store: what identities without any peer keep there, all of them together, and what they may. As last counted; while
+    /// everybody together keeps less than half of that, what everybody keeps.
+    case strangersBytes = "whisper_strangers_bytes"
+    case strangersBytesMax = "whisper_strangers_bytes_max"
+
     // The router's mailboxes.
     case messagesAccepted = "whisper_messages_accepted_total"
     /// Messages accepted before, and acknowledged again.
@@ -181,5 +186,5 @@ package enum MetricName: String, CaseIterable, Sendable {
 
 /// The name of every label but `service`, once.
 package enum MetricLabel: String, Sendable {
-    case code, provider, result, kind, partition, status, reason, direction, source
+    case code, provider, result, kind, partition, status, reason, direction, source, store
 }

@@ -1,4 +1,4 @@
-import AuthCore
+package import AuthCore
 import Bus
 package import Contract
 import Foundation
@@ -25,19 +25,20 @@ package struct HTTPBench {
     ///   - rates: of identities.
     ///   - steadyNow: what the rate of unknown tokens is counted by.
     package init(
-        _ bench: AuthBench, rates: RateTable = RateTable(),
+        _ bench: AuthBench, rates: RateTable = RateTable(), configuration: AuthConfiguration = AuthConfiguration(),
         steadyNow: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
     ) {
         self.init { router in
             PublicRoutes(
                 directory: bench.directory, identities: IdentityTable(bench.pool),
                 backups: ContactBackupTable(bench.pool),
-                profiles: ProfileService(pool: bench.pool, bus: bench.bus),
+                profiles: ProfileService(
+                    pool: bench.pool, bus: bench.bus, configuration: configuration, clock: bench.clock),
                 limiter: RateLimiter(bus: bench.bus, rates: rates),
                 unknownTokens: UnknownTokens(
                     bus: bench.bus, rates: RateTable(), trustedProxies: [NetworkAddress(Self.balancer)!],
                     steadyNow: steadyNow),
-                clock: bench.clock, logger: quiet
+                configuration: configuration, clock: bench.clock, logger: quiet
             ).add(to: router)
         }
     }

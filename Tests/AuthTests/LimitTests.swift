@@ -31,6 +31,19 @@ import Testing
         #expect(Limits.profileDocumentBytesMax > Limits.sealedBytesMin)
     }
 
+    @Test func strangersKeepLess() {
+        #expect(Limits.profileDocumentBytesMax <= Limits.profileBytesMax)
+        #expect(Limits.strangerProfileBytesMax < Limits.profileBytesMax)
+        #expect(Limits.unknownEvidenceBytesMax < Limits.openEvidenceBytesMax)
+        // The largest evidence that a frame can bring finds room.
+        #expect(Limits.frameBytesMax < Limits.openEvidenceBytesMax)
+        #expect(Limits.profileBytesMax < Limits.strangersStoreBytesMax)
+        #expect(AuthLimits.profileTouchEvery * 30 < Limits.profileTTL)
+        // No sum is older than a minute, and not every process counts.
+        #expect(StrangerLimits.countAge < StrangerLimits.sweepEvery)
+        #expect(StrangerLimits.sweepEvery < .seconds(60))
+    }
+
     @Test func operatorsSeeWhatIsKept() {
         #expect(OperatorsLimits.evidenceLife <= OperatorsLimits.reportLife)
         #expect(OperatorsLimits.reportSweepEvery < OperatorsLimits.evidenceLife)

@@ -289,6 +289,10 @@ import Testing
                     HTTPBench.document(1, bytes: bytes), of: self.profile, over: nil, by: alice)
                 #expect(answer.is(413, .invalidPayload), "\(bytes)")
             }
+            // So much is for those who have a peer.
+            try await bench.addRouter()
+            let (one, other) = (self.alice.id().bits, self.bob.id().bits)
+            try await bench.sql("INSERT INTO router.peers VALUES (\(one), \(other), now()), (\(other), \(one), now())")
             let largest = HTTPBench.document(1, bytes: 262_144)
             #expect(try await http.write(largest, of: self.profile, over: nil, by: alice).status == 200)
             let read = try await http.document(of: self.profile, by: alice)

@@ -47,7 +47,9 @@ extension CalmCluster {
         }
 
         @Test func aDocumentHoldsAQuarterOfAMebibyteAndNoMore() async throws {
-            let phone = try await Cluster.phone()
+            let (phone, friend) = (try await Cluster.phone(), try await Cluster.phone())
+            try await phone.text(friend)
+            try await friend.text(phone)
             let profile = Profile()
             _ = try await phone.makes(profile)
             let first = ["If-None-Match": "*"]

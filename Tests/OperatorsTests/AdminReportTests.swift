@@ -4,6 +4,7 @@ import Foundation
 import HTTPAccess
 import OperatorsCore
 import ServerCrypto
+import Store
 import Testing
 
 /// `report`, and what operators make of reports (contract §10).
@@ -143,6 +144,88 @@ import Testing
             #expect(try await http.post("/admin/reports/\(id)/review", #"{"decision":"dismiss"}"#).status == 200)
             _ = try await self.report(bench, reporter, #""reason":"spam""#).reply("report_ack")
             #expect(await self.report(bench, reporter, #""reason":"spam""#).refusal == .rateLimited)
+        }
+    }
+
+    /// Somebody can sign for another identity of their own what was never sent.
+    @Test func largeEvidenceIsOfAMessageThatWasSent() async throws {
+        try await AuthBench.run { bench in
+            try await bench.addRouter()
+            let reporter = try await bench.login(self.alice)
+            _ = try await bench.login(self.mallory)
+            func report(_ bytes: Int) async -> Answer {
+                let evidence = self.letter(by: self.mallory, to: self.alice, bytes: bytes)
+                return await self.report(bench, reporter, #""reason":"spam","evidence":\#(evidence)"#)
+            }
+            #expect(await report(60_000).refusal == .invalidPayload)
+            #expect(try await bench.sql("SELECT count(*) FROM auth.reports") == "0")
+            _ = try await report(40_000).reply("report_ack")
+            try await self.accept(bench, from: self.mallory, to: self.alice)
+            _ = try await report(60_000).reply("report_ack")
+        }
+    }
+
+    @Test func openReportsHoldOneMebibyteOfEvidence() async throws {
+        try await AuthBench.run { bench in
+            try await bench.addRouter()
+            let reporter = try await bench.login(self.alice)
+            _ = try await bench.login(self.mallory)
+            try await self.accept(bench, from: self.mallory, to: self.alice)
+            let evidence = self.letter(by: self.mallory, to: self.alice, bytes: 250_000)
+            let answers = await withTaskGroup(of: Answer.self) { group in
+                for _ in 0..<6 {
+                    group.addTask { await self.report(bench, reporter, #""reason":"spam","evidence":\#(evidence)"#) }
+                }
+                return await group.reduce(into: []) { $0.append($1) }
+            }
+            #expect(answers.count { $0.refusal == .rateLimited } == 3)
+            #expect(try await bench.sql("SELECT count(*) FROM auth.reports") == "3")
+            // Without evidence there is room.
+            _ = try await self.report(bench, reporter, #""reason":"spam""#).reply("report_ack")
+            let id = try await bench.sql("SELECT id FROM auth.reports ORDER BY number LIMIT 1")
+            let http = try HTTPBench(admin: bench)
+            #expect(try await http.post("/admin/reports/\(id)/review", #"{"decision":"dismiss"}"#).status == 200)
+            _ = try await self.report(bench, reporter, #""reason":"spam","evidence":\#(evidence)"#).reply("report_ack")
+        }
+    }
+
+    @Test func reportsOfAllStrangersTogetherHaveABound() async throws {
+        try await AuthBench.run { bench in
+            try await bench.addRouter()
+            let (alice, carol) = (try await bench.login(self.alice), try await bench.login(self.carol))
+            _ = try await bench.login(self.mallory)
+            var configuration = OperatorsConfiguration()
+            configuration.strangersBytesMax = 1_000
+            let reporting = Reporting(
+                pool: bench.pool, identities: bench.identities, configuration: configuration, clock: bench.clock)
+            func file(_ question: UInt64, by login: AuthBench.Login, note: Int) async throws -> Answer {
+                let text = String(repeating: "x", count: note)
+                let report = try frame(
+                    Report.definition,
+                    #"{"protocolVersion":1,"cryptoVersion":1,"targetId":"\#(self.mallory.id())","reason":"spam","note":"\#(text)"}"#,
+                    Report.init)
+                return try await reporting.file(
+                    report, of: login.session, question: AnswerAddress(node: bench.near, question: question))
+            }
+            func count() async throws -> Int64 {
+                var key = ReportTable.firstKey
+                let table = ReportTable(bench.pool)
+                for _ in 0..<2 {
+                    await StrangerSweep(table, bytesMax: 1, logger: quiet).sweep(from: &key, age: .zero)
+                }
+                return try await table.counted()
+            }
+            _ = try await file(1, by: alice, note: 1_000).reply("report_ack")
+            // The row costs something, too.
+            #expect(try await count() == 1_256)
+            #expect(try await file(2, by: carol, note: 0).refusal == .rateLimited)
+            #expect(try await file(3, by: alice, note: 0).refusal == .rateLimited)
+            let (one, other) = (self.carol.id().bits, self.mallory.id().bits)
+            try await bench.sql("INSERT INTO router.peers VALUES (\(one), \(other), now()), (\(other), \(one), now())")
+            _ = try await file(4, by: carol, note: 0).reply("report_ack")
+            #expect(try await count() == 1_256)
+            // What was answered once is answered again.
+            _ = try await file(1, by: alice, note: 1_000).reply("report_ack")
         }
     }
 
@@ -316,14 +399,14 @@ import Testing
     /// The payload of a `message_received`.
     private func letter(
         by sender: TestIdentity, to recipient: TestIdentity, in group: String? = nil,
-        signedBy other: TestIdentity? = nil
+        signedBy other: TestIdentity? = nil, bytes: Int? = nil
     ) -> String {
         let message = CanonicalMessage(
             type: group == nil ? "send_message" : "group_send_message", messageID: Self.messageID,
             from: "\(sender.id())",
             toOrGroupID: group ?? "\(recipient.id())", timestamp: 1_730_000_000_000,
             nonce: "AAECAwQFBgcICQoLDA0ODxAREhMUFRYX",
-            ciphertext: "Y2lwaGVydGV4dA==")
+            ciphertext: bytes.map { base64([UInt8](repeating: 7, count: $0)) } ?? "Y2lwaGVydGV4dA==")
         let signature = (other ?? sender).sign(SHA256.hash(message.bytes).bytes)
         return
             #"{"messageId":"\#(message.messageID)","from":"\#(message.from)","to":"\#(recipient.id())",\#(group.map { #""groupId":"\#($0)","# } ?? "")"msgType":"text","timestamp":\#(message.timestamp),"nonce":"\#(message.nonce)","ciphertext":"\#(message.ciphertext)","sig":"\#(base64(signature))","reactions":{},"attachment":null}"#

@@ -11,6 +11,9 @@ package struct Auth: Sendable {
     private let consumer: RequestConsumer
     private let sessionSweep: ExpirySweep<SessionTable>
     private let guestSweep: ExpirySweep<GuestTable>
+    private let profileSweep: ExpirySweep<AbandonedProfiles>
+    private let strangers:
+        (StrangerSweep<StrangerProfiles>, StrangerSweep<ContactBackupTable>, StrangerSweep<GuestTable>)
     private let countSessions: @Sendable () async throws(StoreError) -> Void
     private let rejectedTokens: RejectedTokens
     private let routes: PublicRoutes
@@ -28,11 +31,14 @@ package struct Auth: Sendable {
     ) {
         let sessions = SessionTable(pool)
         let directory = SessionDirectory(sessions, keys: bus, clock: clock, logger: logger)
+        let guests = GuestTable(pool, strangersBytesMax: configuration.strangersBytesMax)
+        let backups = ContactBackupTable(pool)
         let handler = RequestHandler(
             registration: Registration(
                 pool: pool, directory: directory, operators: operators, bus: bus, clock: clock, logger: logger),
             sessions: SessionService(pool: pool, directory: directory, clock: clock),
-            guests: GuestProving(pool: pool, operators: operators, bus: bus, clock: clock, logger: logger),
+            guests: GuestProving(
+                guests, operators: operators, bus: bus, clock: clock, logger: logger),
             operators: operators, directory: directory, logger: logger)
         let metrics = AuthMetrics()
         self.consumer = RequestConsumer(
@@ -41,14 +47,23 @@ package struct Auth: Sendable {
         self.countSessions = { () async throws(StoreError) in
             metrics.sessionsLive.set(try await sessions.count(at: clock.store))
         }
-        self.guestSweep = ExpirySweep(GuestTable(pool), clock: clock, logger: logger)
+        self.guestSweep = ExpirySweep(guests, clock: clock, logger: logger)
+        self.profileSweep = ExpirySweep(
+            AbandonedProfiles(pool, life: configuration.profileLife), clock: clock, logger: logger)
+        let together = configuration.strangersBytesMax
+        self.strangers = (
+            StrangerSweep(StrangerProfiles(pool), bytesMax: together, logger: logger),
+            StrangerSweep(backups, bytesMax: together, logger: logger),
+            StrangerSweep(guests, bytesMax: together, logger: logger)
+        )
         self.rejectedTokens = RejectedTokens(
             bus: bus, devices: DeviceTable(), pool: pool, instance: instance, logger: logger)
         self.routes = PublicRoutes(
-            directory: directory, identities: IdentityTable(pool), backups: ContactBackupTable(pool),
-            profiles: ProfileService(pool: pool, bus: bus), limiter: RateLimiter(bus: bus, rates: rates),
+            directory: directory, identities: IdentityTable(pool), backups: backups,
+            profiles: ProfileService(pool: pool, bus: bus, configuration: configuration, clock: clock),
+            limiter: RateLimiter(bus: bus, rates: rates),
             unknownTokens: UnknownTokens(bus: bus, rates: rates, trustedProxies: trustedProxies),
-            strangerBackupBytesMax: configuration.strangerBackupBytesMax, clock: clock, logger: logger)
+            configuration: configuration, clock: clock, logger: logger)
         self.pool = pool
     }
 
@@ -57,6 +72,10 @@ package struct Auth: Sendable {
         await withTaskGroup { group in
             group.addTask { await self.sessionSweep.run(afterwards: self.countSessions) }
             group.addTask { await self.guestSweep.run() }
+            group.addTask { await self.profileSweep.run() }
+            group.addTask { await self.strangers.0.run() }
+            group.addTask { await self.strangers.1.run() }
+            group.addTask { await self.strangers.2.run() }
             group.addTask { await self.rejectedTokens.run() }
             await self.consumer.run()
             group.cancelAll()
@@ -94,5 +113,6 @@ package struct Auth: Sendable {
         Migration(version: 6, name: "mail keys", sql: PackageResources._06_mail_keys_sql),
         Migration(version: 8, name: "guests", sql: PackageResources._08_guests_sql),
         Migration(version: 9, name: "profiles", sql: PackageResources._09_profiles_sql),
+        Migration(version: 10, name: "strangers", sql: PackageResources._10_strangers_sql),
     ]
 }

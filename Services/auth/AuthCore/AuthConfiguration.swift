@@ -1,9 +1,16 @@
 import Contract
 
-/// Bounds of auth that are settings (contract §13a).
+/// Bounds of auth that are settings (contract §13a, §13b).
 package struct AuthConfiguration: Sendable {
     /// Ciphertext of the backup of an identity without any peer, in bytes.
     package var strangerBackupBytesMax = Limits.strangerBackupBytesMax
+    /// Ciphertext of all documents of one profile, in bytes; and of one none of whose members has a peer.
+    package var profileBytesMax = Limits.profileBytesMax
+    package var strangerProfileBytesMax = Limits.strangerProfileBytesMax
+    /// How long a profile stays that no member does anything with.
+    package var profileLife = Limits.profileTTL
+    /// What all strangers together keep in one store, in bytes.
+    package var strangersBytesMax = Limits.strangersStoreBytesMax
 
     package init() {}
 }

@@ -26,6 +26,14 @@ package enum AuthLimits {
     /// Time between two sweeps of ended sessions, and sessions removed by one statement.
     package static let sweepEvery = Duration.seconds(60)
     package static let sweepBatch = 1_000
+    /// How exactly a profile's last use is known. Less would be a write for each reading.
+    package static let profileTouchEvery = Duration.seconds(86_400)
+    /// What one guest costs: its row and its places in three indexes, in bytes.
+    package static let guestBytes: Int64 = 512
+    /// Share of the guests' bound, in percent, from which guests that came once and whose token has ended go early.
+    package static let guestCarePercent: Int64 = 90
+    /// When a new guest may try again that there was no room for: a sweep makes some.
+    package static let guestRetryAfter = Duration.seconds(60)
 
     /// Rejected push tokens cleared by one statement.
     package static let rejectedTokensMax = 256

@@ -9,6 +9,7 @@ package import Store
 package struct Operators: Sendable {
     private let reporting: Reporting
     private let reportSweep: ReportSweep
+    private let strangers: StrangerSweep<ReportTable>
     private let bans: Bans
     private let database: DatabaseWatch
     private let audit: AuditTable
@@ -28,6 +29,7 @@ package struct Operators: Sendable {
     ) {
         self.reporting = Reporting(pool: pool, identities: identities, configuration: configuration, clock: clock)
         self.reportSweep = ReportSweep(ReportTable(pool), configuration: configuration, clock: clock, logger: logger)
+        self.strangers = StrangerSweep(ReportTable(pool), bytesMax: configuration.strangersBytesMax, logger: logger)
         self.bans = Bans(pool: pool, identities: identities, bus: bus, clock: clock, logger: logger)
         self.database = DatabaseWatch(pool, bytesMax: configuration.databaseBytesMax, logger: logger)
         self.audit = AuditTable(pool)
@@ -44,6 +46,7 @@ package struct Operators: Sendable {
     package func run() async {
         await withDiscardingTaskGroup { group in
             group.addTask { await self.reportSweep.run() }
+            group.addTask { await self.strangers.run() }
             group.addTask { await self.bans.run() }
             group.addTask { await self.database.run() }
         }
@@ -60,6 +63,7 @@ package struct Operators: Sendable {
         Migration(version: 2, name: "abuse", sql: PackageResources._02_abuse_sql),
         Migration(version: 5, name: "console", sql: PackageResources._05_console_sql),
         Migration(version: 7, name: "bounds", sql: PackageResources._07_bounds_sql),
+        Migration(version: 11, name: "evidence", sql: PackageResources._11_evidence_sql),
     ]
 
     // MARK: What clients cause

@@ -1,9 +1,14 @@
 import Contract
 
-/// Bounds of reports and of the database that are settings (contract §13a).
+/// Bounds of reports and of the database that are settings (contract §13a, §13b).
 package struct OperatorsConfiguration: Sendable {
     /// Open reports of one reporter.
     package var openReportsMax = Limits.openReportsMax
+    /// Evidence about a message that the ledger does not know, and of one reporter's open reports, in bytes.
+    package var unknownEvidenceBytesMax = Limits.unknownEvidenceBytesMax
+    package var openEvidenceBytesMax = Limits.openEvidenceBytesMax
+    /// What reports of all reporters without a peer keep together, in bytes.
+    package var strangersBytesMax = Limits.strangersStoreBytesMax
     /// Time that evidence stays after the review.
     package var evidenceLife = OperatorsLimits.evidenceLife
     /// Time that a report stays after its review.

@@ -22,6 +22,25 @@ struct AuthSettings: ServiceSettings {
     let strangerBackupBytesMax = Setting(
         "backup.stranger.bytes", .integer(in: 0...1_048_576), default: "65536",
         "Ciphertext of the contact backup of an identity without any peer, in bytes.")
+    let strangers = StrangerSettings()
+    let profileBytesMax = Setting(
+        "profile.bytes.max", .integer(in: 262_144...16_777_216), default: "\(AuthConfiguration().profileBytesMax)",
+        "Ciphertext of all documents of one profile, in bytes.")
+    let strangerProfileBytesMax = Setting(
+        "profile.stranger.bytes", .integer(in: 0...16_777_216),
+        default: "\(AuthConfiguration().strangerProfileBytesMax)",
+        "The same of a profile none of whose members has a peer.")
+    let profileLife = Setting(
+        "profile.life.seconds", .seconds(in: 1...315_360_000), default: "34560000",
+        "How long a profile stays that no member does anything with.")
+    let unknownEvidenceBytesMax = Setting(
+        "reports.evidence.unknown.bytes", .integer(in: 0...524_288),
+        default: "\(OperatorsConfiguration().unknownEvidenceBytesMax)",
+        "Evidence about a message that the ledger does not know, in bytes.")
+    let openEvidenceBytesMax = Setting(
+        "reports.evidence.open.bytes", .integer(in: 0...1_073_741_824),
+        default: "\(OperatorsConfiguration().openEvidenceBytesMax)",
+        "Evidence of one reporter's open reports, in bytes.")
     let databaseBytesMax = Setting(
         "database.bytes.max", .integer(in: 1_000_000...1_000_000_000_000_000),
         default: "\(OperatorsLimits.databaseBytesMax)",
@@ -31,7 +50,12 @@ struct AuthSettings: ServiceSettings {
 extension Settings<AuthSettings> {
     func configuration() throws(SettingsError) -> AuthConfiguration {
         var configuration = AuthConfiguration()
+        try self.require(\.strangerProfileBytesMax, atMost: \.profileBytesMax)
         configuration.strangerBackupBytesMax = try self.strangerBackupBytesMax
+        configuration.profileBytesMax = try self.profileBytesMax
+        configuration.strangerProfileBytesMax = try self.strangerProfileBytesMax
+        configuration.profileLife = try self.profileLife
+        configuration.strangersBytesMax = try self.strangers.bytes()
         return configuration
     }
 
@@ -42,6 +66,9 @@ extension Settings<AuthSettings> {
         configuration.openReportsMax = try self.openReportsMax
         configuration.evidenceLife = try self.evidenceLife
         configuration.reportLife = try self.reportLife
+        configuration.unknownEvidenceBytesMax = try self.unknownEvidenceBytesMax
+        configuration.openEvidenceBytesMax = try self.openEvidenceBytesMax
+        configuration.strangersBytesMax = try self.strangers.bytes()
         configuration.databaseBytesMax = Int64(try self.databaseBytesMax)
         return configuration
     }

@@ -23,6 +23,7 @@ package struct GuestProof: Sendable {
                 weak. Or the connection belongs to an identity or to another guest: then it is closed (4001).
                 """
             ), (.userBanned, "The guest is banned."),
+            (.rateLimited, "It would be a new guest, and there are as many as there may be."),
         ],
         samples: [
             #"{"protocolVersion":1,"cryptoVersion":1,"challengeId":"5b2c1f9e-1d5c-4a51-8b61-2f4ad4b2d3c0","signature":"2ePUni8MgyJVKuqqHhKDXQCxMANCJGgyx4FXBVhr6CrvNM0o663HWHiKiw9GnloXe9VONfXOzRhtCRi6z6pgBQ=="}"#

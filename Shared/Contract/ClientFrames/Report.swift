@@ -17,7 +17,8 @@ package struct Report: Sendable {
             Reports an identity to the operators. Evidence is a received message as it came, group mail too: its signature is \
             checked. Kept of it is what the signature covers: `messageId`, `from`, `to`, `groupId`, `timestamp`, `nonce`, \
             `ciphertext` and `sig`. Other fields are dropped. It counts as verified if the server has accepted this message from \
-            `from` for the reporter within the last 14 days. Of one reporter \(Limits.openReportsMax) reports may be open.
+            `from` for the reporter within the last 14 days. Of one reporter \(Limits.openReportsMax) reports may be open, with \
+            \(Limits.openEvidenceBytesMax) bytes of evidence.
             """,
         route: .service(.auth), rate: Rates.reports,
         fields: CommonFields.privileged + [
@@ -28,8 +29,19 @@ package struct Report: Sendable {
                 about: "The payload of a `message_received`."),
         ],
         refusals: [
-            (.invalidPayload, "The evidence is forged."), (.notFound, "`targetId` is nobody's."),
-            (.rateLimited, "Too many reports of this reporter are open."),
+            (
+                .invalidPayload,
+                """
+                The evidence is forged, or has more than \(Limits.unknownEvidenceBytesMax) bytes and the server does not know the message.
+                """
+            ), (.notFound, "`targetId` is nobody's."),
+            (
+                .rateLimited,
+                """
+                Too many reports of this reporter are open, or too much evidence in them. Or the reporter has no peer, and all identities \
+                without one keep as much as they may together.
+                """
+            ),
         ],
         samples: [
             CommonFields.sample(#""targetId":"WSP-AAAA-AAAA-AAAA","reason":"spam""#),

@@ -53,6 +53,9 @@ package enum AttachmentOperations {
     private static let partBytes = Field(
         "partBytes", .integer(1...Int64.max), about: "Size of every part but the last.")
 
+    private static let storeIsFull = HTTPOperation.Failure(
+        .internalError, status: 503, "The store has no room for uploads now. `Retry-After` says when to come again.")
+
     package static let all = [
         HTTPOperation(
             "presignUpload", .post, "/attachments/presign",
@@ -81,6 +84,10 @@ package enum AttachmentOperations {
                 .init(.invalidPayload, "The body is not valid."),
                 .init(.invalidPayload, status: 413, "Too large for its class."),
                 .init(.forbidden, "The quota is used up."),
+                .init(
+                    .rateLimited,
+                    "The caller has no peer, and all identities without one keep as much as they may together."),
+                Self.storeIsFull,
             ]),
         HTTPOperation(
             "presignDownload", .get, "/attachments/{objectKey}/download",
@@ -118,7 +125,7 @@ package enum AttachmentOperations {
             failures: [
                 .init(.invalidPayload, "It was not presigned in parts, or is complete."),
                 .init(.forbidden, "The caller is not the uploader, or the quota is used up."),
-                .init(.notFound, "There is no such object."),
+                .init(.notFound, "There is no such object."), Self.storeIsFull,
             ]),
         HTTPOperation(
             "completeUpload", .post, "/attachments/{objectKey}/complete",

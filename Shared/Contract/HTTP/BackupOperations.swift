@@ -45,6 +45,9 @@ package enum BackupOperations {
                     More than \(Limits.backupBytesMax) bytes of ciphertext, or more than \(Limits.strangerBackupBytesMax) of an \
                     identity without any peer: nobody has written to it and got an answer from it, each within 30 days.
                     """),
+                .init(
+                    .rateLimited,
+                    "The caller has no peer, and all identities without one keep as much as they may together."),
             ]),
         HTTPOperation(
             "getContactsBackup", .get, Self.path, about: "The backup as it was stored.", rate: Rates.backup,

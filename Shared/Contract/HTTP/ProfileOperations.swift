@@ -173,7 +173,14 @@ package enum ProfileOperations {
                 Self.notMember,
                 .init(.invalidPayload, status: 412, "Another device has written meanwhile."),
                 .init(
-                    .invalidPayload, status: 413, "More than \(Limits.profileDocumentBytesMax) bytes of ciphertext."),
+                    .invalidPayload, status: 413,
+                    """
+                    More than \(Limits.profileDocumentBytesMax) bytes of ciphertext. Or the documents of the profile would have more than \
+                    \(Limits.profileBytesMax) together, or more than \(Limits.strangerProfileBytesMax) while no member has a peer.
+                    """),
+                .init(
+                    .rateLimited,
+                    "No member has a peer, and all identities without one keep as much as they may together."),
             ]),
         HTTPOperation(
             "getProfileDocument", .get, "\(Self.path)/documents/{name}", about: "A document as it was written.",

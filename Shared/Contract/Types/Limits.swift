@@ -48,6 +48,8 @@ package enum Limits {
     package static let strangerBytesMax = 16 << 20
     package static let strangersMessagesMax = 20_000
     package static let strangersBytesMax = 256 << 20
+    /// What identities without any peer, and guests, may keep in one store, all of them together (contract §13b).
+    package static let strangersStoreBytesMax = 10 << 30
     /// When a message that a mailbox has no room for may be tried again (contract §13a: at least 60 s).
     package static let mailboxRetryAfter = Duration.seconds(60)
 
@@ -96,6 +98,9 @@ package enum Limits {
     package static let banReasonCharacters = 1...1_000
     /// Reports of one reporter that nobody has reviewed yet: bounds what one can make operators keep (contract §13a).
     package static let openReportsMax = 20
+    /// Evidence of one report about a message that the ledger does not know, and of one reporter's open reports, in bytes (contract §13b).
+    package static let unknownEvidenceBytesMax = 64 * 1_024
+    package static let openEvidenceBytesMax = 1_024 * 1_024
 
     /// Encrypted attachments, in bytes, by the class of their content type.
     package static let imageBytesMax: Int64 = 15_000_000
@@ -103,6 +108,9 @@ package enum Limits {
     package static let fileBytesMax: Int64 = 50_000_000
     /// Live uploads of one identity, in bytes.
     package static let attachmentQuotaBytes: Int64 = 1_000_000_000
+    /// Free space of the store below which nothing more is taken (contract §13b): in percent of its size, or in bytes if that is less.
+    package static let storeFloorPercent: Int64 = 5
+    package static let storeFloorBytes: Int64 = 2 << 30
     /// How long a URL may be used to begin an upload, and a download.
     package static let uploadURLLife = Duration.seconds(15 * 60)
     package static let downloadURLLife = Duration.seconds(5 * 60)
@@ -125,6 +133,11 @@ package enum Limits {
     package static let profilesJoinedMax = 8
     /// Ciphertext of a profile's document, in bytes.
     package static let profileDocumentBytesMax = 262_144
+    /// Ciphertext of all documents of one profile, in bytes; and of one none of whose members has a peer (contract §13b).
+    package static let profileBytesMax = 1_024 * 1_024
+    package static let strangerProfileBytesMax = 64 * 1_024
+    /// A profile goes so long after a member last did something with it (contract §13b).
+    package static let profileTTL = Duration.seconds(400 * 86_400)
     /// What profiles are joined with, and its SHA-256, in bytes.
     package static let profileJoinKey = 32...32
 

@@ -131,6 +131,19 @@ extension SettingParser<[String: RateTable.Change]> {
     }
 }
 
+/// What strangers may make the cluster keep (contract §13b).
+package struct StrangerSettings: SettingGroup {
+    let bytesMax = Setting(
+        "strangers.bytes.max", .integer(in: 1...1_000_000_000_000_000), default: "\(Limits.strangersStoreBytesMax)",
+        "Bytes that all identities without a peer, and guests, together may keep in one store.")
+
+    package init() {}
+}
+
+extension Settings<StrangerSettings> {
+    package func bytes() throws(SettingsError) -> Int { try self.bytesMax }
+}
+
 /// Who may use `/admin`.
 package struct AdminSettings: SettingGroup {
     private static let use =

@@ -90,7 +90,8 @@ enum Service: CaseIterable {
                 registration: Registration(
                     pool: pool, directory: directory, operators: NoOperators(), bus: bus, clock: clock, logger: logger),
                 sessions: SessionService(pool: pool, directory: directory, clock: clock),
-                guests: GuestProving(pool: pool, operators: NoOperators(), bus: bus, clock: clock, logger: logger),
+                guests: GuestProving(
+                    GuestTable(pool), operators: NoOperators(), bus: bus, clock: clock, logger: logger),
                 operators: NoOperators(), directory: directory, logger: logger)
             let consumer = RequestConsumer(bus: bus, handler: handler, instance: 1, logger: logger)
             host.run { await consumer.run() }

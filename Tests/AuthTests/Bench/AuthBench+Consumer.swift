@@ -11,7 +11,7 @@ extension AuthBench {
                 logger: quiet),
             sessions: SessionService(pool: self.pool, directory: self.directory, clock: self.clock),
             guests: GuestProving(
-                pool: self.pool, operators: self.operators, bus: self.bus, clock: self.clock, logger: quiet),
+                GuestTable(self.pool), operators: self.operators, bus: self.bus, clock: self.clock, logger: quiet),
             operators: self.operators, directory: self.directory, logger: quiet)
         return RequestConsumer(
             bus: bus ?? self.bus, handler: handler, instance: 9, claimIdle: claimIdle, logger: quiet)

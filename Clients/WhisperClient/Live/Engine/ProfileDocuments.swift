@@ -67,6 +67,8 @@ extension WhisperClient {
         let answer: HTTPAnswer
         do throws(LinkError) { answer = try await ask(self.server, token.token) } catch { throw .unreachable(error) }
         guard answer.status != 412 else { throw .changed }
+        // Documents of a profile whose members have no peers may be smaller.
+        guard answer.status != 413 else { throw .tooLong }
         return try Self.profileBody(of: answer)
     }
 

@@ -22,6 +22,10 @@ extension GuestTable: ExpiringTable {
     package static let sweepFailed: StaticString = "guests not swept"
 }
 
+extension AbandonedProfiles: ExpiringTable {
+    package static let sweepFailed: StaticString = "profiles not swept"
+}
+
 /// Removes the expired rows of a table now and then.
 package struct ExpirySweep<Table: ExpiringTable>: Sendable {
     private let table: Table

@@ -16,9 +16,9 @@ package struct GuestProving: Sendable {
     private let logger: Logger
 
     package init(
-        pool: PostgresPool, operators: any OperatorRecords, bus: any KeyBus, clock: ServiceClock, logger: Logger
+        _ guests: GuestTable, operators: any OperatorRecords, bus: any KeyBus, clock: ServiceClock, logger: Logger
     ) {
-        self.guests = GuestTable(pool)
+        self.guests = guests
         self.directory = GuestDirectory(self.guests, keys: bus, clock: clock, logger: logger)
         self.operators = operators
         self.bus = bus
@@ -65,6 +65,7 @@ package struct GuestProving: Sendable {
         }
         switch proved {
         case .otherKeys: return self.refused("other keys")
+        case .noRoom: return .answer(Replies.noRoomForGuests, then: nil)
         case .banned:
             await self.recordRefusal(of: id)
             return .answer(Replies.bannedGuest, then: nil)

@@ -1,5 +1,6 @@
 import Contract
 package import HTTPAccess
+import Store
 
 /// What auth's own operations refuse.
 extension HTTPRefusal {
@@ -24,6 +25,14 @@ extension HTTPRefusal {
         .invalidPayload, status: .preconditionFailed, "the document is not the one that the request names")
     package static let documentTooLarge = HTTPRefusal(
         .invalidPayload, status: .contentTooLarge, "the document is too large")
+
+    package static let profileTooLarge = HTTPRefusal(
+        .invalidPayload, status: .contentTooLarge,
+        "the profile's documents together would be too large; without a member that has exchanged messages they may hold less"
+    )
+    package static let noRoomForStrangers = HTTPRefusal(
+        .rateLimited, "nothing more is kept now for identities that nobody has exchanged messages with",
+        retryAfter: StrangerLimits.retryAfter.components.seconds)
 
     init(_ refusal: HeldProfile.Refusal) {
         switch refusal {

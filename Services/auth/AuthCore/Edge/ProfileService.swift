@@ -10,10 +10,19 @@ package import Store
 package struct ProfileService: Sendable {
     private let pool: PostgresPool
     private let news: ProfileNews
+    private let bounds: ProfileDocumentTable.Bounds
+    private let clock: ServiceClock
 
-    package init(pool: PostgresPool, bus: any Bus) {
+    package init(
+        pool: PostgresPool, bus: any Bus, configuration: AuthConfiguration = AuthConfiguration(),
+        clock: ServiceClock
+    ) {
         self.pool = pool
         self.news = ProfileNews(bus: bus)
+        self.bounds = ProfileDocumentTable.Bounds(
+            bytesMax: configuration.profileBytesMax, strangerBytesMax: configuration.strangerProfileBytesMax,
+            strangersBytesMax: configuration.strangersBytesMax)
+        self.clock = clock
     }
 
     /// Creates the profile, or exchanges the hash of its join key.
@@ -30,11 +39,15 @@ package struct ProfileService: Sendable {
             case .create:
                 let member = ProfileMember(identity: caller.identity, joinedAt: now)
                 _ = try await transaction.pipeline([
-                    ProfileTable.add(profile, joinHash: joinHash), ProfileMemberTable.add(member, to: profile),
+                    ProfileTable.add(profile, joinHash: joinHash, at: self.clock.store),
+                    ProfileMemberTable.add(member, to: profile),
                 ])
                 return .success([member])
             case .exchangeJoinHash:
-                try await transaction.execute(ProfileTable.exchangeJoinHash(of: profile, for: joinHash))
+                _ = try await transaction.pipeline([
+                    ProfileTable.exchangeJoinHash(of: profile, for: joinHash),
+                    ProfileTable.touch(profile, by: caller.identity, at: self.clock.store),
+                ])
                 return .success(held.members)
             case .refuse(let refusal): return .failure(HTTPRefusal(refusal))
             }
@@ -62,6 +75,7 @@ package struct ProfileService: Sendable {
                 let member = ProfileMember(identity: caller.identity, joinedAt: now)
                 var writing = Pipeline()
                 writing.add(ProfileMemberTable.add(member, to: profile))
+                writing.add(ProfileTable.touch(profile, by: caller.identity, at: self.clock.store))
                 // Read again: who joins twice at once gets the same answer, in the same order.
                 let members = writing.add(ProfileMemberTable.members(of: profile))
                 return (true, .success(try await transaction.pipeline(writing)[members]))
@@ -113,7 +127,9 @@ package struct ProfileService: Sendable {
     func read(
         _ profile: UUIDText, for caller: Caller
     ) async throws(StoreError) -> Result<Description, HTTPRefusal> {
-        try await self.pool.withTransaction(level: .repeatableRead) { transaction throws(StoreError) in
+        // Not in the transaction, which sees the past: somebody else may touch it meanwhile.
+        try await self.pool.execute(ProfileTable.touch(profile, by: caller.identity, at: self.clock.store))
+        return try await self.pool.withTransaction(level: .repeatableRead) { transaction throws(StoreError) in
             let (status, isMember) = try await transaction.query(ProfileMemberTable.standing(of: caller, in: profile))
             if let refusal = HTTPRefusal(status) { return .failure(refusal) }
             guard isMember else { return .failure(.noProfile) }
@@ -141,16 +157,17 @@ package struct ProfileService: Sendable {
             if let refusal = HTTPRefusal(try found[status]) { return ([], .failure(refusal)) }
             let held = try found[isHeld] ? try found[members] : []
             guard held.has(caller.identity) else { return ([], .failure(.noProfile)) }
-            let version =
-                switch condition {
-                case .isMissing:
-                    try await transaction.query(ProfileDocumentTable.add(sealed, as: name, of: profile, at: now))
-                case .version(let versions):
-                    try await transaction.query(
-                        ProfileDocumentTable.replace(versions, with: sealed, as: name, of: profile, at: now))
-                }
-            guard let version else { return ([], .failure(.lostDocumentRace)) }
-            return (held.others(than: caller.identity), .success(version))
+            var writing = Pipeline()
+            writing.add(ProfileTable.touch(profile, by: caller.identity, at: self.clock.store))
+            let result = writing.add(
+                ProfileDocumentTable.write(
+                    sealed, as: name, of: profile, if: condition, within: self.bounds, at: now))
+            switch try await transaction.pipeline(writing)[result] {
+            case .written(let version): return (held.others(than: caller.identity), .success(version))
+            case .lostRace: return ([], .failure(.lostDocumentRace))
+            case .tooLarge: return ([], .failure(.profileTooLarge))
+            case .noRoom: return ([], .failure(.noRoomForStrangers))
+            }
         }
         if case .success(let version) = answer {
             self.news.tell(.document(name, version: version), of: profile, to: told)
@@ -161,7 +178,10 @@ package struct ProfileService: Sendable {
     func document(
         _ name: ProfileDocumentName, of profile: UUIDText, unless known: EntityTag.Expectation, for caller: Caller
     ) async throws(StoreError) -> ProfileDocumentTable.Reading {
-        try await self.pool.query(ProfileDocumentTable.read(name, of: profile, unless: known, for: caller))
+        var reading = Pipeline()
+        reading.add(ProfileTable.touch(profile, by: caller.identity, at: self.clock.store))
+        let document = reading.add(ProfileDocumentTable.read(name, of: profile, unless: known, for: caller))
+        return try await self.pool.pipeline(reading)[document]
     }
 
     /// Locks the caller and the profile, and reads what is decided by.

@@ -36,12 +36,14 @@ extension PublicRoutes {
         let writing = try await self.stored { () async throws(StoreError) in
             try await self.backups.write(
                 nonce: frame.nonce, ciphertext: frame.ciphertext, if: condition, for: session.caller,
-                strangerBytesMax: self.strangerBackupBytesMax, at: now)
+                strangerBytesMax: self.configuration.strangerBackupBytesMax,
+                strangersBytesMax: self.configuration.strangersBytesMax, at: now)
         }
         switch writing {
         case .refused(let callerStatus): throw HTTPRefusal(callerStatus) ?? .internalError
         case .lostRace: throw .lostRace
         case .tooLarge: throw .backupTooLargeForStranger
+        case .noRoom: throw .noRoomForStrangers
         case .written(let revision):
             var json = JSONWriter()
             json.add("success", true)

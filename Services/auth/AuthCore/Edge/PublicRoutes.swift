@@ -13,7 +13,7 @@ package struct PublicRoutes: Sendable {
     let backups: ContactBackupTable
     let profiles: ProfileService
     let profileMetrics = ProfileMetrics()
-    let strangerBackupBytesMax: Int
+    let configuration: AuthConfiguration
     let clock: ServiceClock
     private let logger: Logger
     private let errors = ErrorMetrics()
@@ -23,7 +23,7 @@ package struct PublicRoutes: Sendable {
     package init(
         directory: SessionDirectory, identities: IdentityTable, backups: ContactBackupTable,
         profiles: ProfileService, limiter: RateLimiter, unknownTokens: UnknownTokens,
-        strangerBackupBytesMax: Int = Limits.strangerBackupBytesMax, clock: ServiceClock,
+        configuration: AuthConfiguration = AuthConfiguration(), clock: ServiceClock,
         logger: Logger
     ) {
         self.directory = directory
@@ -34,7 +34,7 @@ package struct PublicRoutes: Sendable {
         self.logger = logger
         self.limiter = limiter
         self.unknownTokens = unknownTokens
-        self.strangerBackupBytesMax = strangerBackupBytesMax
+        self.configuration = configuration
     }
 
     package func add(to router: Router<some PeerContext>) {

@@ -27,6 +27,10 @@ package enum Replies {
     }
 
     package static let guestRefused = Answer.refused(Refusal(.authFailed, "the proof was not accepted"))
+    package static let noRoomForGuests = Answer.refused(
+        Refusal(
+            .rateLimited, "there are as many guests as there may be",
+            retryAfterMilliseconds: AuthLimits.guestRetryAfter.milliseconds))
     package static let bannedGuest = Answer.refused(Refusal(.userBanned, "this guest is banned"))
 
     package static let logoutAck = Answer.loggedOut(LogoutAck())

@@ -1,5 +1,6 @@
 package import Contract
 package import Store
+package import Telemetry
 
 /// The only code that reads or writes `auth.contact_backups`. Each call is fenced by the caller's epoch.
 package struct ContactBackupTable: Sendable {
@@ -23,6 +24,8 @@ package struct ContactBackupTable: Sendable {
         case lostRace
         /// So much may only be kept by whoever has a peer.
         case tooLarge
+        /// All strangers together keep as much as they may.
+        case noRoom
         case written(revision: Int64)
     }
 
@@ -59,14 +62,14 @@ package struct ContactBackupTable: Sendable {
             Backup(nonce: nonce, ciphertext: ciphertext, revision: try row.next(), updatedAt: try row.next()))
     }
 
-    /// - Parameter strangerBytesMax: ciphertext of an identity without any peer, in bytes.
+    /// - Parameters:
+    ///   - strangerBytesMax: ciphertext of an identity without any peer, in bytes.
+    ///   - strangersBytesMax: ciphertext of all such identities together.
     package func write(
         nonce: [UInt8], ciphertext: [UInt8], if condition: Condition, for caller: Caller, strangerBytesMax: Int,
-        at now: Timestamp
+        strangersBytesMax: Int, at now: Timestamp
     ) async throws(StoreError) -> Writing {
-        // The router may not have made its function yet, and small ones need it not: they are asked without it.
-        let question: StaticString =
-            ciphertext.count <= strangerBytesMax ? "SELECT true AS may" : "SELECT router.has_peer(me.id) AS may"
+        let bytes = Int64(ciphertext.count)
         return try await self.pool.withTransaction { transaction throws(StoreError) in
             let callerStatus = try await self.identities.hold(caller, in: transaction)
             guard callerStatus == .live else { return .refused(callerStatus) }
@@ -75,34 +78,42 @@ package struct ContactBackupTable: Sendable {
             case .anything:
                 rows = try await transaction.query(
                     """
-                    WITH allowed AS MATERIALIZED (\(unsafeText: question) FROM (SELECT \(caller.identity)::int8) me (id)),
+                    WITH judged AS MATERIALIZED (
+                        SELECT auth.may_keep(ARRAY[\(caller.identity)::int8], 'backups', \(bytes), \(Int64(strangerBytesMax)),
+                            \(Int64(strangersBytesMax))) AS verdict),
                     written AS (
                         INSERT INTO auth.contact_backups (whisper_id, nonce, ciphertext, revision, updated_at)
                         SELECT \(caller.identity), \(nonce), \(ciphertext), nextval('auth.backup_revisions'), \(now)
-                        FROM allowed WHERE may
+                        FROM judged WHERE verdict = 0
                         ON CONFLICT (whisper_id) DO UPDATE SET nonce = excluded.nonce, ciphertext = excluded.ciphertext,
-                            revision = excluded.revision, updated_at = excluded.updated_at
+                            revision = excluded.revision, updated_at = excluded.updated_at, of_stranger = true
                         RETURNING revision)
-                    SELECT may, (SELECT revision FROM written) FROM allowed
+                    SELECT verdict, (SELECT revision FROM written) FROM judged
                     """)
             case .exists, .revision:
                 let revisions: [Int64] = if case .revision(let wanted) = condition { wanted } else { [] }
                 rows = try await transaction.query(
                     """
-                    WITH allowed AS MATERIALIZED (\(unsafeText: question) FROM (SELECT \(caller.identity)::int8) me (id)),
+                    WITH judged AS MATERIALIZED (
+                        SELECT auth.may_keep(ARRAY[\(caller.identity)::int8], 'backups', \(bytes), \(Int64(strangerBytesMax)),
+                            \(Int64(strangersBytesMax))) AS verdict),
                     written AS (
                         UPDATE auth.contact_backups SET nonce = \(nonce), ciphertext = \(ciphertext),
-                            revision = nextval('auth.backup_revisions'), updated_at = \(now)
-                        FROM allowed
-                        WHERE may AND whisper_id = \(caller.identity)
+                            revision = nextval('auth.backup_revisions'), updated_at = \(now), of_stranger = true
+                        FROM judged
+                        WHERE verdict = 0 AND whisper_id = \(caller.identity)
                             AND (\(condition == .exists) OR revision = ANY (\(revisions)))
                         RETURNING revision)
-                    SELECT may, (SELECT revision FROM written) FROM allowed
+                    SELECT verdict, (SELECT revision FROM written) FROM judged
                     """)
             }
             var row = rows[0]
-            guard try row.next(Bool.self) else { return .tooLarge }
-            return try row.next(Int64?.self).map { .written(revision: $0) } ?? .lostRace
+            switch StrangerVerdict(rawValue: try row.next()) {
+            case .may: return try row.next(Int64?.self).map { .written(revision: $0) } ?? .lostRace
+            case .tooMuch: return .tooLarge
+            case .noRoom: return .noRoom
+            case nil: throw .undecodable(column: 0)
+            }
         }
     }
 
@@ -115,5 +126,38 @@ package struct ContactBackupTable: Sendable {
             try await transaction.execute("DELETE FROM auth.contact_backups WHERE whisper_id = \(caller.identity)")
             return .live
         }
+    }
+}
+
+extension ContactBackupTable: StrangerTable {
+    package static let store = StrangerStore.backups
+    package static let firstKey = "-1"
+
+    package func relieve(after key: String, limit: Int) async throws(StoreError) -> String? {
+        try await self.pool.query(
+            """
+            WITH page AS MATERIALIZED (
+                SELECT whisper_id FROM auth.contact_backups
+                WHERE of_stranger AND whisper_id > \(key)::text::int8 ORDER BY whisper_id LIMIT \(Int64(limit))
+            ), known AS (
+                UPDATE auth.contact_backups b SET of_stranger = false FROM page
+                WHERE b.whisper_id = page.whisper_id AND auth.has_peer(page.whisper_id)
+            )
+            SELECT max(whisper_id)::text FROM page HAVING count(*) > 0
+            """
+        ).first?.decode(0)
+    }
+
+    package func recount(olderThan age: Duration) async throws(StoreError) {
+        try await self.pool.execute(
+            """
+            UPDATE auth.stranger_bytes SET counted_at = now(), bytes = (
+                SELECT coalesce(sum(size_bytes), 0)::int8 FROM auth.contact_backups WHERE of_stranger)
+            WHERE store = 'backups' AND counted_at <= \(StoreTime.now - age)
+            """)
+    }
+
+    package func counted() async throws(StoreError) -> Int64 {
+        try await self.pool.query("SELECT bytes FROM auth.stranger_bytes WHERE store = 'backups'")[0].decode(0)
     }
 }

@@ -1,11 +1,17 @@
 package import Contract
 package import Store
+package import Telemetry
 
 /// The only code that reads or writes `auth.guests`.
 package struct GuestTable: Sendable {
     private let pool: PostgresPool
+    private let strangersBytesMax: Int
 
-    package init(_ pool: PostgresPool) { self.pool = pool }
+    /// - Parameter strangersBytesMax: what all guests together may cost.
+    package init(_ pool: PostgresPool, strangersBytesMax: Int = Limits.strangersStoreBytesMax) {
+        self.pool = pool
+        self.strangersBytesMax = strangersBytesMax
+    }
 
     /// Of a guest that has proved itself once: what `prove` writes for a new one.
     package static let firstEpoch = Epoch(value: 1)
@@ -26,6 +32,8 @@ package struct GuestTable: Sendable {
         case banned
         /// Other keys have the same id.
         case otherKeys
+        /// It would be a new guest, and there are as many as there may be.
+        case noRoom
     }
 
     /// Gives the guest the next epoch and another token. Adds the guest if it is new.
@@ -35,20 +43,22 @@ package struct GuestTable: Sendable {
         let rows = try await self.pool.query(
             """
             INSERT INTO auth.guests AS mine (guest_id, sign_key, enc_key, epoch, token_hash, expires_at, seen_at)
-            VALUES (\(guest), \(signPublicKey), \(encPublicKey), 1, \(tokenHash), \(now + Limits.guestTokenTTL), \(now))
+            SELECT \(guest), \(signPublicKey), \(encPublicKey), 1, \(tokenHash), \(now + Limits.guestTokenTTL), \(now)
+            WHERE \(Int64(self.strangersBytesMax)) >= \(AuthLimits.guestBytes) + (
+                    SELECT bytes FROM auth.stranger_bytes WHERE store = 'guests')
+                OR EXISTS (SELECT FROM auth.guests WHERE guest_id = \(guest))
             ON CONFLICT (guest_id) DO UPDATE
             SET epoch = mine.epoch + 1, replaced_hash = mine.token_hash, token_hash = excluded.token_hash,
                 expires_at = excluded.expires_at, seen_at = excluded.seen_at
             WHERE NOT mine.is_banned AND mine.sign_key = excluded.sign_key AND mine.enc_key = excluded.enc_key
             RETURNING \(unsafeText: Self.columns), seen_at, replaced_hash
             """)
-        guard var row = rows.first else { return try await self.isBanned(guest) ? .banned : .otherKeys }
+        guard var row = rows.first else {
+            let known = try await self.pool.query("SELECT is_banned FROM auth.guests WHERE guest_id = \(guest)")
+            guard let isBanned = try known.first?.decode(0, as: Bool.self) else { return .noRoom }
+            return isBanned ? .banned : .otherKeys
+        }
         return .done(try Self.living(&row), replaced: try row.next())
-    }
-
-    private func isBanned(_ guest: GuestID) async throws(StoreError) -> Bool {
-        let rows = try await self.pool.query("SELECT is_banned FROM auth.guests WHERE guest_id = \(guest)")
-        return try rows.first?.decode(0) ?? false
     }
 
     /// The guest of this token, if the token lives.
@@ -115,5 +125,45 @@ package struct GuestTable: Sendable {
             expiresAt: try row.next(), signPublicKey: try row.next(), isBanned: try row.next())
         let now: Timestamp = try row.next()
         return Living(guest: guest, left: .milliseconds(guest.expiresAt.milliseconds - now.milliseconds))
+    }
+}
+
+/// Guests have no peers: nobody is taken out of the count. When there is little room left, guests go early that came once and whose token
+/// has ended: with the same keys they are the same guest again (contract §14.3).
+extension GuestTable: StrangerTable {
+    package static let store = StrangerStore.guests
+    package static let firstKey = ""
+
+    package func relieve(after key: String, limit: Int) async throws(StoreError) -> String? {
+        let gone: Int64 = try await self.pool.query(
+            """
+            WITH gone AS (
+                DELETE FROM auth.guests WHERE guest_id IN (
+                    SELECT guest_id FROM auth.guests
+                    WHERE epoch = 1 AND expires_at <= now() AND NOT is_banned
+                        AND (SELECT bytes FROM auth.stranger_bytes WHERE store = 'guests')
+                            > \(Int64(self.strangersBytesMax) / 100 * AuthLimits.guestCarePercent)
+                    ORDER BY seen_at LIMIT \(Int64(limit)) FOR UPDATE SKIP LOCKED)
+                RETURNING 1
+            ), freed AS (
+                UPDATE auth.stranger_bytes SET bytes = bytes - \(AuthLimits.guestBytes) * (SELECT count(*) FROM gone)
+                WHERE store = 'guests' AND EXISTS (SELECT FROM gone)
+            )
+            SELECT count(*) FROM gone
+            """)[0].decode(0)
+        return gone == limit ? Self.firstKey : nil
+    }
+
+    package func recount(olderThan age: Duration) async throws(StoreError) {
+        try await self.pool.execute(
+            """
+            UPDATE auth.stranger_bytes SET counted_at = now(), bytes = (
+                SELECT count(*) * \(AuthLimits.guestBytes) FROM auth.guests)
+            WHERE store = 'guests' AND counted_at <= \(StoreTime.now - age)
+            """)
+    }
+
+    package func counted() async throws(StoreError) -> Int64 {
+        try await self.pool.query("SELECT bytes FROM auth.stranger_bytes WHERE store = 'guests'")[0].decode(0)
     }
 }

@@ -1,5 +1,6 @@
 import Contract
-import Store
+package import Store
+package import Telemetry
 
 /// The only code that reads or writes `auth.profile_documents`, whose ciphertext nobody here can read.
 enum ProfileDocumentTable {
@@ -57,32 +58,127 @@ enum ProfileDocumentTable {
             })
     }
 
-    /// Writes the first version of a document. The profile is held (`ProfileTable.hold`).
-    /// - Returns: its version; `nil` if there is such a document.
-    static func add(
-        _ sealed: ProfileDocument.Sealed, as name: ProfileDocumentName, of profile: UUIDText, at now: Timestamp
-    ) -> Statement<Int64?> {
-        Statement(
-            """
-            INSERT INTO auth.profile_documents (profile_id, name, version, nonce, ciphertext, updated_at)
-            VALUES (\(PostgresUUID(profile)), \(name.rawValue), 1, \(sealed.nonce), \(sealed.ciphertext), \(now))
-            ON CONFLICT (profile_id, name) DO NOTHING
-            RETURNING version
-            """, first: { row throws(StoreError) in try row.next() })
+    /// What has become of a write.
+    enum Writing: Equatable, Sendable {
+        case written(version: Int64)
+        /// It is not what the caller thinks it is.
+        case lostRace
+        /// The profile's documents together would be larger than they may be.
+        case tooLarge
+        /// All strangers together keep as much as they may.
+        case noRoom
     }
 
-    /// Writes the next version of a document that has one of these. The profile is held.
-    /// - Returns: the version that was written; `nil` if it has another one, or if there is no such document.
-    static func replace(
-        _ versions: [Int64], with sealed: ProfileDocument.Sealed, as name: ProfileDocumentName, of profile: UUIDText,
-        at now: Timestamp
-    ) -> Statement<Int64?> {
-        Statement(
+    /// What the documents of one profile may hold together, in bytes.
+    struct Bounds: Sendable {
+        var bytesMax: Int
+        /// Of a profile none of whose members has a peer; and of all such profiles.
+        var strangerBytesMax: Int
+        var strangersBytesMax: Int
+    }
+
+    /// Writes a document, if it is what the caller thinks it is, and if the profile's documents stay within their bounds. The profile is
+    /// held (`ProfileTable.hold`), so that two writers do not pass a bound together.
+    static func write(
+        _ sealed: ProfileDocument.Sealed, as name: ProfileDocumentName, of profile: UUIDText,
+        if condition: ProfileDocument.Condition, within bounds: Bounds, at now: Timestamp
+    ) -> Statement<Writing> {
+        switch condition {
+        case .isMissing:
+            return Statement(
+                """
+                WITH total AS (\(unsafeText: Self.others) WHERE profile_id = \(PostgresUUID(profile)) AND name <> \(name.rawValue)),
+                judged AS MATERIALIZED (
+                    SELECT CASE WHEN bytes + \(sealed.bytes) > \(Int64(bounds.bytesMax)) THEN 1 ELSE auth.may_keep(
+                        ARRAY(SELECT whisper_id FROM auth.profile_members WHERE profile_id = \(PostgresUUID(profile))),
+                        'profiles', bytes + \(sealed.bytes), \(Int64(bounds.strangerBytesMax)), \(Int64(bounds.strangersBytesMax))) END
+                        AS verdict
+                    FROM total),
+                written AS (
+                    INSERT INTO auth.profile_documents (profile_id, name, version, nonce, ciphertext, updated_at)
+                    SELECT \(PostgresUUID(profile)), \(name.rawValue), 1, \(sealed.nonce), \(sealed.ciphertext), \(now)
+                    FROM judged WHERE verdict = 0
+                    ON CONFLICT (profile_id, name) DO NOTHING
+                    RETURNING version)
+                SELECT verdict::int2, (SELECT version FROM written) FROM judged
+                """, decode: Self.writing)
+        case .version(let versions):
+            return Statement(
+                """
+                WITH total AS (\(unsafeText: Self.others) WHERE profile_id = \(PostgresUUID(profile)) AND name <> \(name.rawValue)),
+                judged AS MATERIALIZED (
+                    SELECT CASE WHEN bytes + \(sealed.bytes) > \(Int64(bounds.bytesMax)) THEN 1 ELSE auth.may_keep(
+                        ARRAY(SELECT whisper_id FROM auth.profile_members WHERE profile_id = \(PostgresUUID(profile))),
+                        'profiles', bytes + \(sealed.bytes), \(Int64(bounds.strangerBytesMax)), \(Int64(bounds.strangersBytesMax))) END
+                        AS verdict
+                    FROM total),
+                written AS (
+                    UPDATE auth.profile_documents
+                    SET nonce = \(sealed.nonce), ciphertext = \(sealed.ciphertext), version = version + 1, updated_at = \(now),
+                        of_strangers = true
+                    FROM judged
+                    WHERE verdict = 0 AND profile_id = \(PostgresUUID(profile)) AND name = \(name.rawValue)
+                        AND version = ANY (\(versions))
+                    RETURNING version)
+                SELECT verdict::int2, (SELECT version FROM written) FROM judged
+                """, decode: Self.writing)
+        }
+    }
+
+    /// What a profile's other documents hold.
+    private static let others: StaticString =
+        "SELECT coalesce(sum(size_bytes), 0)::int8 AS bytes FROM auth.profile_documents"
+
+    private static func writing(_ rows: Rows) throws(StoreError) -> Writing {
+        var row = rows[0]
+        switch StrangerVerdict(rawValue: try row.next()) {
+        case .may: return try row.next(Int64?.self).map { .written(version: $0) } ?? .lostRace
+        case .tooMuch: return .tooLarge
+        case .noRoom: return .noRoom
+        case nil: throw .undecodable(column: 0)
+        }
+    }
+}
+
+extension ProfileDocument.Sealed {
+    var bytes: Int64 { Int64(self.ciphertext.count) }
+}
+
+/// What profiles keep none of whose members has a peer.
+package struct StrangerProfiles: StrangerTable {
+    package static let store = StrangerStore.profiles
+    package static let firstKey = "00000000-0000-0000-0000-000000000000"
+
+    private let pool: PostgresPool
+
+    package init(_ pool: PostgresPool) { self.pool = pool }
+
+    package func relieve(after key: String, limit: Int) async throws(StoreError) -> String? {
+        try await self.pool.query(
             """
-            UPDATE auth.profile_documents
-            SET nonce = \(sealed.nonce), ciphertext = \(sealed.ciphertext), version = version + 1, updated_at = \(now)
-            WHERE profile_id = \(PostgresUUID(profile)) AND name = \(name.rawValue) AND version = ANY (\(versions))
-            RETURNING version
-            """, first: { row throws(StoreError) in try row.next() })
+            WITH page AS MATERIALIZED (
+                SELECT DISTINCT profile_id FROM auth.profile_documents
+                WHERE of_strangers AND profile_id > \(key)::text::uuid ORDER BY profile_id LIMIT \(Int64(limit))
+            ), known AS (
+                UPDATE auth.profile_documents d SET of_strangers = false FROM page
+                WHERE d.profile_id = page.profile_id AND d.of_strangers AND EXISTS (
+                    SELECT FROM auth.profile_members m WHERE m.profile_id = page.profile_id AND auth.has_peer(m.whisper_id))
+            )
+            SELECT profile_id::text FROM page ORDER BY profile_id DESC LIMIT 1
+            """
+        ).first?.decode(0)
+    }
+
+    package func recount(olderThan age: Duration) async throws(StoreError) {
+        try await self.pool.execute(
+            """
+            UPDATE auth.stranger_bytes SET counted_at = now(), bytes = (
+                SELECT coalesce(sum(size_bytes), 0)::int8 FROM auth.profile_documents WHERE of_strangers)
+            WHERE store = 'profiles' AND counted_at <= \(StoreTime.now - age)
+            """)
+    }
+
+    package func counted() async throws(StoreError) -> Int64 {
+        try await self.pool.query("SELECT bytes FROM auth.stranger_bytes WHERE store = 'profiles'")[0].decode(0)
     }
 }

@@ -40,10 +40,15 @@ package struct Reporting: Sendable {
         let isVerified = if let message = report.evidence { try await self.views.knows(message) } else { false }
         return try await self.pool.withTransaction { transaction throws(StoreError) in
             if let refusal = try await self.identities.refusal(of: session.caller, in: transaction) { return refusal }
-            let isThere = try await self.reports.add(
+            let filing = try await self.reports.add(
                 id, by: reporter, report, evidence: report.evidence?.signedPart(), isVerified: isVerified,
-                openMax: self.configuration.openReportsMax, at: now, in: transaction)
-            return isThere ? ReportReplies.filed(id) : ReportReplies.tooMany
+                within: self.configuration, at: now, in: transaction)
+            return switch filing {
+            case .filed: ReportReplies.filed(id)
+            case .unknownAndLarge: ReportReplies.evidenceTooLarge
+            case .tooMany: ReportReplies.tooMany
+            case .noRoom: ReportReplies.noRoom
+            }
         }
     }
 }

@@ -9,6 +9,12 @@ package enum ReportReplies {
         Refusal(.invalidPayload, "evidence: not a message that the target has signed for you"))
     package static let tooMany = Answer.refused(
         Refusal(
-            .rateLimited, "too many of your reports are open: wait until some are reviewed",
+            .rateLimited, "too many of your reports are open, or too much evidence: wait until some are reviewed",
+            retryAfterMilliseconds: OperatorsLimits.reportRetryAfter.milliseconds))
+    package static let evidenceTooLarge = Answer.refused(
+        Refusal(.invalidPayload, "evidence: too large for a message that the server does not know (any more)"))
+    package static let noRoom = Answer.refused(
+        Refusal(
+            .rateLimited, "nothing more is kept now for identities that nobody has exchanged messages with",
             retryAfterMilliseconds: OperatorsLimits.reportRetryAfter.milliseconds))
 }

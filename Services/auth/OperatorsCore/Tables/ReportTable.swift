@@ -1,5 +1,6 @@
 package import Contract
 package import Store
+package import Telemetry
 
 /// The only code that reads or writes `auth.reports`.
 package struct ReportTable: Sendable {
@@ -21,30 +22,61 @@ package struct ReportTable: Sendable {
 
     package init(_ pool: PostgresPool) { self.pool = pool }
 
-    /// Adds a report, if its reporter has fewer than `openMax` open ones. Doing it twice with one id changes nothing.
+    /// What has become of a report.
+    package enum Filing: Int16, Sendable {
+        /// It is stored now, or was before.
+        case filed = 0
+        /// The ledger does not know the message, and there is more of it than an invented one may have.
+        case unknownAndLarge = 1
+        /// The reporter has too many open reports, or too much evidence in them.
+        case tooMany = 2
+        /// All reporters without a peer together keep as much as they may.
+        case noRoom = 3
+    }
+
+    /// Adds a report, if its reporter's open ones stay within their bounds. Doing it twice with one id changes nothing.
     ///
     /// A lock makes concurrent reports of one reporter wait for each other, so that the count holds.
     /// - Parameters:
     ///   - evidence: its signature was checked.
     ///   - isVerified: whether the router's ledger knows the message.
-    /// - Returns: whether the report is stored now.
     package func add(
-        _ id: UUIDText, by reporter: WhisperID, _ report: Report, evidence: [UInt8]?, isVerified: Bool, openMax: Int,
-        at now: StoreTime, in transaction: borrowing Transaction
-    ) async throws(StoreError) -> Bool {
+        _ id: UUIDText, by reporter: WhisperID, _ report: Report, evidence: [UInt8]?, isVerified: Bool,
+        within bounds: OperatorsConfiguration, at now: StoreTime, in transaction: borrowing Transaction
+    ) async throws(StoreError) -> Filing {
+        let bytes = Int64(evidence?.count ?? 0)
         var pipeline = Pipeline()
         pipeline.add("SELECT pg_advisory_xact_lock(hashtextextended('reports of', \(reporter)))")
-        pipeline.add(
-            """
-            INSERT INTO auth.reports (id, reporter, target, reason, note, evidence, evidence_verified, created_at)
-            SELECT \(PostgresUUID(id)), \(reporter), \(report.targetID), \(report.reason.rawValue), \(report.note),
-                \(evidence), \(isVerified), \(now)
-            WHERE \(Int64(openMax)) > (SELECT count(*) FROM auth.reports WHERE reporter = \(reporter) AND status = 'open')
-            ON CONFLICT (id) DO NOTHING
-            """)
-        let isStored = pipeline.add(
-            Statement<Bool>(value: "SELECT EXISTS (SELECT FROM auth.reports WHERE id = \(PostgresUUID(id)))"))
-        return try await transaction.pipeline(pipeline)[isStored]
+        let filing = pipeline.add(
+            Statement<Filing>(
+                """
+                WITH open AS (
+                    SELECT count(*) AS reports, coalesce(sum(octet_length(evidence)), 0)::int8 AS bytes
+                    FROM auth.reports WHERE reporter = \(reporter) AND status = 'open'
+                ), judged AS MATERIALIZED (
+                    SELECT CASE
+                        WHEN EXISTS (SELECT FROM auth.reports WHERE id = \(PostgresUUID(id))) THEN 0
+                        WHEN \(bytes) > \(Int64(bounds.unknownEvidenceBytesMax)) AND NOT \(isVerified) THEN 1
+                        WHEN reports >= \(Int64(bounds.openReportsMax)) THEN 2
+                        WHEN \(bytes) > 0 AND bytes + \(bytes) > \(Int64(bounds.openEvidenceBytesMax)) THEN 2
+                        WHEN auth.may_keep(
+                            ARRAY[\(reporter)::int8], 'evidence', \(bytes), \(bytes), \(Int64(bounds.strangersBytesMax))) <> 0 THEN 3
+                        ELSE 0 END AS filing
+                    FROM open
+                ), stored AS (
+                    INSERT INTO auth.reports (id, reporter, target, reason, note, evidence, evidence_verified, created_at)
+                    SELECT \(PostgresUUID(id)), \(reporter), \(report.targetID), \(report.reason.rawValue), \(report.note),
+                        \(evidence), \(isVerified), \(now)
+                    FROM judged WHERE filing = 0
+                    ON CONFLICT (id) DO NOTHING
+                )
+                SELECT filing::int2 FROM judged
+                """,
+                decode: { rows throws(StoreError) in
+                    guard let filing = Filing(rawValue: try rows[0].decode(0)) else { throw .undecodable(column: 0) }
+                    return filing
+                }))
+        return try await transaction.pipeline(pipeline)[filing]
     }
 
     /// Removes evidence and reports that were reviewed before then, up to `limit` of each. Open reports stay.
@@ -112,5 +144,38 @@ package struct ReportTable: Sendable {
                     status: try row.next(), createdAt: try row.next(), reviewedAt: try row.next()))
         }
         return entries
+    }
+}
+
+extension ReportTable: StrangerTable {
+    package static let store = StrangerStore.evidence
+    package static let firstKey = "-1"
+
+    package func relieve(after key: String, limit: Int) async throws(StoreError) -> String? {
+        try await self.pool.query(
+            """
+            WITH page AS MATERIALIZED (
+                SELECT number, reporter FROM auth.reports
+                WHERE of_stranger AND number > \(key)::text::int8 ORDER BY number LIMIT \(Int64(limit))
+            ), known AS (
+                UPDATE auth.reports r SET of_stranger = false FROM page
+                WHERE r.number = page.number AND auth.has_peer(page.reporter)
+            )
+            SELECT max(number)::text FROM page HAVING count(*) > 0
+            """
+        ).first?.decode(0)
+    }
+
+    package func recount(olderThan age: Duration) async throws(StoreError) {
+        try await self.pool.execute(
+            """
+            UPDATE auth.stranger_bytes SET counted_at = now(), bytes = (
+                SELECT coalesce(sum(size_bytes), 0)::int8 FROM auth.reports WHERE of_stranger)
+            WHERE store = 'evidence' AND counted_at <= \(StoreTime.now - age)
+            """)
+    }
+
+    package func counted() async throws(StoreError) -> Int64 {
+        try await self.pool.query("SELECT bytes FROM auth.stranger_bytes WHERE store = 'evidence'")[0].decode(0)
     }
 }
