@@ -156,7 +156,7 @@ import Testing
             let key = ObjectKey(.random(), at: self.start)
             let new = AttachmentTable.New(
                 key: key, uploader: bench.alice, sizeBytes: 5, contentType: "x", urlLife: .seconds(900), upload: nil)
-            #expect(try await bench.attachments.add(new, quota: 5, at: .at(self.start)))
+            #expect(try await bench.add(new, quota: 5, at: .at(self.start)))
             store.put(key, sizeBytes: 5, at: self.start)
             _ = try await bench.collector(store, at: self.start + .seconds(900)).collect(sparingURLs: true)
             #expect(try await bench.attachments.find(key)?.uploadedAt == nil)
@@ -172,7 +172,7 @@ import Testing
         try await AttachmentsBench.run { bench in
             let now = self.start
             @Sendable func add(_ size: Int64, by uploader: WhisperID, at time: Timestamp) async throws -> Bool {
-                try await bench.attachments.add(
+                try await bench.add(
                     AttachmentTable.New(
                         key: ObjectKey(.random(), at: time), uploader: uploader, sizeBytes: size, contentType: "x",
                         urlLife: .seconds(900), upload: nil), quota: 100, at: .at(time))
@@ -196,7 +196,7 @@ import Testing
             _ = try await bench.upload(store, sizeBytes: 60, at: self.start)
             let late = self.start + .seconds(5_000)
             func add(_ size: Int64, at time: Timestamp) async throws -> Bool {
-                try await bench.attachments.add(
+                try await bench.add(
                     AttachmentTable.New(
                         key: ObjectKey(.random(), at: time), uploader: bench.alice, sizeBytes: size, contentType: "x",
                         urlLife: .seconds(900), upload: nil), quota: 100, at: .at(time))
@@ -216,7 +216,7 @@ import Testing
                 let new = AttachmentTable.New(
                     key: key, uploader: bench.alice, sizeBytes: size, contentType: "x", urlLife: .seconds(900),
                     upload: "")
-                return (key, try await bench.attachments.add(new, quota: 100, at: .at(time)))
+                return (key, try await bench.add(new, quota: 100, at: .at(time)))
             }
             let (first, _) = try await add(60, at: self.start)
             func renew(at time: Timestamp) async throws -> Bool {

@@ -13,6 +13,12 @@ import Testing
         #expect(Double(AttachmentsLimits.unfinishedAge.components.seconds) > AttachmentsLimits.transferSecondsMax)
     }
 
+    @Test func theLargestFileFitsAboveTheFloor() {
+        #expect(2 * Limits.fileBytesMax < Limits.storeFloorBytes)
+        #expect(Limits.attachmentQuotaBytes < Limits.strangersStoreBytesMax)
+        #expect(AttachmentsLimits.spaceAge < Limits.uploadURLLife)
+    }
+
     @Test func placesAreShared() {
         #expect((1..<4).contains(AttachmentsLimits.quartersOfOneDirection))
         #expect(AttachmentsLimits.quartersOfOneFile < AttachmentsLimits.quartersOfOneDirection)

@@ -9,6 +9,7 @@ package import Telemetry
 /// The owner of encrypted files: who may upload and download what, for how long, and when it goes.
 package struct Attachments: Sendable {
     private let collector: Collector
+    private let strangers: StrangerSweep<AttachmentTable>
     private let transfers: Transfers
     private let routes: PublicRoutes
     private let operators: OperatorRoutes
@@ -22,6 +23,7 @@ package struct Attachments: Sendable {
         metrics: AttachmentMetrics = AttachmentMetrics(), logger: Logger
     ) {
         let (attachments, removals) = (AttachmentTable(pool), RemovalTable(pool))
+        self.strangers = StrangerSweep(attachments, bytesMax: configuration.strangersBytesMax, logger: logger)
         self.transfers = Transfers(configuration.transfers)
         self.collector = Collector(
             attachments: attachments, removals: removals, store: store, pool: pool, configuration: configuration,
@@ -53,6 +55,7 @@ package struct Attachments: Sendable {
     package func run() async throws {
         try await withThrowingTaskGroup { group in
             group.addTask { try await self.collector.run() }
+            group.addTask { await self.strangers.run() }
             group.addTask { try await self.transfers.watch() }
             try await group.waitForAll()
         }
@@ -86,5 +89,6 @@ package struct Attachments: Sendable {
             Migration(version: 1, name: "attachments", sql: PackageResources._01_attachments_sql),
             Migration(version: 2, name: "statistics", sql: PackageResources._02_statistics_sql),
             Migration(version: 3, name: "clock", sql: PackageResources._03_clock_sql),
+            Migration(version: 4, name: "bounds", sql: PackageResources._04_bounds_sql),
         ])
 }

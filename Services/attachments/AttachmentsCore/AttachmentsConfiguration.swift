@@ -4,6 +4,13 @@ package import Contract
 package struct AttachmentsConfiguration: Sendable {
     /// Live uploads of one identity, in bytes.
     package var quotaBytes = Limits.attachmentQuotaBytes
+    /// Live uploads of all identities without a peer together, in bytes.
+    package var strangersBytesMax = Limits.strangersStoreBytesMax
+    /// Room of a store that cannot be asked for it, in bytes; nil: unknown, and never full.
+    package var storeBytes: Int64?
+    /// Free space below which no upload is begun: in percent of the store's room, or in bytes if that is less.
+    package var floorPercent = Limits.storeFloorPercent
+    package var floorBytes = Limits.storeFloorBytes
     package var uploadURLLife = Limits.uploadURLLife
     package var downloadURLLife = Limits.downloadURLLife
     package var retention = Retention()

@@ -7,6 +7,11 @@ package enum AttachmentsLimits {
     /// Connections of the pool.
     package static let connectionsMax = 8
 
+    /// How long a process goes by what it last knew of the store's free space, less what it has let in since.
+    package static let spaceAge = Duration.seconds(5)
+    /// When a client may try again that the store had no room for.
+    package static let fullRetryAfter = Duration.seconds(600)
+
     // The collector.
     /// Attachments looked at in one statement.
     package static let pageRows = 1_000

@@ -29,6 +29,8 @@ package protocol ObjectStore: Sendable {
     func remove(stray key: String) async throws(ObjectStoreError)
     /// Reads all objects, in the order of the bytes of their names.
     func lister() -> any ObjectLister
+    /// - Returns: nil if the store cannot tell.
+    func space() async throws(ObjectStoreError) -> StoreSpace?
     /// Removes what interrupted uploads have left. Called now and then.
     /// - Parameter now: by the database's clock.
     func tidy(at now: Timestamp) async throws(ObjectStoreError)
@@ -38,6 +40,17 @@ package protocol ObjectStore: Sendable {
 package protocol ObjectLister: AnyObject {
     /// - Returns: the next objects; empty at the end.
     func next() async throws(ObjectStoreError) -> [StoredObject]
+}
+
+/// In bytes.
+package struct StoreSpace: Equatable, Sendable {
+    package var free: Int64
+    package var total: Int64
+
+    package init(free: Int64, total: Int64) {
+        self.free = free
+        self.total = total
+    }
 }
 
 package struct StoredObject: Equatable, Sendable {

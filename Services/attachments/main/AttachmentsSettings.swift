@@ -14,6 +14,13 @@ struct AttachmentsSettings: ServiceSettings {
     let quota = Setting(
         "quota.bytes", .integer(in: 1...1_000_000_000_000), default: "1000000000",
         "Live uploads of one identity, in bytes.")
+    let strangers = StrangerSettings()
+    let floorPercent = Setting(
+        "floor.percent", .integer(in: 0...100), default: "\(AttachmentsConfiguration().floorPercent)",
+        "Free space of the store below which no upload begins, in percent of its room.")
+    let floorBytes = Setting(
+        "floor.bytes", .integer(in: 0...1_000_000_000_000_000), default: "\(AttachmentsConfiguration().floorBytes)",
+        "The same in bytes; the smaller of the two counts.")
     let uploadURLLife = Setting("upload.url.seconds", .seconds(in: 1...86_400), default: "900", "Life of upload URLs.")
     let downloadURLLife = Setting(
         "download.url.seconds", .seconds(in: 1...86_400), default: "300", "Life of download URLs.")
@@ -41,6 +48,10 @@ extension Settings<AttachmentsSettings> {
         try self.require(\.acknowledgedLife, atMost: \.life)
         var configuration = AttachmentsConfiguration()
         configuration.quotaBytes = Int64(try self.quota)
+        configuration.strangersBytesMax = try self.strangers.bytes()
+        configuration.storeBytes = try self.objects.s3.bytesMax.map { Int64($0) }
+        configuration.floorPercent = Int64(try self.floorPercent)
+        configuration.floorBytes = Int64(try self.floorBytes)
         configuration.uploadURLLife = try self.uploadURLLife
         configuration.downloadURLLife = try self.downloadURLLife
         configuration.collectEvery = try self.collectEvery

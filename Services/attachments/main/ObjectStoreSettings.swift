@@ -69,6 +69,9 @@ struct S3Settings: SettingGroup {
     let region = Setting("s3.region", .text, default: "us-east-1", "Its region.")
     let style = Setting<S3Address.Style>(
         "s3.style", .choice, default: "path", "Where the bucket's name stands in URLs.")
+    let bytesMax = Setting(
+        optional: "s3.bytes.max", .integer(in: 1...1_000_000_000_000_000),
+        "What the bucket may hold, in bytes: S3 does not tell. Without it uploads are never refused for want of room.")
     let accessKey = Setting("s3.access.key", .secret, needed: withS3, "The access key's id.")
     let secretKey = Setting("s3.secret.key", .secret, needed: withS3, "The access key.")
     let authorities = Setting(

@@ -71,10 +71,15 @@ struct AttachmentsBench: Sendable {
         let new = AttachmentTable.New(
             key: key, uploader: self.alice, sizeBytes: sizeBytes, contentType: "image/png", urlLife: .seconds(900),
             upload: nil)
-        #expect(try await self.attachments.add(new, quota: .max / 2, at: .at(now)))
+        #expect(try await self.add(new, quota: .max / 2, at: .at(now)))
         store.put(key, sizeBytes: sizeBytes, at: now)
         #expect(try await self.attachments.markUploaded(key, at: .at(now)))
         return key
+    }
+
+    /// - Returns: whether it fits into the uploader's quota.
+    func add(_ new: AttachmentTable.New, quota: Int64, at now: StoreTime) async throws -> Bool {
+        try await self.attachments.add(new, quota: quota, strangersBytesMax: .max / 2, at: now) == .added
     }
 
     enum Linking: Int16 { case linked, unknown, foreign }
@@ -111,6 +116,7 @@ final class MemoryStore: ObjectStore {
         var removals: [String: Int] = [:]
         /// Calls that still succeed; nil for all.
         var callsLeft: Int?
+        var space: StoreSpace?
     }
 
     private let state = Mutex(State())
@@ -150,6 +156,8 @@ final class MemoryStore: ObjectStore {
     func parts(of key: ObjectKey, upload: String) async throws(ObjectStoreError) -> [StoredPart] { [] }
     func join(_ parts: [StoredPart], of key: ObjectKey, upload: String) async throws(ObjectStoreError) {}
     func tidy(at now: Timestamp) async throws(ObjectStoreError) {}
+    func space() async throws(ObjectStoreError) -> StoreSpace? { self.state.withLock { $0.space } }
+    func set(_ space: StoreSpace) { self.state.withLock { $0.space = space } }
 
     func size(of key: ObjectKey) async throws(ObjectStoreError) -> Int64? {
         try self.call { $0.objects["\(key)"]?.sizeBytes }

@@ -23,6 +23,8 @@ extension PublicRoutes {
         }
         let now = self.clock()
         let until = now + self.configuration.uploadURLLife
+        // Its room was given back when its last URL ended.
+        if found.expiresAt <= now { try await self.takeRoom(for: found.sizeBytes) }
         let stored = try await self.kept { () async throws(ObjectStoreError) in
             try await self.store.parts(of: key, upload: upload)
         }

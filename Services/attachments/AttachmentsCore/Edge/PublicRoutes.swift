@@ -13,6 +13,7 @@ package struct PublicRoutes: Sendable {
     let links: LinkTable
     let store: any ObjectStore
     let configuration: AttachmentsConfiguration
+    let room: StoreRoom
     let clock: ServiceClock
     let metrics: AttachmentMetrics
     private let blobs: BlobRoutes?
@@ -32,6 +33,7 @@ package struct PublicRoutes: Sendable {
         self.store = store
         self.blobs = blobs
         self.configuration = configuration
+        self.room = StoreRoom(store, attachments: attachments, configuration: configuration, clock: clock)
         self.clock = clock
         self.metrics = metrics
         self.logger = logger
@@ -87,6 +89,7 @@ package struct PublicRoutes: Sendable {
         guard size <= AttachmentClass(contentType: contentType).sizeMax else {
             throw HTTPRefusal(.invalidPayload, status: .contentTooLarge, "too large for its class")
         }
+        try await self.takeRoom(for: size)
         let now = self.clock()
         let key = ObjectKey(.random(), at: now)
         let upload =
@@ -97,22 +100,37 @@ package struct PublicRoutes: Sendable {
         let new = AttachmentTable.New(
             key: key, uploader: session.caller.identity, sizeBytes: size, contentType: contentType,
             urlLife: self.configuration.uploadURLLife, upload: upload)
-        let isWithinQuota = try await self.stored { () async throws(StoreError) in
-            try await self.attachments.add(new, quota: self.configuration.quotaBytes, at: self.clock.store)
+        let adding = try await self.stored { () async throws(StoreError) in
+            try await self.attachments.add(
+                new, quota: self.configuration.quotaBytes, strangersBytesMax: self.configuration.strangersBytesMax,
+                at: self.clock.store)
         }
-        guard isWithinQuota else {
-            if let upload {
-                try await self.kept { () async throws(ObjectStoreError) in
-                    try await self.store.remove(key, upload: upload)
-                }
+        if adding != .added, let upload {
+            try await self.kept { () async throws(ObjectStoreError) in
+                try await self.store.remove(key, upload: upload)
             }
-            throw self.overQuota()
+        }
+        switch adding {
+        case .added: break
+        case .overQuota: throw self.overQuota()
+        case .noRoom:
+            self.metrics.quotaRefusals.increment()
+            throw .noRoomForStrangers
         }
         self.metrics.presigns[.upload].increment()
         self.metrics.bytesPresigned.increment(by: size)
         let parts = upload.map { self.urls(of: UploadPlan(sizeBytes: size).parts, key, upload: $0, at: now) }
         let url = self.store.uploadURL(of: key, sizeBytes: size, at: now, life: self.configuration.uploadURLLife)
         return .answer(AttachmentAnswers.upload(key, url: url, until: until, parts: parts))
+    }
+
+    /// Below a floor of free space no upload begins; downloads go on (contract §13b).
+    package func takeRoom(for bytes: Int64) async throws(HTTPRefusal) {
+        let hasRoom = try await self.stored { () async throws(StoreError) in try await self.room.take(bytes) }
+        guard hasRoom else {
+            self.metrics.quotaRefusals.increment()
+            throw .storeIsFull
+        }
     }
 
     func overQuota() -> HTTPRefusal {
@@ -172,5 +190,11 @@ package struct PublicRoutes: Sendable {
 }
 
 extension HTTPRefusal {
+    static let storeIsFull = HTTPRefusal(
+        .internalError, status: .serviceUnavailable, "the store has no room for uploads now",
+        retryAfter: AttachmentsLimits.fullRetryAfter.components.seconds)
+    static let noRoomForStrangers = HTTPRefusal(
+        .rateLimited, "nothing more is kept now for identities that nobody has exchanged messages with",
+        retryAfter: StrangerLimits.retryAfter.components.seconds)
     static let notYours = HTTPRefusal(.forbidden, "neither uploader nor linked recipient")
 }

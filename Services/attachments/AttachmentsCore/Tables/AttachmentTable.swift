@@ -1,5 +1,6 @@
 package import Contract
 package import Store
+package import Telemetry
 
 /// The only code beside `RemovalTable` that reads or writes `attachments.attachments`; `attachments.link` writes it for the router.
 package struct AttachmentTable: Sendable {
@@ -39,25 +40,60 @@ package struct AttachmentTable: Sendable {
         package var uploadedAt: Timestamp?
     }
 
-    /// Adds a presigned upload, if its uploader's live uploads stay within `quota`, in bytes. Two at once for the same uploader wait
-    /// for each other.
-    /// - Returns: whether it was added.
-    package func add(_ new: New, quota: Int64, at now: StoreTime) async throws(StoreError) -> Bool {
+    package enum Adding: Int16, Sendable {
+        case added = 0
+        /// The uploader's live uploads would pass its quota.
+        case overQuota = 1
+        /// Those of all identities without a peer would pass theirs.
+        case noRoom = 2
+    }
+
+    /// Adds a presigned upload, if its uploader's live uploads stay within `quota`, and those of all identities without a peer within
+    /// `strangersBytesMax`; in bytes. Two at once for the same uploader wait for each other.
+    package func add(
+        _ new: New, quota: Int64, strangersBytesMax: Int, at now: StoreTime
+    ) async throws(StoreError) -> Adding {
         var pipeline = Pipeline()
         pipeline.add(Self.lockQuota(of: new.uploader))
-        let changed = pipeline.add(
-            Statement(
-                affecting: """
+        let adding = pipeline.add(
+            Statement<Adding>(
+                """
+                WITH judged AS MATERIALIZED (
+                    SELECT CASE
+                        WHEN \(new.sizeBytes) + (
+                            SELECT COALESCE(sum(size_bytes), 0)::int8 FROM attachments.attachments
+                            WHERE uploader = \(new.uploader) AND (state IN (1, 2) OR (state = 0 AND expires_at > \(now)))) > \(quota)
+                            THEN 1
+                        WHEN \(new.sizeBytes) + (SELECT bytes FROM attachments.stranger_bytes WHERE store = 'attachments')
+                            <= \(Int64(strangersBytesMax)) THEN 0
+                        WHEN attachments.has_peer(\(new.uploader)) THEN 0
+                        ELSE 2 END AS adding
+                ), added AS (
                     INSERT INTO attachments.attachments
                         (object_key, uploader, size_bytes, content_type, class, upload_id, created_at, expires_at, check_at)
                     SELECT \(new.key.description), \(new.uploader), \(new.sizeBytes), \(new.contentType),
                         \(AttachmentClass(contentType: new.contentType).rawValue), \(new.upload), \(now), \(now + new.urlLife),
                         \(now + new.urlLife + AttachmentsLimits.checkDelay)
-                    WHERE \(new.sizeBytes) + (
-                        SELECT COALESCE(sum(size_bytes), 0)::int8 FROM attachments.attachments
-                        WHERE uploader = \(new.uploader) AND (state IN (1, 2) OR (state = 0 AND expires_at > \(now)))) <= \(quota)
-                    """))
-        return try await self.pool.pipeline(pipeline)[changed] == 1
+                    FROM judged WHERE adding = 0
+                )
+                SELECT adding::int2 FROM judged
+                """,
+                decode: { rows throws(StoreError) in
+                    guard let adding = Adding(rawValue: try rows[0].decode(0)) else { throw .undecodable(column: 0) }
+                    return adding
+                }))
+        return try await self.pool.pipeline(pipeline)[adding]
+    }
+
+    /// What the store has, and what may still come to it, in bytes. Reads an index.
+    package func held(at now: StoreTime) async throws(StoreError) -> (stored: Int64, pending: Int64) {
+        var row = try await self.pool.query(
+            """
+            SELECT (SELECT COALESCE(sum(size_bytes), 0)::int8 FROM attachments.attachments WHERE uploaded_at IS NOT NULL),
+                (SELECT COALESCE(sum(size_bytes), 0)::int8 FROM attachments.attachments
+                WHERE uploaded_at IS NULL AND state < 3 AND expires_at > \(now))
+            """)[0]
+        return (try row.next(), try row.next())
     }
 
     /// What is stored. Reads the whole table.
@@ -150,5 +186,41 @@ package struct AttachmentTable: Sendable {
     static func key(_ text: String) throws(StoreError) -> ObjectKey {
         guard let key = ObjectKey(text) else { throw .undecodable(column: 0) }
         return key
+    }
+}
+
+extension AttachmentTable: StrangerTable {
+    package static let store = StrangerStore.attachments
+    package static let firstKey = "-1"
+
+    package func relieve(after key: String, limit: Int) async throws(StoreError) -> String? {
+        try await self.pool.query(
+            """
+            WITH page AS MATERIALIZED (
+                SELECT number, uploader FROM attachments.attachments
+                WHERE of_stranger AND number > \(key)::text::int8 ORDER BY number LIMIT \(Int64(limit))
+            ), known AS (
+                UPDATE attachments.attachments a SET of_stranger = false FROM page
+                WHERE a.number = page.number AND attachments.has_peer(page.uploader)
+            )
+            SELECT max(number)::text FROM page HAVING count(*) > 0
+            """
+        ).first?.decode(0)
+    }
+
+    /// Counts uploads that never came until it is certain that they have not: the collector looks for them.
+    package func recount(olderThan age: Duration) async throws(StoreError) {
+        try await self.pool.execute(
+            """
+            UPDATE attachments.stranger_bytes SET counted_at = now(), bytes = (
+                SELECT COALESCE(sum(size_bytes), 0)::int8 FROM attachments.attachments
+                WHERE of_stranger AND (state > 0 OR expires_at > \(StoreTime.now - AttachmentsLimits.checkAgainAfter)))
+            WHERE store = 'attachments' AND counted_at <= \(StoreTime.now - age)
+            """)
+    }
+
+    package func counted() async throws(StoreError) -> Int64 {
+        try await self.pool.query("SELECT bytes FROM attachments.stranger_bytes WHERE store = 'attachments'")[0].decode(
+            0)
     }
 }

@@ -158,3 +158,11 @@ func sync(folder: String) throws(FileError) {
 private func parent(of path: String) -> String {
     path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
 }
+
+/// The space of the file system that a folder is on, as far as this process may use it.
+func fileSystemSpace(of folder: String) throws(FileError) -> StoreSpace {
+    var status = statvfs()
+    guard statvfs(folder, &status) == 0 else { throw .failed(errno, call: "statvfs") }
+    let block = Int64(status.f_frsize)
+    return StoreSpace(free: Int64(status.f_bavail) * block, total: Int64(status.f_blocks) * block)
+}

@@ -111,6 +111,10 @@ package struct DiskStore: ObjectStore {
 
     package func lister() -> any ObjectLister { DiskLister(folder: self.folder) }
 
+    package func space() async throws(ObjectStoreError) -> StoreSpace? {
+        try await BlockingCalls.stored { () throws(FileError) in try fileSystemSpace(of: self.folder) }
+    }
+
     package func tidy(at now: Timestamp) async throws(ObjectStoreError) {
         // Files carry the time of this machine. Only what is old by its clock and by the caller's is removed: either may be off.
         let oldest = min(now, .now) - AttachmentsLimits.unfinishedAge

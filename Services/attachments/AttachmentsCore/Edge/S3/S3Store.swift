@@ -121,6 +121,9 @@ package struct S3Store: ObjectStore {
         guard [200, 204, 404].contains(answer.status) else { throw Self.refusal(answer) }
     }
 
+    /// S3 has no such call: what a bucket may hold is between its owner and the provider.
+    package func space() async throws(ObjectStoreError) -> StoreSpace? { nil }
+
     package func lister() -> any ObjectLister { S3Lister(store: self) }
 
     /// Uploads in parts that nobody knows any more are the bucket's own to end, by a lifecycle rule.

@@ -1,0 +1,68 @@
+import Contract
+package import Store
+
+/// How much room the store has for further uploads (contract §13b): what was free a moment ago, less what may still come to it.
+package actor StoreRoom {
+    private let store: any ObjectStore
+    private let attachments: AttachmentTable
+    private let configuration: AttachmentsConfiguration
+    private let clock: ServiceClock
+
+    /// When the last measurement was begun; nil before the first has ended.
+    private var measuredAt: ContinuousClock.Instant?
+    /// Free bytes above the floor for uploads that nobody has been let in with yet. Nil: the store's room is unknown.
+    private var left: Int64?
+    /// Bytes that uploads have ever taken.
+    private var taken: Int64 = 0
+
+    package init(
+        _ store: any ObjectStore, attachments: AttachmentTable, configuration: AttachmentsConfiguration,
+        clock: ServiceClock
+    ) {
+        self.store = store
+        self.attachments = attachments
+        self.configuration = configuration
+        self.clock = clock
+    }
+
+    /// Takes room for one upload.
+    /// - Returns: whether there was enough. Nothing is taken otherwise.
+    package func take(_ bytes: Int64) async throws(StoreError) -> Bool {
+        if self.measuredAt.map({ .now - $0 >= AttachmentsLimits.spaceAge }) ?? true {
+            let (before, takenBefore) = (self.measuredAt, self.taken)
+            // Others go on by the last measurement meanwhile, if there is one.
+            if before != nil { self.measuredAt = .now }
+            do throws(StoreError) {
+                let measured = try await self.measured()
+                // What was taken meanwhile may stand in the table already. Then it counts twice, until the next measurement.
+                self.left = measured.map { $0 - (self.taken - takenBefore) }
+                self.measuredAt = .now
+            } catch {
+                self.measuredAt = before
+                throw error
+            }
+        }
+        guard let left else { return true }
+        guard left >= bytes else { return false }
+        self.left = left - bytes
+        self.taken += bytes
+        return true
+    }
+
+    private func measured() async throws(StoreError) -> Int64? {
+        // In this order: an upload that ends in between counts twice, and never not at all.
+        let held = try await self.attachments.held(at: self.clock.store)
+        let space: StoreSpace?
+        do throws(ObjectStoreError) {
+            space = try await self.store.space()
+        } catch {
+            // A store that does not answer takes no upload either.
+            throw .unavailable
+        }
+        let room = space ?? self.configuration.storeBytes.map { StoreSpace(free: $0 - held.stored, total: $0) }
+        return room.map { room in
+            room.free - held.pending
+                - min(room.total / 100 * self.configuration.floorPercent, self.configuration.floorBytes)
+        }
+    }
+}

@@ -1,0 +1,119 @@
+import AttachmentsCore
+import Contract
+import HTTPAccess
+import Store
+import Telemetry
+import TestKit
+import Testing
+
+/// What the object store is made to keep (contract §13b), against a real Postgres.
+@Suite(.serialized, .timeLimit(.minutes(1))) struct BoundTests {
+    private let start = Timestamp.now
+
+    private func file(of uploader: WhisperID, _ bytes: Int64) -> AttachmentTable.New {
+        AttachmentTable.New(
+            key: ObjectKey(.random(), at: self.start), uploader: uploader, sizeBytes: bytes, contentType: "image/png",
+            urlLife: .seconds(900), upload: nil)
+    }
+
+    private func makePeers(_ bench: AttachmentsBench) async throws {
+        let (one, other) = (bench.alice.bits, bench.bob.bits)
+        try await bench.postgres.run(
+            "INSERT INTO router.peers VALUES (\(one), \(other), now()), (\(other), \(one), now())")
+    }
+
+    @Test func uploadsOfAllStrangersTogetherHaveABound() async throws {
+        try await AttachmentsBench.run { bench in
+            let carol = WhisperID("WSP-AAAA-AAAA-AAAA")!
+            func add(_ bytes: Int64, by uploader: WhisperID) async throws -> AttachmentTable.Adding {
+                try await bench.attachments.add(
+                    self.file(of: uploader, bytes), quota: 1_000, strangersBytesMax: 100, at: .at(self.start))
+            }
+            func count() async throws -> Int64 {
+                var key = AttachmentTable.firstKey
+                for _ in 0..<2 {
+                    await StrangerSweep(bench.attachments, bytesMax: 100, logger: quiet).sweep(from: &key, age: .zero)
+                }
+                return try await bench.attachments.counted()
+            }
+            #expect(try await add(60, by: carol) == .added)
+            #expect(try await count() == 60)
+            #expect(try await add(41, by: bench.alice) == .noRoom)
+            #expect(try await add(40, by: bench.alice) == .added)
+            try await self.makePeers(bench)
+            // Nobody who has a peer is refused, or counted.
+            #expect(try await add(41, by: bench.alice) == .added)
+            #expect(try await count() == 60)
+            #expect(try await add(1_000, by: bench.alice) == .overQuota)
+            // What never came does not count for long.
+            try await bench.postgres.run(
+                "UPDATE attachments.attachments SET expires_at = now() - interval '61 minutes'")
+            #expect(try await count() == 0)
+        }
+    }
+
+    private func room(
+        _ bench: AttachmentsBench, _ store: MemoryStore, storeBytes: Int64? = nil
+    ) -> StoreRoom {
+        var configuration = AttachmentsConfiguration()
+        configuration.storeBytes = storeBytes
+        return StoreRoom(
+            store, attachments: bench.attachments, configuration: configuration, clock: ServiceClock { self.start })
+    }
+
+    private func takes(_ bytes: Int64, from room: StoreRoom) async throws -> Bool { try await room.take(bytes) }
+
+    @Test func belowAFloorOfFreeSpaceNoUploadBegins() async throws {
+        try await AttachmentsBench.run { bench in
+            let store = MemoryStore()
+            let isLetIn = try await self.takes(.max / 2, from: self.room(bench, store))
+            #expect(isLetIn, "nobody knows how large it is")
+            // 5 % are kept free.
+            store.set(StoreSpace(free: 150, total: 1_000))
+            let room = self.room(bench, store)
+            #expect(try await !self.takes(101, from: room))
+            #expect(try await self.takes(60, from: room))
+            #expect(try await !self.takes(41, from: room))
+            #expect(try await self.takes(40, from: room))
+            #expect(try await !self.takes(1, from: room))
+            // What may still come is not free, whoever has let it in.
+            #expect(try await bench.add(self.file(of: bench.alice, 30), quota: 1_000, at: .at(self.start)))
+            #expect(try await !self.takes(71, from: self.room(bench, store)))
+            #expect(try await self.takes(70, from: self.room(bench, store)))
+            // Of a large store 2 GiB.
+            store.set(StoreSpace(free: (2 << 30) + 50, total: 1 << 40))
+            #expect(try await !self.takes(21, from: self.room(bench, store)))
+            #expect(try await self.takes(20, from: self.room(bench, store)))
+        }
+    }
+
+    /// A bucket does not tell what it may hold.
+    @Test func theRoomOfABucketIsASetting() async throws {
+        try await AttachmentsBench.run { bench in
+            let store = MemoryStore()
+            _ = try await bench.upload(store, sizeBytes: 900, at: self.start)
+            #expect(try await !self.takes(51, from: self.room(bench, store, storeBytes: 1_000)))
+            #expect(try await self.takes(50, from: self.room(bench, store, storeBytes: 1_000)))
+        }
+    }
+
+    @Test func aFullStoreSaysWhenToComeAgain() async throws {
+        try await AttachmentsBench.run { bench in
+            let store = MemoryStore()
+            store.set(StoreSpace(free: 50, total: 1_000))
+            let (bus, clock) = (MemoryBus(), ServiceClock { self.start })
+            let routes = PublicRoutes(
+                sessions: HTTPSessions(
+                    pool: bench.pool, bus: bus, rates: RateTable(), trustedProxies: [], clock: clock, logger: quiet),
+                attachments: bench.attachments, links: bench.links, store: store, blobs: nil,
+                configuration: AttachmentsConfiguration(), clock: clock, metrics: AttachmentMetrics(), logger: quiet)
+            do throws(HTTPRefusal) {
+                try await routes.takeRoom(for: 1)
+                Issue.record("there is no room")
+            } catch {
+                #expect(error.code.rawValue == "INTERNAL_ERROR" && "\(error.status)".contains("503"))
+                #expect(error.retryAfter == 600)
+            }
+        }
+    }
+}
