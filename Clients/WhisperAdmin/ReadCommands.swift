@@ -11,7 +11,7 @@ struct StatsCommand: AsyncParsableCommand {
     private struct Answer: Decodable {
         struct Attachments: Decodable { var count, bytes: Int64 }
         var users, devices, sessions, online, pendingMessages, groups, reportsOpen, bansActive, guests, profiles: Int64
-        var conversations, streams, listeners, transcriptLines: Int64
+        var conversations, streams, listeners, rooms, transcriptLines: Int64
         var attachments: Attachments
     }
 
@@ -25,7 +25,8 @@ struct StatsCommand: AsyncParsableCommand {
                 ("open reports", answer.reportsOpen), ("active bans", answer.bansActive),
                 ("guests", answer.guests), ("profiles", answer.profiles),
                 ("conversations", answer.conversations), ("streams", answer.streams),
-                ("listeners", answer.listeners), ("transcript lines", answer.transcriptLines),
+                ("listeners", answer.listeners), ("rooms", answer.rooms),
+                ("transcript lines", answer.transcriptLines),
             ].map { "\($0.padding(toLength: 18, withPad: " ", startingAt: 0))\($1)" }
         }
     }

@@ -217,7 +217,8 @@ extension CalmCluster {
             #expect(
                 Set(before.members.keys) == [
                     "users", "devices", "sessions", "online", "pendingMessages", "groups", "attachments", "reportsOpen",
-                    "bansActive", "guests", "profiles", "conversations", "streams", "listeners", "transcriptLines",
+                    "bansActive", "guests", "profiles", "conversations", "streams", "listeners", "rooms",
+                    "transcriptLines",
                 ])
             let (alice, bob) = (try await Cluster.phone(), try await Cluster.phone())
             bob.client.cut()

@@ -162,10 +162,11 @@ package enum AdminOperations {
                     Field("conversations", Self.count, about: "Live conversations."),
                     Field("streams", Self.count, about: "Streams that have not ended."),
                     Field("listeners", Self.count, about: "Who is admitted to a live conversation."),
+                    Field("rooms", Self.count, about: "Rooms that have not ended."),
                     Field("transcriptLines", Self.count, about: "Lines that are kept."),
                 ]),
                 sample:
-                    #"{"users":2,"devices":2,"sessions":2,"online":1,"pendingMessages":3,"groups":1,"attachments":{"count":1,"bytes":123456},"reportsOpen":0,"bansActive":0,"guests":4,"profiles":1,"conversations":2,"streams":1,"listeners":3,"transcriptLines":31}"#
+                    #"{"users":2,"devices":2,"sessions":2,"online":1,"pendingMessages":3,"groups":1,"attachments":{"count":1,"bytes":123456},"reportsOpen":0,"bansActive":0,"guests":4,"profiles":1,"conversations":2,"streams":1,"listeners":3,"rooms":2,"transcriptLines":31}"#
             )),
         HTTPOperation(
             "listReports", .get, "/admin/reports", about: "Reports, newest first.", origin: .operators, access: .viewer,

@@ -27,6 +27,7 @@ package enum AdminAnswers {
         json.add("conversations", statistics.conversations)
         json.add("streams", statistics.streams)
         json.add("listeners", statistics.listeners)
+        json.add("rooms", statistics.rooms)
         json.add("transcriptLines", statistics.transcriptLines)
         return json.finished()
     }

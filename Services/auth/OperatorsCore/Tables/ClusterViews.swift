@@ -16,6 +16,7 @@ package struct ClusterViews: Sendable {
         package var conversations: Int64 = 0
         package var streams: Int64 = 0
         package var listeners: Int64 = 0
+        package var rooms: Int64 = 0
         package var transcriptLines: Int64 = 0
         package var databaseBytes: Int64 = 0
         package var pendingMessages: Int64 = 0
@@ -90,11 +91,12 @@ package struct ClusterViews: Sendable {
         }
         if try await self.pool.canRead("calls", "statistics") {
             var row = try await self.pool.query(
-                "SELECT conversations, streams, listeners, transcript_lines FROM calls.statistics")[0]
+                "SELECT conversations, streams, listeners, transcript_lines, rooms FROM calls.statistics")[0]
             statistics.conversations = try row.next()
             statistics.streams = try row.next()
             statistics.listeners = try row.next()
             statistics.transcriptLines = try row.next()
+            statistics.rooms = try row.next()
         }
         return statistics
     }

@@ -29,6 +29,7 @@ extension ConsolePage {
                 \(self.figure("conversations", "Live conversations", statistics.conversations))
                 \(self.figure("streams", "Live streams", statistics.streams))
                 \(self.figure("listeners", "Admitted listeners", statistics.listeners))
+                \(self.figure("rooms", "Rooms", statistics.rooms))
                 \(self.figure("transcriptLines", "Lines kept", statistics.transcriptLines))
                 \(self.figure("attachments", "Attachments", statistics.attachments, "\(Wording.bytes(statistics.attachmentBytes))"))
                 \(self.figure("bansActive", "Bans", statistics.bansActive, "<a href=\"/console/bans\">List</a>"))
