@@ -181,6 +181,32 @@ import Testing
 
     @Test(arguments: [(20, true), (19, false)]) func nobodyHostsTooMany(hosted: Int, isRefused: Bool) throws {
         var bench = RoomBench()
+    /// Five hundred guests could use up all codes of six digits, and `room_create` was an internal error from then on.
+    @Test func codesThatAreUsedUpAreNoErrorOfOurs() throws {
+        var bench = RoomBench()
+        bench.facts.freeCodes[6] = []
+        let longer = try bench.send("room_create", bench.create(), as: bench.host)
+        #expect(longer.payload["code"]?.string?.count == 8)
+        var none = RoomBench()
+        none.facts.freeCodes = [:]
+        let refused = try none.send("room_create", none.create(), as: none.host)
+        #expect(refused.code == .rateLimited)
+    }
+
+    /// Who is alone has nobody to talk with: relays are for two (contract §13b).
+    @Test func relaysComeWithASecondParticipant() throws {
+        var (bench, code) = try RoomBench.created()
+        let made = try bench.send("room_create", bench.create(), as: bench.host)
+        #expect(made.type == "room_joined" && made.payload["turn"] == nil)
+        let asked = try bench.send("room_turn", bench.named, as: bench.host)
+        #expect(asked.code == .forbidden)
+        let second = try bench.send("room_join", bench.join(bench.guest.keys, code: code), as: bench.guest)
+        #expect(second.payload["turn"]?["username"] != nil)
+        #expect(try bench.send("room_turn", bench.named, as: bench.host).type == "turn_credentials")
+        _ = try bench.send("room_leave", bench.named, as: bench.guest)
+        #expect(try bench.send("room_turn", bench.named, as: bench.host).code == .forbidden)
+    }
+
         bench.facts.hosted = [.identity(bench.host.id): hosted]
         #expect(try bench.send("room_create", bench.create(), as: bench.host).code == (isRefused ? .forbidden : nil))
     }

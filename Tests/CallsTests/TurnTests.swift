@@ -61,6 +61,15 @@ import Testing
         }
     }
 
+    /// A name for each ten minutes would be twelve quotas at a time.
+    @Test func aGuestHasOneUserNameInAnHour() {
+        let life = RoomLimits.guestTurnTTL
+        func starts(_ seconds: Int64) -> Timestamp {
+            RelayPeriod(at: self.noon + .seconds(seconds), life: life, parts: RelayPeriod.guestParts).startsAt
+        }
+        #expect(starts(0) == starts(3_599) && starts(0) != starts(3_600))
+    }
+
     @Test(arguments: [1, 5, 12, 60, 86_400] as [Int64]) func shorterLivesHaveShorterPeriods(seconds: Int64) {
         for offset in [0, 1, 499, 3_599_999] as [Int64] {
             let now = self.noon + .milliseconds(offset)
@@ -77,12 +86,14 @@ import Testing
 @Suite(.serialized) struct CoturnTests {
     private static let secret = "a secret of these tests"
 
-    private func withRelay(allowsLoopback: Bool, _ body: (CoturnServer) async throws -> Void) async throws {
+    private func withRelay(
+        allowsLoopback: Bool, isForGuests: Bool = false, _ body: (CoturnServer) async throws -> Void
+    ) async throws {
         let folder = try TemporaryFolder(named: "coturn")
         defer { folder.remove() }
         let relay = CoturnServer(
             folder: folder.path + "/coturn", port: LoopbackPort.free(), secret: Self.secret,
-            allowsLoopback: allowsLoopback, log: folder.path + "/coturn.log")
+            isForGuests: isForGuests, allowsLoopback: allowsLoopback, log: folder.path + "/coturn.log")
         try await relay.start()
         do {
             try await body(relay)
@@ -137,6 +148,40 @@ import Testing
             #expect(greedy.contains("486 (Allocation Quota Reached)"), "\(greedy)")
             let other = try await self.use(relay, pseudonym: [2])
             #expect(other.contains("tot_send_msgs=10, tot_recv_msgs=10"), "\(other)")
+        }
+    }
+
+    /// More than 100 of many identities: `bps-capacity` divided by `max-bps` was the real total.
+    @Test func aHundredAllocationsAreNotAll() async throws {
+        try await self.withRelay(allowsLoopback: true) { relay in
+            let said = try await withThrowingTaskGroup(of: String.self) { group in
+                // Eight clients with two allocations each: 160.
+                for identity in UInt8(1)...10 {
+                    group.addTask { try await self.use(relay, patience: 60, pseudonym: [identity], clients: 8) }
+                }
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
+            #expect(said.count == 10)
+            for one in said {
+                #expect(!one.contains("486") && one.contains("tot_send_msgs=40, tot_recv_msgs=40"), "\(one)")
+            }
+        }
+    }
+
+    /// Four, on a relay that identities do not share; and their credentials open no other.
+    @Test func guestsHaveFewerAllocations() async throws {
+        let turn = TurnConfiguration(
+            urls: ["turn:a"], guestURLs: ["turn:b"], secret: Secret(Self.secret), ttl: .seconds(60))
+        let guest = PrincipalID.guest(GuestID("gst-000102030405060708090a0b0c0d0e0f")!)
+        let secret = turn.relays(for: guest).secret.revealed
+        #expect(turn.relays(for: guest).urls == ["turn:b"])
+        try await self.withRelay(allowsLoopback: true, isForGuests: true) { relay in
+            let said = try await self.use(relay, secret: secret, pseudonym: [1], clients: 2)
+            #expect(said.contains("tot_send_msgs=10, tot_recv_msgs=10"), "\(said)")
+            let greedy = try await self.use(relay, secret: secret, patience: 5, pseudonym: [2], clients: 4)
+            #expect(greedy.contains("486 (Allocation Quota Reached)"), "\(greedy)")
+            let foreign = try await self.use(relay, patience: 4)
+            #expect(foreign.contains("Cannot complete Allocation"), "\(foreign)")
         }
     }
 

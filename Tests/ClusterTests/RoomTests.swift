@@ -13,13 +13,16 @@ extension CalmCluster {
                 .payload
             let code = try #require(made["code"]?.string)
             #expect(code.count == 6 && made["state"]?.string == "pending" && made["seat"]?.integer == 1)
-            #expect(made["turn"]?["credential"] != nil)
+            #expect(made["turn"] == nil)
 
             let keys = Keys()
             let guest = try await GuestClient.proved(keys, gateway: 2)
             let joined = try await guest.client.ask("room_join", guest.fields(room.join(keys, code: code)))
                 .expecting("room_joined").payload
             #expect(joined["seat"]?.integer == 2 && joined["code"] == nil)
+            #expect(joined["turn"]?["credential"] != nil)
+            let relays = try await phone.ask("room_turn", room.named).expecting("turn_credentials").payload
+            #expect(relays["username"] != joined["turn"]?["username"])
             let event = try await phone.client.next("room_event").payload
             #expect(event["event"]?.string == "joined" && event["participant"]?.string == guest.id)
             #expect(event["room"]?["revision"] == joined["revision"])

@@ -41,7 +41,9 @@ extension Shapes {
         Field("codeExpiresAt", .timestamp, .optional),
         Field(
             "link", .text(1...1_000), .optional, about: "Opens the room. It holds a secret that the server never sees."),
-        Field("turn", .object(Self.turn), .optional, about: "Relays for the WebRTC stack. Of an entered room."),
+        Field(
+            "turn", .object(Self.turn), .optional,
+            about: "Relays for the WebRTC stack, once somebody else has a seat."),
     ])
 
     /// A room as the server lists it.
@@ -54,7 +56,7 @@ extension Shapes {
         json.add("code", view.code)
         if let end = view.codeExpiresAt { json.add("codeExpiresAt", end) }
         json.add("link", view.link(origin: origin)?.text)
-        json.add("turn", object: view.turn) { Self.write($0, &$1) }
+        if let turn = view.turn { json.add("turn", object: turn) { Self.write($0, &$1) } }
     }
 
     static func write(_ turn: TurnCredentialsFrame, _ json: inout JSONWriter) {

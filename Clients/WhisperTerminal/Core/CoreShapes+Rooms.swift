@@ -62,14 +62,13 @@ extension LinkOrder {
 extension RoomView {
     /// A room that was entered.
     init?(_ json: JSONMembers) {
-        guard let room = RoomState(json), let own = json.principal("own"),
-            let turn = json.object("turn").flatMap({ TurnCredentialsFrame(shown: $0) })
-        else { return nil }
+        guard let room = RoomState(json), let own = json.principal("own") else { return nil }
         let linked = json.objects("participants").filter { $0.bool("isLinked") == true }
         self.init(
             room: room, own: own, code: json.string("code"),
             codeExpiresAt: json.integer("codeExpiresAt").map { Timestamp(milliseconds: $0) },
-            secret: json.string("link").flatMap { RoomLink($0) }?.secret.bytes, turn: turn,
+            secret: json.string("link").flatMap { RoomLink($0) }?.secret.bytes,
+            turn: json.object("turn").flatMap { TurnCredentialsFrame(shown: $0) },
             linked: Set(linked.compactMap { $0.principal("participant") }))
     }
 }

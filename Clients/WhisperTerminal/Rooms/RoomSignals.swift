@@ -109,7 +109,8 @@ enum SignalLine {
         var code: String?
         var link: String?
         var participants: [Participant]
-        var turn: Turn
+        /// Absent while nobody else has had a seat.
+        var turn: Turn?
 
         init(_ view: RoomView, link: String?) {
             self.roomId = "\(view.room.room)"
@@ -125,9 +126,11 @@ enum SignalLine {
                     isLinked: view.linked.contains(participant.participant), isOwn: isOwn,
                     safetyNumber: isOwn ? nil : view.safetyNumber(with: participant))
             }
-            self.turn = Turn(
-                urls: view.turn.urls, username: view.turn.username,
-                credential: String(decoding: Base64.encode(view.turn.credential), as: UTF8.self), ttl: view.turn.ttl)
+            self.turn = view.turn.map { turn in
+                Turn(
+                    urls: turn.urls, username: turn.username,
+                    credential: String(decoding: Base64.encode(turn.credential), as: UTF8.self), ttl: turn.ttl)
+            }
         }
     }
 

@@ -26,15 +26,29 @@ package struct CallsConfiguration: Sendable {
 package struct TurnConfiguration: Sendable {
     /// `turn:` and `turns:` URIs (RFC 7065), 1 to 16.
     package var urls: [String]
+    /// Relays for guests alone, with a smaller quota (contract §13b). `nil`, or the same: they share `urls`.
+    package var guestURLs: [String]?
     /// The relays' `static-auth-secret`.
     package var secret: Secret
     /// How long credentials are good.
     package var ttl: Duration
 
-    package init(urls: [String], secret: Secret, ttl: Duration = Limits.turnCredentialsTTL) {
+    package init(
+        urls: [String], guestURLs: [String]? = nil, secret: Secret, ttl: Duration = Limits.turnCredentialsTTL
+    ) {
         self.urls = urls
+        self.guestURLs = guestURLs
         self.secret = secret
         self.ttl = ttl
+    }
+
+    /// Behind `secret`, the `static-auth-secret` of the relays for guests: a guest's credentials open no other relay.
+    package static let guestSuffix = "/guests"
+
+    /// The relays of this principal, and the secret that they know.
+    package func relays(for principal: PrincipalID) -> (urls: [String], secret: Secret) {
+        guard case .guest = principal, let guestURLs, guestURLs != self.urls else { return (self.urls, self.secret) }
+        return (guestURLs, Secret(self.secret.revealed + Self.guestSuffix))
     }
 
     /// The relays are configured in a way that no client could use.

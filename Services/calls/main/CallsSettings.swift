@@ -30,12 +30,11 @@ struct CallsSettings: ServiceSettings {
     let transcriptDays = Setting(
         "transcript.days.max", .integer(in: 1...365), default: "365",
         "How long lines of live conversations may be kept, in days after the end of their stream.")
-    let turnURLs = Setting(
-        "turn.urls",
-        SettingParser("1 to \(TurnConfiguration.urlsMax) of turn:… or turns:…, with commas between") {
-            SettingParser.list.read($0).flatMap { try? TurnConfiguration.checked($0) }
-        },
-        "The relays that clients are sent to.")
+    let turnURLs = Setting("turn.urls", .relays, "The relays that clients are sent to.")
+    let turnGuestURLs = Setting(
+        optional: "turn.guest.urls", .relays,
+        "The relays of guests. They know TURN_SECRET with `/guests` behind it. Without it, or the same as TURN_URLS, guests use those."
+    )
     let turnSecret = Setting("turn.secret", .secret, "The relays' `static-auth-secret`.")
     let turnTTL = Setting(
         "turn.ttl.seconds", .seconds(in: 1...86_400), default: "43200", "How long credentials for the relays are good.")
@@ -59,7 +58,17 @@ extension Settings<CallsSettings> {
         try self.require(\.ringTime, below: \.turnTTL)
         return CallsConfiguration(
             ringTime: try self.ringTime,
-            turn: TurnConfiguration(urls: try self.turnURLs, secret: try self.turnSecret, ttl: try self.turnTTL),
+            turn: TurnConfiguration(
+                urls: try self.turnURLs, guestURLs: try self.turnGuestURLs, secret: try self.turnSecret,
+                ttl: try self.turnTTL),
             rates: try self.rates.table(), trustedProxies: try self.proxies.addresses())
+    }
+}
+
+extension SettingParser<[String]> {
+    fileprivate static var relays: SettingParser {
+        SettingParser("1 to \(TurnConfiguration.urlsMax) of turn:… or turns:…, with commas between") {
+            SettingParser.list.read($0).flatMap { try? TurnConfiguration.checked($0) }
+        }
     }
 }

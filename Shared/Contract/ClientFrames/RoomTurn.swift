@@ -3,10 +3,11 @@ package struct RoomTurn: Sendable {
     package let room: UUIDText
 
     package static let definition = FrameDefinition(
-        "room_turn", about: "Asks for relays, as `room_joined` brings them.",
+        "room_turn",
+        about: "Asks for relays, as `room_joined` brings them. Whoever was alone asks when somebody else has come.",
         route: .share(of: "roomId"), principal: .either, rate: Rates.roomControl,
         fields: LiveFields.either + [RoomFields.room.field],
-        refusals: [RoomFields.notFound],
+        refusals: [RoomFields.notFound, (.forbidden, "Nobody else has a seat in the room.")],
         samples: [LiveFields.guestSample(RoomFields.sampleRoom)])
 
     package init(_ payload: Payload) throws(Payload.Corrupted) { self.room = try payload[RoomFields.room] }

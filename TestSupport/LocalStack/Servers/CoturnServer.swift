@@ -9,19 +9,26 @@ package actor CoturnServer {
     private nonisolated let secret: String
     /// Whether clients may be relayed to 127.0.0.1. The deployment forbids it.
     private nonisolated let allowsLoopback: Bool
+    private nonisolated let isForGuests: Bool
     private var process: ChildProcess?
 
     /// Relayed ports: those of compose.yaml, apart from what `LoopbackPort` gives out.
-    private static let relayed = 49_152...57_343
+    private nonisolated var relayed: ClosedRange<Int> { self.isForGuests ? 57_344...61_439 : 49_152...57_343 }
+    /// `deploy/coturn/start` has the same for guests.
+    package static let guestQuota = 4
+    package static let guestSuffix = "/guests"
 
     /// - Parameters:
     ///   - folder: made if it is not there.
     ///   - port: kept over restarts.
-    ///   - secret: `static-auth-secret`.
-    package init(folder: String, port: Int, secret: String, allowsLoopback: Bool = true, log: String) {
+    ///   - secret: `static-auth-secret`, of the relay for guests without what stands behind it.
+    package init(
+        folder: String, port: Int, secret: String, isForGuests: Bool = false, allowsLoopback: Bool = true, log: String
+    ) {
         self.folder = folder
         self.port = port
-        self.secret = secret
+        self.isForGuests = isForGuests
+        self.secret = isForGuests ? secret + Self.guestSuffix : secret
         self.allowsLoopback = allowsLoopback
         self.log = log
     }
@@ -69,13 +76,14 @@ package actor CoturnServer {
         let deployed = try String(contentsOfFile: Self.deployedConfiguration, encoding: .utf8)
         var lines = [
             "static-auth-secret=\(self.secret)", "listening-ip=127.0.0.1", "relay-ip=127.0.0.1",
-            "listening-port=\(self.port)", "min-port=\(Self.relayed.lowerBound)", "max-port=\(Self.relayed.upperBound)",
-            "total-quota=\(Self.relayed.count / 2)",
+            "listening-port=\(self.port)", "min-port=\(self.relayed.lowerBound)", "max-port=\(self.relayed.upperBound)",
+            "total-quota=\(self.relayed.count / 2)",
             "pidfile=\(self.folder)/turnserver.pid", "log-file=stdout", "simple-log", "verbose",
             "userdb=\(self.folder)/turndb",
             // Without a certificate; and 5349 is the same for all.
             "no-tls", "no-dtls",
         ]
+        if self.isForGuests { lines.append("user-quota=\(Self.guestQuota)") }
         if self.allowsLoopback {
             lines += ["allow-loopback-peers", "allowed-peer-ip=127.0.0.1"]
         }

@@ -18,6 +18,8 @@ package actor LocalStack {
     package nonisolated let redisCluster: RedisClusterServers?
     package nonisolated let balancer: HAProxyServer
     package nonisolated let relay: CoturnServer
+    /// Goes with `relay`.
+    package nonisolated let guestRelay: CoturnServer
 
     private let temporary: TemporaryFolder?
     private nonisolated let redisUsers = RedisUsers()
@@ -52,6 +54,9 @@ package actor LocalStack {
         self.relay = CoturnServer(
             folder: self.folder + "/coturn", port: self.ports.turn, secret: configuration.turnSecret,
             log: log + "/coturn.log")
+        self.guestRelay = CoturnServer(
+            folder: self.folder + "/coturn-guests", port: self.ports.guestTurn, secret: configuration.turnSecret,
+            isForGuests: true, log: log + "/coturn-guests.log")
         self.redis = RedisServer(
             folder: self.folder + "/redis", port: self.ports.redis, log: log + "/redis.log",
             arguments: ["--aclfile", self.folder + "/redis-users.acl"])
@@ -161,6 +166,7 @@ package actor LocalStack {
         self.clockOwners = []
         await self.balancer.stop()
         await self.relay.stop()
+        await self.guestRelay.stop()
         await self.redis.stop()
         await self.redisCluster?.stop()
         if self.temporary != nil { await self.postgres.kill() }  // its last checkpoint is of no use to anybody
@@ -194,7 +200,9 @@ package actor LocalStack {
             await self.redis.stop()
             await self.redisCluster?.stop()
         case .balancer: await self.balancer.stop()
-        case .relay: await self.relay.stop()
+        case .relay:
+            await self.relay.stop()
+            await self.guestRelay.stop()
         case .service: return await self.services[process]?.stop(timeout: Self.drainTimeout)
         }
         return nil
@@ -209,7 +217,9 @@ package actor LocalStack {
             await self.redis.kill()
             for node in self.redisCluster?.nodes ?? [] { await node.kill() }
         case .balancer: await self.balancer.kill()
-        case .relay: await self.relay.kill()
+        case .relay:
+            await self.relay.kill()
+            await self.guestRelay.kill()
         case .service: await self.services[process]?.kill()
         }
     }
@@ -298,7 +308,9 @@ package actor LocalStack {
         case .redis:
             if let redisCluster { try await redisCluster.start() } else { try await self.redis.start() }
         case .balancer: try await self.balancer.start()
-        case .relay: try await self.relay.start()
+        case .relay:
+            try await self.relay.start()
+            try await self.guestRelay.start()
         case .service(let service, let number):
             if let child = self.services[process], child.isRunning { return }
             let child = try await ChildProcess.start(self.command(service, number), name: process.description)
@@ -397,6 +409,7 @@ package actor LocalStack {
         }
         if service == .calls {
             environment["TURN_URLS"] = self.relay.urls.joined(separator: ",")
+            environment["TURN_GUEST_URLS"] = self.guestRelay.urls.joined(separator: ",")
             environment["TURN_SECRET"] = self.configuration.turnSecret
         }
         environment.merge(self.configuration.environment[service] ?? [:]) { $1 }

@@ -15,7 +15,7 @@ package struct StackConfiguration: Sendable {
     package var opsPort: Int?
     /// Port of the relay; a free one when nil.
     package var turnPort: Int?
-    /// Whether a relay (coturn) runs beside the services.
+    /// Whether relays (coturn) run beside the services: one, and one for guests.
     package var hasRelay = false
     /// Tokens of the two admin roles.
     package var adminToken = randomToken()
@@ -106,8 +106,9 @@ package struct StackPorts: Sendable {
     package var ops: Int
     package var postgres: Int
     package var redis: Int
-    /// The relay's, for UDP and TCP.
+    /// The relays', for UDP and TCP.
     package var turn: Int
+    package var guestTurn: Int
     /// Instance n stands at n - 1.
     package var services: [ServiceName: [Instance]]
 
@@ -118,6 +119,7 @@ package struct StackPorts: Sendable {
         self.postgres = LoopbackPort.free()
         self.redis = LoopbackPort.free()
         self.turn = configuration.turnPort ?? LoopbackPort.free()
+        self.guestTurn = LoopbackPort.free()
         self.services = [:]
         for service in ServiceName.allCases {
             self.services[service] = (0..<(configuration.instances[service] ?? 0)).map { _ in

@@ -356,7 +356,7 @@ def check_compose(size, documents, compose, is_smallest):
 
 def check_environment(size, documents, compose, more):
     """Names are those of compose.yaml, and so are values that are no choice there."""
-    chosen_here = {"POSTGRES_URL", "TRUSTED_PROXIES", "S3_PUBLIC_ENDPOINT", "TURN_URLS"}
+    chosen_here = {"POSTGRES_URL", "TRUSTED_PROXIES", "S3_PUBLIC_ENDPOINT", "TURN_URLS", "TURN_GUEST_URLS"}
     settings = {}
     for row in re.findall(r"^\| `(\w+)` \| ([a-z, ]+) \| (.*?) \|", read("docs/settings.md"), re.M):
         readers = SERVICES if row[1] == "all" else row[1].split(", ")

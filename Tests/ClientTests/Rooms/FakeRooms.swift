@@ -85,7 +85,7 @@ final class FakeRooms: Sendable {
                 room: room.state, seat: room.state.participants.first { $0.participant == own }!.seat,
                 code: room.state.host == own ? room.code : nil,
                 codeExpiresAt: room.state.host == own ? room.code.map { _ in Timestamp(milliseconds: 2) } : nil,
-                turn: Self.turn))
+                turn: room.state.participants.count > 1 ? Self.turn : nil))
     }
 
     private static func answer(

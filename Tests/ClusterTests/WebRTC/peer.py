@@ -150,7 +150,7 @@ class Stack:
             await link.connection.addIceCandidate(candidate)
 
     def show(self, room):
-        self.turn = room["turn"]
+        self.turn = room.get("turn", self.turn)
         for name in ("roomId", "code", "link"):
             if room.get(name) and (name, room[name]) not in self.said:
                 self.said.add((name, room[name]))

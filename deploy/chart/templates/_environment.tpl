@@ -56,6 +56,7 @@
 - { name: S3_SECRET_KEY_FILE, value: /run/secrets/objects_secret_key }
 {{- else if eq .name "calls" }}
 - { name: TURN_URLS, value: {{ join "," $values.turnUrls | quote }} }
+- { name: TURN_GUEST_URLS, value: {{ join "," ($values.turnGuestUrls | default $values.turnUrls) | quote }} }
 - { name: TURN_SECRET_FILE, value: /run/secrets/turn_secret }
 {{- end }}
 {{- end }}

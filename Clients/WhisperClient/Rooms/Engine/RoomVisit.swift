@@ -6,7 +6,8 @@ struct RoomVisit {
     var machine: MeshMachine
     private(set) var code: String?
     private(set) var codeExpiresAt: Timestamp?
-    var turn: TurnCredentialsFrame
+    /// `nil`: nobody else has had a seat yet.
+    var turn: TurnCredentialsFrame?
     /// In what ways the server has said that somebody came to its seat.
     private var vias: [PrincipalID: Set<RoomParticipant.Way>] = [:]
     private var seats: [PrincipalID: Int] = [:]
@@ -69,13 +70,14 @@ package struct RoomView: Sendable, Equatable {
     package var codeExpiresAt: Timestamp?
     /// Of the room's link.
     package var secret: [UInt8]?
-    package var turn: TurnCredentialsFrame
+    /// `nil` while nobody else has had a seat.
+    package var turn: TurnCredentialsFrame?
     /// Participants whom content can be exchanged with now.
     package var linked: Set<PrincipalID>
 
     package init(
         room: RoomState, own: PrincipalID, code: String?, codeExpiresAt: Timestamp?, secret: [UInt8]?,
-        turn: TurnCredentialsFrame, linked: Set<PrincipalID>
+        turn: TurnCredentialsFrame?, linked: Set<PrincipalID>
     ) {
         self.room = room
         self.own = own

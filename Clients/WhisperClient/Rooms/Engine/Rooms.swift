@@ -157,7 +157,7 @@ extension WhisperClient {
         }
         guard self.visits[id] != nil else { return }
         self.visits[id]?.show(code: joined.code, until: joined.codeExpiresAt)
-        self.visits[id]?.turn = joined.turn
+        if let turn = joined.turn { self.visits[id]?.turn = turn }
         self.learn(joined.room)
         let actions = self.visits[id]?.machine.joined(joined.room, at: .now) ?? []
         self.perform(actions.filter { $0 != .changed }, in: id, showing: true)
@@ -170,6 +170,12 @@ extension WhisperClient {
         self.publish(.room(id, .told(event.event, event.participant)))
         if event.room.host != self.visits[id]?.machine.own {
             self.visits[id]?.show(code: nil, until: nil)
+        }
+        // The first to come is talked with once we have relays: they come with `room_joined`, and the machine hears of it then.
+        let isOver = event.event == .closed || event.event == .removed
+        if !isOver, self.visits[id]?.turn == nil, event.room.participants.count > 1 {
+            self.liveTasks?.yield(.rejoin(id))
+            return
         }
         let actions = self.visits[id]?.machine.changed(event.event, event.participant, event.room, at: .now)
         self.perform(actions ?? [], in: id)

@@ -8,7 +8,10 @@ struct RelayKeys {
 
     /// The periods that begin to count at this time, in the order of `take`.
     static func periods(life: Duration, at now: Timestamp) -> [RelayPeriod] {
-        [RelayPeriod(at: now, life: life), RelayPeriod(at: now, life: min(life, RoomLimits.guestTurnTTL))]
+        [
+            RelayPeriod(at: now, life: life),
+            RelayPeriod(at: now, life: min(life, RoomLimits.guestTurnTTL), parts: RelayPeriod.guestParts),
+        ]
     }
 
     func has(_ periods: [RelayPeriod]) -> Bool {

@@ -1,17 +1,24 @@
 package import Contract
 import ServerCrypto
 
-/// The time during which an identity gets the same credentials for relays, so that a relay's quota for each user counts
-/// (contract §13a): an hour, and no more than a twelfth of the credentials' life.
+/// The time during which somebody gets the same credentials for relays, so that a relay's quota for each user counts
+/// (contract §13a): an hour, and no more than a part of the credentials' life.
 package struct RelayPeriod: Equatable, Sendable {
     package let startsAt: Timestamp
     /// Of all credentials given out in this period.
     package let expiresAt: Timestamp
 
-    /// - Parameter life: of credentials at the beginning of the period, in whole seconds.
-    package init(at now: Timestamp, life: Duration) {
+    /// Of the credentials' life: of an identity, and of a guest. A guest's live for two hours, and a name of its own in every
+    /// ten minutes would be twelve quotas.
+    package static let identityParts = Int64(12)
+    package static let guestParts = Int64(2)
+
+    /// - Parameters:
+    ///   - life: of credentials at the beginning of the period, in whole seconds.
+    ///   - parts: so many periods go into it at least.
+    package init(at now: Timestamp, life: Duration, parts: Int64 = Self.identityParts) {
         let seconds = life.components.seconds
-        let length = 1_000 * max(1, min(CallLimits.relayPeriodMax.components.seconds, seconds / 12))
+        let length = 1_000 * max(1, min(CallLimits.relayPeriodMax.components.seconds, seconds / parts))
         self.startsAt = Timestamp(milliseconds: now.milliseconds / length * length)
         self.expiresAt = self.startsAt + life
     }

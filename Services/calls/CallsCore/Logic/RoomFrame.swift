@@ -159,10 +159,10 @@ package struct RoomFacts: Sendable {
                 case .identity: self.identities
                 case .guest: self.guests
                 }
-            guard let turn, let (period, key) = made else { return nil }
+            guard let (urls, secret) = self.turn?.relays(for: principal), let (period, key) = made else { return nil }
             return TurnCredentials(
-                secret: turn.secret, pseudonym: period.pseudonym(of: principal, key: key), expiresAt: period.expiresAt
-            ).frame(urls: turn.urls, ttl: period.remaining(at: now))
+                secret: secret, pseudonym: period.pseudonym(of: principal, key: key), expiresAt: period.expiresAt
+            ).frame(urls: urls, ttl: period.remaining(at: now))
         }
     }
 

@@ -18,7 +18,6 @@ extension RoomRules {
             throw Refusal(.forbidden, "the caller hosts too many rooms")
         }
         try self.checkSeats(of: caller)
-        let relays = try self.relays(for: caller)
         var room = RoomMachine(
             id: create.room, creator: caller, createdAt: self.time, participantsMax: create.participantsMax,
             linkVerifier: create.linkVerifier)
@@ -27,7 +26,7 @@ extension RoomRules {
             caller, .creator, code: nil, keys: (create.signPublicKey, create.encPublicKey), on: frame.connection,
             in: &room)
         self.put(room)
-        return .reply(self.joined(caller, room, relays))
+        return .reply(self.joined(caller, room, nil))
     }
 
     mutating func join(_ join: RoomJoin, _ frame: RoomFrame) throws(Refusal) -> Answer {
@@ -93,7 +92,7 @@ extension RoomRules {
     ) throws(Refusal) -> Answer {
         let caller = frame.principal.id
         try self.checkSeats(of: caller)
-        let relays = try self.relays(for: caller)
+        let relays = try self.relays(for: caller, among: before.participants.count + 1)
         var room = before
         room.barred[caller] = nil
         self.sit(
@@ -129,7 +128,7 @@ extension RoomRules {
     /// Somebody who has a seat is there again, perhaps on another connection. What was kept for it follows.
     private mutating func back(_ before: RoomMachine, _ frame: RoomFrame) throws(Refusal) -> Answer {
         let caller = frame.principal.id
-        let relays = try self.relays(for: caller)
+        let relays = try self.relays(for: caller, among: before.participants.count)
         var room = before
         guard var participant = room.participants[caller] else { throw .noSuchRoom }
         let former = participant.reachable
@@ -148,7 +147,7 @@ extension RoomRules {
         return .reply(self.joined(caller, room, relays))
     }
 
-    private func joined(_ caller: PrincipalID, _ room: RoomMachine, _ relays: TurnCredentialsFrame) -> RoomJoined {
+    private func joined(_ caller: PrincipalID, _ room: RoomMachine, _ relays: TurnCredentialsFrame?) -> RoomJoined {
         let code = room.host == caller ? room.code.flatMap { $0.expiresAt > self.time ? $0 : nil } : nil
         return RoomJoined(
             room: room.state(), seat: room.participants[caller]?.seat ?? 0, code: code?.code.text,

@@ -39,8 +39,13 @@ package struct RoomRules: Sendable {
             case .remove(let removal): return try self.remove(removal, frame)
             case .poke(let room): return try self.poke(room, by: caller)
             case .turn(let room):
-                _ = try self.seat(of: caller, in: room)
-                return .reply(try self.relays(for: caller))
+                guard
+                    let relays = try self.relays(
+                        for: caller, among: try self.seat(of: caller, in: room).participants.count)
+                else {
+                    throw Refusal(.forbidden, "nobody else has a seat in the room")
+                }
+                return .reply(relays)
             case .leave(let room):
                 self.leave(room, caller, on: frame.connection)
                 return .reply(RoomLeft(room))
@@ -67,7 +72,10 @@ package struct RoomRules: Sendable {
 
     mutating func put(_ room: RoomMachine) { self.book.put(room, at: room.id) }
 
-    func relays(for principal: PrincipalID) throws(Refusal) -> TurnCredentialsFrame {
+    /// - Parameter seats: that are taken in the room.
+    /// - Returns: `nil` while there is nobody to talk with (contract §13b).
+    func relays(for principal: PrincipalID, among seats: Int) throws(Refusal) -> TurnCredentialsFrame? {
+        guard seats > 1 else { return nil }
         guard let credentials = self.facts.relays.credentials(for: principal, at: self.time) else {
             throw Refusal(.internalError, "no relay can be named now; safe to retry")
         }

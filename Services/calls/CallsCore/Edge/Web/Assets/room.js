@@ -50,6 +50,8 @@ export class Room {
   #turn;
   #turnTimer;
   /** @type {Map<string, {seat: number, verify: CryptoKey, enc: Uint8Array, number: string, salt?: Uint8Array}>} */
+  /** What was told of the room while relays are asked for. @type {[object, object | null][] | null} */
+  #unseen = null;
   #keys = new Map();
   #ownSeat = 0;
   /** @type {Map<string, {pc: RTCPeerConnection, session: string, seat: number, channel?: RTCDataChannel, steps: Promise<void>}>} */
@@ -142,6 +144,7 @@ export class Room {
     this.#code = null;
     this.#keys.clear();
     this.#audience.changed("connecting");
+    this.#turn = undefined;
     this.#connection.begin();
   }
 
@@ -186,6 +189,7 @@ export class Room {
     clearTimeout(this.#turnTimer);
     clearTimeout(this.#lookTimer);
     [this.#lookTimer, this.#isLooking] = [undefined, false];
+    this.#unseen = null;
   }
 
   /** What the server told may have been lost: it is asked who is there. */
@@ -216,8 +220,11 @@ export class Room {
         this.#isIn = this.#isOnline = true;
         this.#connection.settled();
         this.#takeCode(payload);
-        this.#takeRelays(payload.turn);
-        return this.#see(payload, this.#isLooking ? { event: "looked" } : null).then(() => (this.#isLooking = false));
+        if (payload.turn) this.#takeRelays(payload.turn);
+        else this.#turn = undefined;
+        await this.#see(payload, this.#isLooking ? { event: "looked" } : null);
+        this.#isLooking = false;
+        return;
       case "room_event":
         if (payload.roomId !== this.#id) return;
         if (payload.event === "closed") return this.#end("ended", "closed");
@@ -242,14 +249,27 @@ export class Room {
   #takeRelays({ urls, username, credential, ttl }) {
     this.#turn = { urls, username, credential };
     clearTimeout(this.#turnTimer);
-    this.#turnTimer = setTimeout(() => this.#renewRelays().catch(() => {}), relaysShare * 1000 * ttl);
+    // Who is alone by then gets none, and asks again when somebody comes.
+    this.#turnTimer = setTimeout(() => this.#renewRelays().catch(() => (this.#turn = undefined)), relaysShare * 1000 * ttl);
   }
 
   async #renewRelays() {
     this.#takeRelays((await this.#connection.ask("room_turn", { roomId: this.#id })).payload);
   }
 
-  async #see(room, change) {
+  /** Who was alone has no relays yet: whoever comes is seen once they are here, or cannot be had. */
+  #see(room, change) {
+    if (!this.#unseen && (this.#turn || room.participants.length < 2)) return this.#learn(room, change);
+    if (this.#unseen) return void this.#unseen.push([room, change]);
+    const unseen = (this.#unseen = [[room, change]]);
+    this.#renewRelays().catch(() => {}).then(async () => {
+      if (unseen !== this.#unseen) return;
+      for (const [room, change] of unseen) await this.#learn(room, change);
+      this.#unseen = null;
+    });
+  }
+
+  async #learn(room, change) {
     const own = room.participants.find(({ participant }) => participant === this.#guest.id);
     // We too may have left and come in again by another way, and hear of it only now.
     if (own && own.seat > this.#ownSeat) this.#keys.clear();
@@ -354,7 +374,7 @@ export class Room {
 
   #open({ peer, session, offers }) {
     this.#close(peer);
-    const pc = new RTCPeerConnection({ iceServers: [this.#turn], iceTransportPolicy: this.#policy });
+    const pc = new RTCPeerConnection({ iceServers: this.#turn ? [this.#turn] : [], iceTransportPolicy: this.#policy });
     const { seat } = this.#mesh.peers.get(peer);
     const link = { pc, session, seat, steps: Promise.resolve() };
     this.#links.set(peer, link);
