@@ -170,17 +170,17 @@ import Testing
         #expect(try bench.send("room_join", bench.join(other.keys, code: code), as: other).type != nil)
     }
 
-    @Test func withManyShortCodesTheNextIsLonger() throws {
+    @Test(arguments: [([6: 10_000], 6), ([6: 10_001], 8), ([6: 10_001, 8: 1_000_001], 10)] as [([Int: Int], Int)])
+    func withManyShortCodesTheNextIsLonger(counts: [Int: Int], digits: Int) throws {
         var bench = RoomBench()
-        bench.facts.shortCodes = RoomLimits.shortCodesMax
-        #expect(try bench.send("room_create", bench.create(), as: bench.host).payload["code"]?.string?.count == 8)
+        bench.facts.codeCounts = counts
+        #expect(
+            try bench.send("room_create", bench.create(), as: bench.host).payload["code"]?.string?.count == digits)
         var without = RoomBench()
         let none = try without.send("room_create", without.create(["codeDigits": 0]), as: without.host)
         #expect(none.type == "room_joined" && none.payload["code"] == nil)
     }
 
-    @Test(arguments: [(20, true), (19, false)]) func nobodyHostsTooMany(hosted: Int, isRefused: Bool) throws {
-        var bench = RoomBench()
     /// Five hundred guests could use up all codes of six digits, and `room_create` was an internal error from then on.
     @Test func codesThatAreUsedUpAreNoErrorOfOurs() throws {
         var bench = RoomBench()
@@ -207,6 +207,8 @@ import Testing
         #expect(try bench.send("room_turn", bench.named, as: bench.host).code == .forbidden)
     }
 
+    @Test(arguments: [(20, true), (19, false)]) func nobodyHostsTooMany(hosted: Int, isRefused: Bool) throws {
+        var bench = RoomBench()
         bench.facts.hosted = [.identity(bench.host.id): hosted]
         #expect(try bench.send("room_create", bench.create(), as: bench.host).code == (isRefused ? .forbidden : nil))
     }

@@ -35,7 +35,7 @@ import Testing
             let known = try await connection.query(RoomCodeTable.rooms(of: [old, fresh]))
             #expect(known == [old: first.id, fresh: first.id])
             #expect(try await connection.query(RoomCodeTable.taken(of: [old, fresh])) == [old, fresh])
-            #expect(try await connection.query(RoomCodeTable.shortCodes) == 1)
+            #expect(try await connection.query(RoomCodeTable.counts) == [6: 2])
             var pipeline = Pipeline()
             pipeline.add([RoomTable.leave([first.id], host)])
             _ = try await connection.pipeline(pipeline)

@@ -7,7 +7,7 @@ package struct RenewRoomCode: Sendable {
 
     package static let definition = FrameDefinition(
         "room_code", about: "Retires the room's code and draws another one. 0 seconds: the room has none.",
-        route: .share(of: "roomId"), principal: .either, rate: Rates.roomControl,
+        route: .share(of: "roomId"), principal: .either, rate: Rates.roomCodes,
         fields: LiveFields.either + [RoomFields.room.field] + RoomCodeWish.fields(ttl: Self.seconds),
         rules: [RoomCodeWish.rule],
         refusals: [RoomFields.notHost, RoomFields.notFound],

@@ -18,7 +18,7 @@ package struct RoomCreate: Sendable {
             Creates a room with the caller as host and first participant. Sent again by its creator, it has the same answer and changes \
             nothing.
             """,
-        route: .share(of: "roomId"), principal: .either, rate: Rates.roomControl,
+        route: .share(of: "roomId"), principal: .either, rate: Rates.roomCodes,
         fields: LiveFields.either + [
             RoomFields.room.field, LiveFields.signPublicKey.field, LiveFields.encPublicKey.field,
             Self.participantsMax.field,

@@ -22,8 +22,10 @@ package enum RoomLimits {
     package static let pinCharacters = 4...12
     /// Wrong pins after which a code is retired.
     package static let wrongPinsMax = 3
-    /// With so many codes of 6 digits the next rooms get 8.
-    package static let shortCodesMax = 1_000
+    /// If more than one code in so many of a length opens a room or rests, the next codes are longer (contract §13b).
+    package static let codeRarity = 100
+    /// Who is told to come later because every length is used up. It takes 10^10 codes in a day.
+    package static let codesExhaustedFor = Duration.seconds(3_600)
     /// A retired code is given out again after this at the earliest, and whoever joined with it comes back by it until then.
     package static let codeRest = Duration.seconds(24 * 3_600)
 

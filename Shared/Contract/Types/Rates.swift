@@ -72,6 +72,8 @@ package enum Rates {
     package static let liveAttention = Rate("live_attention", 6, burst: 6, per: .principal)
     /// Frames of rooms but signals.
     package static let roomControl = Rate("room_control", 60, burst: 60, per: .principal)
+    /// Frames that draw a code (contract §13b).
+    package static let roomCodes = Rate("room_code", 5, burst: 5, per: .principal)
     package static let roomSignals = Rate("room_signal", 600, burst: 300, per: .principal)
     package static let roomPokes = Rate("room_poke", 4, burst: 4, per: .principal)
     /// Joins by code, right or wrong (contract §15.3, §19.25). For each participant, and for each address.
@@ -91,7 +93,8 @@ package enum Rates {
         Self.profiles, Self.liveControl, Self.liveRefusals, Self.liveKnocks, Self.liveKnocksOfAddress, Self.liveJoins,
         Self.liveLooks,
         Self.transcripts, Self.liveShares,
-        Self.livePackets, Self.liveResync, Self.liveAttention, Self.roomControl, Self.roomSignals, Self.roomPokes,
+        Self.livePackets, Self.liveResync, Self.liveAttention, Self.roomControl, Self.roomCodes, Self.roomSignals,
+        Self.roomPokes,
         Self.roomGuesses, Self.roomGuessesOfAddress,
     ]
 }

@@ -131,7 +131,9 @@ extension LiveCoordinator {
             let seats = growing.isEmpty ? nil : reading.add(RoomTable.rooms(of: growing))
             let taken =
                 candidates.isEmpty ? nil : reading.add(RoomCodeTable.taken(of: Array(candidates.values.joined())))
-            let short = candidates.isEmpty ? nil : reading.add(RoomCodeTable.shortCodes)
+            // Later the sweep counts them.
+            let counts =
+                candidates.isEmpty || self.codeCounts != nil ? nil : reading.add(RoomCodeTable.counts)
             let guesses = batch.isGuessed ? reading.add(RoomCodeTable.guesses) : nil
             let found = try await transaction.pipeline(reading)
             var facts = known
@@ -143,7 +145,8 @@ extension LiveCoordinator {
                 let taken = try found[taken]
                 facts.freeCodes = candidates.mapValues { $0.filter { !taken.contains($0) } }
             }
-            if let short { facts.shortCodes = try found[short] }
+            if let counts { self.codeCounts = try found[counts] }
+            facts.codeCounts = self.codeCounts ?? [:]
             if let guesses { facts.guesses = try found[guesses] ?? RoomFacts.Guesses() }
             let (outcome, written) = self.apply(batch, facts)
             var writes = Pipeline()
@@ -231,8 +234,10 @@ extension LiveCoordinator {
         let expired = pipeline.add(RoomTable.expired(in: shares, limit: CallLimits.conversationsExpiredAtOnce))
         let leaving = pipeline.add(RoomTable.leaving(in: shares, limit: CallLimits.conversationsExpiredAtOnce))
         pipeline.add(RoomCodeTable.sweep)
+        let counts = pipeline.add(RoomCodeTable.counts)
         let found = try await self.store.pipeline(pipeline)
         (self.expiredRooms, self.leaving) = (try found[expired], try found[leaving])
+        self.codeCounts = try found[counts]
         self.rooms.keep { !$0.isQuiet }
     }
 

@@ -37,6 +37,8 @@ package actor LiveCoordinator: PartitionOwner {
     var roomsTickedAt: ContinuousClock.Instant?
     /// Rooms that are over, and seats of those who leave all rooms. The next batch ends them.
     var expiredRooms: [UUIDText] = []
+    /// Codes by digits, as of the last sweep. `nil`: not counted yet.
+    var codeCounts: [Int: Int]?
     var leaving: [(room: UUIDText, participant: PrincipalID)] = []
     private var sweptAt: ContinuousClock.Instant?
     /// Jobs of live conversations and rooms, as they come.

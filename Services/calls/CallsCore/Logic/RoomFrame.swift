@@ -119,8 +119,8 @@ package struct RoomFacts: Sendable {
     package var rooms: [PrincipalID: [RoomMachine]] = [:]
     /// Codes that nobody has, by digits.
     package var freeCodes: [Int: [JoinCode]] = [:]
-    /// Codes of 6 digits that open a room now.
-    package var shortCodes = 0
+    /// Codes that open a room or rest, by digits. A minute old.
+    package var codeCounts: [Int: Int] = [:]
     package var guesses = Guesses()
     package var relays = Relays()
     /// Random; for pins.

@@ -84,13 +84,17 @@ package struct RoomRules: Sendable {
 
     // MARK: Codes
 
-    /// A code as the host wants it, longer where short ones are many (contract §15.3).
+    /// A code as the host wants it, longer where short ones are many (contract §13b, §15.3).
     mutating func draw(_ wish: RoomCodeWish) throws(Refusal) -> RoomMachine.Code? {
         guard wish.wantsCode else { return nil }
-        let short = self.facts.shortCodes + self.drawn.count { $0.digits == 6 }
-        let digits = wish.digits == 6 && short >= RoomLimits.shortCodesMax ? 8 : wish.digits
-        guard let code = self.facts.freeCodes[digits]?.first(where: { !self.drawn.contains($0) }) else {
-            throw Refusal(.internalError, "no code could be drawn; safe to retry")
+        let lengths = RoomLimits.codeDigits.map { Int($0) }.filter { $0 >= wish.digits }
+        let wanted = lengths.filter { !self.isCrowded($0) } + lengths.reversed()
+        guard
+            let code = wanted.compactMap({ self.facts.freeCodes[$0]?.first { !self.drawn.contains($0) } }).first
+        else {
+            throw Refusal(
+                .rateLimited, "all codes are in use or rest",
+                retryAfterMilliseconds: 1_000 * RoomLimits.codesExhaustedFor.components.seconds)
         }
         self.drawn.insert(code)
         let pin = wish.pin.map { digits in
@@ -99,6 +103,13 @@ package struct RoomRules: Sendable {
             return RoomMachine.Code.Pin(salt: salt, hash: Self.hash(digits, salt))
         }
         return RoomMachine.Code(code: code, expiresAt: self.time + wish.ttl, pin: pin)
+    }
+
+    /// Guessing codes of this length is too easy, and drawing one that nobody has takes too long.
+    private func isCrowded(_ digits: Int) -> Bool {
+        let count = self.facts.codeCounts[digits, default: 0] + self.drawn.count { $0.digits == digits }
+        let all = (0..<digits).reduce(1) { number, _ in 10 * number }
+        return count > all / RoomLimits.codeRarity
     }
 
     static func hash(_ pin: String, _ salt: [UInt8]) -> Bytes32 { SHA256.hash(salt + Array(pin.utf8)) }

@@ -57,15 +57,18 @@ enum RoomCodeTable {
             })
     }
 
-    /// How many codes of 6 digits open a room now; no more than the bound that lengthens them.
-    static var shortCodes: Statement<Int> {
+    /// How many codes of each length open a room or rest.
+    static var counts: Statement<[Int: Int]> {
         Statement(
-            """
-            SELECT count(*) FROM (
-                SELECT FROM calls.room_codes WHERE retired_at IS NULL AND length(code) = 6
-                LIMIT \(Int64(RoomLimits.shortCodesMax))) AS short
-            """,
-            decode: { rows throws(StoreError) in Int(try rows[0].decode(0) as Int64) })
+            "SELECT length(code), count(*) FROM calls.room_codes GROUP BY 1",
+            decode: { rows throws(StoreError) in
+                var counts: [Int: Int] = [:]
+                for var row in rows {
+                    let digits = Int(try row.next(Int32.self))
+                    counts[digits] = Int(try row.next(Int64.self))
+                }
+                return counts
+            })
     }
 
     /// What a batch has made of a room's code.
