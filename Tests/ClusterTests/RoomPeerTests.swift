@@ -20,7 +20,7 @@ struct MeetingCluster {
         try await bert.prints("answer 1 ")
         #expect(!bert.lines.contains { $0.hasPrefix("offer ") })
         let number = try await anna.word(after: "safety ")
-        #expect(try await bert.word(after: "safety ") == number && number.count == 12)
+        #expect(try await bert.word(after: "safety ") == number && number.count == 24)
         try await meeting.expectTalk(anna, bert)
 
         anna.says("/leave")

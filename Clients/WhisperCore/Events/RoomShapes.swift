@@ -13,7 +13,7 @@ extension Shapes {
         Field("joinedAt", .timestamp),
         Field("signPublicKey", .base64(32...32)), Field("encPublicKey", .base64(32...32)),
         Field(
-            "safetyNumber", .text(12...12), .optional,
+            "safetyNumber", .text(24...24), .optional,
             about: "Both people see the same if no server stands between them. Compare it by voice."),
     ])
 

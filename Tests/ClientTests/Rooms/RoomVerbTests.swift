@@ -72,7 +72,7 @@ import Testing
         #expect(
             try await ann.perform(#"room_get {"roomId":"\#(id)"}"#)["room"]?["turn"]?["urls"]?.elements.count == 1)
         let numbers = try await self.number(ann, id)
-        #expect(numbers.count == 1 && numbers[0].count == 12)
+        #expect(numbers.count == 1 && numbers[0].count == 24)
         #expect(try await self.number(bob, id) == numbers)
 
         // What is said of a connection that is no more changes nothing.

@@ -7,7 +7,10 @@ import Testing
 extension PageCluster {
     @Test func theModulesAgreeWithTheVectors() async throws {
         let vectors = try Data(contentsOf: Self.root.appending(path: "docs/vectors/live.json"))
-        let faults = try await Self.run("vectors.js", [try JSON(parsing: Array(vectors))])
+        let identities = try Data(contentsOf: Self.root.appending(path: "docs/vectors/keys.json"))
+        let faults = try await Self.run(
+            "vectors.js",
+            [try JSON(parsing: Array(vectors)), try JSON(parsing: Array(identities))["identities"] ?? .null])
         #expect(faults == .array([]))
     }
 

@@ -309,12 +309,14 @@ def applied():
 
 
 def safety_numbers():
-    for keys in ([CONVERSATION.sign_key, GUEST.sign_key], [GUEST.sign_key, CONVERSATION.sign_key]):
-        digest = sha256(b"whisper-room\n" + ROOM.encode() + b"".join(sorted(keys)))
+    for people in ([CONVERSATION, GUEST], [GUEST, CONVERSATION]):
+        keys = sorted(person.sign_key + person.enc_key for person in people)
+        digest = sha256(b"whisper-room\n" + ROOM.encode() + b"".join(keys))
         yield {
             "roomId": ROOM,
-            "signPublicKeys": [key.hex() for key in keys],
-            "safetyNumber": base64.b32encode(digest).decode()[:12],
+            "signPublicKeys": [person.sign_key.hex() for person in people],
+            "encPublicKeys": [person.enc_key.hex() for person in people],
+            "safetyNumber": base64.b32encode(digest).decode()[:24],
         }
 
 

@@ -280,10 +280,11 @@ package enum LiveVectors {
     // MARK: Rooms
 
     private static var safetyNumbers: [Document] {
-        let keys = (self.keys.publicKeys.sign, self.guestKeys.pair.publicKeys.sign)
+        let keys = (self.keys.publicKeys, self.guestKeys.pair.publicKeys)
         return [(keys.0, keys.1), (keys.1, keys.0)].map { one, other in
             [
-                "roomId": .string("\(self.room)"), "signPublicKeys": [.hex(one.bytes), .hex(other.bytes)],
+                "roomId": .string("\(self.room)"), "signPublicKeys": [.hex(one.sign.bytes), .hex(other.sign.bytes)],
+                "encPublicKeys": [.hex(one.box.bytes), .hex(other.box.bytes)],
                 "safetyNumber": .string(SafetyNumber.text(room: self.room, one, other)),
             ]
         }

@@ -3,7 +3,8 @@ package import Contract
 /// What two people in a room compare by voice: the same on both sides only if nobody gave them other keys
 /// (contract §15.2).
 package enum SafetyNumber {
-    package static let symbols = 12
+    /// Of base32, 120 bits: sixty could be matched by who tries keys for a while.
+    package static let symbols = 24
     /// Groups of five digits that two contacts compare.
     package static let groups = 12
 
@@ -22,13 +23,14 @@ package enum SafetyNumber {
     }
 
     /// - Parameters:
-    ///   - one, other: the signing keys of both, in any order.
-    package static func text(room: UUIDText, _ one: Bytes32, _ other: Bytes32) -> String {
-        let keys = [one.bytes, other.bytes].sorted { $0.lexicographicallyPrecedes($1) }
+    ///   - one, other: the keys of both, in any order.
+    package static func text(room: UUIDText, _ one: PublicKeys, _ other: PublicKeys) -> String {
+        let keys = [one, other].map { $0.sign.bytes + $0.box.bytes }.sorted { $0.lexicographicallyPrecedes($1) }
         let digest = Sodium.sha256(Array("whisper-room\n\(room)".utf8) + keys[0] + keys[1])
-        let bits = digest.prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) } >> 4
-        let symbols = (0..<Self.symbols).map { place in
-            Base32.symbol(UInt8(truncatingIfNeeded: bits >> UInt64(5 * (Self.symbols - 1 - place))) & 31)
+        // Five bytes are eight symbols.
+        let symbols = stride(from: 0, to: Self.symbols * 5 / 8, by: 5).flatMap { start in
+            let bits = digest[start..<start + 5].reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+            return (0..<8).map { Base32.symbol(UInt8(truncatingIfNeeded: bits >> UInt64(5 * (7 - $0))) & 31) }
         }
         return String(decoding: symbols, as: UTF8.self)
     }

@@ -93,7 +93,9 @@ package struct RoomView: Sendable, Equatable {
     /// To be compared by voice (contract §15.2).
     package func safetyNumber(with peer: RoomParticipant) -> String? {
         self.room.participants.first { $0.participant == self.own }.map {
-            SafetyNumber.text(room: self.room.room, $0.signPublicKey, peer.signPublicKey)
+            SafetyNumber.text(
+                room: self.room.room, PublicKeys(sign: $0.signPublicKey, box: $0.encPublicKey),
+                PublicKeys(sign: peer.signPublicKey, box: peer.encPublicKey))
         }
     }
 

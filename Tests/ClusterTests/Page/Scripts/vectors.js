@@ -1,5 +1,5 @@
-// The page's modules against docs/vectors/live.json. `args` are the vectors and the folder of the modules.
-const [vectors, folder] = args;
+// The page's modules against docs/vectors/live.json. `args` are the vectors, those of identities, and the folder of the modules.
+const [vectors, identities, folder] = args;
 const { fromBase64, hex, toBase64, utf8 } = await import(`${folder}/bytes.js`);
 const keys = await import(`${folder}/crypto.js`);
 const { apply, readContent, scalars, textBytesMax, isLiveText } = await import(`${folder}/content.js`);
@@ -22,6 +22,11 @@ const { conversation, link, guest, info } = vectors;
 const [sign, enc] = [bytes(conversation.signPublicKey), bytes(conversation.encPublicKey)];
 same("conversation id", await keys.conversationID(sign, enc), conversation.conversationId);
 same("guest id", await keys.guestID(bytes(guest.signPublicKey), bytes(guest.encPublicKey)), guest.guestId);
+for (const { signPublicKey, encPublicKey, whisperIds } of identities) {
+  const pair = [bytes(signPublicKey), bytes(encPublicKey)];
+  for (const { whisperId } of whisperIds) same(whisperId, await keys.isIDOf(whisperId, ...pair), true);
+  same("foreign id", await keys.isIDOf(whisperIds[0].whisperId, ...pair.toReversed()), false);
+}
 for (const { generation, key, lineKey } of conversation.contentKeys) {
   same("content key", hex(await keys.derive(bytes(conversation.convSecret), `whisper/live/content/${generation}`)), key);
   same("line key", hex(await keys.derive(bytes(key), "whisper/live/line")), lineKey);
@@ -90,8 +95,9 @@ for (const { type, readerPublicKey, ephemeralPrivateKey, nonce, plain, ciphertex
 }
 
 // Rooms.
-for (const { roomId, signPublicKeys, safetyNumber } of vectors.safetyNumbers) {
-  same("safety number", await keys.safetyNumber(roomId, ...signPublicKeys.map(bytes)), safetyNumber);
+for (const { roomId, signPublicKeys, encPublicKeys, safetyNumber } of vectors.safetyNumbers) {
+  const people = signPublicKeys.map((sign, at) => ({ sign: bytes(sign), enc: bytes(encPublicKeys[at]) }));
+  same("safety number", await keys.safetyNumber(roomId, ...people), safetyNumber);
 }
 {
   // Two boxes with the same keys and nonce, one of them with the secret of a room's link: each opens with its own salt alone.

@@ -53,6 +53,28 @@ export const conversationID = async (sign, enc) => uuid(await sha256(concat(utf8
 export const guestID = async (sign, enc) =>
   `gst-${hex((await sha256(concat(utf8("whisper-guest\n"), sign, enc))).slice(0, 16))}`;
 
+const base32Alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
+
+/** The first bits of a digest, five for each symbol. */
+function base32(digest, symbols) {
+  const bits = [...digest].map((byte) => byte.toString(2).padStart(8, "0")).join("");
+  return Array.from({ length: symbols }, (_, at) => base32Alphabet[parseInt(bits.slice(5 * at, 5 * at + 5), 2)]).join("");
+}
+
+const inFours = (text) => text.replace(/.{4}(?=.)/g, "$&-");
+
+/** Whether these public keys are a participant's own: an id is made from them, that of an identity with a counter besides. */
+export async function isIDOf(id, sign, enc) {
+  if (id.startsWith("gst-")) return id === (await guestID(sign, enc));
+  for (let counter = 0; counter < 256; counter += 1) {
+    const digest = await sha256(concat(utf8("whisper-id\n"), sign, enc, Uint8Array.of(counter)));
+    const payload = base32(digest, 10);
+    const check = await sha256(utf8(`whisper-id-check\n${payload}`));
+    if (id === `WSP-${inFours(payload + base32(check, 2))}`) return true;
+  }
+  return false;
+}
+
 // MARK: Links
 
 /**
@@ -214,15 +236,17 @@ export const roomProof = (secret) => derive(secret, "whisper/room/proof");
 /** The salt of boxes between two who have the room's secret. @param {Uint8Array} secret */
 export const roomSalt = (secret) => concat(plainSalt, secret);
 
-const base32 = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
-const safetyNumberSymbols = 12;
+/** 120 bits. */
+const safetyNumberSymbols = 24;
 
-/** What two people compare by voice, to know that nobody stands between them. @param {Uint8Array} own @param {Uint8Array} other signing keys */
+/**
+ * What two people compare by voice, to know that nobody stands between them.
+ * @typedef {{sign: Uint8Array, enc: Uint8Array}} PublicKeys
+ * @param {PublicKeys} own @param {PublicKeys} other
+ */
 export async function safetyNumber(room, own, other) {
-  const both = [own, other].sort((a, b) => (hex(a) < hex(b) ? -1 : 1));
-  const digest = await sha256(concat(utf8(`whisper-room\n${room}`), ...both));
-  const bits = [...digest].map((byte) => byte.toString(2).padStart(8, "0")).join("");
-  return Array.from({ length: safetyNumberSymbols }, (_, at) => base32[parseInt(bits.slice(5 * at, 5 * at + 5), 2)]).join("");
+  const both = [own, other].map(({ sign, enc }) => concat(sign, enc)).sort((a, b) => (hex(a) < hex(b) ? -1 : 1));
+  return base32(await sha256(concat(utf8(`whisper-room\n${room}`), ...both)), safetyNumberSymbols);
 }
 
 // MARK: Packets

@@ -2,7 +2,7 @@
 import { fromBase64, hex, toBase64 } from "./bytes.js";
 import { Connection } from "./connection.js";
 import {
-  box, guestID, isSigned, roomProof, roomSalt, safetyNumber, sha256, signedDigest, unbox, verifyingKey,
+  box, isIDOf, isSigned, roomProof, roomSalt, safetyNumber, sha256, signedDigest, unbox, verifyingKey,
 } from "./crypto.js";
 import { Mesh } from "./mesh.js";
 
@@ -47,11 +47,12 @@ export class Room {
   #isOnline = false;
   #shown;
   #code = null;
+  /** Absent until somebody else has had a seat. */
   #turn;
   #turnTimer;
-  /** @type {Map<string, {seat: number, verify: CryptoKey, enc: Uint8Array, number: string, salt?: Uint8Array}>} */
   /** What was told of the room while relays are asked for. @type {[object, object | null][] | null} */
   #unseen = null;
+  /** @type {Map<string, {seat: number, verify: CryptoKey, enc: Uint8Array, number: string, salt?: Uint8Array}>} */
   #keys = new Map();
   #ownSeat = 0;
   /** @type {Map<string, {pc: RTCPeerConnection, session: string, seat: number, channel?: RTCDataChannel, steps: Promise<void>}>} */
@@ -143,8 +144,8 @@ export class Room {
     this.#isIn = false;
     this.#code = null;
     this.#keys.clear();
-    this.#audience.changed("connecting");
     this.#turn = undefined;
+    this.#audience.changed("connecting");
     this.#connection.begin();
   }
 
@@ -188,8 +189,8 @@ export class Room {
     clearTimeout(this.#wakeTimer);
     clearTimeout(this.#turnTimer);
     clearTimeout(this.#lookTimer);
-    [this.#lookTimer, this.#isLooking] = [undefined, false];
     this.#unseen = null;
+    [this.#lookTimer, this.#isLooking] = [undefined, false];
   }
 
   /** What the server told may have been lost: it is asked who is there. */
@@ -277,7 +278,7 @@ export class Room {
     for (const participant of room.participants) {
       // Whoever has left and come in again, to a later seat, may have come without the link's secret.
       const seat = this.#keys.get(participant.participant)?.seat ?? 0;
-      if (participant !== own && participant.seat > seat) await this.#know(participant, own);
+      if (participant !== own && participant.seat > seat) await this.#know(participant);
     }
     // Whose keys are not its own does not exist.
     const participants = room.participants.filter(({ participant: id }) => id === own?.participant || this.#keys.has(id));
@@ -287,15 +288,18 @@ export class Room {
     this.#act(this.#mesh.seen({ ...room, participants }, change, now()));
   }
 
-  /** The link's secret vouches for whoever has it; with all others the safety number has to be compared. */
-  async #know({ participant: id, seat, via, signPublicKey, encPublicKey }, own) {
+  /**
+   * The link's secret vouches for whoever has it; with all others the safety number has to be compared. Whether we have it is
+   * known here, whatever the server says. The first seat is that of the room's creator, who has it always.
+   */
+  async #know({ participant: id, seat, via, signPublicKey, encPublicKey }) {
     const [sign, enc] = [fromBase64(signPublicKey, 32), fromBase64(encPublicKey, 32)];
-    if (!sign || !enc || (id.startsWith("gst-") && (await guestID(sign, enc)) !== id)) return;
-    const ownSign = fromBase64(this.#guest.publicKeys.signPublicKey);
-    const hasSecret = (way) => way === "creator" || way === "link";
+    if (!sign || !enc || !(await isIDOf(id, sign, enc))) return;
+    const own = { sign: fromBase64(this.#guest.publicKeys.signPublicKey), enc: this.#guest.encPublicKey };
+    const hasSecret = via === "creator" || via === "link" || seat === 1;
     this.#keys.set(id, {
-      seat, verify: await verifyingKey(sign), enc, number: await safetyNumber(this.#id, ownSign, sign),
-      salt: this.#secret && hasSecret(own?.via) && hasSecret(via) ? roomSalt(this.#secret) : undefined,
+      seat, verify: await verifyingKey(sign), enc, number: await safetyNumber(this.#id, own, { sign, enc }),
+      salt: this.#secret && hasSecret ? roomSalt(this.#secret) : undefined,
     });
   }
 
