@@ -189,7 +189,7 @@ extension PageCluster {
         }
     }
 
-    /// Either side loads its page again, and comes back to its seat; another tab takes it over and gives it back.
+    /// Either side loads its page again, and comes back to its seat. Another tab of the same browser takes it from nobody.
     @Test func aSeatIsKept() async throws {
         try await JoinPage.windows(2) { pages in
             let (alice, bob) = (pages[0], pages[1])
@@ -208,15 +208,64 @@ extension PageCluster {
             _ = try await JoinPage.open(in: bob.browser)
             try await bob.reaches("entry")
             try await bob.browser.click("#create")
-            try await bob.reaches("waiting")
+            try await bob.says("You are in another room in another tab. Leave it there first.")
             try await bob.browser.turn(to: first)
-            try await bob.reaches("replaced")
-            try await bob.browser.click("#use-here")
-            for page in pages { try await page.isConnected(with: 1) }
-            try await bob.say("here again")
-            try await alice.shows("the message") { try await alice.messages.last == "Person 2: here again" }
+            #expect(try await bob.state == "connected")
+            try await bob.say("here all the time")
+            try await alice.shows("the message") { try await alice.messages.last == "Person 2: here all the time" }
+            // Once the seat is given up, the other tab may have one.
+            try await bob.browser.click("#leave")
+            try await bob.reaches("entry")
             try await bob.browser.turn(to: second)
-            try await bob.reaches("replaced")
+            try await bob.browser.click("#create")
+            try await bob.reaches("waiting")
+        }
+    }
+
+    /// The right code, or the link, in a second tab: it is not a wrong one, and the first tab keeps its seat.
+    @Test func aSecondTabIsToldThatOneIsIn() async throws {
+        try await JoinPage.windows(2) { pages in
+            let (alice, bob) = (pages[0], pages[1])
+            let room = try await alice.create(for: 3)
+            try await bob.join(code: room.code)
+            for page in pages { try await page.isConnected(with: 1) }
+            for page in pages {
+                let first = try await page.browser.tab
+                _ = try await page.browser.openTab()
+                _ = try await JoinPage.open(in: page.browser)
+                try await page.reaches("entry")
+                try await page.join(code: room.code)
+                try await page.says("You are already in this room in another tab.")
+                try await page.follow(room.link)
+                try await page.says("You are already in this room in another tab.")
+                try await page.browser.turn(to: first)
+                #expect(try await page.state == "connected")
+            }
+            try await bob.say("still here")
+            try await alice.shows(messages: ["Person 2: still here"])
+        }
+    }
+
+    /// A server that says that we, or the room's creator, came by the code would have us leave the link's secret out.
+    @Test func theServersWordTurnsNoSecretOff() async throws {
+        let liar = """
+            const seen = Object.getOwnPropertyDescriptor(MessageEvent.prototype, "data").get;
+            Object.defineProperty(MessageEvent.prototype, "data", { get() {
+                const data = seen.call(this);
+                return typeof data === "string" ? data.replaceAll(/"via":"(creator|link)"/g, '"via":"code"') : data;
+            } });
+            """
+        try await JoinPage.windows(1) { pages in
+            let alice = pages[0]
+            let link = try await alice.create().link
+            try await Browser.open { browser in
+                try await browser.runBeforePages(liar)
+                let bob = try await JoinPage.open(link, in: browser)
+                try await bob.reaches("entry")
+                try await browser.click("#join")
+                for page in [alice, bob] { try await page.isConnected(with: 1) }
+                #expect(try await bob.content(of: "#people [data-seat=\"1\"] small") == "came by the link")
+            }
         }
     }
 

@@ -5,6 +5,7 @@ import { Guest } from "./guest.js";
 import { messageMax, Room } from "./room.js";
 import { bindAppearance, loadSettings } from "./settings.js";
 import { turnTo } from "./stage.js";
+import { Place } from "./tabs.js";
 
 /** On the page. The oldest go first. */
 const messagesMax = 1_000;
@@ -23,6 +24,8 @@ const person = (seat) => `Person ${seat}`;
 const words = {
   entry: "",
   "entry limited": "Too many codes were tried. Wait a minute.",
+  "entry same": "You are already in this room in another tab.",
+  "entry other": "You are in another room in another tab. Leave it there first.",
   waiting: "Nobody else is here yet.",
   connecting: "Connecting…",
   "connecting room": "Connecting to the others…",
@@ -43,12 +46,14 @@ export async function run() {
   const [, , id] = location.pathname.split("/");
   let secret = id ? roomSecret(location.hash) : null;
   let own = 0;
+  const place = new Place();
 
   const show = (state, reason) => {
     // Nothing of a room stays when one has left it.
     if (state === "entry") find("#messages").replaceChildren();
     if (["entry", "full", "notfound", "ended"].includes(state)) {
       stop();
+      place.leave();
       find("#videos").replaceChildren();
     }
     turnTo(state, words[`${state} ${reason}`] ?? words[state], urgent.includes(state), "h1");
@@ -70,14 +75,21 @@ export async function run() {
       own = seen.seat;
       // Loading the page again brings one back to one's seat. What leads there stands in the address alone.
       const fragment = secret ? `#${toBase64URL(secret)}` : "";
-      const place = `/join/${seen.id}`;
-      if (!history.state?.isIn) history.replaceState({ isIn: true }, "", place + location.search + fragment);
-      showRoom(seen, fragment && location.origin + place + fragment);
+      const path = `/join/${seen.id}`;
+      if (!history.state?.isIn) history.replaceState({ isIn: true }, "", path + location.search + fragment);
+      place.know(seen.id, seen.code?.code);
+      showRoom(seen, fragment && location.origin + path + fragment);
     },
   }, new URLSearchParams(location.search).has("relay"));
 
   // MARK: Coming and going
 
+  /** A second tab would take the first one's seat away. */
+  const come = async (key, work) => {
+    const other = await place.take(key);
+    if (other) show("entry", other);
+    else work();
+  };
   const hasLink = id !== undefined && secret !== null;
   find("#by-code").hidden = hasLink;
   find("#invited").hidden = !hasLink;
@@ -86,12 +98,15 @@ export async function run() {
     event.preventDefault();
     const [code, pin] = ["#code", "#pin"].map((field) => find(field).value.replaceAll(" ", ""));
     find("#pin").value = "";
-    if (hasLink) room.enter(id, secret);
-    else room.enterCode(code, pin);
+    if (hasLink) come(id, () => room.enter(id, secret));
+    else come(code, () => room.enterCode(code, pin));
   };
   find("#create").onclick = () => {
-    secret = roomSecret();
-    room.create(crypto.randomUUID(), secret, Math.min(8, Math.max(2, Math.trunc(find("#seats").value))));
+    const id = crypto.randomUUID();
+    come(id, () => {
+      secret = roomSecret();
+      room.create(id, secret, Math.min(8, Math.max(2, Math.trunc(find("#seats").value))));
+    });
   };
   find("#use-here").onclick = () => room.useHere();
   find("#leave").onclick = async () => {
@@ -140,7 +155,7 @@ export async function run() {
   find("#voice").onclick = turn(false);
   find("#media").onclick = turn(true);
 
-  if (id !== undefined && history.state?.isIn) room.enter(id, secret);
+  if (id !== undefined && history.state?.isIn) come(id, () => room.enter(id, secret));
   else show(id === undefined || hasLink ? "entry" : "notfound");
 }
 
