@@ -12,10 +12,14 @@ struct ListenerPage {
         return page
     }
 
-    /// As a person does it: names himself, and joins.
+    /// As a person does it: names himself, and joins. In a browser where somebody has listened before, it is the same person.
     func join(as name: String = "Zoë 🦉", passcode: String? = nil) async throws {
         try await self.reaches("consent")
-        try await self.browser.type(name, into: "#name")
+        if try await self.browser.isHidden("#returning") {
+            try await self.browser.type(name, into: "#name")
+        } else {
+            try await self.browser.click("#continue")
+        }
         if let passcode { try await self.browser.type(passcode, into: "#passcode") }
         try await self.browser.click("#join")
     }

@@ -60,11 +60,23 @@ import Testing
             try await waitUntil("the listener is gone", within: .seconds(10)) {
                 await alice.heard("live_listener").last?["status"]?.string == "left"
             }
-            // The name is remembered, and a known guest goes in without being asked about.
-            #expect(try await browser.value(of: "return document.querySelector('#name').value").string == "Zoë 🦉")
+            // The name is remembered, and a known guest goes in without being asked about, if it says that it is the same person.
+            #expect(try await browser.text(of: "#before-name") == "Zoë 🦉")
+            #expect(try await browser.value(of: "return document.querySelector('#join').disabled") == .bool(true))
+            #expect(try await browser.isHidden("#name-field"))
+            try await browser.click("#continue")
             try await browser.click("#join")
             try await page.reaches("connected")
             #expect(await alice.knocks.isEmpty)
+            // Somebody else at the same computer is somebody else to the whisperer.
+            try await browser.click("#leave")
+            try await page.reaches("consent")
+            try await browser.click("#somebody")
+            try await browser.type("Max", into: "#name")
+            try await browser.click("#join")
+            let other = try await alice.knock()
+            #expect(other.name == "Max" && other.listener != knock.listener)
+            try await page.reaches("waiting")
             #expect(try await browser.complaints() == [])
         }
         await alice.end()

@@ -29,11 +29,12 @@ export class Guest {
    * The guest of this browser, the same at each visit; for the page's life if the browser stores nothing.
    * @param {"guest" | "room"} [entry] under which its keys are stored. A guest has one connection at a time, so who listens in
    *   one tab and talks in another is two guests, whom the server cannot tell to be one person.
+   * @param {boolean} isNew somebody else than before: what others were let into is not theirs
    */
-  static async ofThisBrowser(entry = "guest") {
+  static async ofThisBrowser(entry = "guest", isNew = false) {
     const fresh = await freshPairs();
     // A page that holds a lock is not frozen when one leaves it. Frozen in a step, it would keep the database from all others.
-    const pairs = await navigator.locks.request(database, () => storedPairs(entry, fresh));
+    const pairs = await navigator.locks.request(database, () => storedPairs(entry, fresh, isNew));
     const raw = async (key) => new Uint8Array(await crypto.subtle.exportKey("raw", key));
     const signPublicKey = await raw(pairs.sign.publicKey);
     const encPublicKey = await raw(pairs.enc.publicKey);
@@ -62,15 +63,15 @@ const freshPairs = async () => ({
   enc: await crypto.subtle.generateKey("X25519", false, ["deriveBits"]),
 });
 
-/** What is stored, or `fresh`, which is then stored. Tabs that open together get the same. @param {Pairs} fresh */
-async function storedPairs(entry, fresh) {
+/** What is stored, or `fresh`, which is then stored. Tabs that open together get the same, if nobody `isNew`. @param {Pairs} fresh */
+async function storedPairs(entry, fresh, isNew) {
   for (let attempt = 1; attempt <= attemptsMax; attempt += 1) {
     try {
       const opening = indexedDB.open(database, 1);
       opening.onupgradeneeded = () => opening.result.createObjectStore(store);
       const opened = await result(opening);
       const objects = opened.transaction(store, "readwrite").objectStore(store);
-      const stored = await result(objects.get(entry));
+      const stored = isNew ? undefined : await result(objects.get(entry));
       if (!stored) await result(objects.put(fresh, entry));
       opened.close();
       return stored ?? fresh;

@@ -7,6 +7,7 @@ import { Listening } from "./listening.js";
 import { loadSettings, storeSettings } from "./settings.js";
 import { Sounds } from "./sounds.js";
 import { Speech } from "./speech.js";
+import { plain } from "./stage.js";
 import { Text } from "./text.js";
 import { bindSettings, View } from "./view.js";
 
@@ -31,34 +32,60 @@ export async function run() {
   view.info = info;
   view.isTranscribed = looked.isTranscribed;
 
-  const listening = new Listening(link, info, await Guest.ofThisBrowser(), {
-    changed: (state, reason, note) => view.show(state, reason, note),
-    transcribed: (isTranscribed) => (view.isTranscribed = isTranscribed),
-    act: (action) => act(action, { view, text, sounds, speech }),
-  });
-  bindForm(settings, { listening, text, sounds });
-  find("#leave").onclick = () => listening.leave();
-  find("#use-here").onclick = () => listening.useHere();
-  find("#again").onclick = () => view.show("consent");
-  for (const button of document.querySelectorAll("[data-want]")) button.onclick = () => raise(button, listening);
-  view.show("consent");
-}
-
-function bindForm(settings, { listening, text, sounds }) {
-  const [form, name, passcode, join] = [find("#consent form"), find("#name"), find("#passcode"), find("#join")];
-  const check = () => (join.disabled = !isName(name.value.trim()));
-  name.value = settings.name;
-  name.oninput = check;
-  check();
-  form.onsubmit = (event) => {
-    event.preventDefault();
-    if (join.disabled) return;
-    settings.name = name.value.trim();
-    storeSettings(settings);
+  /** @type {Listening} of whoever has joined last */
+  let listening;
+  const changed = (state, reason, note) => {
+    if (state === "consent") askWho();
+    view.show(state, reason, note);
+  };
+  const askWho = bindForm(settings, async (words, isNew) => {
     sounds.allow();
     text.clear();
-    listening.begin({ name: settings.name, passcode: passcode.hidden ? undefined : passcode.value });
+    if (isNew || !listening) {
+      listening = new Listening(link, info, await Guest.ofThisBrowser("guest", isNew), {
+        changed,
+        transcribed: (isTranscribed) => (view.isTranscribed = isTranscribed),
+        act: (action) => act(action, { view, text, sounds, speech }),
+      });
+    }
+    listening.begin(words);
+  });
+  find("#leave").onclick = () => listening.leave();
+  find("#use-here").onclick = () => listening.useHere();
+  find("#again").onclick = () => changed("consent");
+  for (const button of document.querySelectorAll("[data-want]")) button.onclick = () => raise(button, listening);
+  changed("consent");
+}
+
+/**
+ * Several people may use one browser. What one of them was let into is not the next one's.
+ * @param {(words: {name: string, passcode?: string}, isNew: boolean) => void} join
+ * @returns {() => void} asks who wants to listen
+ */
+function bindForm(settings, join) {
+  const [name, passcode, button, same, other] = ["#name", "#passcode", "#join", "#continue", "#somebody"].map(find);
+  const check = () => {
+    const isNew = settings.name === "" || other.checked;
+    find("#name-field").hidden = name.disabled = !isNew;
+    button.disabled = isNew ? !isName(name.value.trim()) : !same.checked;
+  };
+  name.oninput = same.onchange = other.onchange = check;
+  find("#consent form").onsubmit = (event) => {
+    event.preventDefault();
+    if (button.disabled) return;
+    const isNew = !same.checked;
+    if (isNew) settings.name = name.value.trim();
+    storeSettings(settings);
+    join({ name: settings.name, passcode: passcode.hidden ? undefined : passcode.value }, isNew);
+    button.disabled = true;
     passcode.value = "";
+  };
+  return () => {
+    find("#returning").hidden = settings.name === "";
+    find("#before-name").textContent = plain(settings.name);
+    same.checked = other.checked = false;
+    name.value = "";
+    check();
   };
 }
 

@@ -75,7 +75,8 @@ export class View {
       this.#hasListened ||= listens.includes(state);
       find("#panel").hidden = find("#listening").hidden ||= !this.#hasListened;
     });
-    if (isNew && state === "consent") find("#name").focus({ preventScroll: true });
+    const first = find("#returning").hidden ? "#name" : "#continue";
+    if (isNew && state === "consent") find(first).focus({ preventScroll: true });
   }
 
   // MARK: Cues
