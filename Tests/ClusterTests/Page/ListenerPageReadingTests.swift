@@ -58,6 +58,18 @@ extension PageCluster {
             try await alice.types("Then they were gone.\nAnd")
             try await page.shows(live: "And")
             try await Self.picture("320-large", browser)
+            // Nothing lies over the settings, wherever they stand in the window.
+            try await browser.value(of: "document.querySelector('#settings').scrollIntoView({ block: 'start' })")
+            try await browser.click("#settings summary")
+            try await alice.types("And \(long)")
+            try await page.shows(live: "And \(long)")
+            for (block, order) in [("end", "top"), ("end", "bottom"), ("start", "top"), ("start", "bottom")] {
+                try await browser.value(of: "document.querySelector('#order').scrollIntoView({ block: '\(block)' })")
+                try await browser.click("#order")
+                try await browser.click("#order option[value=\(order)]")
+                #expect(
+                    try await browser.value(of: "return document.querySelector('main').dataset.order").string == order)
+            }
             // It stays so when the page is loaded again.
             try await browser.reload()
             try await page.reaches("consent")
