@@ -97,6 +97,12 @@ import Testing
         #expect(self.skeleton("<p><script></p>") != self.skeleton("<p>word</p>"))
     }
 
+    /// A reason or a note in the midst of a sentence leaves the direction of the rest as it is.
+    @Test func foreignWordsTurnNoSentence() {
+        let page: HTML = "<p>Why: \(foreign: "a\u{2069}\u{202E}b & c").</p>"
+        #expect(page.text == "<p>Why: <bdi>ab &amp; c</bdi>.</p>")
+    }
+
     // MARK: Forms
 
     @Test func formsAreReadAsBrowsersWriteThem() {

@@ -81,6 +81,52 @@ extension PageCluster {
         await alice.end()
     }
 
+    /// A name that turns the direction of text turns itself alone, not the sentences of consent around it.
+    @Test func aNameTurnsNoSentenceAround() async throws {
+        let alice = try await PageWhisperer("Story\u{2069}\u{202E}", by: "Wanda\u{2069}\u{202E} ton", transcriptDays: 1)
+        try await alice.start()
+        try await Browser.open { browser in
+            let page = try await ListenerPage.open(alice.link(), in: browser)
+            try await page.reaches("consent")
+            #expect(try await Self.turned(browser) == [])
+            try await page.join(as: "Mia\u{202E}")
+            try await page.reaches("waiting")
+            #expect(try await page.status.hasPrefix("Waiting for Wanda ton to let you in."))
+            #expect(try await Self.turned(browser) == [])
+            try await browser.click("#leave")
+            try await page.reaches("consent")
+            #expect(try await Self.turned(browser) == [])
+        }
+        await alice.end()
+    }
+
+    /// Our own words on the page that run from right to left.
+    private static func turned(_ browser: Browser) async throws -> [String] {
+        try await browser.value(
+            of: """
+                const turned = [];
+                const words = document.createTreeWalker(document.querySelector("main"), NodeFilter.SHOW_TEXT);
+                for (let node; (node = words.nextNode()); ) {
+                  if (node.parentElement.closest("bdi") || !node.parentElement.checkVisibility()) continue;
+                  const place = (at) => {
+                    const range = document.createRange();
+                    range.setStart(node, at);
+                    range.setEnd(node, at + 1);
+                    return range.getBoundingClientRect();
+                  };
+                  for (let at = 0; at + 1 < node.length; at += 1) {
+                    const [one, next] = [place(at), place(at + 1)];
+                    if (one.width > 0 && next.width > 0 && one.top === next.top && next.left < one.left) {
+                      turned.push(node.data);
+                      break;
+                    }
+                  }
+                }
+                return turned;
+                """
+        ).elements.compactMap(\.string)
+    }
+
     /// Whoever reads earlier text is left there; the way to the newest is a button.
     @Test func readersStayWhereTheyAre() async throws {
         let alice = try await PageWhisperer("The ferry", admission: .link)

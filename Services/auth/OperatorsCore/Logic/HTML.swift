@@ -43,6 +43,14 @@ package struct HTML: Sendable, ExpressibleByStringInterpolation {
             }
         }
 
+        /// Somebody else's words in the midst of a sentence: they change the direction of nothing around them. A character in them
+        /// that ends the element's isolation is left out.
+        package mutating func appendInterpolation(foreign words: String) {
+            self.text += "<bdi>"
+            self.append(String(String.UnicodeScalarView(words.unicodeScalars.filter { !$0.properties.isBidiControl })))
+            self.text += "</bdi>"
+        }
+
         // Markup, which is not escaped again.
 
         package mutating func appendInterpolation(_ piece: HTML) { self.text += piece.text }

@@ -71,7 +71,7 @@ extension ConsolePage {
 
     private static func wake(_ wake: PushViews.LastWakeUp, after start: Timestamp, at now: Timestamp) -> HTML {
         """
-        <dl class="facts"><div><dt>Last wake-up</dt><dd>\(wake.provider), \(wake.result)</dd></div>
+        <dl class="facts"><div><dt>Last wake-up</dt><dd>\(wake.provider), \(foreign: wake.result)</dd></div>
         <div><dt>Tried</dt><dd>\(self.time(wake.at, at: now)) \(Wording.step(from: start, to: wake.at))</dd></div>
         <div><dt>Device back</dt><dd>\(wake.wokeAt.map { self.time($0, at: now) } ?? "not seen yet")</dd></div>
         <div><dt>Wake id</dt><dd class="id">\(wake.wakeID)</dd></div></dl>

@@ -75,7 +75,7 @@ extension ConsolePage {
 
     private static func news(_ letter: PushViews.DeadLetter, at now: Timestamp) -> HTML {
         """
-        <li><span>\(self.subject(letter.recipient)) \(letter.provider), \(letter.reason)</span>
+        <li><span>\(self.subject(letter.recipient)) \(letter.provider), \(foreign: letter.reason)</span>
         <span class="when">\(self.distance(of: letter.at, at: now))</span></li>
         """
     }
@@ -89,6 +89,6 @@ extension ConsolePage {
 
     /// Of an event; nothing to say if all went well.
     static func result(_ result: String) -> HTML? {
-        result == AuditEvent.ok ? nil : "<span class=\"tag bad\">\(result)</span>"
+        result == AuditEvent.ok ? nil : "<span class=\"tag bad\">\(foreign: result)</span>"
     }
 }

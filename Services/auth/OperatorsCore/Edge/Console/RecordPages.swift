@@ -9,7 +9,7 @@ extension ConsolePage {
             """
             <tr><td data-label="Time">\(self.time(letter.at, at: now))</td>
             <td data-label="Identity">\(self.subject(letter.recipient))</td><td data-label="Kind">\(letter.kind)</td>
-            <td data-label="Provider">\(letter.provider)</td><td data-label="Why">\(letter.reason)</td>
+            <td data-label="Provider">\(letter.provider)</td><td data-label="Why" dir="auto">\(letter.reason)</td>
             <td data-label="Tries" class="number">\(letter.tries)</td>
             <td data-label="Wake id" class="id">\(letter.wakeID)</td></tr>
             """

@@ -42,7 +42,7 @@ extension ConsolePage {
         return """
             <article class="card report" data-report="\(entry.id)">
             <header>
-            <p><span class="tag">\(entry.reason)</span> \(self.verdict(entry.evidence)) \(isOpen ? nil : "<span class=\"tag calm\">\(entry.status)</span>" as HTML?)</p>
+            <p><span class="tag">\(foreign: entry.reason)</span> \(self.verdict(entry.evidence)) \(isOpen ? nil : "<span class=\"tag calm\">\(entry.status)</span>" as HTML?)</p>
             <p class="when">\(self.distance(of: entry.createdAt, at: now))</p>
             </header>
             <p class="parties">\(self.subject(entry.target)) <span>reported by</span> \(self.subject(entry.reporter))</p>

@@ -62,7 +62,7 @@ export async function run() {
   const add = (seat, text) => {
     const list = find("#messages");
     const message = make("p", "", { seat });
-    message.append(make("strong", seat === own ? "You" : person(seat)), make("span", text));
+    message.append(make("strong", seat === own ? "You" : person(seat)), make("bdi", text));
     list.append(message);
     if (list.childElementCount > messagesMax) list.firstElementChild.remove();
     list.scrollTop = list.scrollHeight;

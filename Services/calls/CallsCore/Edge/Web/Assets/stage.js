@@ -4,8 +4,30 @@ const main = document.querySelector("main");
 const status = document.querySelector("#status");
 
 /**
+ * Words of somebody else, for the midst of a sentence: they change the direction of nothing around them. An element isolates
+ * them, unless a character in them ends that: those are left out.
+ */
+export function foreign(text) {
+  const element = document.createElement("bdi");
+  element.textContent = plain(text);
+  return element;
+}
+
+export const plain = (text) => text.replace(/\p{Bidi_Control}/gu, "");
+
+/** A sentence, with words of somebody else in it. @returns {(string | HTMLElement)[]} */
+export const sentence = (strings, ...words) =>
+  strings.flatMap((string, at) => (at < words.length ? [string, foreign(words[at])] : [string]));
+
+/** @param {Element} element @param {string | (string | Node)[]} text */
+export function put(element, text) {
+  const parts = [text].flat();
+  if (element.textContent !== parts.map((part) => part.textContent ?? part).join("")) element.replaceChildren(...parts);
+}
+
+/**
  * @param {string} state shows what `data-in` names it
- * @param {string} text
+ * @param {string | (string | Node)[]} text
  * @param {boolean} isUrgent told at once to people who hear the page, not when there is time
  * @param {string} refuge gets the focus if what had it has gone: who works by keyboard would be nowhere
  * @param {() => void} [also] changes what is seen besides
@@ -20,7 +42,7 @@ export function turnTo(state, text, isUrgent, refuge, also) {
   }
   also?.();
   status.ariaLive = isUrgent ? "assertive" : "polite";
-  if (status.textContent !== text) status.textContent = text;
+  put(status, text);
   if (isNew && focus && focus !== document.body && !focus.checkVisibility()) document.querySelector(refuge).focus();
   return isNew;
 }

@@ -4,6 +4,7 @@ import { toBase64 } from "./bytes.js";
 import { readContent } from "./content.js";
 import { openShare, readShareLink } from "./crypto.js";
 import { bindAppearance, loadSettings } from "./settings.js";
+import { foreign, plain, put as write, sentence } from "./stage.js";
 import { linked } from "./text.js";
 
 /** While the stream goes on, in milliseconds. */
@@ -37,10 +38,13 @@ export async function run() {
   for (let most = linesAtOnce; page; ) {
     await add(page.lines, share);
     const marked = list.querySelectorAll("[data-verified=false]").length;
-    const report = marked > 0 ? `Lines that ${whisperer} did not sign are marked: ${marked}.` : `Each line is signed by ${whisperer}.`;
+    const report =
+      marked > 0
+        ? [sentence`Lines that ${whisperer} did not sign are marked`, `: ${marked}.`].flat()
+        : sentence`Each line is signed by ${whisperer}.`;
     more.hidden = !page.nextLine;
     if (page.nextLine) {
-      show("shown", `${report} There are more lines.`);
+      show("shown", [...report, " There are more lines."]);
       if (numbers.size >= most) {
         await new Promise((resolve) => (more.onclick = resolve));
         most += linesAtOnce;
@@ -48,7 +52,7 @@ export async function run() {
       page = await read(page.nextLine);
     } else {
       if (!page.isOpen) return show("shown", report);
-      show("shown", `${report} New lines appear here by themselves.`);
+      show("shown", [...report, " New lines appear here by themselves."]);
       // From here on lines are news.
       list.ariaLive = "polite";
       await pause(nextLook);
@@ -58,9 +62,7 @@ export async function run() {
   show("notfound", "This transcript is no longer shared. What you have read stays until you close the page.");
 }
 
-function say(text) {
-  if (status.textContent !== text) status.textContent = text;
-}
+const say = (text) => write(status, text);
 
 function show(state, text) {
   find("main").dataset.state = state;
@@ -68,9 +70,9 @@ function show(state, text) {
 }
 
 function showTitle({ conversation, whisperer }, startedAt) {
-  document.title = `${conversation} · Whisper`;
-  find("#conversation").textContent = conversation;
-  find("#whisperer").textContent = whisperer;
+  document.title = `${plain(conversation)} · Whisper`;
+  find("#conversation").textContent = plain(conversation);
+  find("#whisperer").textContent = plain(whisperer);
   find("#started").textContent = new Date(startedAt).toLocaleString([], { dateStyle: "long", timeStyle: "short" });
   for (const selector of ["#title", "#listening", "#print"]) find(selector).hidden = false;
 }
@@ -91,10 +93,10 @@ async function lineElement(sealed, { keys, content, whisperer }) {
   Object.assign(element.dataset, { line: sealed.line, verified: isVerified });
   if (!isVerified) {
     const mark = document.createElement("strong");
-    mark.textContent = text ? `Not signed by ${whisperer}: ` : opened === "keyMissing" ? "Not shared with you." : "Not readable.";
+    write(mark, text ? sentence`Not signed by ${whisperer}: ` : opened === "keyMissing" ? "Not shared with you." : "Not readable.");
     element.append(mark);
   }
-  if (text) element.append(...linked(text.text));
+  if (text) element.appendChild(foreign("")).append(...linked(text.text));
   return element;
 }
 

@@ -1,7 +1,7 @@
 // What the page says and shows in each state, and its switches.
 import { bindAppearance, storeSettings } from "./settings.js";
 import { Speech } from "./speech.js";
-import { turnTo } from "./stage.js";
+import { plain, sentence, turnTo } from "./stage.js";
 
 const find = (selector) => document.querySelector(selector);
 
@@ -9,21 +9,25 @@ const listens = ["connected", "paused", "ended"];
 /** States in which something ended that the reader was in the middle of: told at once, not when there is time. */
 const urgent = ["refused", "ended", "replaced"];
 
-/** @param {string} who whispers @returns {string} */
+/** @param {string} who whispers @returns {string | (string | Node)[]} */
 function words(state, reason, who) {
   switch (state) {
     case "waiting":
       return reason === "live"
-        ? `Waiting for ${who} to let you in.`
-        : `Waiting for ${who} to let you in. ${who} is not typing now, so it may take a while.`;
+        ? sentence`Waiting for ${who} to let you in.`
+        : sentence`Waiting for ${who} to let you in. ${who} is not typing now, so it may take a while.`;
     case "connecting":
       return "Connecting…";
     case "connected":
-      return reason === "idle" ? `${who} has not begun yet. The text appears here as soon as it is typed.` : `Live: you see what ${who} types.`;
+      return reason === "idle"
+        ? sentence`${who} has not begun yet. The text appears here as soon as it is typed.`
+        : sentence`Live: you see what ${who} types.`;
     case "paused":
-      return `Paused: ${who} is away for a moment. It goes on here by itself.`;
+      return sentence`Paused: ${who} is away for a moment. It goes on here by itself.`;
     case "ended":
-      return reason === "deleted" ? `${who} has deleted this conversation.` : `The conversation has ended. If ${who} begins again, it goes on here.`;
+      return reason === "deleted"
+        ? sentence`${who} has deleted this conversation.`
+        : sentence`The conversation has ended. If ${who} begins again, it goes on here.`;
     case "refused":
       return refusals(who)[reason] ?? "You cannot listen here.";
     case "replaced":
@@ -38,10 +42,10 @@ function words(state, reason, who) {
 }
 
 const refusals = (who) => ({
-  declined: `${who} did not let you in.`,
+  declined: sentence`${who} did not let you in.`,
   passcode: "That is not the passcode.",
-  removed: `${who} has ended your listening.`,
-  expired: `${who} did not answer.`,
+  removed: sentence`${who} has ended your listening.`,
+  expired: sentence`${who} did not answer.`,
   banned: "This browser may not listen any more.",
 });
 
@@ -53,10 +57,10 @@ export class View {
   /** @param {{conversation: string, whisperer: string, admission: string}} info */
   set info({ conversation, whisperer, admission }) {
     this.#whisperer = whisperer;
-    this.#title = `${conversation} · Whisper`;
+    this.#title = `${plain(conversation)} · Whisper`;
     document.title = this.#title;
-    find("#conversation").textContent = conversation;
-    for (const element of document.querySelectorAll("#whisperer, .who")) element.textContent = whisperer;
+    find("#conversation").textContent = plain(conversation);
+    for (const element of document.querySelectorAll("#whisperer, .who")) element.textContent = plain(whisperer);
     find("#passcode-field").hidden = find("#passcode").hidden = admission !== "passcode";
     find("#decides").hidden = admission === "link";
     find("#title").hidden = false;
@@ -69,7 +73,7 @@ export class View {
 
   /** @param {string} [note] of the whisperer */
   show(state, reason, note) {
-    const text = words(state, reason, this.#whisperer) + (note ? ` “${note}”` : "");
+    const text = [words(state, reason, this.#whisperer), note ? sentence` “${note}”` : []].flat();
     const isNew = turnTo(state, text, urgent.includes(state), "#title h1", () => {
       if (state === "consent") this.#hasListened = false;
       this.#hasListened ||= listens.includes(state);
