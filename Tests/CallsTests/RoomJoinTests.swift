@@ -193,7 +193,7 @@ import Testing
         #expect(refused.code == .rateLimited)
     }
 
-    /// Who is alone has nobody to talk with: relays are for two (contract §13b).
+    /// A participant who is alone has nobody to talk with: relays are for two (contract §13b).
     @Test func relaysComeWithASecondParticipant() throws {
         var (bench, code) = try RoomBench.created()
         let made = try bench.send("room_create", bench.create(), as: bench.host)

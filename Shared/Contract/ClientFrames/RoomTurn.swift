@@ -4,7 +4,9 @@ package struct RoomTurn: Sendable {
 
     package static let definition = FrameDefinition(
         "room_turn",
-        about: "Asks for relays, as `room_joined` brings them. Whoever was alone asks when somebody else has come.",
+        about: """
+            Asks for relays, as `room_joined` brings them. A participant who was alone asks when somebody else has come.
+            """,
         route: .share(of: "roomId"), principal: .either, rate: Rates.roomControl,
         fields: LiveFields.either + [RoomFields.room.field],
         refusals: [RoomFields.notFound, (.forbidden, "Nobody else has a seat in the room.")],

@@ -24,7 +24,7 @@ package enum RoomLimits {
     package static let wrongPinsMax = 3
     /// If more than one code in so many of a length opens a room or rests, the next codes are longer (contract §13b).
     package static let codeRarity = 100
-    /// Who is told to come later because every length is used up. It takes 10^10 codes in a day.
+    /// Every length is used up: come again after this. It takes 10^10 codes in a day.
     package static let codesExhaustedFor = Duration.seconds(3_600)
     /// A retired code is given out again after this at the earliest, and whoever joined with it comes back by it until then.
     package static let codeRest = Duration.seconds(24 * 3_600)

@@ -3,7 +3,7 @@ package import Contract
 /// What two people in a room compare by voice: the same on both sides only if nobody gave them other keys
 /// (contract §15.2).
 package enum SafetyNumber {
-    /// Of base32, 120 bits: sixty could be matched by who tries keys for a while.
+    /// Symbols of base32, 120 bits. Sixty bits can be matched by trying keys.
     package static let symbols = 24
     /// Groups of five digits that two contacts compare.
     package static let groups = 12

@@ -8,7 +8,7 @@ package struct RelayPeriod: Equatable, Sendable {
     /// Of all credentials given out in this period.
     package let expiresAt: Timestamp
 
-    /// Of the credentials' life: of an identity, and of a guest. A guest's live for two hours, and a name of its own in every
+    /// Parts of the credentials' life, for an identity and for a guest. A guest's live for two hours, and a name of its own in every
     /// ten minutes would be twelve quotas.
     package static let identityParts = Int64(12)
     package static let guestParts = Int64(2)

@@ -240,7 +240,7 @@ export const roomSalt = (secret) => concat(plainSalt, secret);
 const safetyNumberSymbols = 24;
 
 /**
- * What two people compare by voice, to know that nobody stands between them.
+ * Two people compare it by voice, to know that nobody stands between them.
  * @typedef {{sign: Uint8Array, enc: Uint8Array}} PublicKeys
  * @param {PublicKeys} own @param {PublicKeys} other
  */

@@ -63,7 +63,7 @@ const freshPairs = async () => ({
   enc: await crypto.subtle.generateKey("X25519", false, ["deriveBits"]),
 });
 
-/** What is stored, or `fresh`, which is then stored. Tabs that open together get the same, if nobody `isNew`. @param {Pairs} fresh */
+/** The stored pairs, or `fresh`, which are then stored. Tabs that open together get the same, if nobody `isNew`. @param {Pairs} fresh */
 async function storedPairs(entry, fresh, isNew) {
   for (let attempt = 1; attempt <= attemptsMax; attempt += 1) {
     try {

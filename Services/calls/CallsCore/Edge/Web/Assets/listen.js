@@ -58,7 +58,7 @@ export async function run() {
 }
 
 /**
- * Several people may use one browser. What one of them was let into is not the next one's.
+ * Several people may use one browser. A permission of one of them is not the next one's.
  * @param {(words: {name: string, passcode?: string}, isNew: boolean) => void} join
  * @returns {() => void} asks who wants to listen
  */

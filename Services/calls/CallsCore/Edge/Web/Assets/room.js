@@ -50,7 +50,7 @@ export class Room {
   /** Absent until somebody else has had a seat. */
   #turn;
   #turnTimer;
-  /** What was told of the room while relays are asked for. @type {[object, object | null][] | null} */
+  /** News of the room that came while relays are asked for. @type {[object, object | null][] | null} */
   #unseen = null;
   /** @type {Map<string, {seat: number, verify: CryptoKey, enc: Uint8Array, number: string, salt?: Uint8Array}>} */
   #keys = new Map();
@@ -250,7 +250,7 @@ export class Room {
   #takeRelays({ urls, username, credential, ttl }) {
     this.#turn = { urls, username, credential };
     clearTimeout(this.#turnTimer);
-    // Who is alone by then gets none, and asks again when somebody comes.
+    // A page that is alone by then gets none, and asks again when somebody comes.
     this.#turnTimer = setTimeout(() => this.#renewRelays().catch(() => (this.#turn = undefined)), relaysShare * 1000 * ttl);
   }
 
@@ -258,7 +258,7 @@ export class Room {
     this.#takeRelays((await this.#connection.ask("room_turn", { roomId: this.#id })).payload);
   }
 
-  /** Who was alone has no relays yet: whoever comes is seen once they are here, or cannot be had. */
+  /** A page that was alone has no relays yet. The first to come is seen once they are here, or cannot be had. */
   #see(room, change) {
     if (!this.#unseen && (this.#turn || room.participants.length < 2)) return this.#learn(room, change);
     if (this.#unseen) return void this.#unseen.push([room, change]);

@@ -13,7 +13,7 @@ const lock = (name, options) =>
 export class Place {
   /** Resolves to what gives it back. @type {Promise<() => void> | null} */
   #place = null;
-  /** What else is held, by name. @type {Map<string, () => void>} */
+  /** Other locks that are held, by name. @type {Map<string, () => void>} */
   #held = new Map();
 
   /**
