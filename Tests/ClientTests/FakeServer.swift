@@ -104,6 +104,7 @@ final class FakeServer: ServerLink {
 
     let state = Mutex(State())
     let rooms = FakeRooms()
+    let live = FakeLive()
     let objects = FakeObjects()
 
     /// Message ids in the order accepted, without repetitions.
@@ -314,6 +315,9 @@ final class FakeServer: ServerLink {
             self.bind(link, id)
             if frame.type.hasPrefix("room_"), let member = WhisperID(id) {
                 return self.rooms.take(text, of: member, from: link) { id in self.state.withLock { $0.links["\(id)"] } }
+            }
+            if FakeLive.types.contains(frame.type), let device = WhisperID(id) {
+                return self.live.take(text, of: device, from: link)
             }
             self.take(frame, text, of: id, from: link)
         }

@@ -293,6 +293,7 @@ package struct ClientStore: Sendable {
         migrator.registerMigration("word beginnings") { try Self.migrateWordBeginnings($0) }
         migrator.registerMigration("remembered counts") { try Self.migrateRememberedCounts($0) }
         migrator.registerMigration("chat marks") { try Self.migrateChatMarks($0) }
+        migrator.registerMigration("live generations") { try LiveStore.migrateGenerations($0) }
         return migrator
     }
 }

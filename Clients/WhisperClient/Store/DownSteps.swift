@@ -22,7 +22,9 @@ extension ClientStore {
     }
 
     /// Of each migration behind "down steps", in their order. What a step drops is lost.
-    static let stepsDown = [Self.undoWordBeginnings, Self.undoRememberedCounts, Self.undoChatMarks]
+    static let stepsDown = [
+        Self.undoWordBeginnings, Self.undoRememberedCounts, Self.undoChatMarks, LiveStore.undoGenerations,
+    ]
 
     static func keep(_ steps: [StepDown], in database: Database) throws {
         for step in steps {

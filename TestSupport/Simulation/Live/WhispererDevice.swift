@@ -28,7 +28,7 @@ final class WhispererDevice: LiveDevice {
     /// Its user whispers on this device.
     private(set) var isActive = false
     private(set) var typing: WhispererMachine
-    private var grants = GrantQueue()
+    private var grants = GrantQueue() { didSet { self.typing.leaves(generationsBelow: self.grants.lowest) } }
     private(set) var epoch: Int64?
     private var isStarting = false
     private var isGranting = false
@@ -98,17 +98,19 @@ final class WhispererDevice: LiveDevice {
     func remove(_ listener: PrincipalID) -> Bool {
         guard self.isActive, self.isHolding, self.conversation.desk[listener]?.verdict == .allowed,
             let known = self.conversation.desk.remove(
-                listener, isBlocked: false, generation: self.grants.generation, at: .now)
+                listener, isBlocked: false, generation: self.grants.offered, at: .now)
         else { return false }
         self.world.trace("\(self.person.name) removes \(listener)")
-        self.refuse(known.id, known.keys, .removed)
         self.grants.removed(listener)
+        self.grants.leaves(behind: known.generation)
+        self.refuse(known.id, known.keys, .removed)
         self.sendGrants()
         return true
     }
 
     private func beginAnew() {
-        self.typing = WhispererMachine(conversation: self.conversation.id, content: .random())
+        self.typing = WhispererMachine(
+            conversation: self.conversation.id, content: .random(), lowestGeneration: self.grants.lowest)
         self.epoch = nil
     }
 
@@ -173,18 +175,22 @@ final class WhispererDevice: LiveDevice {
     private func sendGrants() {
         guard self.isOnline, !self.isGranting, let token, let batch = self.grants.next() else { return }
         let now = Timestamp.now
-        let listeners = batch.listeners.compactMap { listener -> (to: PrincipalID, seal: SignedSeal)? in
+        let keys = self.conversation.own.keys
+        var readers = batch.listeners.compactMap { listener -> (id: PrincipalID, keys: PublicKeys)? in
             guard let known = self.conversation.desk[listener], known.verdict == .allowed else { return nil }
-            return
-                (try? self.conversation.own.keys.grant(
-                    generation: batch.generation, to: listener, keys: known.keys, from: self.person.identity, at: now))
-                .map { (listener, $0) }
+            return (listener, known.keys)
+        }
+        if batch.listeners.isEmpty { readers = [(self.id, self.pair.publicKeys)] }
+        let listeners = readers.compactMap { reader in
+            (try? keys.grant(
+                keys.contentKey(generation: batch.generation), to: reader.id, keys: reader.keys,
+                from: self.person.identity, at: now)).map { (to: reader.id, seal: $0) }
         }
         guard !listeners.isEmpty else {
             self.grants.dropped()
             return self.sendGrants()
         }
-        for (listener, _) in listeners { self.record.lets(listener, into: self.conversation.id) }
+        for listener in batch.listeners { self.record.lets(listener, into: self.conversation.id) }
         self.isGranting = true
         let frame = LiveFrame.Grant(
             self.conversation.id, generation: batch.generation, from: self.person.identity, timestamp: now,
@@ -293,8 +299,9 @@ final class WhispererDevice: LiveDevice {
             generation: generation,
             members: Dictionary(
                 admitted.filter { desk[$0.listener]?.verdict == .allowed }.map { ($0.listener, $0.generation) },
-                uniquingKeysWith: max),
-            owesRotation: !desk.sentAway(knowing: generation).isEmpty)
+                uniquingKeysWith: max))
+        self.grants.leaves(behind: desk.lowestGeneration - 1)
+        self.typing.generationChanged(to: generation)
         // A removal that the server has not heard of.
         for listener in admitted {
             guard let known = desk[listener.listener], known.verdict != .allowed else { continue }

@@ -137,9 +137,24 @@ import Testing
         _ = desk.knocked(try self.knock(at: Self.time(0)))
         #expect(
             desk.remove(self.listener, isBlocked: false, generation: 3, at: Self.time(5))?.verdict == .removed)
-        #expect(desk.sentAway(knowing: 3).count == 1 && desk.sentAway(knowing: 4).isEmpty)
+        #expect(desk.lowestGeneration == 4)
         #expect(desk.knocked(try self.knock(at: Self.time(0))) == .ignore(.old))
         #expect(desk.knocked(try self.knock(at: Self.time(6))) == .grant)
+    }
+
+    /// A caller who is blocked at the door has no key, unless it was let in before.
+    @Test func onlyWhoWasLetInTakesAKeyAlong() throws {
+        var desk = self.desk()
+        _ = desk.knocked(try self.knock(by: self.other))
+        let caller = PrincipalID.guest(self.other.id)
+        #expect(desk.remove(caller, isBlocked: true, generation: 7, at: Self.time(1))?.generation == 0)
+        #expect(desk.lowestGeneration == 1)
+        _ = desk.knocked(try self.knock())
+        _ = desk.accept(self.listener, at: Self.time(2))
+        #expect(desk.remove(self.listener, isBlocked: false, generation: 3, at: Self.time(3))?.generation == 3)
+        _ = desk.knocked(try self.knock(at: Self.time(4)))
+        #expect(desk.remove(self.listener, isBlocked: true, generation: 7, at: Self.time(5))?.generation == 3)
+        #expect(desk.lowestGeneration == 4)
     }
 
     /// "Known" is the server's word. Without a knock nothing is known here but an id.
@@ -170,7 +185,7 @@ import Testing
         var queue = GrantQueue()
         queue.learned(
             generation: generation,
-            members: Dictionary(uniqueKeysWithValues: members.map { ($0, generation) }), owesRotation: false)
+            members: Dictionary(uniqueKeysWithValues: members.map { ($0, generation) }))
         return queue
     }
 
@@ -227,12 +242,40 @@ import Testing
         #expect(queue.answered(granted: second?.listeners ?? []) == 2)
     }
 
-    @Test func withNobodyLeftTheNextOneGetsNewKeys() {
+    @Test func withNobodyLeftNewKeysBeginAllTheSame() {
         var queue = self.queue([self.people[0]])
         queue.removed(self.people[0])
-        #expect(queue.next() == nil)
+        #expect(queue.lowest == 2)
+        #expect(queue.next() == .init(generation: 2, listeners: []))
         _ = queue.admit(self.people[1])
+        queue.failed()
         #expect(queue.next() == .init(generation: 2, listeners: [self.people[1]]))
+        #expect(queue.answered(granted: [self.people[1]]) == 2)
+        #expect(queue.next() == nil)
+    }
+
+    /// The server has the grant, whether it answers or not.
+    @Test func whoIsSentAwayWhileItsGrantIsUnderWayHasItsKey() {
+        var queue = self.queue([self.people[0], self.people[1]])
+        queue.removed(self.people[0])
+        #expect(queue.next() == .init(generation: 2, listeners: [self.people[1]]))
+        queue.removed(self.people[1])
+        #expect(queue.lowest == 3)
+        queue.learned(generation: 1, members: [:])
+        #expect(queue.next()?.generation == 2)
+        #expect(queue.answered(granted: []) == 2)
+        #expect(queue.next() == .init(generation: 3, listeners: []))
+    }
+
+    /// A server that names an older generation, or leaves somebody out, brings no old key back.
+    @Test func whatTheServerSaysLowersNothing() {
+        var queue = GrantQueue(newest: 5, lowest: 4)
+        #expect(queue.lowest == 5)
+        queue.learned(generation: 2, members: [self.people[0]: 2])
+        #expect(queue.lowest == 5 && queue.next()?.generation == 3)
+        queue.removed(self.people[1])
+        queue.leaves(behind: queue.offered)
+        #expect(queue.lowest == 6)
     }
 
     /// A refusal of somebody who never had a key changes none.
@@ -245,9 +288,10 @@ import Testing
     /// The process ended between a removal and the new keys, or between two of their frames.
     @Test func whatWasLeftUndoneIsDoneAfterARestart() {
         var queue = GrantQueue()
-        queue.learned(generation: 2, members: [self.people[0]: 2, self.people[1]: 1], owesRotation: false)
+        queue.learned(generation: 2, members: [self.people[0]: 2, self.people[1]: 1])
         #expect(queue.next() == .init(generation: 2, listeners: [self.people[1]]))
-        queue.learned(generation: 2, members: [self.people[0]: 2, self.people[1]: 2], owesRotation: true)
+        queue.leaves(behind: 2)
+        queue.learned(generation: 2, members: [self.people[0]: 2, self.people[1]: 2])
         #expect(queue.next()?.generation == 3)
     }
 }

@@ -181,6 +181,38 @@ import Testing
         #expect(self.run(until: self.now + .seconds(1)).map(\.header.generation) == [2])
     }
 
+    /// Contract §13b: after a removal nothing goes out under a generation that the removed one has had.
+    @Test mutating func whatIsTypedAfterARemovalWaitsForNewKeys() {
+        self.begin()
+        self.type("x")
+        #expect(self.run(until: self.now + .seconds(1)).map(\.header.generation) == [1])
+        self.machine.leaves(generationsBelow: 2)
+        self.type("one\nxy")
+        self.machine.wanted(.snapshot, at: self.now)
+        self.machine.wanted(.lines(for: self.listener, from: 1, since: .init(milliseconds: 1)), at: self.now)
+        #expect(self.machine.nextWake(at: self.now) == nil)
+        #expect(self.run(until: self.now + .seconds(60)) == [])
+        // Nor with another connection, whatever the server says of the generation.
+        self.machine.started(.init(epoch: 3, generation: 1, line: 0, isTranscribed: false), at: self.now)
+        #expect(self.run(until: self.now + .seconds(60)) == [])
+        self.machine.generationChanged(to: 2)
+        let packets = self.run(until: self.now + .seconds(1))
+        #expect(
+            packets.map(\.content) == [
+                .snapshot(self.text("x"), count: 1), .line(self.text("one")), .snapshot(self.text("xy"), count: 2),
+            ])
+        #expect(packets.allSatisfy { $0.header.generation == 2 })
+    }
+
+    @Test mutating func aGenerationThatWasUsedIsTheLeastFromThenOn() {
+        self.machine.started(.init(epoch: 2, generation: 4, line: 0, isTranscribed: false), at: self.now)
+        self.type("x")
+        #expect(self.run(until: self.now + .seconds(1)).map(\.header.generation) == [4])
+        self.machine.started(.init(epoch: 3, generation: 3, line: 0, isTranscribed: false), at: self.now)
+        self.type("xy")
+        #expect(self.run(until: self.now + .seconds(60)) == [] && self.machine.lowestGeneration == 4)
+    }
+
     @Test mutating func linesGoAgainToWhoMissesThemButNotThoseFromBefore() {
         self.begin()
         self.type("one\n")

@@ -5,7 +5,8 @@ struct Whispering {
     var conversation: OwnConversation
     var machine: WhispererMachine
     var desk: AdmissionDesk
-    var grants = GrantQueue()
+    /// The machine seals with nothing that the queue leaves behind.
+    var grants: GrantQueue { didSet { self.machine.leaves(generationsBelow: self.grants.lowest) } }
     /// Of the stream while this connection holds it.
     var epoch: Int64?
     /// When the server was last asked who holds the stream, and whether its answer is still to come.
@@ -49,11 +50,13 @@ extension WhisperClient {
     package func whisper(in conversation: OwnConversation) throws(LiveError) {
         let known = try self.kept { try $0.listeners(of: conversation.id) }
         let isResumed = conversation.content != nil
+        let desk = AdmissionDesk(conversation, known: known)
+        let grants = GrantQueue(newest: conversation.generation, lowest: desk.lowestGeneration)
         let machine = WhispererMachine(
             conversation: conversation.id, content: conversation.content ?? .random(),
-            lastLine: isResumed ? conversation.lastLine : 0)
+            lastLine: isResumed ? conversation.lastLine : 0, lowestGeneration: grants.lowest)
         self.whispering[conversation.id] = Whispering(
-            conversation: conversation, machine: machine, desk: AdmissionDesk(conversation, known: known),
+            conversation: conversation, machine: machine, desk: desk, grants: grants,
             isTranscribed: conversation.transcriptDays > 0)
         try self.keepStream(of: conversation.id)
         if self.session.isBound { self.liveTasks?.yield(.start(conversation.id)) }
@@ -111,15 +114,17 @@ extension WhisperClient {
 
     /// Sends somebody away, who may knock again unless blocked. Everybody else gets new keys.
     package func remove(_ listener: PrincipalID, isBlocked: Bool, in id: ConversationID) throws(LiveError) {
-        guard let generation = self.whispering[id]?.grants.generation,
+        guard let generation = self.whispering[id]?.grants.offered,
             let known = self.whispering[id]?.desk.remove(
                 listener, isBlocked: isBlocked, generation: generation, at: self.serverNow)
         else { return }
+        // From here on no packet goes out under a key that the listener has had, whatever the server says and does.
+        self.whispering[id]?.grants.removed(listener)
+        self.whispering[id]?.grants.leaves(behind: known.generation)
         // Known before the server is: after a crash the keys are changed all the same.
         try self.kept { try $0.set(known, of: id) }
         let caller = AdmissionDesk.Caller(listener: listener, keys: known.keys, name: known.name, note: nil)
         self.liveTasks?.yield(.refuse(id, caller, isBlocked ? .blocked : .removed))
-        self.whispering[id]?.grants.removed(listener)
         self.liveTasks?.yield(.grant(id))
     }
 
@@ -164,7 +169,9 @@ extension WhisperClient {
     }
 
     private func beginAnew(_ id: ConversationID) {
-        self.whispering[id]?.machine = WhispererMachine(conversation: id, content: .random())
+        guard let lowest = self.whispering[id]?.machine.lowestGeneration else { return }
+        self.whispering[id]?.machine = WhispererMachine(
+            conversation: id, content: .random(), lowestGeneration: lowest)
         do {
             try self.keepStream(of: id)
         } catch {
@@ -207,6 +214,7 @@ extension WhisperClient {
                     self.whispering[id]?.grants.dropped()
                     continue
                 }
+                try self.keep(generation: batch.generation, of: id)
                 try await self.ask(frame)
                 failures = 0
             } catch {
@@ -226,16 +234,31 @@ extension WhisperClient {
         }
     }
 
-    /// Listeners without keys of any use are left out.
+    /// A generation that was used or offered stays the least to be used, also after a crash.
+    private func keep(generation: Int, of id: ConversationID) throws(LiveError) {
+        guard let known = self.whispering[id]?.conversation.generation, generation > known else { return }
+        try self.kept { try $0.set(generation: generation, of: id) }
+        self.whispering[id]?.conversation.generation = generation
+    }
+
+    /// Listeners without keys of any use are left out. A generation begins without listeners by a grant to ourselves, which the
+    /// server ignores. A generation that seals nothing any more is stepped over with a key that opens nothing.
     private func frame(of batch: GrantQueue.Batch, in id: ConversationID) throws(LiveError) -> LiveFrame.Grant {
         guard let whispering = self.whispering[id], let token, let device = self.id else { throw .offline }
         let now = self.serverNow
-        let grants = batch.listeners.compactMap { listener -> (to: PrincipalID, seal: SignedSeal)? in
+        let conversation = whispering.conversation.keys
+        let key =
+            batch.generation < whispering.grants.lowest
+            ? ContentKey(generation: batch.generation, key: SecretBytes(Sodium.random(LiveLimits.secretBytes)))
+            : conversation.contentKey(generation: batch.generation)
+        var readers = batch.listeners.compactMap { listener -> (id: PrincipalID, keys: PublicKeys)? in
             guard let known = whispering.desk[listener], known.verdict == .allowed else { return nil }
-            return
-                (try? whispering.conversation.keys.grant(
-                    generation: batch.generation, to: listener, keys: known.keys, from: device, at: now))
-                .map { (listener, $0) }
+            return (listener, known.keys)
+        }
+        if batch.listeners.isEmpty { readers = [(.identity(device), self.keys.publicKeys)] }
+        let grants = readers.compactMap { reader in
+            (try? conversation.grant(key, to: reader.id, keys: reader.keys, from: device, at: now))
+                .map { (to: reader.id, seal: $0) }
         }
         return LiveFrame.Grant(
             id, generation: batch.generation, from: device, timestamp: now, grants: grants, token: token.token)
@@ -336,8 +359,9 @@ extension WhisperClient {
             generation: generation,
             members: Dictionary(
                 admitted.filter { desk[$0.listener]?.verdict == .allowed }.map { ($0.listener, $0.generation) },
-                uniquingKeysWith: max),
-            owesRotation: !desk.sentAway(knowing: generation).isEmpty)
+                uniquingKeysWith: max))
+        // Another device may have granted it.
+        self.whispering[id]?.machine.generationChanged(to: generation)
         self.liveTasks?.yield(.grant(id))
         // A removal that the server has not heard of.
         for listener in admitted {
@@ -409,6 +433,10 @@ extension WhisperClient {
             self.whispering[id]?.present.remove(listener)
             self.whispering[id]?.machine.dismisses(listener)
             self.whispering[id]?.grants.removed(listener)
+            if whispering.desk[listener]?.verdict == .allowed {
+                // By another device of ours. Whether the server counts the listener or not, it may have the newest key.
+                self.whispering[id]?.grants.leaves(behind: whispering.grants.offered)
+            }
             self.liveTasks?.yield(.grant(id))
         // By whichever device.
         case .admitted: self.whispering[id]?.machine.admits(listener, at: changed.timestamp)
@@ -450,6 +478,7 @@ extension WhisperClient {
         else { return }
         do {
             if whispering.machine.lastLine != before { try self.keepStream(of: id) }
+            try self.keep(generation: whispering.machine.lowestGeneration, of: id)
         } catch {
             if case .store(let error) = error { self.storeFailed(error) }
             return

@@ -78,10 +78,10 @@ struct RefusalNote: Codable {
 
 extension ConversationKeys {
     func grant(
-        generation: Int, to listener: PrincipalID, keys: PublicKeys, from device: WhisperID, at time: Timestamp
+        _ key: ContentKey, to listener: PrincipalID, keys: PublicKeys, from device: WhisperID, at time: Timestamp
     ) throws(KeyError) -> SignedSeal {
         // Our own plain values: encoding them cannot fail.
-        let bytes = try! Array(JSONEncoder().encode(GrantNote(self.contentKey(generation: generation))))
+        let bytes = try! Array(JSONEncoder().encode(GrantNote(key)))
         return try SignedSeal(
             boxing: bytes, to: keys, as: .grant(to: listener), of: self.id, from: .identity(device), at: time,
             signer: self.pair)

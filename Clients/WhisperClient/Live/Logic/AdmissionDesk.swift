@@ -70,9 +70,9 @@ package struct AdmissionDesk {
 
     package var allowed: [KnownListener] { self.known.values.filter { $0.verdict == .allowed } }
 
-    /// Those who were sent away and may have the key of this generation.
-    package func sentAway(knowing generation: Int) -> [KnownListener] {
-        self.known.values.filter { $0.verdict != .allowed && $0.generation >= generation }
+    /// The oldest generation of which nobody who was sent away has the key, as far as this device knows.
+    package var lowestGeneration: Int {
+        self.known.values.filter { $0.verdict != .allowed }.reduce(1) { max($0, $1.generation + 1) }
     }
 
     /// Another stream begins: wrong passcodes are counted anew.
@@ -163,16 +163,17 @@ package struct AdmissionDesk {
     }
 
     /// Sends a listener away, or a caller for ever.
-    /// - Parameter generation: the newest one, whose key the listener may have.
+    /// - Parameter generation: the newest one, whose key the listener may have if it was let in.
     /// - Returns: `nil` if nobody of that id was let in or knocks.
     package mutating func remove(
         _ listener: PrincipalID, isBlocked: Bool, generation: Int, at now: Timestamp
     ) -> KnownListener? {
+        let before = self.known[listener]
         if let caller = self.callers.first(where: { $0.listener == listener }), isBlocked { _ = self.grant(caller) }
         guard var known = self.known[listener] else { return nil }
         known.verdict = isBlocked ? .blocked : .removed
         known.decidedAt = now
-        known.generation = generation
+        known.generation = before?.verdict == .allowed ? generation : before?.generation ?? 0
         self.known[listener] = known
         self.forget(listener)
         return known

@@ -2,12 +2,13 @@ package import Contract
 
 /// Decides which grants go out, and when the next generation of keys begins (contract §14.7). Knows ids and numbers only.
 ///
-/// After somebody was removed, everybody else gets the key of the next generation; content is sealed with it when all
-/// these grants are answered. With nobody left, the next listener who is let in gets the next generation.
+/// After somebody was removed, everybody else gets the key of the next generation. Until all these grants are answered no
+/// content is sealed (`lowest`). With nobody left the next generation begins all the same.
 package struct GrantQueue {
     /// One `live_grant`.
     package struct Batch: Equatable, Sendable {
         package var generation: Int
+        /// Empty if only the next generation is to begin.
         package var listeners: [PrincipalID]
     }
 
@@ -15,24 +16,34 @@ package struct GrantQueue {
     package private(set) var generation = 1
     /// Those who are admitted, whether they listen now or not.
     package private(set) var members: Set<PrincipalID> = []
+    /// Content may be sealed with this generation and later ones. Whoever was sent away has had older keys.
+    package private(set) var lowest: Int
+    /// The newest generation whose key was offered to anybody, whether the server has answered or not.
+    package private(set) var offered: Int
     private var waiting: [PrincipalID] = []
     private var underWay: Batch?
-    private var owesRotation = false
+    private var wantsRenewal = false
     /// The generation whose grants are going out to everybody.
     private var rotatingTo: Int?
 
-    package init() {}
+    /// - Parameters:
+    ///   - newest: the newest generation that was used or offered by this device before.
+    ///   - lowest: above the keys of everybody who was sent away before.
+    package init(newest: Int = 1, lowest: Int = 1) {
+        self.offered = newest
+        self.lowest = max(newest, lowest)
+    }
 
     /// `live_started` or `live_roster` came: what was under way may have been done or not.
     /// - Parameters:
     ///   - members: each with the generation of its newest grant.
-    ///   - owesRotation: somebody who was sent away may have the newest key.
-    package mutating func learned(generation: Int, members: [PrincipalID: Int], owesRotation: Bool) {
+    package mutating func learned(generation: Int, members: [PrincipalID: Int]) {
         self.generation = generation
+        // Another device may have offered it.
+        self.offered = max(self.offered, generation)
         self.members = Set(members.keys)
         self.underWay = nil
         self.rotatingTo = nil
-        self.owesRotation = owesRotation
         self.waiting.removeAll { self.members.contains($0) }
         self.waiting += members.filter { $0.value < generation }.map(\.key).sorted { "\($0)" < "\($1)" }
     }
@@ -47,26 +58,31 @@ package struct GrantQueue {
 
     /// Somebody is sent away, by this device or another. Told twice it changes nothing.
     package mutating func removed(_ listener: PrincipalID) {
+        let isUnderWay = self.underWay?.listeners.contains(listener) == true
         self.waiting.removeAll { $0 == listener }
         self.underWay?.listeners.removeAll { $0 == listener }
-        if self.members.remove(listener) != nil { self.owesRotation = true }
+        if self.members.remove(listener) != nil || isUnderWay { self.leaves(behind: self.offered) }
     }
+
+    /// Nothing more is sealed with this generation or an older one: somebody who was sent away may have its key.
+    package mutating func leaves(behind generation: Int) { self.lowest = max(self.lowest, generation + 1) }
 
     /// The grants that go out now. One batch is under way at a time.
     package mutating func next() -> Batch? {
         guard self.underWay == nil else { return nil }
-        if self.owesRotation, self.rotatingTo == nil, !self.members.isEmpty || !self.waiting.isEmpty {
-            self.owesRotation = false
+        if self.rotatingTo == nil, self.wantsRenewal || self.generation < self.lowest {
+            self.wantsRenewal = false
             self.rotatingTo = self.generation + 1
             let others = self.members.subtracting(self.waiting)
             self.waiting = others.sorted { "\($0)" < "\($1)" } + self.waiting
         }
-        guard !self.waiting.isEmpty else { return nil }
+        guard !self.waiting.isEmpty || self.rotatingTo != nil else { return nil }
         let batch = Batch(
             generation: self.rotatingTo ?? self.generation,
             listeners: Array(self.waiting.prefix(LiveLimits.grantsMax)))
         self.waiting.removeFirst(batch.listeners.count)
         self.underWay = batch
+        self.offered = max(self.offered, batch.generation)
         return batch
     }
 
@@ -96,5 +112,5 @@ package struct GrantQueue {
     }
 
     /// The next key is wanted though nobody was removed: the present one has sealed much.
-    package mutating func rotate() { if self.rotatingTo == nil { self.owesRotation = true } }
+    package mutating func rotate() { if self.rotatingTo == nil { self.wantsRenewal = true } }
 }

@@ -95,12 +95,18 @@ package struct WhispererMachine {
     private var changedAt: Instant?
     private var pace = PacketPace()
     private var holding: Holding?
+    /// Nothing goes out with an older generation than this, whatever the server says: a newer one was used already, or somebody
+    /// who was sent away may have the older key.
+    package private(set) var lowestGeneration: Int
 
-    /// - Parameter lastLine: that of the stream `content`, if it is resumed.
-    package init(conversation: ConversationID, content: UUIDText, lastLine: Int = 0) {
+    /// - Parameters:
+    ///   - lastLine: that of the stream `content`, if it is resumed.
+    ///   - lowestGeneration: what this device has used before, or must use from now on.
+    package init(conversation: ConversationID, content: UUIDText, lastLine: Int = 0, lowestGeneration: Int = 1) {
         self.conversation = conversation
         self.content = content
         self.lastLine = lastLine
+        self.lowestGeneration = lowestGeneration
     }
 
     // MARK: What the user does
@@ -150,6 +156,11 @@ package struct WhispererMachine {
         self.holding?.generation = generation
         self.holding?.packets = 0
         self.holding?.needsSnapshot = true
+    }
+
+    /// From the next packet on no older generation seals content. What is typed waits until the server has the new one.
+    package mutating func leaves(generationsBelow lowest: Int) {
+        self.lowestGeneration = max(self.lowestGeneration, lowest)
     }
 
     package mutating func wanted(_ want: Want, at now: Instant) {
@@ -212,6 +223,9 @@ package struct WhispererMachine {
     /// Of the keys that content is sealed with; `nil` while another device has the stream.
     package var generation: Int? { self.holding?.generation }
 
+    /// Holds the stream, and may seal with the key that the server knows.
+    private var maySeal: Bool { self.holding.map { $0.generation >= self.lowestGeneration } ?? false }
+
     /// All that was typed has gone out.
     package var isSettled: Bool { self.queue.isEmpty && self.changedAt == nil && self.shown == self.text }
 
@@ -248,13 +262,13 @@ package struct WhispererMachine {
     /// When `due` has something to send next; `nil`: not before something happens.
     /// - Parameter now: stands for "at once".
     package func nextWake(at now: Instant) -> Instant? {
-        guard self.holding != nil else { return nil }
+        guard self.maySeal else { return nil }
         return [self.nextStep.map { $0.at ?? now }, self.nextRepeat].compactMap { $0 }.min()
     }
 
     /// - Returns: `at` is nil for "at once".
     private var nextStep: (step: Step, at: Instant?)? {
-        guard let holding = self.holding else { return nil }
+        guard self.maySeal, let holding = self.holding else { return nil }
         func slot(_ step: Step, wanted: Instant? = nil) -> (step: Step, at: Instant?) {
             (step, [wanted, self.pace.earliest(step.packets), holding.quietUntil].compactMap { $0 }.max())
         }
@@ -344,6 +358,7 @@ package struct WhispererMachine {
         if listener == nil { holding.seq += 1 }
         holding.packets += 1
         self.holding = holding
+        self.lowestGeneration = max(self.lowestGeneration, holding.generation)
         return Packet(
             header: LivePacketHeader(
                 conversation: self.conversation, position: LivePosition(epoch: holding.start.epoch, seq: holding.seq),
@@ -362,7 +377,7 @@ package struct WhispererMachine {
     private var nextRepeat: Instant? { self.repeating < Self.repeatedAtOnceMax ? self.sent.nextRepeat : nil }
 
     private mutating func repeatLines(at now: Instant) {
-        guard self.holding != nil else { return }
+        guard self.maySeal else { return }
         for number in self.sent.due(at: now).prefix(max(0, Self.repeatedAtOnceMax - self.repeating)) {
             self.sent.underWay(number)
             self.queue.append(.again(number))

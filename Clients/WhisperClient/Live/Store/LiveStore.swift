@@ -16,6 +16,8 @@ package struct OwnConversation: Sendable {
     /// The stream that goes on, and its newest line. They are kept together, and lost together (contract §14.8).
     package var content: UUIDText?
     package var lastLine: Int
+    /// The newest of the generations whose keys were used or offered here. No older one is used again.
+    package var generation = 1
 
     package var id: ConversationID { self.keys.id }
     package var link: LinkKeys { LinkKeys(secret: self.linkSecret) }
@@ -95,6 +97,13 @@ package struct LiveStore: Sendable {
                 """)
     }
 
+    static func migrateGenerations(_ database: Database) throws {
+        try database.execute(sql: "ALTER TABLE live_conversations ADD COLUMN generation INTEGER NOT NULL DEFAULT 1")
+    }
+
+    static let undoGenerations = StepDown(
+        migration: "live generations", sql: "ALTER TABLE live_conversations DROP COLUMN generation")
+
     // MARK: The profile
 
     /// The profile of this identity and its secret, both drawn the first time they are asked for.
@@ -172,11 +181,11 @@ package struct LiveStore: Sendable {
     package func add(_ conversation: OwnConversation) throws(ClientStoreError) {
         try self.store.write { database in
             try database.run(
-                sql: "INSERT INTO live_conversations VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                sql: "INSERT INTO live_conversations VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 arguments: [
                     "\(conversation.id)", conversation.name, conversation.title, conversation.whisperer,
                     conversation.admission.rawValue, conversation.transcriptDays, self.secrets(of: conversation),
-                    conversation.content.map { "\($0)" }, conversation.lastLine,
+                    conversation.content.map { "\($0)" }, conversation.lastLine, conversation.generation,
                 ])
         }
     }
@@ -214,6 +223,15 @@ package struct LiveStore: Sendable {
         }
     }
 
+    /// To be called before a key of the generation seals or is offered.
+    func set(generation: Int, of id: ConversationID) throws(ClientStoreError) {
+        try self.store.write { database in
+            try database.run(
+                sql: "UPDATE live_conversations SET generation = ? WHERE id = ? AND generation < ?",
+                arguments: [generation, "\(id)", generation])
+        }
+    }
+
     private func conversation(_ row: Row) -> OwnConversation? {
         guard let id = ConversationID(row["id"] as String), let admission = Admission(rawValue: row["admission"]),
             let secrets = self.seal.open(row["secrets"] as [UInt8], place: Self.place(id)),
@@ -227,7 +245,8 @@ package struct LiveStore: Sendable {
             transcriptDays: row["transcript_days"],
             linkSecret: SecretBytes(
                 Array(secrets.dropFirst(LiveLimits.secretBytes).prefix(LiveLimits.linkSecretBytes))),
-            content: (row["content_id"] as String?).flatMap { UUIDText($0) }, lastLine: row["last_line"])
+            content: (row["content_id"] as String?).flatMap { UUIDText($0) }, lastLine: row["last_line"],
+            generation: row["generation"])
     }
 
     private static func place(_ id: ConversationID) -> String { "live conversation \(id)" }
