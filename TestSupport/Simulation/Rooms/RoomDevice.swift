@@ -155,7 +155,7 @@ final class RoomDevice: LiveDevice {
             guard case .frame = answer, !self.record.mayHaveSeat(self, in: room.id) else { return }
             self.world.record.fault("\(self.name) enters room \(room.id) by its id alone")
         }
-        let keys = PairKeys(own: .code, secret: nil, other: other.pair.publicKeys, vias: [.code])
+        let keys = PairKeys(secret: nil, other: other.pair.publicKeys, vias: [.code])
         guard
             let signal = try? keys.seal(
                 SignalContent(.restart), in: room.id, from: self.id, to: other.id, at: .now, signer: self.pair)

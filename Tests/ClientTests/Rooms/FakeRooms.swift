@@ -29,6 +29,8 @@ final class FakeRooms: Sendable {
         uniqueKeysWithValues: FrameCatalogue.all.filter { $0.type.hasPrefix("room_") }.map { ($0.type, $0) })
 
     private let rooms = Mutex<[UUIDText: Room]>([:])
+    /// Whoever comes in is told that nobody came by link.
+    let deniesLinks = Mutex(false)
     private let heard = Mutex<Set<String>>([])
 
     /// Types of all frames.
@@ -51,6 +53,11 @@ final class FakeRooms: Sendable {
             link(to)?.answer(type(of: frame).definition.type, String(decoding: frame.json, as: UTF8.self))
         }
         switch said.own {
+        case .frame(let joined as RoomJoined) where self.deniesLinks.withLock { $0 }:
+            let text = String(decoding: joined.json, as: UTF8.self)
+                .replacing(#""via":"link""#, with: #""via":"code""#)
+                .replacing(#""via":"creator""#, with: #""via":"code""#)
+            own.answer(RoomJoined.definition.type, text, envelope.requestID)
         case .frame(let frame):
             own.answer(
                 type(of: frame).definition.type, String(decoding: frame.json, as: UTF8.self), envelope.requestID)

@@ -20,8 +20,8 @@ import Testing
     private static func id(_ pair: KeyPair) -> PrincipalID { .guest(pair.publicKeys.guestID) }
 
     private func keys(
-        of other: KeyPair, own: RoomParticipant.Way, secret: RoomSecret?, _ vias: Set<RoomParticipant.Way>
-    ) -> PairKeys { PairKeys(own: own, secret: secret, other: other.publicKeys, vias: vias) }
+        of other: KeyPair, secret: RoomSecret?, _ vias: Set<RoomParticipant.Way>
+    ) -> PairKeys { PairKeys(secret: secret, other: other.publicKeys, vias: vias) }
 
     private func sent(_ content: SignalContent, by keys: PairKeys) throws -> LiveSigned {
         try keys.seal(
@@ -36,8 +36,8 @@ import Testing
     @Test func onlyThePeerOpensWhatWasSigned() throws {
         let offer = SignalContent(.offer, sdp: "v=0")
         let (mine, theirs) = (
-            self.keys(of: self.bert, own: .creator, secret: nil, [.code]),
-            self.keys(of: self.anna, own: .code, secret: nil, [.creator])
+            self.keys(of: self.bert, secret: nil, [.code]),
+            self.keys(of: self.anna, secret: nil, [.creator])
         )
         let signal = try self.sent(offer, by: mine)
         #expect(self.opened(signal, .offer, by: theirs) == offer)
@@ -58,29 +58,27 @@ import Testing
     /// says later.
     @Test func theLinksSecretIsUsedWhereBothHaveIt() {
         typealias Way = RoomParticipant.Way
-        for (own, vias, isSalted) in [
-            (Way.link, [Way.creator], true), (.link, [.link], true), (.link, [.code], false), (.creator, [.link], true),
-            (.creator, [.code], false), (.code, [.creator], false), (.code, [.link], false),
-            (.link, [.creator, .code], true), (.creator, [.link, .code], true),
-        ] as [(Way, Set<Way>, Bool)] {
-            #expect(self.keys(of: self.bert, own: own, secret: self.secret, vias).isSalted == isSalted)
-            #expect(!self.keys(of: self.bert, own: own, secret: nil, vias).isSalted)
+        for (vias, isSalted) in [
+            ([.creator], true), ([.link], true), ([.code], false), ([.creator, .code], true), ([.link, .code], true),
+        ] as [(Set<Way>, Bool)] {
+            #expect(self.keys(of: self.bert, secret: self.secret, vias).isSalted == isSalted)
+            #expect(!self.keys(of: self.bert, secret: nil, vias).isSalted)
         }
     }
 
     @Test func withoutTheSecretNothingOpens() throws {
         let offer = SignalContent(.offer, sdp: "v=0")
-        let signal = try self.sent(offer, by: self.keys(of: self.bert, own: .creator, secret: self.secret, [.link]))
+        let signal = try self.sent(offer, by: self.keys(of: self.bert, secret: self.secret, [.link]))
         #expect(
-            self.opened(signal, .offer, by: self.keys(of: self.anna, own: .link, secret: self.secret, [.creator]))
+            self.opened(signal, .offer, by: self.keys(of: self.anna, secret: self.secret, [.creator]))
                 == offer)
-        #expect(self.opened(signal, .offer, by: self.keys(of: self.anna, own: .code, secret: nil, [.creator])) == nil)
+        #expect(self.opened(signal, .offer, by: self.keys(of: self.anna, secret: nil, [.creator])) == nil)
         let other = RoomSecret(SecretBytes(Array(1..<17)))
-        #expect(self.opened(signal, .offer, by: self.keys(of: self.anna, own: .link, secret: other, [.creator])) == nil)
+        #expect(self.opened(signal, .offer, by: self.keys(of: self.anna, secret: other, [.creator])) == nil)
         // And the other way round.
-        let plain = try self.sent(offer, by: self.keys(of: self.bert, own: .creator, secret: nil, [.link]))
+        let plain = try self.sent(offer, by: self.keys(of: self.bert, secret: nil, [.link]))
         #expect(
-            self.opened(plain, .offer, by: self.keys(of: self.anna, own: .link, secret: self.secret, [.creator])) == nil
+            self.opened(plain, .offer, by: self.keys(of: self.anna, secret: self.secret, [.creator])) == nil
         )
     }
 

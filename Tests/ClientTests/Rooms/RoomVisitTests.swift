@@ -17,8 +17,10 @@ import Testing
 
     private static func id(_ pair: KeyPair) -> PrincipalID { .guest(pair.publicKeys.guestID) }
 
-    private func state(_ revision: Int64, seat: Int, via way: RoomParticipant.Way) -> RoomState {
-        let seats = [(self.host, 1, RoomParticipant.Way.creator), (self.other, seat, way)]
+    private func state(
+        _ revision: Int64, seat: Int, via way: RoomParticipant.Way, host: RoomParticipant.Way = .creator
+    ) -> RoomState {
+        let seats = [(self.host, 1, host), (self.other, seat, way)]
         return RoomState(
             room: Self.room, host: Self.id(self.host), participantsMax: 2, isLocked: false, revision: revision,
             phase: .accepted, expiresAt: Timestamp(milliseconds: 1_000_000),
@@ -56,13 +58,34 @@ import Testing
         #expect(self.visit(states).keys(of: Self.id(self.other))?.isSalted == true)
     }
 
-    /// A request to leave and one to come in again may be done much later. Then our own way is another one.
+    /// How we came in is known here. One word of the server turns the secret off neither at first nor later.
     @Test(arguments: [RoomParticipant.Way.code, .link])
-    func anotherSeatOfOursIsAnotherWay(way: RoomParticipant.Way) {
-        let before = RoomParticipant.Way.allCases.first { $0 != way && $0 != .creator }!
-        let visit = self.visit(
-            [self.state(2, seat: 2, via: before), self.state(4, seat: 3, via: way)], of: self.other)
-        #expect(visit.keys(of: Self.id(self.host))?.isSalted == (way == .link))
+    func whatIsSaidOfOurOwnWayTakesTheSaltFromNobody(way: RoomParticipant.Way) {
+        for host in RoomParticipant.Way.allCases {
+            let visit = self.visit(
+                [self.state(2, seat: 2, via: way, host: host), self.state(4, seat: 3, via: .code, host: host)],
+                of: self.other)
+            #expect(visit.keys(of: Self.id(self.host))?.isSalted == true, "the first seat is the creator's: \(host)")
+        }
+    }
+
+    /// Whoever comes in once more, by link, uses its secret from then on. A code takes none: which room it opens is the server's word.
+    @Test func comingInAgainOnlyAddsASecret() {
+        let secret = RoomSecret(SecretBytes(Array(0..<16)))
+        let turn = TurnCredentialsFrame(urls: [], username: "", credential: [], ttl: 1)
+        func joined(_ revision: Int64, seat: Int) -> RoomJoined {
+            RoomJoined(
+                room: self.state(revision, seat: seat, via: .link), seat: seat, code: nil, codeExpiresAt: nil,
+                turn: turn)
+        }
+        var visit = RoomVisit(joined(2, seat: 2), own: Self.id(self.other), secret: nil, isReturning: false)
+        visit.learn(joined(2, seat: 2).room)
+        #expect(visit.keys(of: Self.id(self.host))?.isSalted == false)
+        for (seat, given) in [(3, secret), (4, nil)] as [(Int, RoomSecret?)] {
+            visit.entered(joined(Int64(seat), seat: seat), with: given)
+            visit.learn(joined(Int64(seat), seat: seat).room)
+            #expect(visit.keys(of: Self.id(self.host))?.isSalted == true)
+        }
     }
 
     /// Each signal is later than the one before, also if the clock stands still or goes back a little. The time of a clock

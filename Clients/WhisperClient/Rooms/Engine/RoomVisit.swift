@@ -2,7 +2,9 @@ package import Contract
 
 /// A room, as long as its user is in it.
 struct RoomVisit {
-    let secret: RoomSecret?
+    /// Of the link by which we came in, or with which we made the room. That is known here: a server that says that we came in
+    /// without it takes it from nobody.
+    private(set) var secret: RoomSecret?
     var machine: MeshMachine
     private(set) var code: String?
     private(set) var codeExpiresAt: Timestamp?
@@ -11,7 +13,7 @@ struct RoomVisit {
     /// In what ways the server has said that somebody came to its seat.
     private var vias: [PrincipalID: Set<RoomParticipant.Way>] = [:]
     private var seats: [PrincipalID: Int] = [:]
-    private var ownSeat = 0
+    private var ownSeat: Int
     private var keys: [PrincipalID: PairKeys] = [:]
     /// Whoever the server gave keys to that are not theirs. Nothing is sent to them.
     private(set) var forged: Set<PrincipalID> = []
@@ -19,9 +21,16 @@ struct RoomVisit {
     private var signalledAt = Timestamp(milliseconds: 0)
 
     init(_ joined: RoomJoined, own: PrincipalID, secret: RoomSecret?, isReturning: Bool) {
-        self.secret = secret
+        (self.secret, self.ownSeat) = (secret, joined.seat)
         self.machine = MeshMachine(room: joined.room.room, own: own, isReturning: isReturning)
         (self.code, self.codeExpiresAt, self.turn) = (joined.code, joined.codeExpiresAt, joined.turn)
+    }
+
+    /// We asked to come in once more, and have another seat. A secret is only ever added: the server chooses which room answers a code.
+    mutating func entered(_ joined: RoomJoined, with secret: RoomSecret?) {
+        guard joined.seat > self.ownSeat else { return }
+        self.ownSeat = joined.seat
+        if let secret { (self.secret, self.keys) = (secret, [:]) }
     }
 
     mutating func show(code: String?, until end: Timestamp?) { (self.code, self.codeExpiresAt) = (code, end) }
@@ -33,8 +42,6 @@ struct RoomVisit {
         guard let own = room.participants.first(where: { $0.participant == self.machine.own }),
             own.seat >= self.ownSeat
         else { return }
-        // We too may have left and come in again, by another way, and hear of it only now.
-        if own.seat > self.ownSeat { (self.ownSeat, self.keys) = (own.seat, [:]) }
         for other in room.participants where other.participant != own.participant {
             let id = other.participant
             // Whoever has left and come in again may have come without the secret. Its keys are the same.
@@ -42,16 +49,20 @@ struct RoomVisit {
             guard other.seat >= seat else { continue }
             if other.seat > seat { (self.vias[id], self.keys[id]) = (nil, nil) }
             self.seats[id] = other.seat
-            let isNew = self.vias[id, default: []].insert(other.via).inserted
+            // Whoever made the room has its first seat, and the secret of its link.
+            let via = other.seat == Self.creatorSeat ? .creator : other.via
+            let isNew = self.vias[id, default: []].insert(via).inserted
             guard isNew || self.keys[id] == nil else { continue }
             let keys = PublicKeys(sign: other.signPublicKey, box: other.encPublicKey)
             guard keys.belong(to: id) else {
                 self.forged.insert(id)
                 continue
             }
-            self.keys[id] = PairKeys(own: own.via, secret: self.secret, other: keys, vias: self.vias[id] ?? [])
+            self.keys[id] = PairKeys(secret: self.secret, other: keys, vias: self.vias[id] ?? [])
         }
     }
+
+    private static let creatorSeat = 1
 
     /// - Parameter now: by the server's clock. The time of a clock that was ahead of it is left: no server would take it.
     mutating func nextSignalTime(_ now: Timestamp) -> Timestamp {

@@ -19,8 +19,16 @@ extension WhisperClient {
         switch key {
         case .code: break
         case .link(let room, let secret):
+            let known = try self.keptRoom { try $0.secret(of: room) }
             try self.keptRoom { try $0.set(secret, of: room) }
             entry.secret = secret
+            do {
+                return try await self.enter(entry) { keys, token in RoomFrame.Join(key, keys: keys, token: token) }
+            } catch {
+                // We did not come in by it. By code we may.
+                if known == nil, case .notFound = error { try self.keptRoom { try $0.forget(room) } }
+                throw error
+            }
         case .seat(let room):
             entry.secret = try self.keptRoom { try $0.secret(of: room) }
             entry.isReturning = true
@@ -145,13 +153,15 @@ extension WhisperClient {
     /// - Parameter entry: of whoever asked to come in.
     func take(_ joined: RoomJoined, _ entry: RoomEntry?) {
         let id = joined.room.room
-        if let entry, let own = self.id, self.visits[id]?.machine.isOver ?? true {
+        if let entry, self.visits[id]?.machine.isOver == false {
+            self.visits[id]?.entered(joined, with: self.secret(of: entry, joined))
+        } else if let entry, let own = self.id {
             let seat = joined.room.participants.first { $0.participant == .identity(own) }
             // By code one comes back too: whoever sits there for long has been there before.
             let isReturning =
                 entry.isReturning || seat.map { $0.joinedAt + RoomLimits.absenceMax < self.serverNow } ?? false
             var visit = RoomVisit(
-                joined, own: .identity(own), secret: entry.secret, isReturning: isReturning)
+                joined, own: .identity(own), secret: self.secret(of: entry, joined), isReturning: isReturning)
             _ = visit.machine.connected()
             self.visits[id] = visit
         }
@@ -161,6 +171,13 @@ extension WhisperClient {
         self.learn(joined.room)
         let actions = self.visits[id]?.machine.joined(joined.room, at: .now) ?? []
         self.perform(actions.filter { $0 != .changed }, in: id, showing: true)
+    }
+
+    /// How we came in is known to us. By code we may find a seat that we have by link: that the server may say.
+    private func secret(of entry: RoomEntry, _ joined: RoomJoined) -> RoomSecret? {
+        let own = joined.room.participants.first { $0.participant == self.id.map { .identity($0) } }
+        guard entry.secret == nil, own.map({ $0.via != .code }) ?? false else { return entry.secret }
+        return try? self.roomStore.secret(of: joined.room.room)
     }
 
     func take(_ event: RoomEvent) {

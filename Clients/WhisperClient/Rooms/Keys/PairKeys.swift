@@ -29,15 +29,13 @@ package struct PairKeys: Sendable {
     private let secret: SecretBytes?
 
     /// - Parameters:
-    ///   - own: how we came in.
-    ///   - secret: of the room's link, if we have it.
+    ///   - secret: of the link by which we came in, or with which we made the room. What the server says of that counts for nothing.
     ///   - vias: how the other one came in, in all that the server has said so far. Only that a participant has the secret counts:
     ///     a server that takes it back later would have us leave the salt out.
-    package init(own: RoomParticipant.Way, secret: RoomSecret?, other keys: PublicKeys, vias: Set<RoomParticipant.Way>)
-    {
+    package init(secret: RoomSecret?, other keys: PublicKeys, vias: Set<RoomParticipant.Way>) {
         let otherHasSecret = vias.contains(.creator) || vias.contains(.link)
         self.publicKeys = keys
-        self.isSalted = secret != nil && own != .code && otherHasSecret
+        self.isSalted = secret != nil && otherHasSecret
         self.secret = self.isSalted ? secret?.secret : nil
     }
 
