@@ -45,6 +45,17 @@ import Testing
         #expect(LiveLimits.sharesMax == 20 && LiveLimits.shareCiphertext.upperBound == 16_384)
     }
 
+    /// Contract §13b.
+    @Test func nobodyHasAllOfALiveConversation() {
+        #expect(LiveLimits.waitingOfAddressMax * 2 < LiveLimits.waitingMax, "two addresses leave places to others")
+        #expect(LiveLimits.streamsPerConnectionMax <= LiveLimits.streamsOfIdentityMax)
+        #expect(LiveLimits.streamsOfIdentityMax <= LiveLimits.streamsOfProfileMax)
+        #expect(LiveLimits.streamsOfProfileMax < LiveLimits.conversationsPerProfileMax)
+        // Whoever still holds or listens is named by a report before its conversation leaves the memory.
+        #expect(CallLimits.reportsMissedFor < CallLimits.pausedKeptFor)
+        #expect(CallLimits.pausedKeptFor <= .seconds(60))
+    }
+
     @Test func aKeyOfPseudonymsOutlivesItsPeriod() {
         #expect(CallLimits.relayPeriodMax < CallLimits.relayKeyLife)
         #expect(CallLimits.relayPeriodMax < Limits.turnCredentialsTTL)
