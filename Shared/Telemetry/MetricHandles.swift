@@ -113,6 +113,8 @@ package enum MailRefusal: String, CaseIterable, Sendable {
     case stranger
     /// The recipient's mailbox holds as much as it may of all senders together who are not its peers.
     case strangers
+    /// All senders without any peer have as much waiting as they may, in all mailboxes.
+    case everyStranger = "every_stranger"
     /// The Job named another key than the sender's. A gateway is broken, or in somebody else's hands.
     case key
 }
@@ -137,13 +139,14 @@ package struct RouterMetrics: Sendable {
     package let refused = CounterFamily<MailRefusal>(.mailRefused, by: .reason)
     package let mailboxLargestMessages = Meter(.mailboxLargestMessages)
     package let mailboxLargestBytes = Meter(.mailboxLargestBytes)
+    package let strangers = StrangerMeter(.mail)
 
     package init() {}
 }
 
 /// What identities without any peer fill together (contract §13b). The value of the `store` label.
 package enum StrangerStore: String, CaseIterable, Sendable {
-    case profiles, backups, evidence, guests, attachments
+    case profiles, backups, evidence, guests, attachments, mail, lines, shares
 }
 
 package struct StrangerMeter: Sendable {
@@ -366,6 +369,9 @@ package enum KnockResult: String, CaseIterable, Sendable {
 package struct LiveMetrics: Sendable {
     package let knocks = CounterFamily<KnockResult>(.liveKnocks, by: .result)
     package let linesStored = Counter(.liveLinesStored)
+    package let strangers: [StrangerStore: StrangerMeter] = [
+        .lines: StrangerMeter(.lines), .shares: StrangerMeter(.shares),
+    ]
 
     package init() {}
 }

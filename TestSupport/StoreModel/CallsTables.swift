@@ -314,12 +314,16 @@ package struct CallsTables: Sendable {
             }
             return .changed(ids.count)
         },
-        StoreModel.writes("WITH stored AS (\n    INSERT INTO calls.transcript_lines") { model, parameters in
+        // Bounds are not modelled: nobody comes near one.
+        StoreModel.writes("WITH given AS MATERIALIZED (\n    SELECT g.*, octet_length") { model, parameters in
             let (contents, numbers): ([PostgresUUID], [Int32]) = (parameters(2), parameters(3))
             var stored: Int64 = 0
             for (content, number) in zip(contents, numbers)
             where model.calls.lines[content, default: []].insert(number).inserted { stored += 1 }
-            return StatementAnswer([stored]) { $1.add($0) }
+            return StatementAnswer([stored]) { stored, row in
+                row.add(stored)
+                row.add([Int64]())
+            }
         },
     ]
 
@@ -388,6 +392,7 @@ package struct CallsTables: Sendable {
         "DELETE FROM calls.streams s USING calls.conversations",
         "DELETE FROM calls.listeners l USING calls.conversations",
         "DELETE FROM calls.transcript_lines", "WITH gone AS (\n    SELECT s.conversation_id, s.content_id",
-        "DELETE FROM calls.transcript_shares",
+        "DELETE FROM calls.transcript_shares", "INSERT INTO calls.stranger_bytes",
+        "SELECT store, bytes FROM calls.stranger",
     ].map { StoreModel.reads($0) { _, _ in .nothing } }
 }

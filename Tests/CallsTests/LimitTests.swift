@@ -56,6 +56,27 @@ import Testing
         #expect(CallLimits.pausedKeptFor <= .seconds(60))
     }
 
+    /// Each look deletes one statement's lines at least, and goes on while there is time.
+    @Test func linesExpireAsFastAsTheyAreAccepted() {
+        func rate(_ lines: Int, _ time: Duration) -> Double { Double(lines) / (time / .seconds(1)) }
+        let accepted = rate(CallLimits.linesGatheredMax, CallLimits.linesGatheredFor)
+        let look = CallLimits.leaseInterval + CallLimits.linesSweptFor
+        #expect(rate(CallLimits.linesSweptAtOnce, look) >= accepted)
+        // A transcript has one line at least.
+        #expect(CallLimits.transcriptsSweptAtOnce >= CallLimits.linesSweptAtOnce)
+        // Lines that come meanwhile are stored in time.
+        #expect(CallLimits.linesSweptFor + CallLimits.linesGatheredFor * 4 < LiveLimits.lineStoredWithin)
+        #expect(CallLimits.strangersCountedEvery < CallLimits.liveSweepInterval)
+    }
+
+    /// Contract §13b.
+    @Test func whatIsKeptIsBounded() {
+        let bounds = KeptBounds()
+        #expect(bounds.strangerLineBytesMax == 8 << 20 && bounds.profileLineBytesMax == 64 << 20)
+        #expect(bounds.profileSharesMax == 64 && bounds.profileShareBytesMax == 1 << 20)
+        #expect(bounds.strangersBytesMax == 10 << 30)
+    }
+
     @Test func aKeyOfPseudonymsOutlivesItsPeriod() {
         #expect(CallLimits.relayPeriodMax < CallLimits.relayKeyLife)
         #expect(CallLimits.relayPeriodMax < Limits.turnCredentialsTTL)

@@ -18,6 +18,20 @@ import Testing
         #expect(told.first?["lines"] == .array([.integer(3), .integer(4)]))
     }
 
+    /// Contract §13b: told once, and not sent again.
+    @Test func aLineWithoutRoomIsToldAsNotKept() throws {
+        var bench = try Self.begun()
+        let lines = [3, 4, 5, 4].map { bench.line($0) }
+        // Of the fourth line the first copy had room.
+        bench.tellings = LiveRules.stored(lines, notKept: [2, 3])
+        let told = bench.frames("live_line_stored", to: .connection(bench.phone.connection))
+        #expect(told.first?["lines"] == .array([.integer(3), .integer(4)]))
+        #expect(told.first?["notKept"] == .array([.integer(5)]))
+        bench.tellings = LiveRules.stored([lines[0]], notKept: [0])
+        let last = bench.frames("live_line_stored", to: .connection(bench.phone.connection)).first
+        #expect(last?["lines"] == .array([]) && last?["notKept"] == .array([.integer(3)]))
+    }
+
     @Test func whatIsNotOfThePresentStreamIsNot() throws {
         var bench = try Self.begun()
         func stored(_ change: (inout LiveLine) -> Void) -> Int {

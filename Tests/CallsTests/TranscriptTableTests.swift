@@ -185,7 +185,7 @@ import Testing
     }
 
     /// A conversation whose phone holds a stream that is kept for 30 days.
-    private struct Store {
+    struct Store {
         let bench: LiveBench
         let connection: PostgresConnection
         var stored: LiveMachine { self.bench.conversation }
@@ -212,8 +212,10 @@ import Testing
             _ = try await self.connection.pipeline(pipeline)
         }
 
-        func keep(_ lines: [LiveLine]) async throws -> Int {
-            try await self.connection.query(TranscriptTable.store(lines))
+        func keep(_ lines: [LiveLine]) async throws -> Int { try await self.keep(lines, within: KeptBounds()).count }
+
+        func keep(_ lines: [LiveLine], within bounds: KeptBounds) async throws -> TranscriptTable.Stored {
+            try await self.connection.query(TranscriptTable.store(lines, within: bounds))
         }
 
         func lines(
@@ -236,7 +238,7 @@ import Testing
 
         /// For a minute.
         func share(
-            for seconds: Int = 60, at now: StoreTime = .at(LiveBench.start)
+            for seconds: Int = 60, within bounds: KeptBounds = KeptBounds(), at now: StoreTime = .at(LiveBench.start)
         ) async throws -> (UUIDText, Timestamp)? {
             let fields = Person.versions.with([
                 "shareVerifier": Keys.random(32).base64, "nonce": Keys.random(12).base64,
@@ -246,7 +248,10 @@ import Testing
                 bare: Array(fields.json.text.utf8), schema: TranscriptOperations.Share.schema)
             let id = UUIDText.random()
             let expiresAt = try await self.connection.query(
-                TranscriptShareTable.insert(id, of: self.content, TranscriptOperations.Share(payload), at: now))
+
+                TranscriptShareTable.insert(
+                    id, of: self.content, TranscriptOperations.Share(payload), by: self.bench.phone.id, within: bounds,
+                    at: now))
             return expiresAt.map { (id, $0) }
         }
 
@@ -259,7 +264,7 @@ import Testing
             let shares = [LiveShare(of: self.stored.id)]
             let gone = try await self.connection.query(TranscriptTable.sweepLines(in: shares, limit: limit, at: now))
             var pipeline = Pipeline()
-            if gone < limit { pipeline.add(TranscriptTable.sweep(in: shares, limit: limit, at: now)) }
+            _ = pipeline.add(TranscriptTable.sweep(in: shares, limit: limit, at: now))
             pipeline.add(LiveTable.sweep(in: shares))
             _ = try await self.connection.pipeline(pipeline)
             return gone

@@ -85,10 +85,15 @@ package enum CallLimits {
     package static let linesGatheredMax = 512
     /// Between two reads while lines wait for others. What is not a line is read so late at most, and ends the wait.
     package static let linesReadEvery = Duration.milliseconds(50)
-    /// Expired lines that one statement deletes, such statements of one look, and transcripts that go behind them.
-    package static let linesSweptAtOnce = 2_000
-    package static let lineSweepsMax = 10
-    package static let transcriptsSweptAtOnce = 500
+    /// Expired lines that one statement deletes, and transcripts that go behind them. Each may have had one line only.
+    package static let linesSweptAtOnce = 4_000
+    package static let transcriptsSweptAtOnce = 4_000
+    /// How long one look goes on with such statements. The next look, after `leaseInterval`, continues.
+    package static let linesSweptFor = Duration.milliseconds(500)
+    /// What a stored line takes besides its ciphertext, in bytes: its row and the entry of its key. Counted in the bounds of contract §13b.
+    static let lineRowBytes: Int64 = 160
+    /// Between two counts of what all identities without a peer keep. With `liveSweepInterval` the count lags by a minute at most.
+    package static let strangersCountedEvery = Duration.seconds(30)
     /// Lines of one answer, in bytes of JSON. What stands around them is less than the rest of `Limits.pageBytesMax`.
     package static let linesBytesMax = Limits.pageBytesMax - 256
     /// The longest body of a share, in bytes, and of a request to read one.

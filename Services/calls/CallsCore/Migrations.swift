@@ -10,6 +10,7 @@ package let callsMigrator = Migrator(
         Migration(version: 4, name: "live", sql: PackageResources._04_live_sql),
         Migration(version: 5, name: "transcripts", sql: PackageResources._05_transcripts_sql),
         Migration(version: 6, name: "rooms", sql: PackageResources._06_rooms_sql),
+        Migration(version: 7, name: "kept bytes", sql: PackageResources._07_kept_bytes_sql),
         Migration(version: 8, name: "live bounds", sql: PackageResources._08_live_bounds_sql),
         Migration(version: 9, name: "statistics", sql: PackageResources._09_statistics_sql),
     ])

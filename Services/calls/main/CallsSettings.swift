@@ -30,6 +30,20 @@ struct CallsSettings: ServiceSettings {
     let transcriptDays = Setting(
         "transcript.days.max", .integer(in: 1...365), default: "365",
         "How long lines of live conversations may be kept, in days after the end of their stream.")
+    let strangerLineBytes = Setting(
+        "live.stranger.line.bytes.max", .integer(in: 1...1_000_000_000_000),
+        default: "\(KeptBounds().strangerLineBytesMax)",
+        "Bytes of lines that are kept of one identity without a peer, at most.")
+    let profileLineBytes = Setting(
+        "live.profile.line.bytes.max", .integer(in: 1...1_000_000_000_000),
+        default: "\(KeptBounds().profileLineBytesMax)", "Bytes of lines that are kept of one profile, at most.")
+    let profileShares = Setting(
+        "live.profile.shares.max", .integer(in: 1...100_000), default: "\(KeptBounds().profileSharesMax)",
+        "Shares of transcripts that one profile may have at a time.")
+    let profileShareBytes = Setting(
+        "live.profile.share.bytes.max", .integer(in: 1...1_000_000_000_000),
+        default: "\(KeptBounds().profileShareBytesMax)", "Bytes of the shares of one profile, at most.")
+    let strangers = StrangerSettings()
     let turnURLs = Setting("turn.urls", .relays, "The relays that clients are sent to.")
     let turnGuestURLs = Setting(
         optional: "turn.guest.urls", .relays,
@@ -50,6 +64,18 @@ extension Settings<CallsSettings> {
         bounds.absenceMax = try self.livePause
         bounds.pauseMax = try self.liveEnd
         bounds.transcriptDaysMax = try self.transcriptDays
+        return bounds
+    }
+
+    func keptBounds() throws(SettingsError) -> KeptBounds {
+        // The room of one stranger is a part of its profile's.
+        try self.require(\.strangerLineBytes, atMost: \.profileLineBytes)
+        var bounds = KeptBounds()
+        bounds.strangerLineBytesMax = try self.strangerLineBytes
+        bounds.profileLineBytesMax = try self.profileLineBytes
+        bounds.profileSharesMax = try self.profileShares
+        bounds.profileShareBytesMax = try self.profileShareBytes
+        bounds.strangersBytesMax = try self.strangers.bytes()
         return bounds
     }
 

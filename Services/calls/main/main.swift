@@ -28,13 +28,14 @@ await runService("calls", CallsSettings()) { context in
             PostgresConfiguration(
                 url: store.url, applicationName: "whisper-calls-live-\(context.instance)"),
             callers: context.taskExecutor, logger: context.logger),
-        turn: configuration.turn, bounds: try context.settings.liveBounds(), logger: context.logger)
+        turn: configuration.turn, bounds: try context.settings.liveBounds(), kept: try context.settings.keptBounds(),
+        logger: context.logger)
     let looks = LookRoutes(
         pool: pool, bus: bus, rates: configuration.rates, trustedProxies: configuration.trustedProxies,
         logger: context.logger)
     let transcripts = TranscriptRoutes(
         pool: pool, bus: bus, rates: configuration.rates, trustedProxies: configuration.trustedProxies,
-        logger: context.logger)
+        kept: try context.settings.keptBounds(), logger: context.logger)
     let shares = ShareRoutes(
         pool: pool, bus: bus, rates: configuration.rates, trustedProxies: configuration.trustedProxies,
         logger: context.logger)

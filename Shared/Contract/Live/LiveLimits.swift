@@ -98,8 +98,15 @@ package enum LiveLimits {
     /// The newest lines of a stream that a gateway remembers, and that a whisperer sends to one listener at once.
     package static let linesRememberedMax = 64
 
+    /// Lines that are kept, in bytes of ciphertext and of a row for each line (contract §13b): of one identity without a peer, in all; of any
+    /// other, in one profile.
+    package static let strangerLineBytesMax = 8 << 20
+    package static let profileLineBytesMax = 64 << 20
     /// Shares of one transcript that have not expired.
     package static let sharesMax = 20
+    /// The same of all transcripts of a profile, and their bytes of ciphertext (contract §13b).
+    package static let profileSharesMax = 64
+    package static let profileShareBytesMax = 1 << 20
     package static let shareSeconds = Int64(60)...31_536_000
     /// Transcripts and lines in one page.
     package static let transcriptPage = Int64(1)...100

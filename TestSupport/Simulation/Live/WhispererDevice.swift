@@ -270,7 +270,7 @@ final class WhispererDevice: LiveDevice {
             }
         case let stored as LiveLineStored where stored.content == self.typing.content:
             self.record.stored(stored)
-            self.typing.stored(stored.lines)
+            self.typing.stored(stored.told)
         case let stopped as LiveStopped where stopped.content == self.typing.content:
             self.world.trace("\(self.person.name) holds no longer: \(stopped.reason)")
             self.typing.stopped()

@@ -270,6 +270,18 @@ import Testing
         #expect(self.machine.nextWake(at: self.now) == nil)
     }
 
+    /// Contract §13b: listeners have it, and there is no room to keep it.
+    @Test mutating func aLineThatIsNotKeptGoesNoMore() {
+        self.begin(isTranscribed: true)
+        self.type("one\ntwo\n")
+        _ = self.run(until: self.now + .seconds(1))
+        let stored = LiveLineStored(
+            conversation: ConversationID(high: 1, low: 1), content: .random(), lines: [1], notKept: [2])
+        self.machine.stored(stored.told)
+        #expect(self.machine.nextWake(at: self.now) == nil)
+        #expect(self.run(until: self.now + .seconds(60)) == [])
+    }
+
     @Test mutating func withoutATranscriptNoLineGoesAgain() {
         self.begin()
         self.type("one\n")

@@ -74,7 +74,7 @@ extension WhisperClient {
         case let wanted as LiveWanted: self.take(wanted)
         case let stopped as LiveStopped: self.take(stopped)
         case let conversation as LiveConversation: self.take(conversation)
-        case let stored as LiveLineStored: self.whispering[stored.conversation]?.machine.stored(stored.lines)
+        case let stored as LiveLineStored: self.whispering[stored.conversation]?.machine.stored(stored.told)
         case let attention as LiveAttention: self.take(attention)
         case let admitted as LiveAdmitted: self.take(admitted)
         case let waiting as LiveWaiting: self.take(waiting)

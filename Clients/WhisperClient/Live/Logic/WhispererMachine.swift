@@ -194,7 +194,7 @@ package struct WhispererMachine {
         self.admittedAt[listener] = nil
     }
 
-    /// `live_line_stored` came.
+    /// `live_line_stored` came. A line that there is no room for counts as stored: it is not sent again.
     package mutating func stored(_ lines: [Int]) {
         self.sent.stored(lines)
         self.queue.removeAll {

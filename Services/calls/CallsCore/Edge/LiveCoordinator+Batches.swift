@@ -111,10 +111,14 @@ extension LiveCoordinator {
         var outcome = outcome
         var writes = Pipeline()
         writes.add(LiveTable.write(self.book.changes))
-        let stored = outcome.lines.isEmpty ? nil : writes.add(TranscriptTable.store(outcome.lines))
+        let stored = outcome.lines.isEmpty ? nil : writes.add(TranscriptTable.store(outcome.lines, within: self.kept))
         guard !writes.isEmpty else { return outcome }
         let answers = try await run(writes)
-        if let stored { outcome.linesStored = try answers[stored] }
+        if let stored {
+            let stored = try answers[stored]
+            outcome.linesStored = stored.count
+            outcome.sayings += LiveRules.stored(outcome.lines, notKept: Set(stored.notKept)).map { .telling($0) }
+        }
         return outcome
     }
 
@@ -163,7 +167,6 @@ extension LiveCoordinator {
         flush(&rules)
         outcome.lines = rules.lines
         outcome.asleep = rules.asleep
-        outcome.sayings += LiveRules.stored(rules.lines).map { .telling($0) }
         self.book = rules.book
         return outcome
     }

@@ -13,6 +13,7 @@ package actor LiveCoordinator: PartitionOwner {
     let store: PostgresConnection
     let logger: Logger
     let bounds: LiveRules.LiveBounds
+    let kept: KeptBounds
     /// Relays of rooms.
     let turn: TurnConfiguration
     let metrics = LiveMetrics()
@@ -41,6 +42,8 @@ package actor LiveCoordinator: PartitionOwner {
     var codeCounts: [Int: Int]?
     var leaving: [(room: UUIDText, participant: PrincipalID)] = []
     private var sweptAt: ContinuousClock.Instant?
+    /// More transcripts have expired than the last sweep had time for.
+    private var hasExpiredLines = false
     /// Jobs of live conversations and rooms, as they come.
     private var arrivals = ArrivalPacing(
         interval: CallLimits.liveReadInterval, worthWaiting: CallLimits.liveJobsWorthWaiting,
@@ -54,12 +57,13 @@ package actor LiveCoordinator: PartitionOwner {
     /// - Parameter store: a connection for this process alone; its locks say what the process owns.
     package init(
         bus: any Bus, store: PostgresConnection, turn: TurnConfiguration,
-        bounds: LiveRules.LiveBounds = LiveRules.LiveBounds(), logger: Logger
+        bounds: LiveRules.LiveBounds = LiveRules.LiveBounds(), kept: KeptBounds = KeptBounds(), logger: Logger
     ) {
         self.bus = bus
         self.store = store
         self.turn = turn
         self.bounds = bounds
+        self.kept = kept
         self.logger = logger
         self.worker = PartitionWorker(
             process: .random(), bus: bus, store: store,
@@ -180,6 +184,8 @@ package actor LiveCoordinator: PartitionOwner {
         if self.sweptAt.map({ .now - $0 >= CallLimits.liveSweepInterval }) ?? true {
             self.sweptAt = .now
             try await self.sweep()
+        } else if self.hasExpiredLines {
+            try await self.sweepTranscripts(in: Array(self.worker.owned.keys))
         }
     }
 
@@ -221,6 +227,7 @@ package actor LiveCoordinator: PartitionOwner {
                 LiveTable.overdue(
                     in: shares, pausedFor: self.bounds.pauseMax, limit: CallLimits.streamsEndedAtOnce)))
         try await self.sweepTranscripts(in: shares)
+        try await self.countStrangers()
         var pipeline = Pipeline()
         pipeline.add(LiveTable.sweep(in: shares))
         _ = try await self.store.pipeline(pipeline)
@@ -228,18 +235,18 @@ package actor LiveCoordinator: PartitionOwner {
         try await self.sweepRooms(in: shares)
     }
 
-    /// A long transcript goes in parts, so that no statement takes long. What is left is the next sweep's.
     private func sweepTranscripts(in shares: [LiveShare]) async throws(StoreError) {
-        for _ in 0..<CallLimits.lineSweepsMax {
-            let gone = try await self.store.query(
-                TranscriptTable.sweepLines(in: shares, limit: CallLimits.linesSweptAtOnce, at: .now))
-            guard gone == CallLimits.linesSweptAtOnce else {
-                var pipeline = Pipeline()
-                pipeline.add(TranscriptTable.sweep(in: shares, limit: CallLimits.transcriptsSweptAtOnce, at: .now))
-                pipeline.add(TranscriptShareTable.sweep(at: .now))
-                _ = try await self.store.pipeline(pipeline)
-                return
-            }
+        self.hasExpiredLines = try await TranscriptSweep.run(
+            in: shares, on: self.store, for: CallLimits.linesSweptFor)
+    }
+
+    /// What all identities without a peer keep, for the statements that store to judge by, and for operators.
+    private func countStrangers() async throws(StoreError) {
+        var pipeline = Pipeline()
+        pipeline.add(StrangerBytesTable.count(max: self.kept.strangersBytesMax))
+        let read = pipeline.add(StrangerBytesTable.read())
+        for (store, bytes) in try await self.store.pipeline(pipeline)[read] {
+            self.metrics.strangers[store]?.set(bytes, of: self.kept.strangersBytesMax)
         }
     }
 

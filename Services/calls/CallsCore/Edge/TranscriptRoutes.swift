@@ -11,15 +11,18 @@ import Telemetry
 package struct TranscriptRoutes: Sendable {
     private let sessions: HTTPSessions
     private let pool: PostgresPool
+    private let kept: KeptBounds
     private let logger: Logger
     private let errors = ErrorMetrics()
 
     package init(
-        pool: PostgresPool, bus: any Bus, rates: RateTable, trustedProxies: TrustedProxies, logger: Logger
+        pool: PostgresPool, bus: any Bus, rates: RateTable, trustedProxies: TrustedProxies, kept: KeptBounds,
+        logger: Logger
     ) {
         self.sessions = HTTPSessions(
             pool: pool, bus: bus, rates: rates, trustedProxies: trustedProxies, logger: logger)
         self.pool = pool
+        self.kept = kept
         self.logger = logger
     }
 
@@ -107,7 +110,9 @@ package struct TranscriptRoutes: Sendable {
                 locking.add(TranscriptShareTable.lock(content))
                 _ = try await transaction.pipeline(locking)
                 var inserting = Pipeline()
-                let inserted = inserting.add(TranscriptShareTable.insert(id, of: content, body, at: .now))
+                let inserted = inserting.add(
+                    TranscriptShareTable.insert(
+                        id, of: content, body, by: identity, within: self.kept, at: .now))
                 return try await transaction.pipeline(inserting)[inserted]
             }
         }
@@ -218,7 +223,8 @@ extension HTTPRefusal {
     /// The same for an unknown id, a wrong proof and a caller who is no member.
     static let noSuchConversation = HTTPRefusal(.notFound, "there is no such conversation")
     fileprivate static let noSuchTranscript = HTTPRefusal(.notFound, "there is no such transcript")
-    fileprivate static let tooManyShares = HTTPRefusal(.forbidden, "the transcript has too many shares")
+    fileprivate static let tooManyShares = HTTPRefusal(
+        .forbidden, "there is no room for more shares: delete one, or wait until one expires")
 
     fileprivate static func badParameter(_ name: StaticString) -> HTTPRefusal {
         .invalid(PayloadViolation("\(name)", "is not valid"))

@@ -26,21 +26,26 @@ extension LiveRules {
     }
 
     /// What is said once the lines are stored. A line that came before is told again.
-    package static func stored(_ lines: [LiveLine]) -> [LiveTelling] {
+    /// - Parameter notKept: positions of those for which there was no room.
+    package static func stored(_ lines: [LiveLine], notKept: Set<Int> = []) -> [LiveTelling] {
         struct Addressee: Hashable {
             var connection: LiveConnection
             var content: LiveFacts.Content
         }
-        let told = Dictionary(grouping: lines) {
+        let told = Dictionary(grouping: lines.indices) {
             Addressee(
-                connection: $0.connection, content: .init(conversation: $0.conversation, content: $0.content))
+                connection: lines[$0].connection,
+                content: .init(conversation: lines[$0].conversation, content: lines[$0].content))
         }
-        return told.map { addressee, lines in
-            .frame(
+        return told.map { addressee, places in
+            let stored = Set(places.filter { !notKept.contains($0) }.map { lines[$0].line })
+            // One that came twice may have had room for its first copy only.
+            let left = Set(places.filter { notKept.contains($0) }.map { lines[$0].line }).subtracting(stored)
+            return .frame(
                 .connection(addressee.connection),
                 LiveLineStored(
                     conversation: addressee.content.conversation, content: addressee.content.content,
-                    lines: Set(lines.map(\.line)).sorted()))
+                    lines: stored.sorted(), notKept: left.sorted()))
         }
     }
 }

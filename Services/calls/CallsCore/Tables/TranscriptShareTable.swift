@@ -3,25 +3,25 @@ package import Store
 
 /// The only code that reads or writes `calls.transcript_shares`.
 package enum TranscriptShareTable {
-    /// Keeps others from sharing the transcript until the transaction's end: its shares are counted.
+    /// Keeps others from sharing a transcript of the profile until the transaction's end: its shares are counted.
     static func lock(_ content: LiveFacts.Content) -> SQL {
         """
-        SELECT FROM calls.transcripts
-        WHERE conversation_id = \(PostgresUUID(content.conversation.uuid))
-            AND content_id = \(PostgresUUID(content.content))
-        FOR NO KEY UPDATE
+        SELECT pg_advisory_xact_lock(hashtextextended('calls.transcript_shares ' || profile_id, 0))
+        FROM calls.conversations WHERE conversation_id = \(PostgresUUID(content.conversation.uuid))
         """
     }
 
-    /// - Returns: when it expires; `nil` if the transcript has too many shares already.
+    /// - Returns: when it expires; `nil` if the transcript or its profile has too many shares already, or all strangers together.
     static func insert(
-        _ id: UUIDText, of content: LiveFacts.Content, _ share: TranscriptOperations.Share, at now: StoreTime
+        _ id: UUIDText, of content: LiveFacts.Content, _ share: TranscriptOperations.Share, by identity: WhisperID,
+        within bounds: KeptBounds = KeptBounds(), at now: StoreTime
     ) -> Statement<Timestamp?> {
-        Statement(
+        let bytes = Int64(share.ciphertext.count)
+        return Statement(
             """
             INSERT INTO calls.transcript_shares
-                (share_id, conversation_id, content_id, verifier, nonce, ciphertext, expires_at)
-            SELECT \(PostgresUUID(id)), s.conversation_id, s.content_id, \(share.shareVerifier), \(share.nonce),
+                (share_id, conversation_id, content_id, identity, verifier, nonce, ciphertext, expires_at)
+            SELECT \(PostgresUUID(id)), s.conversation_id, s.content_id, \(identity), \(share.shareVerifier), \(share.nonce),
                 \(share.ciphertext), least(\(now + share.expiresIn), s.expires_at)
             FROM calls.streams s
             WHERE s.conversation_id = \(PostgresUUID(content.conversation.uuid))
@@ -30,6 +30,17 @@ package enum TranscriptShareTable {
                     SELECT count(*) FROM calls.transcript_shares t
                     WHERE t.conversation_id = s.conversation_id AND t.content_id = s.content_id
                         AND t.expires_at > \(now)) < \(Int64(LiveLimits.sharesMax))
+                AND (
+                    SELECT count(*) < \(Int64(bounds.profileSharesMax))
+                        AND coalesce(sum(octet_length(t.ciphertext)), 0) + \(bytes) <= \(Int64(bounds.profileShareBytesMax))
+                    FROM calls.conversations own
+                    JOIN calls.conversations c ON c.profile_id = own.profile_id
+                    JOIN calls.transcript_shares t ON t.conversation_id = c.conversation_id
+                    WHERE own.conversation_id = s.conversation_id AND t.expires_at > \(now))
+                AND CASE
+                    WHEN (SELECT x.bytes FROM calls.stranger_bytes x WHERE x.store = 'shares') + \(bytes)
+                        > \(Int64(bounds.strangersBytesMax))
+                    THEN calls.has_peer(\(identity)) ELSE true END
             RETURNING expires_at
             """,
             first: { row throws(StoreError) in try row.next() })

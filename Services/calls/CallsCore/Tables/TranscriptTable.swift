@@ -6,33 +6,103 @@ package import Store
 package enum TranscriptTable {
     // MARK: Storing
 
-    /// Stores lines that were not stored before. Their streams must stand in their table.
-    /// - Returns: how many they were.
-    static func store(_ lines: [LiveLine]) -> Statement<Int> {
+    struct Stored: Equatable {
+        /// Lines that were not stored before.
+        var count: Int
+        /// Positions of the given lines for which there is no room.
+        var notKept: [Int]
+    }
+
+    /// Stores lines that were not stored before, and for which the whisperer and the profile have room. Their streams must stand in
+    /// their table. A transcript counts for the identity that began it. Whether that has a peer is asked only where it matters.
+    static func store(_ lines: [LiveLine], within bounds: KeptBounds = KeptBounds()) -> Statement<Stored> {
         Statement(
             """
-            WITH stored AS (
-                INSERT INTO calls.transcript_lines
-                    (conversation_id, content_id, line, epoch, seq, generation, nonce, ciphertext)
-                SELECT * FROM unnest(
+            WITH given AS MATERIALIZED (
+                SELECT g.*, octet_length(g.ciphertext) + \(CallLimits.lineRowBytes) AS size, c.profile_id,
+                    coalesce(t.identity, s.holder) AS identity, EXISTS (
+                        SELECT FROM calls.transcript_lines l
+                        WHERE l.conversation_id = g.conversation_id AND l.content_id = g.content_id AND l.line = g.line)
+                    AS is_known
+                FROM unnest(
                     \(lines.map { PostgresUUID($0.conversation.uuid) })::uuid[],
                     \(lines.map { PostgresUUID($0.content) })::uuid[], \(lines.map { Int32($0.line) })::int4[],
                     \(lines.map(\.position.epoch))::int8[], \(lines.map(\.position.seq))::int8[],
                     \(lines.map { Int32($0.generation) })::int4[], \(lines.map(\.seal.nonce))::bytea[],
                     \(lines.map(\.seal.ciphertext))::bytea[])
+                    WITH ORDINALITY
+                    AS g (conversation_id, content_id, line, epoch, seq, generation, nonce, ciphertext, position)
+                JOIN calls.conversations c ON c.conversation_id = g.conversation_id
+                JOIN calls.streams s ON s.conversation_id = g.conversation_id AND s.content_id = g.content_id
+                LEFT JOIN calls.transcripts t ON t.conversation_id = g.conversation_id AND t.content_id = g.content_id
+            ), whisperers AS MATERIALIZED (
+                SELECT w.*, CASE
+                    WHEN w.kept + w.given > \(Int64(bounds.strangerLineBytesMax))
+                        OR w.together + w.given > \(Int64(bounds.strangersBytesMax))
+                    THEN calls.has_peer(w.identity) ELSE true END AS is_no_stranger
+                FROM (
+                    SELECT identity, sum(size) AS given,
+                        coalesce((SELECT sum(k.bytes) FROM calls.kept_bytes k WHERE k.identity = g.identity), 0) AS kept,
+                        coalesce((SELECT x.bytes FROM calls.stranger_bytes x WHERE x.store = 'lines'), 0) AS together
+                    FROM given g GROUP BY identity
+                ) w
+            ), profiles AS MATERIALIZED (
+                SELECT profile_id, coalesce((
+                    SELECT sum(k.bytes) FROM calls.kept_bytes k WHERE k.profile_id = g.profile_id), 0) AS kept
+                FROM given g GROUP BY profile_id
+            ), judged AS MATERIALIZED (
+                SELECT g.*, g.is_known OR (
+                    p.kept + g.of_profile <= \(Int64(bounds.profileLineBytesMax)) AND (w.is_no_stranger
+                        OR w.kept + g.of_identity <= \(Int64(bounds.strangerLineBytesMax))
+                            AND w.together + g.of_identity <= \(Int64(bounds.strangersBytesMax)))) AS is_kept
+                FROM (
+                    SELECT g.*, sum(size) FILTER (WHERE NOT is_known) OVER (
+                            PARTITION BY profile_id ORDER BY position) AS of_profile,
+                        sum(size) FILTER (WHERE NOT is_known) OVER (
+                            PARTITION BY identity ORDER BY position) AS of_identity
+                    FROM given g
+                ) g
+                JOIN whisperers w ON w.identity = g.identity
+                JOIN profiles p ON p.profile_id = g.profile_id
+            ), stored AS (
+                INSERT INTO calls.transcript_lines
+                    (conversation_id, content_id, line, epoch, seq, generation, nonce, ciphertext)
+                SELECT conversation_id, content_id, line, epoch, seq, generation, nonce, ciphertext
+                FROM judged WHERE is_kept
                 ON CONFLICT DO NOTHING
                 RETURNING conversation_id, content_id, line, octet_length(ciphertext) AS bytes
+            ), added AS MATERIALIZED (
+                SELECT s.*, o.identity, o.profile_id, s.bytes + \(CallLimits.lineRowBytes) * s.lines AS size
+                FROM (
+                    SELECT conversation_id, content_id, max(line) AS last_line, count(*) AS lines, sum(bytes) AS bytes
+                    FROM stored GROUP BY conversation_id, content_id
+                ) s
+                JOIN (SELECT DISTINCT conversation_id, content_id, identity, profile_id FROM judged) o
+                    ON o.conversation_id = s.conversation_id AND o.content_id = s.content_id
             ), counted AS (
-                INSERT INTO calls.transcripts AS t (conversation_id, content_id, last_line, lines, bytes)
-                SELECT conversation_id, content_id, max(line), count(*), sum(bytes) FROM stored
-                GROUP BY conversation_id, content_id ORDER BY conversation_id, content_id
+                INSERT INTO calls.transcripts AS t
+                    (conversation_id, content_id, last_line, lines, bytes, identity, profile_id, counted)
+                SELECT conversation_id, content_id, last_line, lines, bytes, identity, profile_id, size FROM added
+                ORDER BY conversation_id, content_id
                 ON CONFLICT (conversation_id, content_id) DO UPDATE SET
                     last_line = greatest(t.last_line, excluded.last_line), lines = t.lines + excluded.lines,
-                    bytes = t.bytes + excluded.bytes
+                    bytes = t.bytes + excluded.bytes, identity = excluded.identity, profile_id = excluded.profile_id,
+                    counted = t.counted + excluded.counted
+            ), kept AS (
+                INSERT INTO calls.kept_bytes AS k (profile_id, identity, bytes)
+                SELECT profile_id, identity, sum(size) FROM added GROUP BY profile_id, identity
+                ORDER BY profile_id, identity
+                ON CONFLICT (profile_id, identity) DO UPDATE SET bytes = k.bytes + excluded.bytes
             )
-            SELECT count(*) FROM stored
+            SELECT (SELECT count(*) FROM stored),
+                coalesce(array_agg(position - 1 ORDER BY position) FILTER (WHERE NOT is_kept), '{}')
+            FROM judged
             """,
-            decode: { rows throws(StoreError) in Int(try rows[0].decode(0, as: Int64.self)) })
+            decode: { rows throws(StoreError) in
+                var row = rows[0]
+                return Stored(
+                    count: Int(try row.next(Int64.self)), notKept: try row.next([Int64].self).map { Int($0) })
+            })
     }
 
     /// The greatest line of each of these streams that has one.
@@ -172,20 +242,25 @@ package enum TranscriptTable {
                 """)
     }
 
-    /// Deletes transcripts whose lines have expired, and lets their streams go.
-    static func sweep(in shares: [LiveShare], limit: Int, at now: StoreTime) -> SQL {
-        """
-        WITH gone AS (
-            SELECT s.conversation_id, s.content_id
-            FROM calls.streams s JOIN calls.conversations c ON c.conversation_id = s.conversation_id
-            WHERE c.share = ANY (\(shares.map { Int16($0.index) })::int2[]) AND s.expires_at <= \(now)
-            LIMIT \(Int64(limit))
-        ), deleted AS (
-            DELETE FROM calls.transcripts t USING gone
-            WHERE t.conversation_id = gone.conversation_id AND t.content_id = gone.content_id
-        )
-        UPDATE calls.streams s SET expires_at = NULL FROM gone
-        WHERE s.conversation_id = gone.conversation_id AND s.content_id = gone.content_id
-        """
+    /// Deletes transcripts that have expired and have no lines any more, and lets their streams go.
+    /// - Returns: how many streams.
+    static func sweep(in shares: [LiveShare], limit: Int, at now: StoreTime) -> Statement<Int> {
+        Statement(
+            affecting: """
+                WITH gone AS (
+                    SELECT s.conversation_id, s.content_id
+                    FROM calls.streams s JOIN calls.conversations c ON c.conversation_id = s.conversation_id
+                    WHERE c.share = ANY (\(shares.map { Int16($0.index) })::int2[]) AND s.expires_at <= \(now)
+                        AND NOT EXISTS (
+                            SELECT FROM calls.transcript_lines l
+                            WHERE l.conversation_id = s.conversation_id AND l.content_id = s.content_id)
+                    LIMIT \(Int64(limit))
+                ), deleted AS (
+                    DELETE FROM calls.transcripts t USING gone
+                    WHERE t.conversation_id = gone.conversation_id AND t.content_id = gone.content_id
+                )
+                UPDATE calls.streams s SET expires_at = NULL FROM gone
+                WHERE s.conversation_id = gone.conversation_id AND s.content_id = gone.content_id
+                """)
     }
 }
