@@ -53,6 +53,9 @@ package struct RouterTables: Equatable, Sendable {
     /// The last numbers drawn.
     package var lastMail: Int64 = 0
     package var lastOutcome: Int64 = 0
+    /// Of mail, as last counted. Everybody is a stranger.
+    private var strangerBytes: Int64?
+    private var strangersCountedAt = Timestamp(milliseconds: 0)
 
     private mutating func nextMail() -> Int64 {
         self.lastMail += 1
@@ -106,8 +109,9 @@ package struct RouterTables: Equatable, Sendable {
         let overRate: [Bool] = parameters(10)
         let keys: [String?] = parameters(11)
         let rooms: [[Int64?]] = (12...17).map { parameters($0) }
-        let days: [Int32] = parameters(18)
-        let (base, first, last): (Int32, Int32, Int32) = (parameters(19), parameters(20), parameters(21))
+        let strangersMax: Int64? = parameters(18, [Int64].self).first
+        let days: [Int32] = parameters(19)
+        let (base, first, last): (Int32, Int32, Int32) = (parameters(20), parameters(21), parameters(22))
         let now = model.now
         precondition(
             groups.allSatisfy { $0 == nil } && keys.allSatisfy { $0 == nil }, "groups and attachments are not modelled")
@@ -126,7 +130,13 @@ package struct RouterTables: Equatable, Sendable {
                     3
                 } else if !timely[index] { 4 } else if overRate[index] { 7 } else if recipient == nil {
                     5
-                } else if recipient!.isBanned { 6 } else { 0 }
+                } else if recipient!.isBanned {
+                    6
+                } else if let strangersMax, let waiting = model.router.strangerBytes,
+                    waiting + Int64(payloads[index].count) > strangersMax
+                {
+                    16
+                } else { 0 }
             verdicts.append(verdict)
         }
         if !rooms[0].isEmpty {
@@ -299,6 +309,35 @@ package struct RouterTables: Equatable, Sendable {
             }
         },
         StoreModel.reads("SELECT c.messages, c.bytes") { model, parameters in Self.count(model.router, parameters) },
+        StoreModel.reads("SELECT bytes, counted_at <= now()") { model, parameters in
+            let deadline = model.now - .milliseconds(parameters(1, Int64.self))
+            return StatementAnswer(model.router.strangerBytes.map { [$0] } ?? []) { bytes, row in
+                row.add(bytes)
+                row.add(model.router.strangersCountedAt <= deadline)
+            }
+        },
+        StoreModel.writes("INSERT INTO router.stranger_bytes AS known") { model, parameters in
+            let deadline = model.now - .milliseconds(parameters(1, Int64.self))
+            guard model.router.strangerBytes == nil || model.router.strangersCountedAt <= deadline else {
+                return .nothing
+            }
+            model.router.strangerBytes = model.router.strangerBytes ?? 0
+            model.router.strangersCountedAt = model.now
+            return .changed(1)
+        },
+        // Nothing takes room on a disk.
+        StoreModel.reads("SELECT coalesce(sum(pg_table_size(t.relid)), 0)") { _, _ in
+            StatementAnswer([Int64(0)]) { $1.add($0) }
+        },
+        StoreModel.reads("SELECT coalesce(sum(s.bytes) FILTER (WHERE NOT router.has_peer") { model, parameters in
+            let range: ClosedRange<Int64> = parameters(1)...parameters(2)
+            let waiting = model.router.mailboxes.filter { range.contains(Int64($0.key.bits)) }.flatMap(\.value)
+            return StatementAnswer([waiting.reduce(0) { $0 + Int64($1.payload.count) }]) { $1.add($0) }
+        },
+        StoreModel.writes("INSERT INTO router.stranger_bytes (store") { model, parameters in
+            (model.router.strangerBytes, model.router.strangersCountedAt) = (parameters(1), model.now)
+            return .changed(1)
+        },
         StoreModel.writes("DELETE FROM router.outcomes WHERE number IN (") {
             model, parameters in
             let deadline = model.now - .milliseconds(parameters(2, Int64.self))

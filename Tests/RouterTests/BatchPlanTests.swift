@@ -126,7 +126,7 @@ import Testing
         (.unknownRecipient, "NOT_FOUND"), (.recipientBanned, "FORBIDDEN"), (.overRate, "RATE_LIMITED"),
         (.unknownGroup, "NOT_FOUND"), (.notMembers, "FORBIDDEN"), (.unknownAttachment, "NOT_FOUND"),
         (.foreignAttachment, "FORBIDDEN"), (.foreignKey, "AUTH_FAILED"), (.mailboxFull, "RATE_LIMITED"),
-        (.strangerFull, "RATE_LIMITED"), (.strangersFull, "RATE_LIMITED"),
+        (.strangerFull, "RATE_LIMITED"), (.strangersFull, "RATE_LIMITED"), (.everyStrangerFull, "RATE_LIMITED"),
     ])
     func aRefusalIsAnsweredAndNothingElse(verdict: AcceptStatement.Verdict, answer: String) {
         var script = Script()

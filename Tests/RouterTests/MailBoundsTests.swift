@@ -46,6 +46,37 @@ import Testing
         }
     }
 
+    /// Contract §13b: in all mailboxes together, and nobody who has a peer is refused.
+    @Test func allStrangersTogetherLeaveRoomForOthers() async throws {
+        try await MailBench.run { bench in
+            let connection = try await bench.connection()
+            let pool = PostgresPool(bench.store, connections: 1, logger: quiet)
+            func verdicts(_ envelopes: [AcceptEnvelope], max: Int?) async throws -> [AcceptStatement.Verdict] {
+                try await connection.query(AcceptStatement.statement(for: envelopes, strangersMax: max)).map(\.verdict)
+            }
+            // These two are peers; what one of them sends to anybody counts for nobody.
+            let (one, other) = (person(1).bits, person(2).bits)
+            _ = try await bench.sql(
+                "INSERT INTO router.peers VALUES (\(one), \(other), now()), (\(other), \(one), now())")
+            let first = [1, 3, 4, 5].map { bench.envelope(from: $0, to: 6 + $0, bytes: 100) }
+            #expect(try await verdicts(first, max: nil) == Array(repeating: .accepted, count: 4))
+            // Far from the bound the size on the disk stands for strangers: nobody is asked about.
+            #expect(try await StrangerMail.measured(of: 1 << 40, on: pool).bound == nil)
+            // Not counted again for a while, whatever the bound.
+            #expect(try await StrangerMail.measured(of: 400, on: pool).bound == 400)
+            #expect(try await bench.sql("SELECT bytes <> 300 FROM router.stranger_bytes") == "t")
+            _ = try await bench.sql("UPDATE router.stranger_bytes SET counted_at = now() - interval '1 hour'")
+            #expect(try await StrangerMail.measured(of: 400, on: pool).bound == 400)
+            #expect(try await bench.sql("SELECT store, bytes FROM router.stranger_bytes") == "mail|300")
+            let next = [(3, 100), (4, 101), (1, 101), (3, 101)].map { bench.envelope(from: $0, to: 20, bytes: $1) }
+            #expect(
+                try await verdicts(next + [first[1]], max: 400)
+                    == [.accepted, .everyStrangerFull, .accepted, .everyStrangerFull, .repeated])
+            #expect(
+                try await bench.sql("SELECT count(*) FROM router.mailbox WHERE recipient = \(person(20).bits)") == "2")
+        }
+    }
+
     @Test func whoHasBeenAnsweredIsNoStranger() async throws {
         try await MailBench.run { bench in
             let connection = try await bench.connection()

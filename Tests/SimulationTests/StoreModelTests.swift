@@ -26,7 +26,8 @@ import TestKit
             for seed in UInt64(1)...6 {
                 _ = try await connection.query(
                     """
-                    WITH a AS (DELETE FROM router.ledger), b AS (DELETE FROM router.mailbox), c AS (DELETE FROM router.outcomes)
+                    WITH a AS (DELETE FROM router.ledger), b AS (DELETE FROM router.mailbox), c AS (DELETE FROM router.outcomes),
+                        d AS (DELETE FROM router.stranger_bytes)
                     SELECT setval('router.mail_numbers', \(Self.lastNumber)), setval('router.outcome_numbers', \(Self.lastNumber))
                     """)
                 try await postgres.run(Self.withoutDays)
@@ -151,10 +152,13 @@ private struct RandomOperations {
 
     mutating func next() -> SQL {
         self.now = self.now + .milliseconds(self.some(0...2_000))
-        switch self.some(0...14) {
+        switch self.some(0...15) {
         case 0...4:
             let envelopes = self.envelopes()
-            return AcceptStatement.statement(for: envelopes, rooms: self.rooms(for: envelopes)).sql
+            return AcceptStatement.statement(
+                for: envelopes, rooms: self.rooms(for: envelopes),
+                strangersMax: self.some(0...3) == 0 ? self.some(0...20_000) : nil
+            ).sql
         case 5...7: return ReceiptStatement.statement(for: self.receipts()).sql
         case 8: return MailboxTable.read((0..<self.some(1...4)).map { _ in self.readRequest() }).sql
         case 9:
@@ -173,6 +177,7 @@ private struct RandomOperations {
             return MailboxTable.recipients(
                 from: first.stored, through: self.person(5).stored, limit: Int64(self.some(1...5))
             ).sql
+        case 14: return self.strangers()
         default:
             let bounds = MailBounds(
                 mailbox: MailTally(messages: 10_000, bytes: 5_000),
@@ -194,6 +199,16 @@ private struct RandomOperations {
                 ? .some(nil) : MailRoom(mailbox: self.tally(), stranger: self.tally(), strangers: self.tally())
         }
         return envelopes.map { rooms[$0.to]! }
+    }
+
+    /// All senders are strangers.
+    private mutating func strangers() -> SQL {
+        switch self.some(0...3) {
+        case 0: return StrangerBytesTable.read().sql
+        case 1: return StrangerBytesTable.claim().sql
+        case 2: return StrangerBytesTable.count(in: Self.run(of: self.person(self.some(0...5)))).sql
+        default: return StrangerBytesTable.write(Int64(self.some(0...20_000)))
+        }
     }
 
     private mutating func tally() -> MailTally { MailTally(messages: self.some(-1...4), bytes: self.some(-1...900)) }

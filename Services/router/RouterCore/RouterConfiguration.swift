@@ -12,6 +12,8 @@ package struct RouterConfiguration: Sendable {
     package var jobsPerPartitionMax: Int
     /// What may wait in one mailbox (contract §13a).
     package var bounds: MailBounds
+    /// What may wait from all senders without any peer, in all mailboxes together (contract §13b).
+    package var strangersBytesMax: Int
     /// `RouterLimits.pagesPerReadMax`, by default.
     package var pagesPerReadMax: Int
     /// `RouterLimits.wakesWaitingMax`, by default.
@@ -21,6 +23,7 @@ package struct RouterConfiguration: Sendable {
     package init(
         pendingTTL: Duration = Limits.pendingTTL, resendAfter: Duration = .seconds(15),
         presence: PresenceConfiguration = PresenceConfiguration(), bounds: MailBounds = MailBounds(),
+        strangersBytesMax: Int = Limits.strangersStoreBytesMax,
         jobsPerPartitionMax: Int = RouterLimits.jobsPerPartitionMax,
         pagesPerReadMax: Int = RouterLimits.pagesPerReadMax, wakesWaitingMax: Int = RouterLimits.wakesWaitingMax,
         groups: GroupConfiguration = GroupConfiguration()
@@ -29,6 +32,7 @@ package struct RouterConfiguration: Sendable {
         self.resendAfter = resendAfter
         self.presence = presence
         self.bounds = bounds
+        self.strangersBytesMax = strangersBytesMax
         self.jobsPerPartitionMax = jobsPerPartitionMax
         self.pagesPerReadMax = pagesPerReadMax
         self.wakesWaitingMax = wakesWaitingMax
@@ -130,6 +134,8 @@ package enum RouterLimits {
     /// Mailboxes that a router names to operators with each sweep, and how much of its bound one holds at least.
     package static let fullMailboxesNotedMax = 20
     package static let fullMailboxLeast = 0.1
+    /// Between two counts of the mail of all senders without any peer, by whichever router. Each learns it within `lingeringInterval`.
+    package static let strangersCountedEvery = Duration.seconds(30)
     /// How long it counts what was counted: who is whose peer changes.
     package static let countedFor = Duration.seconds(600)
     /// Neighbouring partitions that one statement looks through, at most (`PartitionRun`).

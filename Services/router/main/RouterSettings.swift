@@ -38,6 +38,7 @@ struct RouterSettings: ServiceSettings {
         "mailbox.strangers.bytes.max", .integer(in: 1_000_000...1_000_000_000_000),
         default: "\(MailBounds().strangers.bytes)",
         "Bytes that wait for one recipient from all senders together who are not its peers, at most.")
+    let strangers = StrangerSettings()
     let groupsOwned = Setting(
         "groups.owned.max", .integer(in: 1...100_000), default: "200", "Groups that one identity may own.")
     let groupsJoined = Setting(
@@ -72,6 +73,7 @@ extension Settings<RouterSettings> {
                 mailbox: MailTally(messages: try self.mailboxMessagesMax, bytes: try self.mailboxBytesMax),
                 stranger: MailTally(messages: try self.strangerMessagesMax, bytes: try self.strangerBytesMax),
                 strangers: MailTally(messages: try self.strangersMessagesMax, bytes: try self.strangersBytesMax)),
+            strangersBytesMax: try self.strangers.bytes(),
             groups: GroupConfiguration(
                 ownedMax: try self.groupsOwned, joinedMax: try self.groupsJoined,
                 byStrangersMax: try self.groupsByStrangers,

@@ -15,7 +15,8 @@ extension Router {
         let plan = BatchPlan(
             batch, genuine, pagesPerRead: self.configuration.pagesPerReadMax, knowing: self.memory, at: startedAt)
         let transaction = BatchTransaction(
-            plan, attachments: attachments, rooms: rooms, mayHold: self.memory.mailboxes.mayHold)
+            plan, attachments: attachments, rooms: rooms, strangersMax: self.strangerMail.bound,
+            mayHold: self.memory.mailboxes.mayHold)
         let answers = try await self.commit(transaction, jobs: batch.jobs)
         if answers.restOnEarlierCommits { _ = try await self.store.query(ReplicationBarrier.statement) }
         self.settle(plan, answers, &notices)
@@ -191,6 +192,7 @@ extension Router {
             self.metrics.refused[.key].increment()
         case .mailboxFull: self.metrics.refused[.mailbox].increment()
         case .strangerFull: self.metrics.refused[.stranger].increment()
+        case .everyStrangerFull: self.metrics.refused[.everyStranger].increment()
         case .strangersFull: self.metrics.refused[.strangers].increment()
         default: break
         }

@@ -15,6 +15,10 @@ extension Router {
             try Task.checkCancellation()
             await self.measureStreams()
             self.measureLoads()
+            await self.attempt("counting mail of strangers") { () async throws(StoreError) in
+                self.strangerMail = try await .measured(of: self.configuration.strangersBytesMax, on: pool)
+                self.strangerMail.show(in: self.metrics.strangers)
+            }
             await self.attempt("telling") { () async throws(StoreError) in try await self.tellLingering(pool) }
             await self.attempt("learning") { () async throws(StoreError) in try await self.learnMailboxes(pool) }
             guard isBehind || ContinuousClock.now - sweptAt >= self.sweepPause else { continue }

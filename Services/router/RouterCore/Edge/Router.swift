@@ -48,6 +48,8 @@ package actor Router: PartitionOwner {
     var wakesWaiting = 0
     /// Known to be so; looked at again while it is not.
     var canLinkAttachments = false
+    /// As last counted.
+    var strangerMail: StrangerMail
 
     /// - Parameter store: a connection for this router alone; its locks say what the router owns.
     package init(
@@ -55,6 +57,7 @@ package actor Router: PartitionOwner {
     ) {
         self.configuration = configuration
         self.memory = RouterMemory(configuration.bounds, configuration.presence)
+        self.strangerMail = StrangerMail(bytesMax: configuration.strangersBytesMax)
         self.pace = IntakePace(most: configuration.jobsPerPartitionMax)
         self.bus = bus
         self.store = store

@@ -270,6 +270,8 @@ struct BatchPlan {
         case .strangerFull: .refused(Self.full("too many messages from this sender wait for the recipient"))
         case .strangersFull:
             .refused(Self.full("too many messages from senders that the recipient has not answered wait for it"))
+        case .everyStrangerFull:
+            .refused(Self.full("too many messages wait from senders whom nobody has answered; try again later"))
         case .foreignAttachment: .refused(Refusal(.forbidden, "the attachment is another's"))
         }
     }

@@ -19,7 +19,7 @@ struct BatchTransaction {
     /// brings: it would be held back for a client that sees no reason to fetch. A page must not show what this batch
     /// acknowledges.
     init(
-        _ plan: BatchPlan, attachments: AcceptStatement.Attachments, rooms: [MailRoom?],
+        _ plan: BatchPlan, attachments: AcceptStatement.Attachments, rooms: [MailRoom?], strangersMax: Int? = nil,
         mayHold: (WhisperID) -> Bool
     ) {
         let batch = plan.batch
@@ -33,7 +33,8 @@ struct BatchTransaction {
         }
         if !plan.accepts.isEmpty {
             self.verdicts = self.pipeline.add(
-                AcceptStatement.statement(for: plan.accepts, attachments: attachments, rooms: rooms))
+                AcceptStatement.statement(
+                    for: plan.accepts, attachments: attachments, rooms: rooms, strangersMax: strangersMax))
         }
         if !plan.unwritten.isEmpty { self.pipeline.add(PeersTable.note(plan.unwritten.map { plan.accepts[$0] })) }
         for round in plan.rounds {

@@ -30,6 +30,8 @@ enum AcceptStatement {
         case mailboxFull = 13
         case strangerFull = 14
         case strangersFull = 15
+        /// All mailboxes together hold what they may of senders without any peer (contract §13b).
+        case everyStrangerFull = 16
     }
 
     /// What becomes of messages that point to an attachment. Batches without one get a statement that does not name it.
@@ -68,10 +70,13 @@ enum AcceptStatement {
         var number: Int64?
     }
 
-    /// - Parameter rooms: what the recipient's mailbox takes, for each of the envelopes, as it was before this statement; those of one
-    ///   recipient all have one, or none has. Empty if no mailbox can reach a bound: then nothing of this costs anything.
+    /// - Parameters:
+    ///   - rooms: what the recipient's mailbox takes, for each of the envelopes, as it was before this statement; those of one
+    ///     recipient all have one, or none has. Empty if no mailbox can reach a bound: then nothing of this costs anything.
+    ///   - strangersMax: bytes that may wait from all senders without any peer; `nil` if they are far from it, likewise.
     static func statement(
-        for envelopes: [AcceptEnvelope], attachments: Attachments = .none, rooms: [MailRoom?] = []
+        for envelopes: [AcceptEnvelope], attachments: Attachments = .none, rooms: [MailRoom?] = [],
+        strangersMax: Int? = nil
     ) -> Statement<[Result]> {
         let messageIDs = envelopes.map { PostgresUUID(high: $0.messageID.high, low: $0.messageID.low) }
         let idCases = envelopes.map { Int32(bitPattern: $0.messageID.upperCase) }
@@ -89,6 +94,7 @@ enum AcceptStatement {
         let ledger = LedgerTable.LookUp(envelopes)
         func room(_ part: (MailRoom) -> Int) -> [Int64?] { rooms.map { $0.map { Int64(part($0)) } } }
         let hasRooms = !rooms.isEmpty
+        let strangers = strangersMax.map { Array(repeating: Int64($0), count: envelopes.count) } ?? []
         return Statement(
             """
             WITH judged AS MATERIALIZED (
@@ -106,6 +112,7 @@ enum AcceptStatement {
                         WHEN r.whisper_id IS NULL THEN 5
                         \(unsafeText: hasGroups ? Self.groupVerdicts : "")
                         WHEN r.is_banned THEN 6
+                        \(unsafeText: strangersMax == nil ? "" : Self.everyStrangerVerdict)
                         ELSE \(unsafeText: hasRooms ? "0" : attachments.verdict) END
                         AS \(unsafeText: hasRooms ? "judged" : "verdict")
                     FROM unnest(\(messageIDs)::uuid[], \(idCases)::int4[], \(senders)::int8[], \(signKeys)::bytea[],
@@ -113,11 +120,11 @@ enum AcceptStatement {
                             \(overRate)::bool[], \(keys)::text[], \(room(\.mailbox.messages))::int8[],
                             \(room(\.mailbox.bytes))::int8[], \(room(\.stranger.messages))::int8[],
                             \(room(\.stranger.bytes))::int8[], \(room(\.strangers.messages))::int8[],
-                            \(room(\.strangers.bytes))::int8[], \(ledger.days)::int4[])
+                            \(room(\.strangers.bytes))::int8[], \(strangers)::int8[], \(ledger.days)::int4[])
                         WITH ORDINALITY
                         AS g (message_id, id_case, sender, sign_key, epoch, recipient, group_id, payload, is_timely, is_over_rate,
                             attachment_key, mailbox_messages, mailbox_bytes, stranger_messages, stranger_bytes,
-                            strangers_messages, strangers_bytes, day, position)
+                            strangers_messages, strangers_bytes, every_stranger_bytes, day, position)
                     LEFT JOIN auth.mail_identities s ON s.whisper_id = g.sender
                     LEFT JOIN auth.mail_identities r ON r.whisper_id = g.recipient
                     LEFT JOIN router.ledger l
@@ -143,6 +150,12 @@ enum AcceptStatement {
             SELECT verdict::int2, number FROM judged ORDER BY position
             """, each: Self.result)
     }
+
+    /// The count is read once for the batch; whether a sender has a peer, only once the bound is reached.
+    private static let everyStrangerVerdict: StaticString = """
+        WHEN (SELECT x.bytes FROM router.stranger_bytes x WHERE x.store = 'mail') + octet_length(g.payload) > g.every_stranger_bytes
+            AND NOT router.has_peer(g.sender) THEN 16
+        """
 
     /// Whether the mailbox has room, asked of what else would be accepted, and before an attachment is linked. A message that is refused
     /// here still takes its place for the rest of its batch.
