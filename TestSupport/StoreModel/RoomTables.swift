@@ -213,9 +213,12 @@ package struct RoomTables: Sendable {
                 $1.add($0)
             }
         },
-        StoreModel.reads("SELECT count(*) FROM (\n    SELECT FROM calls.room_codes") { model, parameters in
-            let short = model.rooms.codes.count { $0.value.retiredAt == nil && $0.key.utf8.count == 6 }
-            return StatementAnswer([min(Int64(short), parameters(1))]) { $1.add($0) }
+        StoreModel.reads("SELECT length(code), count(*) FROM calls.room_codes") { model, _ in
+            let lengths = Dictionary(grouping: model.rooms.codes.keys) { Int32($0.utf8.count) }
+            return StatementAnswer(lengths.sorted { $0.key < $1.key }) {
+                $1.add($0.key)
+                $1.add(Int64($0.value.count))
+            }
         },
         StoreModel.reads("SELECT count(*), count(DISTINCT origin)") { model, parameters in
             let seconds: Int64 = parameters(1)

@@ -314,7 +314,7 @@ final class RoomDevice: LiveDevice {
         self.record.sees(joined.room, self)
         guard self.visits[id] != nil else { return }
         self.world.trace("\(self.name) has joined room \(id), revision \(joined.room.revision)")
-        self.visits[id]?.turn = joined.turn
+        if let turn = joined.turn { self.visits[id]?.turn = turn }
         self.learn(joined.room)
         let actions = self.visits[id]?.machine.joined(self.seen(joined.room), at: .now) ?? []
         self.perform(actions, in: id)
@@ -328,6 +328,10 @@ final class RoomDevice: LiveDevice {
         self.record.hears(event, self)
         guard let before = self.visits[id]?.machine.shown?.revision, event.room.revision > before else { return }
         self.learn(event.room)
+        let isOver = event.event == .closed || event.event == .removed
+        if !isOver, self.visits[id]?.turn == nil, event.room.participants.count > 1 {
+            return self.perform([.join], in: id)
+        }
         let actions = self.visits[id]?.machine.changed(
             event.event, event.participant, self.seen(event.room), at: .now)
         self.perform(actions ?? [], in: id)

@@ -208,7 +208,7 @@ extension PageCluster {
             try await browser.value(of: "document.querySelector('#leave').focus()")
             try await browser.press(enter)
             try await page.reaches("consent")
-            #expect(try await browser.value(of: "return document.activeElement.id").string == "name")
+            #expect(try await browser.value(of: "return document.activeElement.id").string == "continue")
         }
         await alice.end()
     }
