@@ -316,7 +316,7 @@ package struct CallsTables: Sendable {
         },
         // Bounds are not modelled: nobody comes near one.
         StoreModel.writes("WITH given AS MATERIALIZED (\n    SELECT g.*, octet_length") { model, parameters in
-            let (contents, numbers): ([PostgresUUID], [Int32]) = (parameters(2), parameters(3))
+            let (contents, numbers): ([PostgresUUID], [Int32]) = (parameters(3), parameters(4))
             var stored: Int64 = 0
             for (content, number) in zip(contents, numbers)
             where model.calls.lines[content, default: []].insert(number).inserted { stored += 1 }
