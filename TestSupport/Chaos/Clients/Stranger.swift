@@ -12,6 +12,8 @@ actor Stranger {
     private var random: SeededGenerator
     private var phone: Phone?
     private var file: String?
+    /// Its own profile, with a conversation whose lines are kept.
+    private var stream: StrangerStream?
     /// Connections that it keeps, and what it reads slowly. The oldest go first.
     private var open: [OpenConnection] = []
     private(set) var acts = 0
@@ -26,10 +28,13 @@ actor Stranger {
     private static let fileBytes = 1_000_000
     private static let framesAtOnce = 30
     private static let largeBytes = 256 * 1_024
+    private static let roomsAtOnce = 10
+    private static let guestsAtOnce = 3
 
     private enum Tool: CaseIterable {
         case silence, foreignTokens, foreignTokensOverHTTP, failedProofs, forgeries, mail, largeMail, twoConnections
         case groups, reports, backup, typing, nonsense, binary, tooLong, cutFrame, slowDownloads
+        case documents, evidence, lines, rooms, knocks
     }
 
     /// - Parameters:
@@ -113,6 +118,40 @@ actor Stranger {
                 raw: Array(ClientFraming.frame(.text, [UInt8](repeating: 0x20, count: 1_000)).prefix(500)))
             phone.client.cut()
         case .slowDownloads: try await self.downloadSlowly(phone)
+        case .documents:
+            let stream = try await self.ownStream(phone)
+            for path in stream.documents {
+                var call = HTTPCall(
+                    "PUT", self.origin + path,
+                    headers: [
+                        "Authorization": "Bearer \(phone.token)", "Content-Type": "application/json",
+                        "If-None-Match": "*",
+                    ], body: Array(stream.fullDocument.json.text.utf8))
+                (call.from, call.timeout) = (self.address, 3)
+                _ = try await call.answer()
+            }
+        case .evidence:
+            // About messages that were never sent.
+            self.say(2, of: "report", on: phone) { _ in
+                let letter = phone.message(to: victim, bytes: Self.largeBytes) { $0["msgType"] = "file" }
+                return ["targetId": victim, "reason": "abuse", "evidence": letter.json]
+            }
+        case .lines:
+            var stream = try await self.ownStream(phone)
+            for packet in stream.takes() + stream.lines(Self.framesAtOnce) {
+                self.say(1, of: packet.type, on: phone) { _ in packet.fields }
+            }
+            self.stream = stream
+        case .rooms:
+            self.say(Self.roomsAtOnce, of: "room_create", on: phone) { _ in
+                [
+                    "roomId": newUUID(), "signPublicKey": phone.person.keys.signPublicKey.base64,
+                    "encPublicKey": phone.person.keys.encPublicKey.base64, "linkVerifier": Keys.random(32).base64,
+                ]
+            }
+        case .knocks:
+            let stream = try await self.ownStream(phone)
+            for _ in 0..<Self.guestsAtOnce { try await self.knock(at: stream) }
         }
         self.acts += 1
     }
@@ -155,6 +194,32 @@ actor Stranger {
             self.ledger.forged(Letter(message["messageId"]!.json.string!, to: victim))
         }
         return message.with(["sig": signature.base64])
+    }
+
+    private func ownStream(_ phone: Phone) async throws -> StrangerStream {
+        if let stream { return stream }
+        let stream = StrangerStream(of: phone)
+        let profile = Person.versions.with(["joinHash": Keys.random(32).base64])
+        _ = try await phone.http("PUT", "/profiles/\(stream.profile)", profile, at: self.origin)
+        self.say(1, of: "live_create", on: phone) { _ in stream.create }
+        self.stream = stream
+        return stream
+    }
+
+    /// As a browser that nobody knows, and that goes at once.
+    private func knock(at stream: StrangerStream) async throws {
+        let (client, keys) = (try await self.connect(), Keys())
+        defer { client.cut() }
+        let own: Fields = ["signPublicKey": keys.signPublicKey.base64, "encPublicKey": keys.encPublicKey.base64]
+        let challenge = try await client.ask("guest_begin", Person.versions.with(own)).payload
+        let proof: Fields = [
+            "challengeId": challenge["challengeId"]?.string ?? "",
+            "signature": keys.sign(challenge["challenge"]?.string?.bytesOfBase64 ?? []).base64,
+        ]
+        let ack = try await client.ask("guest_proof", Person.versions.with(proof)).payload
+        guard let id = ack["guestId"]?.string, let token = ack["guestToken"]?.string else { return }
+        let knock = stream.knock(from: id, by: keys).with(own).with(["guestToken": token])
+        _ = try await client.ask("live_knock", Person.versions.with(knock))
     }
 
     private func downloadSlowly(_ phone: Phone) async throws {
