@@ -28,6 +28,9 @@ enum StrangerBounds {
     /// Tokens that are nobody's, and failed proofs, of one address in a minute.
     static let failuresAMinute = 60
     static let refreshesAMinute = 10
+    /// Kept lines of an identity without a peer, in bytes, and shares of a profile.
+    static let lineBytes = 128 * 1_024
+    static let shares = 12
     static let typingsAMinute = 120
 
     @Sendable static func configure(_ stack: inout StackConfiguration) {
@@ -36,6 +39,9 @@ enum StrangerBounds {
             // Bounds are looked at here that would take minutes to reach at these two rates.
             stack.environment[service] = ["RATE_LIMITS": "groups=600,report=100"]
         }
+        stack.environment[.calls]!.merge([
+            "LIVE_STRANGER_LINE_BYTES_MAX": "\(self.lineBytes)", "LIVE_PROFILE_SHARES_MAX": "\(self.shares)",
+        ]) { $1 }
         stack.environment[.router] = [
             "MAILBOX_STRANGER_MESSAGES_MAX": "\(self.messagesOfOne)",
             "MAILBOX_STRANGER_BYTES_MAX": "\(self.bytesOfOne)",
