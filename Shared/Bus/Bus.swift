@@ -174,6 +174,11 @@ package protocol KeyBus: Sendable {
     func set(_ key: KeyName, to value: [UInt8], for timeToLive: Duration) async throws(BusError)
     /// As `set`, without waiting. Lost silently while the bus is away.
     func setWithoutWaiting(_ key: KeyName, to value: [UInt8], for timeToLive: Duration)
+    /// Sets the key and reads what stood there, in one step: of several callers each sees the one before it. Does not wait.
+    /// - Parameter heard: called once, on the bus's thread, with what stood there.
+    func exchangeWithoutWaiting(
+        _ key: KeyName, for value: [UInt8], for timeToLive: Duration,
+        heard: @escaping @Sendable (Result<[UInt8]?, BusError>) -> Void)
     func delete(_ keys: [KeyName]) async throws(BusError)
     /// Deletes the key only if it still holds `value`. Does not wait.
     func deleteWithoutWaiting(_ key: KeyName, ifStill value: [UInt8])

@@ -7,6 +7,8 @@ import Telemetry
 package enum Reaction: Sendable {
     /// - then: published after the answer has been.
     case answer(Answer, then: ClusterNotice?)
+    /// This node is told; nobody waits for an answer.
+    case tell(NodeID, NodeEvent)
     /// Done; nobody waits for an answer.
     case done
     /// Not done; to be taken again.
@@ -78,19 +80,21 @@ package final class RequestWorker: Sendable {
         case .later: return
         case .done: break
         case .answer(let answer, let next):
-            let notice = NodeNotice(events: [.answer(question: request.answer.question, answer)])
-            let isPublished = await self.publish(notice, to: Keyspace.node(request.answer.node))
+            let isPublished = await self.publish(
+                .answer(question: request.answer.question, answer), to: request.answer.node)
             // What has ended has ended, whether its cause is answered or not.
             if let next { self.bus.publish(next, to: Keyspace.nodes) }
             guard isPublished else { return }
+        case .tell(let node, let event): guard await self.publish(event, to: node) else { return }
         }
         self.worker.consumer.acknowledge([entry.id])
     }
 
     /// - Returns: whether the bus took it. Otherwise the request stays unacknowledged and comes again.
-    private func publish(_ notice: NodeNotice, to channel: ChannelName<NodeNotice>) async -> Bool {
+    private func publish(_ event: NodeEvent, to node: NodeID) async -> Bool {
+        let notice = NodeNotice(events: [event])
         let result = await withCheckedContinuation { continuation in
-            self.bus.publish(notice.encoded(), to: channel.name) { continuation.resume(returning: $0) }
+            self.bus.publish(notice.encoded(), to: Keyspace.node(node).name) { continuation.resume(returning: $0) }
         }
         guard case .failure(let error) = result else { return true }
         self.logger.warning("answer not published", [.error: "\(error)"])

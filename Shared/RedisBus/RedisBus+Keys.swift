@@ -43,6 +43,14 @@ extension RedisBus {
         self.send(.set(key.name, value, timeToLive: timeToLive), .nobody)
     }
 
+    package func exchangeWithoutWaiting(
+        _ key: KeyName, for value: [UInt8], for timeToLive: Duration,
+        heard: @escaping @Sendable (Result<[UInt8]?, BusError>) -> Void
+    ) {
+        self.send(
+            .exchange(key.name, value, timeToLive: timeToLive), .answer { heard($0.decoded(Self.value)) })
+    }
+
     package func delete(_ keys: [KeyName]) async throws(BusError) {
         guard !keys.isEmpty else { return }
         if self.isCluster {

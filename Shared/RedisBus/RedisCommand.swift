@@ -24,6 +24,8 @@ enum RedisCommand: Sendable {
     case getAll([String])
     case getAndDelete(String)
     case set(String, [UInt8], timeToLive: Duration)
+    /// As `set`. Answered with what stood there.
+    case exchange(String, [UInt8], timeToLive: Duration)
     case delete([String])
     case deleteIfStill(String, [UInt8])
     case touch(String, timeToLive: Duration)
@@ -58,8 +60,8 @@ extension RedisCommand {
             stream
         case .read(let positions, _, _, _): positions.first?.stream
         case .depth(let names), .getAll(let names), .delete(let names), .subscribe(let names, _): names.first
-        case .get(let key), .getAndDelete(let key), .set(let key, _, _), .deleteIfStill(let key, _), .touch(let key, _),
-            .admit(let key, _), .lease(let key, _):
+        case .get(let key), .getAndDelete(let key), .set(let key, _, _), .exchange(let key, _, _),
+            .deleteIfStill(let key, _), .touch(let key, _), .admit(let key, _), .lease(let key, _):
             key
         case .publish(_, let channel, _): channel
         case .time, .authenticate, .ping, .clusterInfo, .clusterSlots: nil
@@ -202,6 +204,14 @@ extension RedisCommand {
             buffer.writeWord(value)
             buffer.writeWord("PX")
             buffer.writeWord(timeToLive.wholeMilliseconds)
+
+        case .exchange(let key, let value, let timeToLive):
+            buffer.writeCommand("SET", words: 6)
+            buffer.writeWord(key)
+            buffer.writeWord(value)
+            buffer.writeWord("PX")
+            buffer.writeWord(timeToLive.wholeMilliseconds)
+            buffer.writeWord("GET")
 
         case .delete(let keys):
             buffer.writeCommand("DEL", words: 1 + keys.count)

@@ -184,6 +184,7 @@ package enum AuthRequestKind: String, CaseIterable, Sendable {
     case sessionUsed = "session_used"
     /// A guest that the gateway does not know.
     case guest
+    case guestMoved = "guest_moved"
     case registerBegin = "register_begin"
     case registerProof = "register_proof"
     case guestBegin = "guest_begin"

@@ -26,6 +26,7 @@ extension ServiceRequest {
         case .session: "session"
         case .guest: "guest"
         case .sessionUsed: "session_used"
+        case .guestMoved: "guest_moved"
         }
     }
 }

@@ -16,6 +16,7 @@ import Glibc
     @Flag(help: "Nothing goes wrong.") var calm = false
     @Flag(help: "People whisper and listen instead of writing mail.") var live = false
     @Flag(help: "People meet in rooms instead of writing mail.") var rooms = false
+    @Flag(help: "Two connections show one token, at two gateways, instead of writing mail.") var rivals = false
     @Flag(help: "Redis is a cluster of three masters, which are lost and replaced.") var masters = false
     @Flag(help: "Masters of a cluster are lost and replaced, and nothing else goes wrong.") var lostMasters = false
     @Flag(help: "With mail: Postgres has a standby that is away at times, and may take its place.") var standby = false
@@ -39,6 +40,7 @@ import Glibc
         var total = (seeds: 0, sent: 0, arrived: 0, live: 0, events: 0)
         var lines = (said: 0, shown: 0, missing: 0)
         var rooms = (seats: 0, signals: 0, links: 0)
+        var rounds = 0
         var again = (replaced: 0, others: 0)
         for seed in self.seed.map({ $0...$0 }) ?? self.first...(self.first + max(self.seeds, 1) - 1) {
             let world = World(
@@ -71,6 +73,7 @@ import Glibc
                 rooms.signals += scene.record.signalCount
                 rooms.links += scene.stacks.connectedCount
             }
+            rounds += world.rivals?.rounds ?? 0
             world.end()
         }
         let what =
@@ -78,6 +81,7 @@ import Glibc
             case .mail: "\(total.sent) messages, \(total.arrived) arrived, \(total.live) times live"
             case .live: "\(lines.said) lines, \(lines.shown) times shown, \(lines.missing) times missing"
             case .rooms: "\(rooms.seats) seats, \(rooms.signals) signals, \(rooms.links) connections"
+            case .rivals: "\(rounds) rounds"
             }
         print(
             "\(total.seeds) seeds kept every promise: \(what), \(total.events) events"
@@ -89,7 +93,9 @@ import Glibc
     }
 
     /// A bug of live conversations or rooms shows nowhere else.
-    private var kind: World.Kind { self.rooms ? .rooms : self.live ? .live : self.mutation?.kind ?? .mail }
+    private var kind: World.Kind {
+        self.rivals ? .rivals : self.rooms ? .rooms : self.live ? .live : self.mutation?.kind ?? .mail
+    }
 
     private var redis: World.Masters {
         self.lostMasters ? .lost : self.masters ? .many : self.mutation?.masters ?? .one
@@ -243,6 +249,7 @@ extension World.Kind {
         case .mail: nil
         case .live: "--live"
         case .rooms: "--rooms"
+        case .rivals: "--rivals"
         }
     }
 }

@@ -222,6 +222,22 @@ extension MemoryBus {
         try? self.run { state throws(BusError) in state.keys[key] = MemoryKey(value, for: timeToLive) }
     }
 
+    package func exchangeWithoutWaiting(
+        _ key: KeyName, for value: [UInt8], for timeToLive: Duration,
+        heard: @escaping @Sendable (Result<[UInt8]?, BusError>) -> Void
+    ) {
+        do throws(BusError) {
+            heard(
+                .success(
+                    try self.run { state throws(BusError) in
+                        defer { state.keys[key] = MemoryKey(value, for: timeToLive) }
+                        return state.value(of: key)
+                    }))
+        } catch {
+            heard(.failure(error))
+        }
+    }
+
     package func delete(_ keys: [KeyName]) async throws(BusError) {
         try self.run { state throws(BusError) in for key in keys { state.keys[key] = nil } }
     }

@@ -43,6 +43,28 @@ import Testing
         }
     }
 
+    /// Each sees the one before it, so that one is the last.
+    @Test(arguments: BusKind.present)
+    func whoExchangesAValueHearsWhatStoodThere(kind: BusKind) async throws {
+        try await kind.run { test in
+            let (bus, key) = (test.bus, a)
+            @Sendable func exchange(_ value: String) async -> [UInt8]? {
+                await withCheckedContinuation { continuation in
+                    bus.exchangeWithoutWaiting(key, for: bytes(value), for: .seconds(60)) {
+                        continuation.resume(returning: (try? $0.get()) ?? nil)
+                    }
+                }
+            }
+            let before = await withTaskGroup(of: [UInt8]?.self) { group in
+                for number in 0..<8 { group.addTask { await exchange("\(number)") } }
+                return await group.reduce(into: []) { $0.append($1) }
+            }
+            let last = try await bus.get(key)
+            #expect(before.count { $0 == nil } == 1)
+            #expect(Set(before + [last]).count == 9)
+        }
+    }
+
     @Test(arguments: BusKind.present)
     func aKeyEndsWithItsTimeUnlessTouched(kind: BusKind) async throws {
         try await kind.run { test in

@@ -88,6 +88,13 @@ import Testing
                     Keyspace.mailbox(Partition.all[0]).name, Keyspace.mailbox(Partition.all[1]).name,
                 ]) == [1, 0])
             try await bus.set(KeyName("presence:A"), to: [1], for: .seconds(9))
+            // Where a guest was, and is.
+            let before = await withCheckedContinuation { continuation in
+                bus.exchangeWithoutWaiting(KeyName("presence:A"), for: [1], for: .seconds(9)) {
+                    continuation.resume(returning: $0)
+                }
+            }
+            #expect(before == .success([1]))
             bus.deleteWithoutWaiting(KeyName("presence:A"), ifStill: [1])
             #expect(try await bus.get(KeyName("presence:A")) == nil)
             try await bus.set(KeyName("alive:a"), to: [1], for: .seconds(9))

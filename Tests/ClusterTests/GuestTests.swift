@@ -40,6 +40,30 @@ extension CalmCluster {
             #expect(newer.client.ending == nil)
         }
 
+        /// By one token, without a new proof: the older one hears of it within a second, also when it holds a seat.
+        @Test(arguments: [1, 2], [false, true])
+        func aConnectionWithTheSameTokenClosesTheOlderOne(gateway: Int, hasSeat: Bool) async throws {
+            let (keys, room) = (Keys(), Room())
+            let older = try await GuestClient.proved(keys, gateway: 1)
+            let join = older.fields(room.join(keys, proof: room.proof))
+            if hasSeat {
+                let phone = try await Cluster.phone()
+                try await phone.ask("room_create", room.create(phone.person.keys)).expecting("room_joined")
+                try await older.client.ask("room_join", join).expecting("room_joined")
+            }
+            var newer = older
+            newer.client = try await Cluster.client(gateway: gateway)
+            // Whatever it says: its token binds it.
+            _ = try await newer.client.ask("room_leave", newer.fields(Room().named))
+            let shownAt = ContinuousClock.now
+            #expect(try await older.client.next("error").errorCode == "AUTH_FAILED")
+            #expect(try await older.client.end().code == 4001)
+            #expect(try #require(older.client.endedAt) - shownAt < .seconds(1))
+            if hasSeat { try await newer.client.ask("room_join", join).expecting("room_joined") }
+            #expect(try await newer.client.ask("ping", [:]).type == "pong")
+            #expect(newer.client.ending == nil)
+        }
+
         @Test func aChallengeIsGoodOnceAndForItsConnection() async throws {
             let keys = Keys()
             let (client, other) = (try await Cluster.client(gateway: 1), try await Cluster.client(gateway: 2))

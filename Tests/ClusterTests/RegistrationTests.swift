@@ -231,6 +231,23 @@ extension CalmCluster {
             #expect(second.client.ending == nil)
         }
 
+        /// At two gateways in one moment: one stays, and the other is told that it does not.
+        @Test func ofTwoConnectionsThatShowOneTokenAtOnceOneStays() async throws {
+            let phone = try await Cluster.phone()
+            for _ in 0..<10 {
+                let two = [
+                    try await Cluster.reconnected(phone, gateway: 1), try await Cluster.reconnected(phone, gateway: 2),
+                ]
+                for one in two { one.client.send("fetch_pending", one.privileges, requestID: "first") }
+                try await waitUntil("one of them is closed", within: .seconds(15)) {
+                    two.contains { $0.client.ending != nil }
+                }
+                let living = two.filter { $0.client.ending == nil }
+                #expect(living.count == 1)
+                try await living.first?.ask("fetch_pending").expecting("pending_messages")
+            }
+        }
+
         @Test func aBoundConnectionTakesNoSecondIdentityByToken() async throws {
             let (phone, other) = (try await Cluster.phone(), try await Cluster.phone())
             let answer = try await phone.ask("fetch_pending", ["sessionToken": other.token])

@@ -472,7 +472,7 @@ extension SeededGenerator {
 
 extension ServiceRequest: ManyKinds {
     fileprivate enum Kind: CaseIterable {
-        case frame, session, sessionUsed, guest
+        case frame, session, sessionUsed, guest, guestMoved
     }
 
     fileprivate var kind: Kind {
@@ -481,6 +481,7 @@ extension ServiceRequest: ManyKinds {
         case .session: .session
         case .sessionUsed: .sessionUsed
         case .guest: .guest
+        case .guestMoved: .guestMoved
         }
     }
 
@@ -491,6 +492,12 @@ extension ServiceRequest: ManyKinds {
             case .session: .session(tokenHash: random.bytes32())
             case .sessionUsed: .sessionUsed(tokenHash: random.bytes32())
             case .guest: .guest(tokenHash: random.bytes32())
+            case .guestMoved:
+                .guestMoved(
+                    GuestMove(
+                        from: Presence(
+                            node: random.node(), connection: random.connection(), epoch: Epoch(value: random.int64())),
+                        epoch: Epoch(value: random.int64()), age: random.int64()))
             }
         return ServiceRequest(
             answer: random.answerAddress(), connection: random.connection(),
@@ -530,7 +537,8 @@ extension Wake: ManyKinds {
 
 extension NodeEvent: ManyKinds {
     fileprivate enum Kind: CaseIterable {
-        case answer, bound, replaced, mail, connectionSnapshot, outcomes, groupEvent, presence, call, live, frame
+        case answer, bound, replaced, mail, connectionSnapshot, outcomes, groupEvent, presence, call, live, guestMoved,
+            frame
     }
 
     fileprivate var kind: Kind {
@@ -545,6 +553,7 @@ extension NodeEvent: ManyKinds {
         case .presence: .presence
         case .call: .call
         case .live: .live
+        case .guestMoved: .guestMoved
         case .frame: .frame
         }
     }
@@ -555,6 +564,8 @@ extension NodeEvent: ManyKinds {
             .answer(question: random.next(), .random(random.one(of: Answer.Kind.allCases), &random))
         case .bound: .bound(random.connection(), isCaughtUp: random.chance(2), answering: UInt32(random.upTo(1_000)))
         case .replaced: .replaced(random.connection(), Epoch(value: random.int64()))
+        case .guestMoved:
+            .guestMoved(random.connection(), epoch: Epoch(value: random.int64()), age: random.int64())
         case .mail: .mail(random.connection(), random.mail(), again: random.chance(2))
         case .connectionSnapshot:
             .connectionSnapshot(

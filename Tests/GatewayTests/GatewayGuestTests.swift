@@ -64,6 +64,81 @@ import Testing
         }
     }
 
+    /// At two gateways, by one token: the gateway of the newer one asks auth to tell the other.
+    @Test func theNewerConnectionAtAnotherGatewayClosesTheOlderOne() async throws {
+        try await GatewayBench.run(gateways: 2) { benches in
+            let (older, newer, move) = try await self.twoConnections(benches)
+            #expect(move.from.node == benches[0].gateway.node && move.epoch == Guest.test().epoch && move.age >= 0)
+            try await benches[0].tell(.guestMoved(move.from.connection, epoch: move.epoch, age: move.age))
+            #expect(try await older.json().code == "AUTH_FAILED")
+            #expect(try await older.closeCode() == 4001)
+            try await newer.send(#"{"type":"ping","payload":{}}"#)
+            #expect(try await newer.json().type == "pong")
+            #expect(await benches[1].gateway.isBound(Guest.test().id))
+        }
+    }
+
+    /// The news comes late, or was told by a gateway that the guest had left: Redis says where it is by now.
+    @Test func whoeverRedisNamesStays() async throws {
+        try await GatewayBench.run(gateways: 2) { benches in
+            let (older, newer, move) = try await self.twoConnections(benches)
+            let place = try #require(try await benches[0].bus.get(Keyspace.presence(Guest.test().id)))
+            #expect(try Presence(decoding: place).node == benches[1].gateway.node)
+            // The newer one hears the same of itself: it is where Redis says.
+            let own = try Presence(decoding: place).connection
+            try await benches[1].tell(.guestMoved(own, epoch: move.epoch, age: 0))
+            try await newer.send(#"{"type":"ping","payload":{}}"#)
+            #expect(try await newer.json().type == "pong")
+            // The older one is told that another one was there before it: it says again that the guest is here.
+            try await benches[0].tell(.guestMoved(move.from.connection, epoch: move.epoch, age: 3_600_000))
+            let again = try await self.move(at: benches[1])
+            #expect(again.from == (try Presence(decoding: place)))
+            try await benches[1].tell(.guestMoved(again.from.connection, epoch: again.epoch, age: 0))
+            #expect(try await newer.json().code == "AUTH_FAILED")
+            #expect(try await newer.closeCode() == 4001)
+            try await older.send(#"{"type":"ping","payload":{}}"#)
+            #expect(try await older.json().type == "pong")
+        }
+    }
+
+    /// The news was lost, or Redis' memory: the gateway looks where Redis says that the guest is.
+    @Test func aGuestsPlaceIsSaidAgain() async throws {
+        try await GatewayBench.run { bench in
+            _ = try await bench.guest(.test())
+            let key = Keyspace.presence(Guest.test().id)
+            let own = try #require(try await bench.bus.get(key))
+            try await bench.bus.delete([key])
+            while try await bench.bus.get(key) != own {
+                try Task.checkCancellation()
+                await Task.yield()
+            }
+            let other = Presence(
+                node: NodeID(value: 7), connection: ConnectionID(value: 7), epoch: Guest.test().epoch)
+            try await bench.bus.set(key, to: other.encoded(), for: .seconds(60))
+            #expect(try await self.move(at: bench).from == other)
+            #expect(try await bench.bus.get(key) == own)
+        }
+    }
+
+    /// A guest's connection at the first gateway, and then one at the second, and what that one says of it.
+    private func twoConnections(
+        _ benches: [GatewayBench]
+    ) async throws -> (older: TestClient, newer: TestClient, GuestMove) {
+        let older = try await benches[0].guest(.test())
+        let newer = try await benches[1].client()
+        // Answered: the connection is there.
+        try await newer.send(#"{"type":"ping","payload":{}}"#)
+        #expect(try await newer.json().type == "pong")
+        try await benches[1].gateway.receiveOfEither("token")
+        #expect(try await newer.json().type == "pong")
+        return (older, newer, try await self.move(at: benches[1]))
+    }
+
+    /// The next news for auth that a guest has moved.
+    private func move(at bench: GatewayBench) async throws -> GuestMove {
+        while true { if case .guestMoved(let move) = try await bench.request().body { return move } }
+    }
+
     /// Contract §19.16: at once, and auth does not hear of it.
     @Test(arguments: [false, true]) func aProofOnAConnectionThatIsBoundOtherwiseEndsIt(isBegun: Bool) async throws {
         try await GatewayBench.run { bench in

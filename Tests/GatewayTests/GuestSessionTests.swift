@@ -146,6 +146,18 @@ import Testing
         #expect(ConnectionSession().staysLive(against: guest("b", epoch: 2), shownAt: 0) == false)
     }
 
+    /// The other one is at another gateway, which says for how long it has been the guest's.
+    @Test func ofTwoAtTwoGatewaysTheNewerStays() {
+        var machine = ConnectionSession()
+        #expect(machine.guestAge(at: 10) == nil)
+        machine.bind(to: guest("b", epoch: 2), shownAt: 10)
+        #expect(machine.guestAge(at: 25) == 15)
+        #expect(machine.staysLive(against: Epoch(value: 2), shownAt: 9) == true)
+        #expect(machine.staysLive(against: Epoch(value: 2), shownAt: 10) == false)
+        #expect(machine.staysLive(against: Epoch(value: 1), shownAt: 99) == true)
+        #expect(machine.staysLive(against: Epoch(value: 3), shownAt: 1) == false)
+    }
+
     @Test func proofsBeforeAnEpochEnd() {
         var machine = ConnectionSession()
         #expect(machine.guestEnded(before: Epoch(value: 9)) == false)

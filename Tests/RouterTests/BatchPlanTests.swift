@@ -270,6 +270,29 @@ import Testing
         #expect(script.memory.sessions[recipient]?.connection == ConnectionID(value: 2))
     }
 
+    /// Two connections showed the token in one moment, and are announced again before either hears of its end.
+    @Test(arguments: [[1, 2, 1, 2], [2, 1, 2, 1], [1, 1, 2, 2], [2, 2, 1, 1]] as [[UInt64]])
+    func ofTwoThatAreAnnouncedAgainOneIsReplaced(order: [UInt64]) {
+        var script = Script()
+        var known: Set<UInt64> = []
+        script.batch.bounds = order.map {
+            bound($0, boundAt: 7, state: known.insert($0).inserted ? .new : .unconfirmed)
+        }
+        let answers = BatchAnswers(newest: order.map { _ in .init(epoch: Epoch(value: 1), number: nil) })
+        #expect(Set(script.settle(answers).filter { $0.contains("replaced") }) == ["node 1: replaced 1"])
+        #expect(script.memory.sessions[recipient]?.connection == ConnectionID(value: 2))
+    }
+
+    /// The clock of the older one's gateway is ahead, and it is announced again before it hears of its end.
+    @Test func aPlaceThatWasTakenIsNotTakenBack() {
+        var script = Script()
+        script.connect(1, boundAt: 1_000)
+        script.batch.bounds = [bound(2, boundAt: 500), bound(1, boundAt: 1_000, state: .confirmed)]
+        let answers = BatchAnswers(newest: script.batch.bounds.map { _ in .init(epoch: Epoch(value: 1), number: nil) })
+        #expect(Set(script.settle(answers).filter { $0.contains("replaced") }) == ["node 1: replaced 1"])
+        #expect(script.memory.sessions[recipient]?.connection == ConnectionID(value: 2))
+    }
+
     // MARK: Leaving
 
     @Test func whoLeavesWithMailThatNobodyAcknowledgedIsWoken() {

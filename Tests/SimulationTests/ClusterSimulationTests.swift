@@ -38,6 +38,24 @@ import Testing
         #expect(try #require(Int(found.2)) > 1_000 && #require(Int(found.3)) > 200, "\(said)")
     }
 
+    /// The same with two connections that show one token, at once or one after the other: of identities, and of guests.
+    @Test(.timeLimit(.minutes(5)))
+    func ofTwoConnectionsWithOneTokenOneStaysHoweverThingsFail() async throws {
+        let said = try await Self.simulate("--rivals", "--seeds", "60")
+        #expect(said.contains("60 seeds kept every promise"), "\(said)")
+        let calm = try await Self.simulate("--rivals", "--seeds", "20", "--calm")
+        #expect(calm.contains("20 seeds kept every promise"), "\(calm)")
+        let masters = try await Self.simulate("--rivals", "--masters", "--seeds", "20")
+        #expect(masters.contains("20 seeds kept every promise"), "\(masters)")
+    }
+
+    @Test(.timeLimit(.minutes(5)), arguments: ["movesGuestsInSilence", "bindsWithEachAnnouncement"])
+    func aBugOfTwoConnectionsIsFound(mutation: String) async throws {
+        let said = try await Self.simulate("--mutation", mutation, "--seeds", "500")
+        let found = try #require(said.firstMatch(of: /seed (\d+) breaks a promise/), "\(said)")
+        #expect(try await Self.simulate("--rivals", "--seed", String(found.1)).contains("kept every promise"))
+    }
+
     /// The same with a Redis Cluster: masters are lost, and replicas that are behind take their places.
     @Test(.timeLimit(.minutes(5)), arguments: [[], ["--live"], ["--rooms"]])
     func everyPromiseIsKeptWhileMastersOfRedisAreReplaced(kind: [String]) async throws {

@@ -306,7 +306,10 @@ struct MailboxWorld {
         case .bound(let bound):
             // The end of the other one was lost, or has not come yet.
             if let known = self.session, known.connection != bound.connection {
-                guard bound.wins(over: known.caller, boundAt: known.boundAt) else {
+                guard
+                    bound.wins(
+                        over: known.caller, boundAt: known.boundAt, node: known.node, connection: known.connection)
+                else {
                     return self.notices.append(.replaced(connection: bound.connection.value))
                 }
                 self.notices.append(.replaced(connection: known.connection.value))

@@ -289,12 +289,18 @@ package struct BoundConnection: Sendable {
     ///
     /// A newer session wins. Within a session a first announcement wins. Between repeated announcements the later `boundAt`
     /// wins, because the gateway of the older connection may have missed its end. One that is read again is no first one.
-    /// - Parameter isNewToo: the other one was first announced just before. After an outage both may have waited.
-    package func wins(over other: Caller, boundAt: Timestamp, isNewToo: Bool = false) -> Bool {
+    /// Two that were bound in the same millisecond are told apart by their numbers: else each would win over the other.
+    /// - Parameters:
+    ///   - boundAt: of the other one.
+    ///   - node, connection: the other one itself.
+    ///   - isNewToo: the other one was first announced just before. After an outage both may have waited.
+    package func wins(
+        over other: Caller, boundAt: Timestamp, node: NodeID, connection: ConnectionID, isNewToo: Bool = false
+    ) -> Bool {
         guard other.epoch == self.caller.epoch else { return other.epoch < self.caller.epoch }
-        let isFirst = self.state == .new && !isNewToo && !self.isReadAgain
-        guard !isFirst, self.boundAt != boundAt else { return self.state != .confirmed }
-        return self.boundAt > boundAt
+        if self.state == .new, !isNewToo, !self.isReadAgain { return true }
+        return (self.boundAt.milliseconds, self.node.value, self.connection.value)
+            > (boundAt.milliseconds, node.value, connection.value)
     }
 }
 

@@ -9,6 +9,8 @@ package struct ServiceRequest: Job {
         case guest(tokenHash: Bytes32)
         /// The successor of a refreshed token was used: its predecessor ends now.
         case sessionUsed(tokenHash: Bytes32)
+        /// A guest's connection has taken the place of one at another gateway, which is to hear of it.
+        case guestMoved(GuestMove)
     }
 
     package var answer: AnswerAddress
@@ -48,6 +50,9 @@ package struct ServiceRequest: Job {
         case .guest(let hash):
             writer.write(UInt8(4))
             writer.write(hash)
+        case .guestMoved(let move):
+            writer.write(UInt8(5))
+            writer.write(move)
         }
     }
 
@@ -61,7 +66,38 @@ package struct ServiceRequest: Job {
         case 2: self.body = .session(tokenHash: try reader.read())
         case 3: self.body = .sessionUsed(tokenHash: try reader.read())
         case 4: self.body = .guest(tokenHash: try reader.read())
+        case 5: self.body = .guestMoved(try reader.read())
         case let other: throw .unknown(other)
         }
+    }
+}
+
+/// A connection has said in Redis that a guest is there, and has found that another one had said so.
+package struct GuestMove: Hashable, Sendable {
+    /// The one that had said so before.
+    package var from: Presence
+    /// The proof that bound the new one.
+    package var epoch: Epoch
+    /// For how long the new one has been the guest's, in milliseconds.
+    package var age: Int64
+
+    package init(from: Presence, epoch: Epoch, age: Int64) {
+        self.from = from
+        self.epoch = epoch
+        self.age = age
+    }
+}
+
+extension GuestMove: WireCodable {
+    package func encode(into writer: inout WireWriter) {
+        writer.write(self.from)
+        writer.write(self.epoch)
+        writer.write(self.age)
+    }
+
+    package init(from reader: inout WireReader) throws(WireError) {
+        self.from = try reader.read()
+        self.epoch = try reader.read()
+        self.age = try reader.read()
     }
 }

@@ -30,6 +30,9 @@ package enum NodeEvent: Sendable {
     case call(CallDelivery)
     /// What a connection holds or attends. Events of one notice are handled in order: this stands before the answer.
     case live(ConnectionID, LiveEvent)
+    /// A connection at another gateway says that it is the guest's live one (`GuestMove`). Close the one named here (4001),
+    /// unless its guest has shown the token on it later, or has proved anew.
+    case guestMoved(ConnectionID, epoch: Epoch, age: Int64)
     /// A frame that may be lost without harm.
     case frame(ConnectionID, type: String, payload: [UInt8])
 }
@@ -84,6 +87,11 @@ extension NodeEvent: WireCodable {
             writer.write(UInt8(10))
             writer.write(connection)
             writer.write(event)
+        case .guestMoved(let connection, let epoch, let age):
+            writer.write(UInt8(11))
+            writer.write(connection)
+            writer.write(epoch)
+            writer.write(age)
         case .frame(let connection, let type, let payload):
             writer.write(UInt8(20))
             writer.write(connection)
@@ -104,6 +112,7 @@ extension NodeEvent: WireCodable {
         case 8: self = .call(try reader.read())
         case 9: self = .connectionSnapshot(try reader.readList())
         case 10: self = .live(try reader.read(), try reader.read())
+        case 11: self = .guestMoved(try reader.read(), epoch: try reader.read(), age: try reader.read())
         case 20: self = .frame(try reader.read(), type: try reader.readString(), payload: try reader.readBytes())
         case let other: throw .unknown(other)
         }

@@ -33,10 +33,14 @@ final class Line {
     var isAbandoned = false
 
     /// Nanoseconds of one way.
-    private static let delays: ClosedRange<Int64> = .milliseconds(1)...(.milliseconds(60))
+    private let delays: ClosedRange<Int64>
 
-    init(to gateway: GatewayHost, address: String, heard: @escaping (Heard) -> Void) {
+    init(
+        to gateway: GatewayHost, address: String, delays: ClosedRange<Int64> = .milliseconds(1)...(.milliseconds(60)),
+        heard: @escaping (Heard) -> Void
+    ) {
         self.gateway = gateway
+        self.delays = delays
         self.heard = heard
         // The address is one of our own making.
         self.socket = try! SimulatedSocket(loop: gateway.loop, address: address)
@@ -113,7 +117,7 @@ final class Line {
         machine.schedule(at: self.lastDown, .call { [self] in body(self) }, for: nil)
     }
 
-    private func delay() -> Int64 { Int64.random(in: Self.delays, using: &Machine.current.random) }
+    private func delay() -> Int64 { Int64.random(in: self.delays, using: &Machine.current.random) }
 
     private func end() {
         self.gateway.lines.removeAll { $0 === self }

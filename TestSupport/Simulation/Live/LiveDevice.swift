@@ -41,6 +41,7 @@ class LiveDevice {
     private var wakeAt: Int64?
     /// It sleeps: it does not connect.
     private var sleeps = false
+    var isAsleep: Bool { self.sleeps }
     /// The question that the frame answers which is read now.
     private(set) var answered: Int?
     var isAnswer: Bool { self.answered != nil }
@@ -110,6 +111,12 @@ class LiveDevice {
     func enterTunnel(for nanoseconds: Int64) {
         self.world.trace("\(self.person.name) is silent for \(nanoseconds / 1_000_000) ms")
         self.line?.silentUntil = self.machine.now + nanoseconds
+    }
+
+    /// Its token is worth nothing. It logs in again.
+    func forgetToken() {
+        self.token = nil
+        self.wakeUp()
     }
 
     func loseSession() {

@@ -243,6 +243,18 @@ extension SimulatedBus {
         self.tell(at: [key.name]) { self.server.set(key, to: value, for: timeToLive) }
     }
 
+    func exchangeWithoutWaiting(
+        _ key: KeyName, for value: [UInt8], for timeToLive: Duration,
+        heard: @escaping @Sendable (Result<[UInt8]?, BusError>) -> Void
+    ) {
+        self.link.command(at: [key.name]) {
+            defer { self.server.set(key, to: value, for: timeToLive) }
+            return self.server.value(of: key)
+        } done: { result in
+            self.callBack { heard(result) }
+        }
+    }
+
     func delete(_ keys: [KeyName]) async throws(BusError) {
         try await self.ask(at: keys.map(\.name)) { for key in keys { self.server.set(key, to: nil) } }
     }

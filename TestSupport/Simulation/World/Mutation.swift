@@ -54,6 +54,13 @@ enum Mutation: String, CaseIterable, Sendable {
     /// the message.
     case answersRepeatedWithoutBarrier
 
+    // Of two connections that show one token.
+
+    /// Nobody tells a gateway that its guest is at another one.
+    case movesGuestsInSilence
+    /// A connection counts as bound when it is announced, each time anew.
+    case bindsWithEachAnnouncement
+
     // Of live conversations (contract §17.1).
 
     /// A gateway does not hear that a listener is removed.
@@ -111,6 +118,7 @@ enum Mutation: String, CaseIterable, Sendable {
             .returnsInSilence, .givesSignalsToNewcomers, .tellsSignalsTwice, .losesCandidates,
             .offersFromAnySeat:
             .rooms
+        case .movesGuestsInSilence, .bindsWithEachAnnouncement: .rivals
         default: .mail
         }
     }
@@ -128,6 +136,12 @@ enum Mutation: String, CaseIterable, Sendable {
         case .announcesWithoutProgress:
             return self.changed(bytes, on: stream) { if $0.state != .new { $0.progress = .fresh } }
         case .forgetsWhenBound: return self.changed(bytes, on: stream) { $0.boundAt = Timestamp(milliseconds: 0) }
+        case .bindsWithEachAnnouncement: return self.changed(bytes, on: stream) { $0.boundAt = .now }
+        case .movesGuestsInSilence:
+            guard stream == Keyspace.auth.name, case .guestMoved = try? ServiceRequest(decoding: bytes).body else {
+                return bytes
+            }
+            return nil
         case .wakesNobody: return stream == Keyspace.wakes.name ? nil : bytes
         default: return bytes
         }

@@ -34,6 +34,8 @@ final class World {
         case live
         /// People meet in rooms.
         case rooms
+        /// Two connections show one token.
+        case rivals
     }
 
     /// What Redis is.
@@ -63,6 +65,8 @@ final class World {
     private(set) var scene: LiveScene?
     /// In worlds of rooms alone.
     private(set) var rooms: RoomScene?
+    /// In worlds of rivals alone.
+    private(set) var rivals: RivalScene?
     private let kind: Kind
     private let masters: Masters
     private let hasStandby: Bool
@@ -190,10 +194,15 @@ final class World {
         case .rooms:
             self.redis.startClock()
             self.rooms = RoomScene(in: self)
+        case .rivals: self.rivals = RivalScene(in: self)
         }
         for _ in 0..<2 { self.gateways.append(GatewayHost(self.name("gateway"), in: self)) }
         let services: [Service] =
-            self.kind == .mail ? [.router, .router, .auth, .push] : [.router, .auth, .calls, .calls]
+            switch self.kind {
+            case .mail: [.router, .router, .auth, .push]
+            case .live, .rooms: [.router, .auth, .calls, .calls]
+            case .rivals: [.router, .router, .auth]
+            }
         for service in services { self.start(service) }
         self.tickPhones()
         self.injectsFaults = true
@@ -236,6 +245,7 @@ final class World {
         for phone in self.phones where phone.sleepsSince != nil && !self.machine.random.isOne(in: 3) { phone.wakeUp() }
         self.scene?.calmDown()
         self.rooms?.calmDown()
+        self.rivals?.calmDown()
         let end = self.machine.now + Self.quietMax
         var lookAt: Int64 = 0
         self.machine.run(until: end) {
@@ -251,12 +261,14 @@ final class World {
         }
         if self.record.faults.isEmpty { self.scene?.judge() }
         if self.record.faults.isEmpty { self.rooms?.judge() }
+        if self.record.faults.isEmpty { self.rivals?.judge() }
         self.trace("——— over: \(self.record.count)")
     }
 
     /// Everything has happened that was to happen.
     private var isQuiet: Bool {
-        self.scene?.isQuiet ?? true && self.rooms?.isQuiet ?? true && self.phones.allSatisfy(\.isSettled)
+        self.scene?.isQuiet ?? true && self.rooms?.isQuiet ?? true && self.rivals?.isQuiet ?? true
+            && self.phones.allSatisfy(\.isSettled)
             && self.record.isComplete { self.isAway($0) }
             && self.phones.allSatisfy { ($0.sleepsSince != nil && !self.expires) || self.mailbox($0).isEmpty }
             && !self.postgres.tables.router.outcomes.contains { !self.isAway($0.key.sender) }
@@ -272,6 +284,7 @@ final class World {
         self.phones = []
         self.scene?.end()
         self.rooms?.end()
+        self.rivals?.end()
     }
 
     // MARK: Clients
@@ -281,6 +294,7 @@ final class World {
         for phone in self.phones { phone.tick() }
         self.scene?.tick()
         self.rooms?.tick()
+        self.rivals?.tick()
         self.machine.after(.milliseconds(200)) { [unowned self] in self.tickPhones() }
     }
 
@@ -293,6 +307,11 @@ final class World {
 
     func someGateway() -> GatewayHost? {
         self.gateways.filter(\.isReady).randomElement(using: &self.machine.random)
+    }
+
+    func twoGateways() -> [GatewayHost]? {
+        let two = Array(self.gateways.filter(\.isReady).shuffled(using: &self.machine.random).prefix(2))
+        return two.count == 2 ? two : nil
     }
 
     /// Once in a while a client does not store what it has seen.

@@ -23,6 +23,12 @@ struct MeddlingKeys: KeyBus {
     func setWithoutWaiting(_ key: KeyName, to value: [UInt8], for timeToLive: Duration) {
         self.bus.setWithoutWaiting(key, to: value, for: timeToLive)
     }
+    func exchangeWithoutWaiting(
+        _ key: KeyName, for value: [UInt8], for timeToLive: Duration,
+        heard: @escaping @Sendable (Result<[UInt8]?, BusError>) -> Void
+    ) {
+        self.bus.exchangeWithoutWaiting(key, for: value, for: timeToLive, heard: heard)
+    }
     func delete(_ keys: [KeyName]) async throws(BusError) { try await self.bus.delete(keys) }
     func deleteWithoutWaiting(_ key: KeyName, ifStill value: [UInt8]) {
         self.bus.deleteWithoutWaiting(key, ifStill: value)

@@ -153,6 +153,15 @@ final class LoopBus: Bus {
         self.memory.setWithoutWaiting(key, to: value, for: timeToLive)
     }
 
+    func exchangeWithoutWaiting(
+        _ key: KeyName, for value: [UInt8], for timeToLive: Duration,
+        heard: @escaping @Sendable (Result<[UInt8]?, BusError>) -> Void
+    ) {
+        self.memory.exchangeWithoutWaiting(key, for: value, for: timeToLive) { found in
+            self.loop.execute { heard(found) }
+        }
+    }
+
     func delete(_ keys: [KeyName]) async throws(BusError) { try await self.memory.delete(keys) }
     func deleteWithoutWaiting(_ key: KeyName, ifStill value: [UInt8]) {
         self.memory.deleteWithoutWaiting(key, ifStill: value)

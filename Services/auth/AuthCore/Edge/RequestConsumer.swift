@@ -55,6 +55,7 @@ extension AuthRequestKind {
             case .session: .session
             case .sessionUsed: .sessionUsed
             case .guest: .guest
+            case .guestMoved: .guestMoved
             case .frame(let type, _): AuthRequestKind(rawValue: type) ?? .other
             }
     }

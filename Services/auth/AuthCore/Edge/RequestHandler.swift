@@ -40,6 +40,9 @@ package struct RequestHandler: Sendable {
             case .sessionUsed(let tokenHash):
                 try await self.sessions.used(tokenHash)
                 return .done
+            case .guestMoved(let move):
+                return .tell(
+                    move.from.node, .guestMoved(move.from.connection, epoch: move.epoch, age: move.age))
             case .frame(let type, let payload):
                 return try await self.frame(type, payload, request, until: end)
             }

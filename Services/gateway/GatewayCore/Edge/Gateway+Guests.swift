@@ -5,7 +5,7 @@ import Telemetry
 /// Connections of guests (contract §14.3).
 extension Gateway {
     /// Binds the connection to the guest, and ends another connection of the guest here; or the other stays, and this one
-    /// ends. Auth tells the other gateways of a proof.
+    /// ends. A connection at another gateway hears of it (`claim`).
     /// - Parameters:
     ///   - shownAt: when it showed the token, on the gateway's clock; `nil` for now.
     ///   - welcome: tells the client that its proof succeeded.
@@ -21,7 +21,7 @@ extension Gateway {
         connection.machine.bind(to: guest, shownAt: shownAt)
         self.boundGuests[guest.id] = connection
         self.metrics.guests.set(self.boundGuests.count)
-        self.showPresence(of: guest, on: connection)
+        self.claim(guest, for: connection)
         welcome()
         // The news of a newer proof may have come while this one was answered.
         self.check([connection])
@@ -57,10 +57,41 @@ extension Gateway {
 
     // MARK: Presence
 
-    /// Says in Redis where the guest is.
-    func showPresence(of guest: Guest, on connection: Connection) {
-        self.bus.setWithoutWaiting(
-            Keyspace.presence(guest.id), to: self.presence(of: guest, on: connection), for: GatewayLimits.presenceTTL)
+    /// Says in Redis where the guest is. Whichever connection stood there before, at another gateway, is to hear of it: auth
+    /// tells it, because gateways speak to each other of content alone.
+    private func claim(_ guest: Guest, for connection: Connection) {
+        let id = connection.id
+        self.bus.exchangeWithoutWaiting(
+            Keyspace.presence(guest.id), for: self.presence(of: guest, on: connection), for: GatewayLimits.presenceTTL
+        ) { found in
+            // Without an answer the next check finds what stands there. The bus calls back on the loop.
+            guard case .success(let bytes?) = found, let other = try? Presence(decoding: bytes) else { return }
+            self.assumeIsolated { $0.claimed(guest, for: id, from: other) }
+        }
+    }
+
+    private func claimed(_ guest: Guest, for id: ConnectionID, from other: Presence) {
+        guard other.node != self.node, let connection = self.connections[id], connection.isOpen,
+            let age = connection.machine.guestAge(at: self.now)
+        else { return }
+        self.tell(.auth, .guestMoved(GuestMove(from: other, epoch: guest.epoch, age: age)), on: connection)
+    }
+
+    /// A connection at another gateway has said that the guest is there. This one says so again if it is newer; else the one
+    /// stays that Redis names now. So of two that speak at once exactly one stays.
+    func guestMoved(from id: ConnectionID, epoch: Epoch, age: Int64) {
+        guard let connection = self.connections[id], connection.isOpen, let guest = connection.machine.guest else {
+            return
+        }
+        guard !connection.machine.staysLive(against: epoch, shownAt: self.now - age) else {
+            return self.claim(guest, for: connection)
+        }
+        // Bare: it lasts no longer than one answer of the bus, which has a limit of its own.
+        Task {
+            // A bus that is away is asked again at the next check.
+            guard let presence = try? await self.bus.get([Keyspace.presence(guest.id)]).first else { return }
+            self.found(presence: presence, of: guest.id, on: id, isFinal: true)
+        }
     }
 
     private func presence(of guest: Guest, on connection: Connection) -> [UInt8] {
@@ -69,28 +100,47 @@ extension Gateway {
 
     // MARK: Checks
 
-    /// Looks whether the tokens of these guests still live: the Notice that one has ended may be lost, or have come before
-    /// the connection was bound. What the cache does not know is asked of auth.
+    /// Looks whether the tokens of these guests still live, and whether Redis says that the guests are here: the Notice that
+    /// one has ended or moved may be lost, or have come before the connection was bound. What the cache does not know is
+    /// asked of auth.
     func check(_ connections: [Connection]) {
-        let asked = connections.compactMap { connection in
-            connection.machine.guest.map { (id: connection.id, hash: $0.tokenHash) }
-        }
+        let asked = connections.compactMap { connection in connection.machine.guest.map { (connection.id, $0) } }
         guard !asked.isEmpty else { return }
         // Bare: each part lasts no longer than one answer of the bus, which has a limit of its own.
         Task {
-            for start in stride(from: 0, to: asked.count, by: ClusterLimits.presencesPerReadMax) {
-                let part = asked[start..<min(start + ClusterLimits.presencesPerReadMax, asked.count)]
+            for start in stride(from: 0, to: asked.count, by: ClusterLimits.presencesPerReadMax / 2) {
+                let part = asked[start..<min(start + ClusterLimits.presencesPerReadMax / 2, asked.count)]
                 // A bus that is away is asked again at the next look.
-                guard let cached = try? await self.bus.get(part.map { Keyspace.guest($0.hash) }) else { return }
-                for ((id, hash), bytes) in zip(part, cached) {
-                    if let bytes, let guest = try? Guest(decoding: bytes), guest.tokenHash == hash {
-                        self.checked(guest, hash, on: id)
-                    } else if self.pendingRequests.count < GatewayLimits.pendingRequestsMax {
-                        self.ask(.guestCheck(tokenHash: hash), .guest(tokenHash: hash), for: id, from: nil)
-                    }
+                guard
+                    let found = try? await self.bus.get(
+                        part.map { Keyspace.guest($1.tokenHash) } + part.map { Keyspace.presence($1.id) })
+                else { return }
+                for ((id, guest), (cached, presence)) in zip(part, zip(found, found[part.count...])) {
+                    self.found(cached, of: guest.tokenHash, on: id)
+                    self.found(presence: presence, of: guest.id, on: id)
                 }
             }
         }
+    }
+
+    private func found(_ cached: [UInt8]?, of hash: Bytes32, on id: ConnectionID) {
+        if let cached, let guest = try? Guest(decoding: cached), guest.tokenHash == hash {
+            self.checked(guest, hash, on: id)
+        } else if self.pendingRequests.count < GatewayLimits.pendingRequestsMax {
+            self.ask(.guestCheck(tokenHash: hash), .guest(tokenHash: hash), for: id, from: nil)
+        }
+    }
+
+    /// - Parameters:
+    ///   - presence: what Redis says of the guest; `nil` for nothing.
+    ///   - isFinal: another connection is known to be the newer one, or as new. Otherwise it may be gone.
+    private func found(presence: [UInt8]?, of id: GuestID, on connectionID: ConnectionID, isFinal: Bool = false) {
+        guard let connection = self.boundGuests[id], connection.id == connectionID,
+            let guest = connection.machine.guest,
+            presence != self.presence(of: guest, on: connection)
+        else { return }
+        if isFinal, presence != nil { return self.endGuest(of: connection) }
+        self.claim(guest, for: connection)
     }
 
     /// - Parameter guest: `nil` if the token (its hash) is nobody's by now.

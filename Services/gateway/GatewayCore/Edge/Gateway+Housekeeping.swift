@@ -81,8 +81,7 @@ extension Gateway {
                 }
                 if let guest = connection.machine.guest {
                     if turn % GatewayLimits.guestCheckSeconds == 0 { guests.append(connection) }
-                    // Written, not extended: no router confirms a guest's connection after Redis was emptied.
-                    if turn % presenceEvery == 0 { self.showPresence(of: guest, on: connection) }
+                    if turn % presenceEvery == 0 { present.append(Keyspace.presence(guest.id)) }
                     continue
                 }
                 guard let session = connection.session else { continue }

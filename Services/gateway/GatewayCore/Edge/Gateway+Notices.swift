@@ -90,6 +90,7 @@ extension Gateway {
         case .presence(let id, let about, let state): self.tell(state, about: about, to: id)
         case .call(let delivery): self.deliver(delivery)
         case .live(let id, let event): self.handle(event, on: id)
+        case .guestMoved(let id, let epoch, let age): self.guestMoved(from: id, epoch: epoch, age: age)
         case .frame(let id, let type, let payload):
             guard let connection = self.connections[id] else { return }
             self.reply(connection, type: type, payload: payload, requestID: nil)

@@ -309,8 +309,19 @@ struct ConnectionSession: ~Copyable {
     /// Whether this connection stays its guest's although another showed this guest's token, or proved the keys. As with
     /// sessions.
     func staysLive(against guest: Guest, shownAt: Int64) -> Bool {
+        self.staysLive(against: guest.epoch, shownAt: shownAt)
+    }
+
+    /// The same for a connection at another gateway. Each gateway says for how long its connection has been the guest's, because
+    /// the clocks of two may differ. The way of the news counts against this one: never are both the newer one.
+    func staysLive(against epoch: Epoch, shownAt: Int64) -> Bool {
         guard case .guest(let own, let ownShownAt) = self.state else { return false }
-        return own.epoch > guest.epoch || own.epoch == guest.epoch && ownShownAt > shownAt
+        return own.epoch > epoch || own.epoch == epoch && ownShownAt > shownAt
+    }
+
+    /// Milliseconds since the guest has shown the token, or proved its keys, on this connection.
+    func guestAge(at now: Int64) -> Int64? {
+        if case .guest(_, let shownAt) = self.state { now - shownAt } else { nil }
     }
 
     /// The connection belongs to this guest from here on.

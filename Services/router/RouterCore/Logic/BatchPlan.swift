@@ -124,7 +124,11 @@ struct BatchPlan {
             }
             let known = memory.sessions[identity]
             if let known, known.connection != bound.connection || known.node != bound.node {
-                guard bound.wins(over: known.caller, boundAt: known.boundAt, isNewToo: known.isNew(at: now)) else {
+                guard
+                    bound.wins(
+                        over: known.caller, boundAt: known.boundAt, node: known.node, connection: known.connection,
+                        isNewToo: known.isNew(at: now))
+                else {
                     settled.actions.append(.tell(bound.node, .replaced(bound.connection, bound.caller.epoch)))
                     // It has said in Redis that the identity is where it is; the other says so again. No announcement is answered.
                     settled.actions.append(

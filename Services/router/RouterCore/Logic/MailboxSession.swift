@@ -8,6 +8,8 @@ package struct MailboxSession {
     package let caller: Caller
     package let node: NodeID
     package let connection: ConnectionID
+    /// When it showed its token; later than that of the connection of its session whose place it has taken. If the clocks of
+    /// their gateways differ, that one must not take its place back before it hears of its end.
     package let boundAt: Timestamp
     /// When this router heard of it, by its own clock.
     package let knownSince: Int64
@@ -42,7 +44,7 @@ package struct MailboxSession {
         self.caller = bound.caller
         self.node = bound.node
         self.connection = bound.connection
-        self.boundAt = bound.boundAt
+        self.boundAt = known.map { $0.floor(for: bound) } ?? bound.boundAt
         self.knownSince = now
         self.newSince = bound.state == .new && !bound.isReadAgain ? now : nil
         self.hasHeldBack = newest != nil && (known?.mayLeaveMail ?? false)
@@ -63,6 +65,13 @@ package struct MailboxSession {
                 self.unacknowledgedSince = now
             }
         }
+    }
+
+    /// When a connection counts as bound that has taken this one's place, or is this one.
+    private func floor(for bound: BoundConnection) -> Timestamp {
+        guard bound.caller.epoch == self.caller.epoch else { return bound.boundAt }
+        let isSame = bound.connection == self.connection && bound.node == self.node
+        return max(bound.boundAt, isSame ? self.boundAt : self.boundAt + .milliseconds(1))
     }
 
     /// Announced for the first time, and just now: another that is announced for the first time need not be the newer one.
