@@ -51,14 +51,28 @@ package struct NoticeBatch {
 extension NodeEvent {
     fileprivate var roughBytes: Int {
         switch self {
-        case .answer(_, .page(let mail, _)): mail.reduce(64) { $0 + $1.payload.count }
+        case .answer(_, let answer): answer.roughBytes
         case .mail(_, let mail, _): mail.reduce(64) { $0 + $1.payload.count }
         case .outcomes(_, let outcomes): 80 * outcomes.count
         case .frame(_, _, let payload): 64 + payload.count
         case .connectionSnapshot(let entries): 16 * entries.count
         case .call(let delivery): 128 + delivery.payload.count
         case .groupEvent(let payload, let readers): 64 + payload.count + 16 * readers.count
-        default: 64
+        case .live(_, .attends(let attendance)): 256 + (attendance.grant?.count ?? 0)
+        case .live: 128
+        case .bound, .replaced, .presence, .guestMoved: 64
+        }
+    }
+}
+
+extension Answer {
+    fileprivate var roughBytes: Int {
+        switch self {
+        case .page(let mail, _): mail.reduce(64) { $0 + $1.payload.count }
+        case .reply(_, let payload), .groupEvent(_, let payload), .loggedOut(_, let payload): 64 + payload.count
+        case .loggedIn(_, _, let payload), .refreshed(_, _, let payload), .guestProved(_, _, let payload):
+            256 + payload.count
+        case .accepted, .refused, .stale, .done, .session, .guest: 128
         }
     }
 }

@@ -179,26 +179,6 @@ private protocol ManyKinds: WireCodable {
 }
 
 extension MailboxJob: ManyKinds {
-    fileprivate enum Kind: CaseIterable {
-        case accept, receipt, fetch, bound, unbound, outcomesConfirmed, presence, presenceAsked, presenceHandedOver
-        case typing
-    }
-
-    fileprivate var kind: Kind {
-        switch self {
-        case .accept: .accept
-        case .receipt: .receipt
-        case .fetch: .fetch
-        case .bound: .bound
-        case .unbound: .unbound
-        case .outcomesConfirmed: .outcomesConfirmed
-        case .presence: .presence
-        case .presenceAsked: .presenceAsked
-        case .presenceHandedOver: .presenceHandedOver
-        case .typing: .typing
-        }
-    }
-
     fileprivate static func random(_ kind: Kind, _ random: inout SeededGenerator) -> MailboxJob {
         switch kind {
         case .accept:

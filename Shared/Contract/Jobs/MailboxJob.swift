@@ -18,6 +18,27 @@ package enum MailboxJob: Job {
     case presenceHandedOver([PendingTransition])
     case typing(TypingNews)
 
+    /// A case without what it holds.
+    package enum Kind: CaseIterable, Sendable {
+        case accept, receipt, fetch, bound, unbound, outcomesConfirmed, presence, presenceAsked, presenceHandedOver,
+            typing
+    }
+
+    package var kind: Kind {
+        switch self {
+        case .accept: .accept
+        case .receipt: .receipt
+        case .fetch: .fetch
+        case .bound: .bound
+        case .unbound: .unbound
+        case .outcomesConfirmed: .outcomesConfirmed
+        case .presence: .presence
+        case .presenceAsked: .presenceAsked
+        case .presenceHandedOver: .presenceHandedOver
+        case .typing: .typing
+        }
+    }
+
     package func encode(into writer: inout WireWriter) {
         switch self {
         case .accept(let envelope):

@@ -25,33 +25,27 @@ struct Batch {
 
     var isEmpty: Bool { self.positions.isEmpty }
 
-    var jobs: Int {
-        self.accepts.count + self.receipts.count + self.fetches.count + self.bounds.count + self.unbounds.count
-            + self.confirmed.count + self.presence.count + self.presenceQuestions.count + self.typing.count
-    }
+    var jobs: Int { Self.lists.reduce(0) { $0 + $1.count(self) } }
 
     /// Where the answer to its first message or question goes. `nil` if nobody waits for an answer.
     var firstAsked: AnswerAddress? { self.accepts.first?.answer ?? self.fetches.first?.answer }
 
     /// Jobs for which nobody waits.
-    var deferrable: Int { self.receipts.count + self.confirmed.count }
+    var deferrable: Int { Self.lists.reduce(0) { $0 + ($1.isDeferrable ? $1.count(self) : 0) } }
 
     /// Holds what `dependsOnReceipts`, or messages.
     var needsCommit: Bool { !self.accepts.isEmpty || self.dependsOnReceipts }
 
     /// Holds Jobs that must see what receipts before them have removed: a page, what waits for whoever binds or has left.
-    var dependsOnReceipts: Bool {
-        !self.fetches.isEmpty || !self.bounds.isEmpty || !self.unbounds.isEmpty || !self.transitions.isEmpty
-    }
+    var dependsOnReceipts: Bool { Self.lists.contains { $0.dependsOnReceipts && $0.count(self) > 0 } }
 
     /// Nothing of it is left to do now.
-    var isDeferred: Bool { self.isEmpty || self.leavesStreams && self.jobs == 0 && self.transitions.isEmpty }
+    var isDeferred: Bool { self.isEmpty || self.leavesStreams && self.jobs == 0 }
 
     /// Takes the Jobs for which nobody waits, and the task of trimming the streams.
     mutating func takeDeferrable() -> Batch {
         var taken = Batch()
-        swap(&taken.receipts, &self.receipts)
-        swap(&taken.confirmed, &self.confirmed)
+        for list in Self.lists where list.isDeferrable { list.move(&self, &taken) }
         taken.positions = self.positions
         self.leavesStreams = true
         return taken
@@ -72,17 +66,8 @@ struct Batch {
 
     /// What was read after it.
     mutating func add(_ later: Batch) {
-        self.accepts += later.accepts
-        self.verdicts += later.verdicts
-        self.receipts += later.receipts
-        self.fetches += later.fetches
-        self.bounds += later.bounds
-        self.unbounds += later.unbounds
-        self.confirmed += later.confirmed
-        self.presence += later.presence
-        self.presenceQuestions += later.presenceQuestions
-        self.transitions += later.transitions
-        self.typing += later.typing
+        var later = later
+        for list in Self.lists { list.move(&later, &self) }
         self.positions += later.positions
         self.isSingle = self.isSingle || later.isSingle
     }
@@ -106,23 +91,92 @@ struct Batch {
     }
 }
 
+// MARK: Kinds of Jobs
+
 extension Batch {
-    /// Forgets what concerns other partitions. Numbers of confirmed outcomes concern none, and may be handled twice.
+    /// What is done with all Jobs of one kind, whatever they are.
+    private struct List: Sendable {
+        let count: @Sendable (Batch) -> Int
+        /// Appends those of the first batch to those of the second.
+        let move: @Sendable (inout Batch, inout Batch) -> Void
+        /// Removes those that do not concern us.
+        let keep: @Sendable (inout Batch, _ concerns: (WhisperID) -> Bool) -> Void
+        /// Nobody waits for them (`DeferredJobs`).
+        var isDeferrable = false
+        /// They must see what receipts before them have removed.
+        var dependsOnReceipts = false
+
+        /// - Parameter mailbox: whom a Job concerns; `nil` if it concerns no partition.
+        init<Job>(
+            _ jobs: any WritableKeyPath<Batch, [Job]> & Sendable, of mailbox: (@Sendable (Job) -> WhisperID?)?,
+            isDeferrable: Bool = false,
+            dependsOnReceipts: Bool = false
+        ) {
+            self.count = { $0[keyPath: jobs].count }
+            self.move = { from, to in
+                if to[keyPath: jobs].isEmpty {
+                    swap(&from[keyPath: jobs], &to[keyPath: jobs])
+                } else {
+                    to[keyPath: jobs] += from[keyPath: jobs]
+                    from[keyPath: jobs] = []
+                }
+            }
+            self.keep = { batch, concerns in
+                guard let mailbox else { return }
+                batch[keyPath: jobs].removeAll { !(mailbox($0).map(concerns) ?? false) }
+            }
+            self.isDeferrable = isDeferrable
+            self.dependsOnReceipts = dependsOnReceipts
+        }
+
+        /// For messages, which have verdicts beside them.
+        init(
+            accepts move: @escaping @Sendable (inout Batch, inout Batch) -> Void,
+            keep: @escaping @Sendable (inout Batch, _ concerns: (WhisperID) -> Bool) -> Void
+        ) {
+            self.count = { $0.accepts.count }
+            self.move = move
+            self.keep = keep
+        }
+    }
+
+    /// One for each kind. A kind that is forgotten here would be lost: it is dropped when receipts are deferred, and then leaves
+    /// its stream. So the compiler asks for each.
+    private static func list(_ kind: MailboxJob.Kind) -> List {
+        switch kind {
+        case .accept:
+            List(
+                accepts: { from, to in
+                    to.accepts += from.accepts
+                    to.verdicts += from.verdicts
+                    (from.accepts, from.verdicts) = ([], [])
+                },
+                keep: { batch, concerns in
+                    let kept = batch.accepts.indices.filter { concerns(batch.accepts[$0].to) }
+                    batch.verdicts = kept.map { batch.verdicts[$0] }
+                    batch.accepts = kept.map { batch.accepts[$0] }
+                })
+        case .receipt: List(\.receipts, of: { $0.recipient.identity }, isDeferrable: true)
+        case .fetch: List(\.fetches, of: { $0.caller.identity }, dependsOnReceipts: true)
+        case .bound: List(\.bounds, of: { $0.caller.identity }, dependsOnReceipts: true)
+        case .unbound: List(\.unbounds, of: { $0.identity }, dependsOnReceipts: true)
+        // The numbers say it all, and may be handled twice.
+        case .outcomesConfirmed: List(\.confirmed, of: nil, isDeferrable: true)
+        case .presence: List(\.presence, of: { $0.to.first })
+        case .presenceAsked: List(\.presenceQuestions, of: { $0.about.first })
+        case .presenceHandedOver: List(\.transitions, of: { $0.identity }, dependsOnReceipts: true)
+        case .typing: List(\.typing, of: { $0.to })
+        }
+    }
+
+    private static let lists = MailboxJob.Kind.allCases.map(list)
+
+    /// Forgets what concerns other partitions.
     mutating func keep(_ isOurs: (Partition) -> Bool) {
         guard self.positions.contains(where: { !isOurs($0.partition) }) else { return }
         func concerns(_ identity: WhisperID) -> Bool { isOurs(Partition(of: identity)) }
         self.positions.removeAll { !isOurs($0.partition) }
-        let kept = self.accepts.indices.filter { concerns(self.accepts[$0].to) }
-        self.verdicts = kept.map { self.verdicts[$0] }
-        self.accepts = kept.map { self.accepts[$0] }
-        self.receipts.removeAll { !concerns($0.recipient.identity) }
-        self.fetches.removeAll { !concerns($0.caller.identity) }
-        self.bounds.removeAll { !concerns($0.caller.identity) }
-        self.unbounds.removeAll { !concerns($0.identity) }
-        self.presence.removeAll { !($0.to.first.map(concerns) ?? false) }
-        self.presenceQuestions.removeAll { !($0.about.first.map(concerns) ?? false) }
-        self.transitions.removeAll { !concerns($0.identity) }
-        self.typing.removeAll { !concerns($0.to) }
+        for list in Self.lists { list.keep(&self, concerns) }
     }
 }
 
