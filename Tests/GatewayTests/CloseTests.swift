@@ -53,6 +53,21 @@ import Testing
         return (client, id)
     }
 
+    /// RFC 6455 §7.4: what the client says is wrong is answered as such, and TCP ends all the same.
+    @Test(
+        arguments: [([3], 1002), ([3, 237], 1002), ([3, 232, 0xC3], 1007), ([3, 233], 1000), ([], 1000)]
+            as [([UInt8], Int)])
+    func aCloseOfTheClientsIsAnswered(payload: [UInt8], code: Int) async throws {
+        try await GatewayBench.run { bench in
+            let client = try await bench.client()
+            let id = try #require(await bench.gateway.newest)
+            try await client.send(ClientFrame(opcode: 8, payload: payload))
+            #expect(try await client.closeCode() == code)
+            #expect(await client.ends())
+            try await bench.untilGone(id)
+        }
+    }
+
     @Test(arguments: Cause.allCases) func theAnswerToACloseEndsTCP(cause: Cause) async throws {
         try await GatewayBench.run { bench in
             let (client, id) = try await self.closed(cause, in: bench)

@@ -27,17 +27,43 @@ import Testing
         }
     }
 
+    /// RFC 6455 §4.4, RFC 9110 §15.5.22.
+    @Test func anotherVersionOfWebSocketIsToldWhichOneIsSpoken() async throws {
+        try await GatewayBench.run { bench in
+            let answer = try await TestClient.connect(port: bench.port).request(
+                "GET /ws HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+                    + "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 8\r\n\r\n")
+            #expect(answer.hasPrefix("HTTP/1.1 426 "))
+            #expect(
+                answer.contains("\r\nSec-WebSocket-Version: 13\r\n") && answer.contains("\r\nUpgrade: websocket\r\n"))
+        }
+    }
+
+    /// RFC 9112 §3, RFC 6585 §5; RFC 9110 §9.3.2.
+    @Test func aHeadThatIsTooLongIsCalledSoAndAHeadHasNoBody() async throws {
+        try await GatewayBench.run { bench in
+            let long = String(repeating: "x", count: UpgradeRequest.bytesMax)
+            let answer = try await TestClient.connect(port: bench.port).request(
+                "GET /ws HTTP/1.1\r\nHost: x\r\nX: \(long)\r\n\r\n")
+            #expect(answer.hasPrefix("HTTP/1.1 431 "))
+            let head = try await TestClient.connect(port: bench.port).request("HEAD /ws HTTP/1.1\r\nHost: x\r\n\r\n")
+            #expect(head.hasPrefix("HTTP/1.1 404 ") && head.hasSuffix("\r\n\r\n"))
+        }
+    }
+
     @Test func aDeafGatewayIsNotReadyButAlive() async throws {
         try await GatewayBench.run { bench in
             try await bench.bus.goAway()
             for (path, status) in [("/ready", "503"), ("/health", "200")] {
-                let answer = try await TestClient.connect(port: bench.port).request("GET \(path) HTTP/1.1\r\n\r\n")
+                let answer = try await TestClient.connect(port: bench.port).request(
+                    "GET \(path) HTTP/1.1\r\nHost: x\r\n\r\n")
                 #expect(answer.hasPrefix("HTTP/1.1 \(status) "))
             }
             try await bench.bus.comeBack()
             #expect(
-                try await TestClient.connect(port: bench.port).request("GET /ready HTTP/1.1\r\n\r\n").hasPrefix(
-                    "HTTP/1.1 200 "))
+                try await TestClient.connect(port: bench.port).request("GET /ready HTTP/1.1\r\nHost: x\r\n\r\n")
+                    .hasPrefix(
+                        "HTTP/1.1 200 "))
         }
     }
 
@@ -287,7 +313,7 @@ import Testing
             _ = try await bench.client(headers: "X-Forwarded-For: 9.9.9.9, 1.1.1.1\r\n")
             _ = try await bench.client(headers: "X-Forwarded-For: 9.9.9.9, 2.2.2.2\r\n")
             let refused = try await TestClient.connect(port: bench.port).request(
-                "GET /ws HTTP/1.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
+                "GET /ws HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
                     + "Sec-WebSocket-Version: 13\r\nX-Forwarded-For: 1.1.1.1\r\n\r\n")
             #expect(refused.hasPrefix("HTTP/1.1 429 "))
             #expect(refused.contains("\r\nRetry-After: "))

@@ -27,7 +27,7 @@ import Testing
             try await bench.bus.goAway()
             let first = try await bench.client()
             let refused = try await TestClient.connect(port: bench.port).request(
-                "GET /ws HTTP/1.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
+                "GET /ws HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
                     + "Sec-WebSocket-Version: 13\r\n\r\n")
             #expect(refused.hasPrefix("HTTP/1.1 429 "))
             #expect(refused.contains("\r\nRetry-After: "))

@@ -34,7 +34,8 @@ private func purpose(_ lines: [String]) throws -> UpgradeRequest.Purpose {
 
     @Test func headersMayBeSpelledInAnyCaseAndSpacing() throws {
         let lines = [
-            "GET /ws HTTP/1.1", "UPGRADE:WebSocket", "connection:  keep-alive, UPGRADE \t", "sec-websocket-KEY:\(key)",
+            "GET /ws HTTP/1.1", "HOST:example", "UPGRADE:WebSocket", "connection:  keep-alive, UPGRADE \t",
+            "sec-websocket-KEY:\(key)",
             "Sec-Websocket-Version:\t13",
         ]
         #expect(try purpose(lines) == .webSocket(key: key))
@@ -47,14 +48,13 @@ private func purpose(_ lines: [String]) throws -> UpgradeRequest.Purpose {
             try request(head(good + ["X-Forwarded-For: 1.1.1.1", "x-forwarded-for: 2.2.2.2"]))?.headers[
                 "x-forwarded-for"] == "1.1.1.1, 2.2.2.2")
         #expect(try purpose(good + ["Sec-WebSocket-Key: \(key)"]) == .badUpgrade)
-        #expect(try purpose(good + ["Sec-WebSocket-Version: 13"]) == .badUpgrade)
+        #expect(try purpose(good + ["Sec-WebSocket-Version: 13"]) == .otherVersion)
     }
 
     @Test(arguments: [
         ("Upgrade:", nil), ("Upgrade:", "Upgrade: h2c"), ("Connection:", nil),
         ("Connection:", "Connection: keep-alive"),
-        ("Sec-WebSocket-Version:", nil), ("Sec-WebSocket-Version:", "Sec-WebSocket-Version: 12"),
-        ("Sec-WebSocket-Version:", "Sec-WebSocket-Version: 013"), ("Sec-WebSocket-Key:", nil),
+        ("Sec-WebSocket-Version:", nil), ("Sec-WebSocket-Key:", nil),
         ("Sec-WebSocket-Key:", "Sec-WebSocket-Key: short"),
         ("Sec-WebSocket-Key:", "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAAAA"),
         ("Sec-WebSocket-Key:", "Sec-WebSocket-Key: !!!!!!!!!!!!!!!!!!!!!!=="),
@@ -63,6 +63,52 @@ private func purpose(_ lines: [String]) throws -> UpgradeRequest.Purpose {
     func anIncompleteUpgradeIsABadOne(header: String, replacement: String?) throws {
         let lines = good.filter { !$0.hasPrefix(header) } + [replacement].compactMap { $0 }
         #expect(try purpose(lines) == .badUpgrade)
+    }
+
+    /// RFC 6455 §4.4.
+    @Test(arguments: ["12", "013", "8, 13", "14", ""]) func anotherVersionIsToldWhichOneIsSpoken(version: String) throws
+    {
+        let lines = good.map { $0.hasPrefix("Sec-WebSocket-Version") ? "Sec-WebSocket-Version: \(version)" : $0 }
+        #expect(try purpose(lines) == .otherVersion)
+    }
+
+    /// It would be read as the client's first frames.
+    @Test(arguments: ["Content-Length: 6", "Transfer-Encoding: chunked", "Content-Length: 0, 0"])
+    func anUpgradeHasNoBody(header: String) throws {
+        #expect(try purpose(good + [header]) == .badUpgrade)
+        #expect(try purpose(good + ["Content-Length: 0"]) == .webSocket(key: key))
+    }
+
+    /// RFC 9112 §3.2.2, §2.3.
+    @Test(arguments: [
+        "GET http://example/ws HTTP/1.1", "GET HTTPS://example:443/ws?a=/b HTTP/1.1", "GET /ws HTTP/1.2",
+    ])
+    func atTheAbsolutePlaceAndInALaterHTTPItIsTheSame(start: String) throws {
+        #expect(try purpose([start] + good.dropFirst()) == .webSocket(key: key))
+    }
+
+    /// RFC 9112 §3.2.
+    @Test func aRequestNamesOneHost() throws {
+        for host in [[], ["Host: a", "Host: a"], ["Host: a b"], ["Host: a/b"], ["Host: a@b"], ["Host: a, b"]] {
+            #expect(throws: UpgradeRequest.Malformed.malformed) { try request(head(["GET /health HTTP/1.1"] + host)) }
+        }
+        for host in ["Host: a.example:8080", "Host:", "Host: [::1]:80"] {
+            #expect(try purpose(["GET /health HTTP/1.1", host]) == .health)
+        }
+        #expect(try purpose(["GET /health HTTP/1.0"]) == .health)
+    }
+
+    /// RFC 9112 §2.2, RFC 9110 §5.5: another server on the way might read another request.
+    @Test(arguments: ["a\rb", "a\nb", "a\0b", "a\u{1}b", "a\u{7F}b"]) func aLineHoldsNoControlCharacter(
+        text: String
+    ) throws {
+        for lines in [
+            ["GET /health HTTP/1.1", "Host: x", "X: \(text)"], ["GET /health HTTP/1.1", "Host: x", "\(text): x"],
+            ["GET /\(text) HTTP/1.1", "Host: x"],
+        ] {
+            #expect(throws: UpgradeRequest.Malformed.malformed) { try request(head(lines)) }
+        }
+        #expect(try purpose(["GET /health HTTP/1.1", "Host: x", "X: a\tü"]) == .health)
     }
 
     @Test(arguments: [
@@ -106,9 +152,9 @@ private func purpose(_ lines: [String]) throws -> UpgradeRequest.Purpose {
     }
 
     @Test func theHeadIsBounded() throws {
-        let overhead = head(["GET /health HTTP/1.1", "X: "]).utf8.count
+        let overhead = head(["GET /health HTTP/1.0", "X: "]).utf8.count
         func health(_ bytes: Int) -> String {
-            head(["GET /health HTTP/1.1", "X: " + String(repeating: "x", count: bytes - overhead)])
+            head(["GET /health HTTP/1.0", "X: " + String(repeating: "x", count: bytes - overhead)])
         }
         #expect(try request(health(UpgradeRequest.bytesMax)) != nil)
         #expect(throws: UpgradeRequest.Malformed.tooLong) { try request(health(UpgradeRequest.bytesMax + 1)) }

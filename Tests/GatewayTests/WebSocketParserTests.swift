@@ -74,8 +74,49 @@ private func bytes(_ text: String) -> [UInt8] { Array(text.utf8) }
     }
 
     @Test func aCloseIsAnEvent() {
-        #expect(parse([ClientFrame(opcode: 8, payload: [3, 232])]).events == [.close])
-        #expect(parse([ClientFrame(opcode: 8)]).events == [.close])
+        #expect(parse([ClientFrame(opcode: 8, payload: [3, 232])]).events == [.close(.normal)])
+        #expect(parse([ClientFrame(opcode: 8)]).events == [.close(.normal)])
+    }
+
+    private func answer(toClose code: Int, _ reason: [UInt8] = []) -> Event? {
+        parse([ClientFrame(opcode: 8, payload: [UInt8(code >> 8), UInt8(code & 255)] + reason)]).events.first
+    }
+
+    /// RFC 6455 §7.4.
+    @Test func aCloseWithAForbiddenCodeIsAnsweredAsSuch() {
+        let forbidden = [0...999, 1004...1006, 1015...2999, 5000...65_535].flatMap { [$0.lowerBound, $0.upperBound] }
+        for code in forbidden + [1, 1005, 1016, 2000] { #expect(self.answer(toClose: code) == .close(.protocolError)) }
+        for code in [1000, 1001, 1002, 1003, 1007, 1011, 1012, 1014, 3000, 3999, 4000, 4999] {
+            #expect(self.answer(toClose: code) == .close(.normal))
+        }
+    }
+
+    @Test func aCloseOfOneByteIsAnError() {
+        #expect(parse([ClientFrame(opcode: 8, payload: [3])]).events == [.close(.protocolError)])
+    }
+
+    /// RFC 6455 §5.5.1, §8.1.
+    @Test func theReasonOfACloseIsText() {
+        #expect(self.answer(toClose: 1000, bytes("Grüße")) == .close(.normal))
+        for reason: [UInt8] in [[0xC3, 0x28], [0xED, 0xA0, 0x80], [0xF4, 0x90, 0x80, 0x80], [0xE2, 0x82], [0xFF]] {
+            #expect(self.answer(toClose: 1000, reason) == .close(.invalidText))
+        }
+        // The code counts first.
+        #expect(self.answer(toClose: 1005, [0xFF]) == .close(.protocolError))
+    }
+
+    /// RFC 6455 §5.2.
+    @Test func aLengthHasTheFewestBytes() {
+        let mask: [UInt8] = [0, 0, 0, 0]
+        for length: [UInt8] in [
+            [0xFE, 0, 125], [0xFF, 0, 0, 0, 0, 0, 0, 0, 125], [0xFF, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF],
+            [0xFF, 0x80, 0, 0, 0, 0, 0, 0, 1],
+        ] {
+            #expect(parse([[0x81] + length + mask]).violation == .protocolError)
+        }
+        for size in [126, 65_535, 65_536] {
+            #expect(parse([ClientFrame(opcode: 1, payload: [UInt8](repeating: 65, count: size))]).violation == nil)
+        }
     }
 
     // MARK: Size
@@ -114,7 +155,6 @@ private func bytes(_ text: String) -> [UInt8] { Array(text.utf8) }
     @Test func anEnormousLengthIsTooBigBeforeItsBytesCome() {
         for length: [UInt8] in [
             [0, 0, 0, 0, 0, 0x7F, 0xFF, 0xFF], [0x7F] + [UInt8](repeating: 0xFF, count: 7),
-            [UInt8](repeating: 0xFF, count: 8),
         ] {
             #expect(parse([[0x81, 0xFF] + length]).violation == .tooBig)
         }

@@ -45,15 +45,29 @@ extension Gateway {
             self.respond(
                 to: connection, "400 Bad Request",
                 HTTPErrorBody.json(.invalidPayload, "/ws takes a WebSocket upgrade, version 13"))
+        case .otherVersion:
+            self.respond(
+                to: connection, "426 Upgrade Required",
+                HTTPErrorBody.json(.invalidPayload, "/ws takes a WebSocket upgrade, version 13"),
+                headers: "Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\n")
         case .unknown:
-            self.respond(to: connection, "404 Not Found", HTTPErrorBody.json(.notFound, "no such resource"))
+            self.respond(
+                to: connection, "404 Not Found", HTTPErrorBody.json(.notFound, "no such resource"),
+                isHead: request.method == "HEAD")
         }
     }
 
-    func refuseRequest(_ id: ConnectionID) {
+    func refuseRequest(_ id: ConnectionID, because reason: UpgradeRequest.Malformed) {
         guard let connection = self.connections[id] else { return }
-        self.respond(
-            to: connection, "400 Bad Request", HTTPErrorBody.json(.invalidPayload, "not an HTTP request"))
+        switch reason {
+        case .malformed:
+            self.respond(
+                to: connection, "400 Bad Request", HTTPErrorBody.json(.invalidPayload, "not an HTTP request"))
+        case .tooLong:
+            self.respond(
+                to: connection, "431 Request Header Fields Too Large",
+                HTTPErrorBody.json(.invalidPayload, "the request's head is too long"))
+        }
     }
 
     private func refuseUpgrade(_ connection: Connection, retryAfter: Int64) {
@@ -85,13 +99,16 @@ extension Gateway {
     }
 
     /// Answers a plain HTTP request, and ends the connection.
-    private func respond(to connection: Connection, _ status: String, _ body: [UInt8], headers: String = "") {
+    /// - Parameter isHead: the client asked for the head alone.
+    private func respond(
+        to connection: Connection, _ status: String, _ body: [UInt8], headers: String = "", isHead: Bool = false
+    ) {
         connection.phase = .closing(since: self.now)
         var buffer = connection.channel.allocator.buffer(capacity: 256)
         buffer.writeString(
             "HTTP/1.1 \(status)\r\nContent-Type: application/json\r\nContent-Length: \(body.count)\r\n"
                 + "\(headers)Connection: close\r\n\r\n")
-        buffer.writeBytes(body)
+        if !isHead { buffer.writeBytes(body) }
         let channel = connection.channel
         channel.writeAndFlush(buffer).whenComplete { _ in channel.close(promise: nil) }
     }
@@ -127,7 +144,7 @@ extension Gateway {
     func received(_ event: WebSocketParser.Event, on id: ConnectionID) -> Flow {
         guard let connection = self.connections[id] else { return .closing }
         guard connection.isOpen else {
-            if event == .close { self.endSocket(of: connection) }
+            if case .close = event { self.endSocket(of: connection) }
             return .closing
         }
         connection.heardAt = self.now
@@ -143,8 +160,8 @@ extension Gateway {
                 self.write(to: connection) { WebSocketWriter.pong(payload, to: &$0) }
             }
         case .pong(let payload): self.receivedPong(payload, on: connection)
-        case .close:
-            self.close(connection, .normal)
+        case .close(let answer):
+            self.close(connection, answer)
             self.endSocket(of: connection)
         }
         return connection.isOpen ? .goOn : .closing

@@ -123,7 +123,7 @@ final class SocketHandler: ChannelInboundHandler {
             self.gateway.assumeIsolated { [id] in $0.requested(request, by: id) }
         } catch {
             self.stage = .done
-            self.gateway.assumeIsolated { [id] in $0.refuseRequest(id) }
+            self.gateway.assumeIsolated { [id] in $0.refuseRequest(id, because: error) }
         }
     }
 

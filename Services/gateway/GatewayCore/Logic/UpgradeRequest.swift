@@ -27,13 +27,16 @@ package struct UpgradeRequest: Equatable, Sendable {
         }
         guard end <= Self.bytesMax else { throw .tooLong }
         let text = String(decoding: view.prefix(end), as: UTF8.self)
+        let isClean = Self.hasNoControls(view.prefix(end))
         buffer.moveReaderIndex(forwardBy: end)
+        guard isClean else { throw .malformed }
         var lines = text.split(separator: "\r\n", omittingEmptySubsequences: true)[...]
         guard let start = lines.popFirst() else { throw .malformed }
         let words = start.split(separator: " ", omittingEmptySubsequences: false)
-        guard words.count == 3, words[2] == "HTTP/1.1" || words[2] == "HTTP/1.0", words[1].hasPrefix("/") else {
-            throw .malformed
-        }
+        guard words.count == 3, !words[0].isEmpty, let path = Self.path(of: words[1]),
+            words[2].wholeMatch(of: /HTTP\/1\.[0-9]/) != nil
+        else { throw .malformed }
+        let isOld = words[2] == "HTTP/1.0"
         var headers: [String: String] = [:]
         for line in lines {
             guard let colon = line.firstIndex(of: ":"), colon != line.startIndex else { throw .malformed }
@@ -42,9 +45,36 @@ package struct UpgradeRequest: Equatable, Sendable {
             let value = line[line.index(after: colon)...].trimmed
             headers[name] = headers[name].map { "\($0), \(value)" } ?? value
         }
-        return UpgradeRequest(
-            method: String(words[0]), path: String(words[1].prefix { $0 != "?" }), isOldHTTP: words[2] == "HTTP/1.0",
-            headers: headers)
+        // One host, and no more (RFC 9112 §3.2).
+        guard headers["host"].map({ $0.wholeMatch(of: /[A-Za-z0-9._~%:\[\]!$&'()*+;=-]*/) != nil }) ?? isOld else {
+            throw .malformed
+        }
+        return UpgradeRequest(method: String(words[0]), path: path, isOldHTTP: isOld, headers: headers)
+    }
+
+    /// Of a target in origin form or in absolute form (RFC 9112 §3.2.1, §3.2.2).
+    private static func path(of target: Substring) -> String? {
+        var rest = target
+        if let scheme = target.prefixMatch(of: /https?:\/\/[^\/?]+/.ignoresCase()) {
+            rest = target[scheme.range.upperBound...]
+            if !rest.hasPrefix("/") { rest = "/" + rest }
+        }
+        return rest.hasPrefix("/") ? String(rest.prefix { $0 != "?" }) : nil
+    }
+
+    /// CR and LF end lines, together, and HTAB may stand in values. Everything else of their kind is refused (RFC 9112 §2.2,
+    /// RFC 9110 §5.5): another server on the way might read another request.
+    private static func hasNoControls(_ head: ByteBufferView) -> Bool {
+        var previous: UInt8 = 0
+        for byte in head {
+            switch byte {
+            case 0x0A: if previous != 0x0D { return false }
+            case 0x09, 0x0D, 0x20...0x7E, 0x80...: if previous == 0x0D { return false }
+            default: return false
+            }
+            previous = byte
+        }
+        return true
     }
 
     private static func endOfHead(_ view: ByteBufferView) -> Int? {
@@ -69,6 +99,8 @@ package struct UpgradeRequest: Equatable, Sendable {
         case ready
         /// A WebSocket was asked for at the right place in the wrong way.
         case badUpgrade
+        /// The same, of another version of the protocol (RFC 6455 §4.4).
+        case otherVersion
         case unknown
     }
 
@@ -76,16 +108,20 @@ package struct UpgradeRequest: Equatable, Sendable {
         switch (self.method, self.path) {
         case ("GET", "/ws"):
             // HTTP/1.0 knows no upgrade (RFC 6455 §4.2.1).
-            guard !self.isOldHTTP, let key = self.headers["sec-websocket-key"],
-                Base64.decode(key)?.count == Self.keyBytes,
-                self.headers["sec-websocket-version"] == "13", self.has("websocket", in: "upgrade"),
-                self.has("upgrade", in: "connection")
+            // A body would be read as the client's first frames.
+            guard !self.isOldHTTP, !self.hasBody, let key = self.headers["sec-websocket-key"],
+                Base64.decode(key)?.count == Self.keyBytes, let version = self.headers["sec-websocket-version"],
+                self.has("websocket", in: "upgrade"), self.has("upgrade", in: "connection")
             else { return .badUpgrade }
-            return .webSocket(key: key)
+            return version == "13" ? .webSocket(key: key) : .otherVersion
         case ("GET", "/health"): return .health
         case ("GET", "/ready"): return .ready
         default: return .unknown
         }
+    }
+
+    private var hasBody: Bool {
+        self.headers["transfer-encoding"] != nil || self.headers["content-length"].map { $0 != "0" } ?? false
     }
 
     private func has(_ word: String, in header: String) -> Bool {

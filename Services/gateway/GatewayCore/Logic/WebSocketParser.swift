@@ -1,3 +1,4 @@
+package import Contract
 package import NIOCore
 
 /// Takes WebSocket frames (RFC 6455) from a client's bytes and puts messages together. No socket, no clock.
@@ -7,7 +8,8 @@ package struct WebSocketParser {
         case text([UInt8])
         case ping([UInt8])
         case pong([UInt8])
-        case close
+        /// The client says goodbye, and is answered with this: `normal`, or what was wrong with its own code or reason.
+        case close(CloseCode)
     }
 
     /// A client that does not keep to the protocol; the connection closes with this code.
@@ -55,7 +57,7 @@ package struct WebSocketParser {
             switch header.opcode {
             case Opcode.ping: return .ping(payload)
             case Opcode.pong: return .pong(payload)
-            case Opcode.close: return .close
+            case Opcode.close: return .close(Self.answer(toClose: payload))
             case Opcode.text:
                 if header.isFinal { return .text(payload) }
                 self.fragments = payload
@@ -66,6 +68,18 @@ package struct WebSocketParser {
                 defer { self.fragments = nil }
                 return .text(self.fragments!)
             }
+        }
+    }
+
+    /// RFC 6455 §5.5.1, §7.4: a code of two bytes that may stand in a frame, and a reason in UTF-8; or nothing at all.
+    private static func answer(toClose payload: [UInt8]) -> CloseCode {
+        if payload.isEmpty { return .normal }
+        guard payload.count >= 2 else { return .protocolError }
+        switch UInt16(payload[0]) << 8 | UInt16(payload[1]) {
+        // Registered, but for 1004 to 1006, which never stand in a frame; of libraries; of applications.
+        case 1000...1003, 1007...1014, 3000...4999:
+            return isValidUTF8(Array(payload[2...])) ? .normal : .invalidText
+        default: return .protocolError
         }
     }
 
@@ -96,10 +110,13 @@ package struct WebSocketParser {
             guard let length = buffer.getInteger(at: start + 2, as: UInt16.self) else { return nil }
             count = UInt64(length)
             size += 2
+            guard count > 125 else { throw .protocolError }
         } else if count == 127 {
             guard let length = buffer.getInteger(at: start + 2, as: UInt64.self) else { return nil }
             count = length
             size += 8
+            // The fewest bytes must be used, and the highest bit is 0 (RFC 6455 §5.2).
+            guard (UInt64(UInt16.max) + 1)...UInt64(Int64.max) ~= count else { throw .protocolError }
         }
         let held = opcode < Opcode.close ? self.fragments?.count ?? 0 : 0
         guard count <= UInt64(self.messageBytesMax - held) else { throw .tooBig }
