@@ -515,6 +515,8 @@ final class World {
 
     /// That somebody has left stands in Redis alone when that forgets.
     private func loseDepartures(isNew: Bool) {
+        // Meanwhile no router tells one of two connections that it has ended.
+        if self.kind == .rivals { self.troubled(for: .seconds(4)) }
         self.leaveUnheard()
         self.machine.after(.milliseconds(1_000)) { [unowned self] in self.emptyRedis(isNew: isNew) }
     }
