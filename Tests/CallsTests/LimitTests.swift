@@ -16,9 +16,11 @@ import Testing
     @Test func aCalleeIsReachedWhileItRings() {
         #expect(CallLimits.locatePause < CallLimits.resendAfter)
         #expect(CallLimits.resendAfter < CallLimits.wakeUnreachedAfter)
-        #expect(CallLimits.wakeUnreachedAfter < Limits.callRingTime)
+        let shortest = Duration.seconds(CallLimits.ringSeconds.lowerBound)
+        #expect(CallLimits.wakeUnreachedAfter < shortest && CallLimits.silenceRemembered < shortest)
+        #expect(shortest < Limits.callRingTime)
+        #expect(.seconds(CallLimits.ringSeconds.upperBound) < Limits.callUnansweredTTL)
         #expect(CallLimits.resendAfter < ClusterLimits.frameAgeMax)
-        #expect(CallLimits.silenceRemembered < Limits.callRingTime)
         #expect(CallLimits.engagedMin >= Limits.callUnansweredTTL)
     }
 

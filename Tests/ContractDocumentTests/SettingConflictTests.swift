@@ -43,6 +43,18 @@ import Testing
             "router", ["GROUPS_BY_STRANGERS_MAX": "1001"],
             "GROUPS_BY_STRANGERS_MAX is \"1001\", must be at most GROUPS_JOINED_MAX, which is \"1000\""),
         Conflict(
+            "router", ["PRESENCE_OFFLINE_AFTER_SECONDS": "30"],
+            "PRESENCE_OFFLINE_AFTER_SECONDS is \"30\", must be less than PRESENCE_PAUSE_SECONDS, which is \"30\""),
+        Conflict(
+            "router", ["PRESENCE_OFFLINE_AFTER_SECONDS": "2"],
+            "TYPING_PAUSE_SECONDS is \"2\", must be less than PRESENCE_OFFLINE_AFTER_SECONDS, which is \"2\""),
+        Conflict(
+            "push", ["PUSH_CLAIM_SECONDS": "21"],
+            "PUSH_CLAIM_SECONDS is \"21\", must be more than 21 s times PUSH_SCHEDULE_SCALE, which is \"1\""),
+        Conflict(
+            "push", ["PUSH_CLAIM_SECONDS": "10", "PUSH_SCHEDULE_SCALE": "0.5"],
+            "PUSH_CLAIM_SECONDS is \"10\", must be more than 21 s times PUSH_SCHEDULE_SCALE, which is \"0.5\""),
+        Conflict(
             "auth", ["REPORTS_LIFE_SECONDS": "1000"],
             "REPORTS_EVIDENCE_SECONDS is \"2592000\", must be at most REPORTS_LIFE_SECONDS, which is \"1000\""),
         Conflict(

@@ -26,6 +26,9 @@ package enum CallLimits {
     package static let poisonIsolationReads = 1_024
     /// A frame of which its gateway says nothing is sent again after this.
     package static let resendAfter = Duration.seconds(2)
+    /// How long operators may have a call ring, in seconds: longer than it takes to find out that a callee is away, and shorter
+    /// than an unanswered call is remembered.
+    package static let ringSeconds = 6...59
     /// A callee who seems connected and has not been reached after this is woken all the same.
     package static let wakeUnreachedAfter = Duration.seconds(3)
     /// Between two looks for sides that a call has just lost.

@@ -9,7 +9,8 @@ struct CallsSettings: ServiceSettings {
     let postgres = PostgresSettings()
     let rates = RateSettings()
     let proxies = ProxySettings()
-    let ringTime = Setting("call.ring.seconds", .seconds(in: 1...120), default: "45", "How long a call rings.")
+    let ringTime = Setting(
+        "call.ring.seconds", .seconds(in: CallLimits.ringSeconds), default: "45", "How long a call rings.")
     let listenersMax = Setting(
         "live.listeners.max", .integer(in: 1...500), default: "500",
         "Listeners of one live conversation that may be admitted.")

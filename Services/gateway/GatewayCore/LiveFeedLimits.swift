@@ -34,7 +34,4 @@ package enum LiveFeedLimits {
     package static let attendedMax = 262_144
     /// A Notice to another gateway is sent as soon as it reaches this size in bytes.
     package static let noticeBytesMax = 1_000_000
-    /// Streams that one connection may hold, and conversations that it may attend (contract §14.8). Calls refuses more.
-    package static let heldMax = 4
-    package static let attendedPerConnectionMax = 8
 }

@@ -25,6 +25,8 @@ package enum PushLimits {
     /// A Job that its consumer has not acknowledged for this long is another's: longer than a window and a slow
     /// provider that is asked twice.
     package static let claimIdle = Duration.seconds(30)
+    /// Operators may choose more than this.
+    package static let claimIdleAbove = window + requestMax * 2
     /// The same for calls: longer than one request.
     package static let callClaimIdle = Duration.seconds(20)
     /// Time between two looks for such Jobs.

@@ -65,7 +65,9 @@ extension Settings<PushSettings> {
     }
 
     func schedule() throws(SettingsError) -> PushSchedule {
-        PushSchedule(scale: try self.scheduleScale, claimIdle: try self.claim)
+        // A Job that is still pushed here must not be another's. Tests make all times shorter.
+        try self.require(\.claim, above: PushLimits.claimIdleAbove, times: \.scheduleScale)
+        return PushSchedule(scale: try self.scheduleScale, claimIdle: try self.claim)
     }
 }
 

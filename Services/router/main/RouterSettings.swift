@@ -65,6 +65,9 @@ extension Settings<RouterSettings> {
         try self.require(\.strangersBytesMax, atMost: \.mailboxBytesMax)
         try self.require(\.groupsOwned, atMost: \.groupsJoined)
         try self.require(\.groupsByStrangers, atMost: \.groupsJoined)
+        // A peer that pauses while it types is not away, and its absence is no longer news after the next update.
+        try self.require(\.typingPause, below: \.offlineAfter)
+        try self.require(\.offlineAfter, below: \.presencePause)
         return RouterConfiguration(
             pendingTTL: try self.pendingTTL, resendAfter: try self.resendAfter,
             presence: PresenceConfiguration(

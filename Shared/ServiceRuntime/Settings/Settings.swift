@@ -79,9 +79,17 @@ extension Settings {
         throw try self.conflict(path, .below, other)
     }
 
-    private func conflict<Value>(
+    /// Refuses a time that is not longer than this one, which another setting may make shorter.
+    package func require(
+        _ path: KeyPath<Group, Setting<Duration>>, above least: Duration, times other: KeyPath<Group, Setting<Double>>
+    ) throws(SettingsError) {
+        guard try self[dynamicMember: path] <= least * min(1, self[dynamicMember: other]) else { return }
+        throw try self.conflict(path, .above(seconds: least.components.seconds), other)
+    }
+
+    private func conflict<Value, Other>(
         _ path: KeyPath<Group, Setting<Value>>, _ relation: SettingsError.Relation,
-        _ other: KeyPath<Group, Setting<Value>>
+        _ other: KeyPath<Group, Setting<Other>>
     ) throws(SettingsError) -> SettingsError {
         let (first, second) = (self.group[keyPath: path], self.group[keyPath: other])
         return .conflicting(
@@ -112,9 +120,19 @@ package enum SettingsError: Error, Equatable {
     case conflicting(key: String, value: String, Relation, other: String, otherValue: String)
 
     /// What a setting must be, compared with another.
-    package enum Relation: String, Sendable {
-        case atMost = "at most"
-        case below = "less than"
+    package enum Relation: Equatable, Sendable {
+        case atMost
+        case below
+        /// More than so many seconds, multiplied by the other one.
+        case above(seconds: Int64)
+
+        fileprivate var text: String {
+            switch self {
+            case .atMost: "at most"
+            case .below: "less than"
+            case .above(let seconds): "more than \(seconds) s times"
+            }
+        }
     }
 }
 
@@ -131,7 +149,7 @@ extension SettingsError: CustomStringConvertible {
         case .unreadable(let key, let path):
             "\(variable(key)): no secret can be read from \(path)"
         case .conflicting(let key, let value, let relation, let other, let otherValue):
-            "\(variable(key)) is \"\(value)\", must be \(relation.rawValue) \(variable(other)), "
+            "\(variable(key)) is \"\(value)\", must be \(relation.text) \(variable(other)), "
                 + "which is \"\(otherValue)\": change one of them"
         }
     }
