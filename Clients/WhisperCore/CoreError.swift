@@ -18,7 +18,7 @@ public struct CoreError: Error, Sendable, Equatable {
         // Of calls, and of what programs hold open.
         case busy, wrongStage
         // Of groups.
-        case notMember
+        case notMember, notAgreed
         // Of the server and its answers.
         case offline, unreachable, server, foreignKeys, changedKeys, nameTaken
         case forbidden, rateLimited
@@ -110,6 +110,7 @@ extension CoreError.Code {
         case .busy: "There is another call, or another program has it open."
         case .wrongStage: "The call, or the phone nearby, is not at a stage in which this can be done."
         case .notMember: "You are no member of this group."
+        case .notAgreed: "The other members are verified: ask the person before you admit somebody."
         case .offline: "There is no session with the server now."
         case .unreachable: "The server cannot be reached."
         case .server: "The server gave another answer than expected."

@@ -29,6 +29,9 @@ final class FakeServer: ServerLink {
         var falseAttachment: String?
         /// Members for whom copies of group mail are refused.
         var refusesCopiesTo: Set<String> = []
+        /// Somebody whom the server lists as a member of each group that changes, or has listed and lists no more.
+        var ghost: String?
+        var formerGhost: String?
     }
 
     /// What a client wrote, as far as anybody looks at it.
@@ -432,6 +435,10 @@ final class FakeServer: ServerLink {
         _ group: FakeGroup, by actor: String, added: [String], removed: [String], _ event: String, _ requestID: String?
     ) {
         func list(_ ids: [String]) -> String { ids.map { #""\#($0)""# }.joined(separator: ",") }
+        var group = group
+        let ghosts = self.state.withLock { ($0.faults.ghost, $0.faults.formerGhost) }
+        group.members.removeAll { $0 == ghosts.0 || $0 == ghosts.1 }
+        if let ghost = ghosts.0 { group.members.append(ghost) }
         let payload =
             #"{"event":"\#(event)","group":\#(group.json),"actor":"\#(actor)","added":[\#(list(added))],"removed":[\#(list(removed))]}"#
         let people = Set(group.members + removed + [actor])

@@ -7,6 +7,7 @@ import TestKit
 extension FakeServer {
     private static let noted: Set<String> = [
         "logout", "update_tokens", "typing", "report", "get_turn_credentials", "live_join", "live_leave",
+        "group_send_message",
     ]
 
     func note(_ text: [UInt8]) {

@@ -294,6 +294,7 @@ package struct ClientStore: Sendable {
         migrator.registerMigration("remembered counts") { try Self.migrateRememberedCounts($0) }
         migrator.registerMigration("chat marks") { try Self.migrateChatMarks($0) }
         migrator.registerMigration("live generations") { try LiveStore.migrateGenerations($0) }
+        migrator.registerMigration("group newcomers") { try Self.migrateNewcomers($0) }
         return migrator
     }
 }

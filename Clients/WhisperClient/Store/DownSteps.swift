@@ -24,6 +24,7 @@ extension ClientStore {
     /// Of each migration behind "down steps", in their order. What a step drops is lost.
     static let stepsDown = [
         Self.undoWordBeginnings, Self.undoRememberedCounts, Self.undoChatMarks, LiveStore.undoGenerations,
+        Self.undoNewcomers,
     ]
 
     static func keep(_ steps: [StepDown], in database: Database) throws {

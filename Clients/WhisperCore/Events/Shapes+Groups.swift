@@ -10,6 +10,12 @@ extension Shapes {
         Field("isMember", .bool, about: "Whether we are in it. Who has left keeps its messages."),
         Field("members", .integer(0...Int64(Limits.groupMembersMax)), about: "How many; `group_members` names them."),
         Field("revision", .integer(0...Int64.max), about: "Grows with every change."),
+        Field(
+            "newcomers", .array(of: .whisperID, count: 1...Limits.groupMembersMax), .optional,
+            about: "Members whom nobody vouches for. Show them: nothing goes to them before `group_admit`."),
+        Field(
+            "needsConsent", .bool, .optional,
+            about: "Beside `newcomers`: all other members are verified, so the person must be asked."),
         Field("createdAt", .timestamp), Field("updatedAt", .timestamp),
     ])
 
@@ -19,6 +25,10 @@ extension Shapes {
         json.add("isMember", group.isMember)
         json.add("members", Int64(group.members.count))
         json.add("revision", group.revision)
+        if !group.newcomers.isEmpty {
+            json.add("newcomers", strings: group.newcomers.map { "\($0)" })
+            json.add("needsConsent", group.areOthersVerified)
+        }
         json.add("createdAt", group.createdAt)
         json.add("updatedAt", group.updatedAt)
     }
@@ -51,7 +61,8 @@ extension Shapes {
 extension EventDefinition {
     static let groupChanged = EventDefinition(
         "groupChanged",
-        about: "A group is new, or has changed: title, members or roles. Who is in it is the server's word.",
+        about:
+            "A group is new, or has changed: title, members, roles or newcomers. Who is in it is the server's word. Nothing is sealed for newcomers.",
         isKept: true,
         [
             Field("group", .object(Shapes.group), about: "As it stands now."),

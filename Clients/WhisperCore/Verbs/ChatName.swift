@@ -68,6 +68,7 @@ extension CoreError {
         case .refused: self.init(.server)
         case .unknownGroup: self.init(.notFound, "There is no such group.", field: "groupId")
         case .notMember: self.init(.notMember)
+        case .notAgreed: self.init(.notAgreed)
         case .store: self.init(.store)
         }
     }

@@ -6,7 +6,8 @@ extension Verb {
 
     static let groupMembers = Verb(
         "group_members", of: "groups",
-        about: "Says who is in a group, the oldest member first. That is the server's word: nobody signs it.",
+        about:
+            "Says who is in a group, the oldest member first. That is the server's word: see `newcomers` of the group.",
         [Self.groupID.field], type: "members",
         [Field("members", .array(of: .object(Shapes.member), count: 0...Limits.groupMembersMax))],
         errors: [.noIdentity, .notFound, .store],

@@ -100,7 +100,7 @@ package enum VerbCatalogue {
         .liveTranscripts, .liveShare, .liveUnshare, .liveForget,
         .profileShare, .profileJoin, .profileGet, .profileRemove, .profileLeave,
         .profileRead, .profileWrite, .profileRenew,
-        .groupCreate, .groupUpdate, .groupLeave, .groupList, .groupMembers,
+        .groupCreate, .groupUpdate, .groupLeave, .groupAdmit, .groupList, .groupMembers,
         .attachmentSend, .attachmentGet, .attachmentCancel,
         .backupStatus, .storeInfo, .schema, .commandParse,
         .eventsSubscribe, .eventsUnsubscribe, .eventsAck, .eventsList,

@@ -108,6 +108,8 @@ extension WhisperClient {
 
     private func sendNow(_ copy: GroupDeliveryID) throws(ClientStoreError) {
         guard let from = self.id, let token else { return self.apply(self.groupOutbox.unsendable(copy, .rejected)) }
+        // It goes when the person here has seen whom it is for.
+        if try self.store.isHeld(copy) { return self.groupOutbox.settled(copy) }
         guard let mail = try self.store.mail(copy) else {
             return self.apply(self.groupOutbox.unsendable(copy, .cancelled))
         }

@@ -28,6 +28,8 @@ package enum GroupError: Error, Equatable {
     /// Nobody here knows this group.
     case unknownGroup
     case notMember
+    /// The other members are verified: that the person was shown the newcomers is not enough.
+    case notAgreed
     case store(ClientStoreError)
 }
 
@@ -36,7 +38,9 @@ extension WhisperClient {
     package func createGroup(title: String, members: [WhisperID]) async throws(GroupError) -> Group {
         guard let token else { throw .offline }
         return try await self.group(
-            by: CreateGroup(sessionToken: token.token, title: title, memberIds: members.map { "\($0)" }))
+            by: CreateGroup(sessionToken: token.token, title: title, memberIds: members.map { "\($0)" }),
+            adding: members,
+            to: nil)
     }
 
     /// - Parameter id: in lower case, with its prefix.
@@ -46,7 +50,8 @@ extension WhisperClient {
         do { group = try self.store.group(id) } catch { throw .store(error) }
         guard let group else { throw .unknownGroup }
         guard group.isMember else { throw .notMember }
-        return try await self.group(by: UpdateGroup(update, of: id, sessionToken: token.token))
+        return try await self.group(
+            by: UpdateGroup(update, of: id, sessionToken: token.token), adding: update.added, to: id)
     }
 
     package func leaveGroup(_ id: String) async throws(GroupError) -> Group {
@@ -54,19 +59,57 @@ extension WhisperClient {
         return try await self.updateGroup(id, GroupUpdateOrder(removed: [ownID]))
     }
 
-    private func group(by order: some ClientPayload) async throws(GroupError) -> Group {
+    /// - Parameters:
+    ///   - members: whom the person here adds, as nobody else can know.
+    ///   - id: `nil` for a group to be made.
+    private func group(
+        by order: some ClientPayload, adding members: [WhisperID], to id: String?
+    ) async throws(GroupError) -> Group {
         let answer: (any ServerFrame)?
+        do { try self.store.expect(members, in: id) } catch { throw .store(error) }
         do throws(LiveError) {
             answer = try await self.ask(order)
         } catch {
+            // Without an answer it may have been done.
+            let refusal: GroupError
             switch error {
-            case .offline: throw .offline
-            case .refused(let code, _): throw .refused(code)
+            case .offline: refusal = .offline
+            case .refused(let code, _): refusal = .refused(code)
             default: throw .noAnswer
             }
+            do { try self.store.expectNobody(in: id) } catch { throw .store(error) }
+            throw refusal
         }
         guard let event = answer as? GroupEvent, let ownID = self.id else { throw .noAnswer }
-        return Group(event.group, ownID: ownID)
+        let group = Group(event.group, ownID: ownID)
+        do {
+            try self.store.expectNobody(in: id)
+            return try self.store.group(group.id) ?? group
+        } catch {
+            throw .store(error)
+        }
+    }
+
+    /// The person here has seen these members: what waits for them goes.
+    /// - Parameter isAgreed: whether the person was asked, and not only shown.
+    /// - Throws: `.notAgreed` if that is needed.
+    package func admit(_ members: [WhisperID], to id: String, isAgreed: Bool) throws(GroupError) -> Group {
+        do {
+            guard let group = try self.store.group(id) else { throw GroupError.unknownGroup }
+            let newcomers = members.filter(group.newcomers.contains)
+            guard !newcomers.isEmpty else { return group }
+            guard isAgreed || !group.areOthersVerified else { throw GroupError.notAgreed }
+            guard let ready = try self.store.admit(newcomers, to: id), let admitted = try self.store.group(id) else {
+                return group
+            }
+            self.publish(.group(admitted, GroupChange()))
+            self.queue(ready)
+            return admitted
+        } catch let error as GroupError {
+            throw error
+        } catch {
+            throw .store(error as? ClientStoreError ?? .failed("\(error)"))
+        }
     }
 
     // MARK: What the server tells
@@ -82,7 +125,7 @@ extension WhisperClient {
 
     private func keep(_ group: Group, _ change: GroupChange) {
         do {
-            if try self.store.keep(group, change) { self.publish(.group(group, change)) }
+            if let kept = try self.store.keep(group, change) { self.publish(.group(kept, change)) }
         } catch {
             self.storeFailed(error)
         }

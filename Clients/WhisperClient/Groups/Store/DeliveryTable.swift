@@ -34,7 +34,7 @@ extension ClientStore {
         }
     }
 
-    /// Those we have blocked get no copy.
+    /// Those we have blocked get no copy. Those of newcomers wait.
     static func queue(
         _ id: UUIDText, toGroup group: Group, body: [UInt8]?, in database: Database
     ) throws -> [GroupDeliveryID] {
@@ -43,6 +43,7 @@ extension ClientStore {
             arguments: ["\(id)", Self.key(id), group.id, body])
         let number = database.lastInsertedRowID
         let ownID = try Self.whisperID(in: database)
+        let newcomers = try Self.newcomers(ofGroup: group.id, in: database)
         var ready: [GroupDeliveryID] = []
         for member in group.members where member.id != ownID {
             let contact = try Self.contact(member.id, in: database)
@@ -50,7 +51,8 @@ extension ClientStore {
             try database.run(
                 sql: "INSERT INTO group_deliveries (sending, member, state) VALUES (?, ?, 'queued')",
                 arguments: [number, "\(member.id)"])
-            if contact != nil { ready.append(GroupDeliveryID(id: id, member: member.id)) }
+            guard contact != nil, !newcomers.contains(member.id) else { continue }
+            ready.append(GroupDeliveryID(id: id, member: member.id))
         }
         return ready
     }
@@ -69,6 +71,7 @@ extension ClientStore {
                 SELECT group_sendings.id AS id, member, attempts FROM group_deliveries
                     JOIN group_sendings ON group_sendings.number = sending
                 WHERE state = 'queued' AND (?1 IS NULL OR member = ?1) AND member IN (SELECT id FROM contacts)
+                    AND \(Self.isForSomebodySeen)
                 ORDER BY sending
                 """
             return try Row.fetchAll(database, sql: sql, arguments: [member.map { "\($0)" }]).compactMap { row in
@@ -83,7 +86,8 @@ extension ClientStore {
             let sql = """
                 SELECT group_sendings.id AS id, member FROM group_deliveries
                     JOIN group_sendings ON group_sendings.number = sending
-                WHERE id_key = ? AND state = 'queued' AND member IN (SELECT id FROM contacts) ORDER BY member
+                WHERE id_key = ? AND state = 'queued' AND member IN (SELECT id FROM contacts)
+                    AND \(Self.isForSomebodySeen) ORDER BY member
                 """
             return try Row.fetchAll(database, sql: sql, arguments: [Self.key(id)]).compactMap(Self.copy)
         }
@@ -259,6 +263,7 @@ extension ClientStore {
                             AND kind = 'text'))
                 ORDER BY number LIMIT ?
                 """
+            let newcomers = try Self.newcomers(ofGroup: id, in: database)
             var messages: [Message] = []
             var ready: [GroupDeliveryID] = []
             for row in try Row.fetchAll(database, sql: sql, arguments: [id, cancelled, limit]) {
@@ -276,7 +281,7 @@ extension ClientStore {
                         """, arguments: [number, cancelled])
                 guard let id = UUIDText(row["id"] as String) else { continue }
                 for member in failed.compactMap({ WhisperID($0) }) {
-                    guard try Self.contact(member, in: database) != nil else { continue }
+                    guard try Self.contact(member, in: database) != nil, !newcomers.contains(member) else { continue }
                     ready.append(GroupDeliveryID(id: id, member: member))
                 }
                 if let message = try Self.settleSending(id, in: database) { messages.append(message) }

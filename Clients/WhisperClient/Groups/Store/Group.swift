@@ -1,6 +1,6 @@
 package import Contract
 
-/// A group as this device knows it. Who is in it is the server's word: nobody signs it.
+/// A group as this device knows it. Who is in it is the server's word, unless a member's signature vouches for it.
 package struct Group: Sendable, Equatable {
     package struct Member: Sendable, Equatable {
         package var id: WhisperID
@@ -24,6 +24,10 @@ package struct Group: Sendable, Equatable {
     /// Whether we are in it.
     package var isMember: Bool
     package var members: [Member]
+    /// Members whom nobody vouches for, and whom the person here has not seen. Nothing is sealed for them before.
+    package var newcomers: [WhisperID] = []
+    /// All other members were verified here: newcomers must be agreed to.
+    package var areOthersVerified = false
 
     package func role(of id: WhisperID) -> GroupRole? { self.members.first { $0.id == id }?.role }
 }
@@ -45,6 +49,8 @@ package struct GroupChange: Sendable, Equatable {
     package var actor: WhisperID?
     package var added: [WhisperID] = []
     package var removed: [WhisperID] = []
+    /// Those for whom a member's signature vouches.
+    package var vouched: Set<WhisperID> = []
 
     package init(actor: WhisperID? = nil, added: [WhisperID] = [], removed: [WhisperID] = []) {
         self.actor = actor

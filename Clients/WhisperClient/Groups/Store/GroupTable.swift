@@ -38,15 +38,15 @@ extension ClientStore {
     // MARK: What the server says
 
     /// Takes what the server says of a group, unless something later is known.
-    /// - Returns: whether it was news.
-    package func keep(_ group: Group, _ change: GroupChange) throws(ClientStoreError) -> Bool {
-        try self.write { database -> Bool in
+    /// - Returns: the group as it stands now, or `nil` if it was no news.
+    package func keep(_ group: Group, _ change: GroupChange) throws(ClientStoreError) -> Group? {
+        try self.write { database -> Group? in
             let known = try Self.group(group.id, in: database)
             if let known {
-                guard group.revision > known.revision else { return false }
+                guard group.revision > known.revision else { return nil }
             } else {
                 let count = try Int.fetchOne(database, sql: "SELECT count(*) FROM chat_groups") ?? 0
-                guard count < ClientLimits.groupsMax else { return false }
+                guard count < ClientLimits.groupsMax else { return nil }
             }
             try database.run(
                 sql: """
@@ -64,8 +64,9 @@ extension ClientStore {
                     sql: "INSERT INTO group_members VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
                     arguments: [group.id, "\(member.id)", member.role.rawValue, member.joinedAt.milliseconds])
             }
+            try Self.setNewcomers(of: group, insteadOf: known, change, in: database)
             try Self.note(.group(group, change), in: database)
-            return true
+            return try Self.group(group.id, in: database)
         }
     }
 
@@ -149,10 +150,12 @@ extension ClientStore {
             }
             return Group.Member(id: member, role: role, joinedAt: Timestamp(milliseconds: row["joined_at"]))
         }
+        let newcomers = try Self.newcomers(ofGroup: id, in: database)
         return Group(
             id: id, title: row["title"], createdAt: Timestamp(milliseconds: row["created_at"]),
             updatedAt: Timestamp(milliseconds: row["updated_at"]), revision: row["revision"],
-            isMember: row["is_member"], members: members)
+            isMember: row["is_member"], members: members, newcomers: newcomers,
+            areOthersVerified: try !newcomers.isEmpty && Self.areOthersVerified(inGroup: id, in: database))
     }
 
     // MARK: People
