@@ -91,7 +91,7 @@ extension CoreTests {
         await self.close(cores)
     }
 
-    /// Whom the person here adds is known here, and nobody else is.
+    /// People whom the person here adds are known here, and nobody else is.
     @Test func aServerThatAddsToOurOwnOrderIsNoticed() async throws {
         let (cores, ids, _) = try await self.three()
         let (ghost, dave) = (self.ghost(), self.ghost())

@@ -62,7 +62,7 @@ extension EventDefinition {
     static let groupChanged = EventDefinition(
         "groupChanged",
         about:
-            "A group is new, or has changed: title, members, roles or newcomers. Who is in it is the server's word. Nothing is sealed for newcomers.",
+            "A group is new, or has changed: title, members, roles or newcomers. Its members are the server's word. Nothing is sealed for newcomers.",
         isKept: true,
         [
             Field("group", .object(Shapes.group), about: "As it stands now."),

@@ -4,7 +4,7 @@ import TestKit
 
 @testable import WhisperClient
 
-/// A server that carries a live conversation and records it. What it answers to grants is up to the test.
+/// A server that carries a live conversation and records it. The test decides about answers to grants.
 final class FakeLive: Sendable {
     struct State {
         /// Grants of later generations are kept, and not answered.

@@ -29,7 +29,7 @@ final class FakeRooms: Sendable {
         uniqueKeysWithValues: FrameCatalogue.all.filter { $0.type.hasPrefix("room_") }.map { ($0.type, $0) })
 
     private let rooms = Mutex<[UUIDText: Room]>([:])
-    /// Whoever comes in is told that nobody came by link.
+    /// Comers are told that nobody came by link.
     let deniesLinks = Mutex(false)
     private let heard = Mutex<Set<String>>([])
 

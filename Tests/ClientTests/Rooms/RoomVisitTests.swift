@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    /// Whoever comes in once more, by link, uses its secret from then on. A code takes none: which room it opens is the server's word.
+    /// A visitor who comes in once more, by link, uses its secret from then on. A code takes none: which room it opens is the server's word.
     @Test func comingInAgainOnlyAddsASecret() {
         let secret = RoomSecret(SecretBytes(Array(0..<16)))
         let turn = TurnCredentialsFrame(urls: [], username: "", credential: [], ttl: 1)

@@ -16,7 +16,7 @@ package enum Newcomers {
             let isSigned = group.revision == 1 && !vouched.isEmpty
             return isOurs || isSigned ? members.subtracting(vouched).subtracting(added) : []
         }
-        // Whoever was a newcomer before is one still.
+        // A newcomer stays one until seen.
         return members.subtracting(known.members.map(\.id)).union(known.newcomers).intersection(members)
             .subtracting(vouched).subtracting(added)
     }

@@ -1,6 +1,6 @@
 package import Contract
 
-/// A group as this device knows it. Who is in it is the server's word, unless a member's signature vouches for it.
+/// A group as this device knows it. Its members are the server's word, unless a member's signature vouches for them.
 package struct Group: Sendable, Equatable {
     package struct Member: Sendable, Equatable {
         package var id: WhisperID
@@ -49,7 +49,7 @@ package struct GroupChange: Sendable, Equatable {
     package var actor: WhisperID?
     package var added: [WhisperID] = []
     package var removed: [WhisperID] = []
-    /// Those for whom a member's signature vouches.
+    /// People for whom a member's signature vouches.
     package var vouched: Set<WhisperID> = []
 
     package init(actor: WhisperID? = nil, added: [WhisperID] = [], removed: [WhisperID] = []) {

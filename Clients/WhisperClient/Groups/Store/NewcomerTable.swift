@@ -4,7 +4,7 @@ import SQLite
 /// The only code that reads or writes `group_newcomers`: members of groups whom nobody vouches for and the person here has not
 /// seen (contract §13b), and those whom the person here is adding.
 ///
-/// Who is in a group is the server's word. A server that lists one member more would read the next message, so a copy for a
+/// The list of members is the server's word. A server that lists one member more would read the next message, so a copy for a
 /// newcomer waits until the person has seen who it is.
 extension ClientStore {
     static func migrateNewcomers(_ database: Database) throws {
@@ -22,7 +22,7 @@ extension ClientStore {
     private static let groupBeingMade = ""
 
     /// The person here is about to add these: whatever becomes of the question, they are no newcomers.
-    /// - Parameter id: `nil` for a group to be made. What was left of another one is forgotten.
+    /// - Parameter id: `nil` for a group to be made. Leftovers of another one are forgotten.
     func expect(_ members: [WhisperID], in id: String?) throws(ClientStoreError) {
         try self.write { database in
             if id == nil { try Self.expectNobody(in: Self.groupBeingMade, database) }
@@ -90,7 +90,7 @@ extension ClientStore {
         ).compactMap { WhisperID($0) }
     }
 
-    /// Whether all others of a group but its newcomers were verified here. Of an empty group it is not so.
+    /// Whether all others of a group but its newcomers were verified here. An empty group is not verified.
     static func areOthersVerified(inGroup id: String, in database: Database) throws -> Bool {
         let states = try Bool.fetchAll(
             database,
@@ -103,7 +103,7 @@ extension ClientStore {
         return !states.isEmpty && states.allSatisfy { $0 }
     }
 
-    /// Of a copy in `group_deliveries` and its `group_sendings`: the person here has seen whom it is for.
+    /// A condition on a copy in `group_deliveries` and its `group_sendings`: the person here has seen its reader.
     static let isForSomebodySeen = """
         NOT EXISTS (SELECT 1 FROM group_newcomers n WHERE n.group_id = group_sendings.group_id
             AND n.member = group_deliveries.member AND NOT n.is_expected)

@@ -16,7 +16,7 @@ package struct GrantQueue {
     package private(set) var generation = 1
     /// Those who are admitted, whether they listen now or not.
     package private(set) var members: Set<PrincipalID> = []
-    /// Content may be sealed with this generation and later ones. Whoever was sent away has had older keys.
+    /// Content may be sealed with this generation and later ones. Listeners who were sent away have had older keys.
     package private(set) var lowest: Int
     /// The newest generation whose key was offered to anybody, whether the server has answered or not.
     package private(set) var offered: Int

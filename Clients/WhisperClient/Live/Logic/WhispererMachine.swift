@@ -158,7 +158,7 @@ package struct WhispererMachine {
         self.holding?.needsSnapshot = true
     }
 
-    /// From the next packet on no older generation seals content. What is typed waits until the server has the new one.
+    /// From the next packet on no older generation seals content. The typed text waits until the server has the new one.
     package mutating func leaves(generationsBelow lowest: Int) {
         self.lowestGeneration = max(self.lowestGeneration, lowest)
     }

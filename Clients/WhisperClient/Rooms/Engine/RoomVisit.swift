@@ -2,7 +2,7 @@ package import Contract
 
 /// A room, as long as its user is in it.
 struct RoomVisit {
-    /// Of the link by which we came in, or with which we made the room. That is known here: a server that says that we came in
+    /// The secret of the link by which we came in, or with which we made the room. That is known here: a server that says that we came in
     /// without it takes it from nobody.
     private(set) var secret: RoomSecret?
     var machine: MeshMachine
@@ -49,7 +49,7 @@ struct RoomVisit {
             guard other.seat >= seat else { continue }
             if other.seat > seat { (self.vias[id], self.keys[id]) = (nil, nil) }
             self.seats[id] = other.seat
-            // Whoever made the room has its first seat, and the secret of its link.
+            // The room's maker has its first seat, and the secret of its link.
             let via = other.seat == Self.creatorSeat ? .creator : other.via
             let isNew = self.vias[id, default: []].insert(via).inserted
             guard isNew || self.keys[id] == nil else { continue }

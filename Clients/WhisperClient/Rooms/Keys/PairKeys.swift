@@ -29,7 +29,7 @@ package struct PairKeys: Sendable {
     private let secret: SecretBytes?
 
     /// - Parameters:
-    ///   - secret: of the link by which we came in, or with which we made the room. What the server says of that counts for nothing.
+    ///   - secret: of the link by which we came in, or with which we made the room. The server's word on that counts for nothing.
     ///   - vias: how the other one came in, in all that the server has said so far. Only that a participant has the secret counts:
     ///     a server that takes it back later would have us leave the salt out.
     package init(secret: RoomSecret?, other keys: PublicKeys, vias: Set<RoomParticipant.Way>) {
