@@ -26,7 +26,11 @@ package enum JSONSchema {
         case .principalID:
             self.string("^(WSP-[A-Z2-7]{4}-[A-Z2-7]{4}-[A-Z2-7]{4}|\(GuestID.prefix)[0-9a-f]{32})$")
         case .groupID: self.string("^\(GroupIDText.prefix)\(self.uuid)$")
-        case .timestamp: ["type": "integer", "minimum": 1, "maximum": .integer(.max)]
+        case .timestamp:
+            [
+                "type": "integer", "minimum": .integer(Limits.timestamps.lowerBound),
+                "maximum": .integer(Limits.timestamps.upperBound),
+            ]
         case .base64(let bytes): self.base64(bytes)
         case .integer(let range):
             ["type": "integer", "minimum": .integer(range.lowerBound), "maximum": .integer(range.upperBound)]

@@ -27,6 +27,8 @@ final class FakeServer: ServerLink {
         var pageSize = 2
         /// Takes the place of what messages point to.
         var falseAttachment: String?
+        /// Before each frame it comes with each of its numbers at each of these.
+        var numbers: [Int64] = []
         /// Members for whom copies of group mail are refused.
         var refusesCopiesTo: Set<String> = []
         /// Somebody whom the server lists as a member of each group that changes, or has listed and lists no more.
@@ -271,6 +273,9 @@ final class FakeServer: ServerLink {
 
         func answer(_ type: String, _ payload: String, _ requestID: String? = nil) {
             let id = requestID.map { #","requestId":"\#($0)""# } ?? ""
+            for hostile in self.server.hostile(payload) {
+                self.continuation.yield(.text(Array(#"{"type":"\#(type)"\#(id),"payload":\#(hostile)}"#.utf8)))
+            }
             self.continuation.yield(.text(Array(#"{"type":"\#(type)"\#(id),"payload":\#(payload)}"#.utf8)))
         }
     }

@@ -39,6 +39,52 @@ import Testing
         }
     }
 
+    /// Clients reckon with these numbers, and a server is not trusted (contract §13b).
+    @Test(arguments: Self.types)
+    func everyNumberHasABound(type: String) throws {
+        let definition = try #require(ServerFrameCatalogue.frame(of: type)).definition
+        for (path, range) in Self.numbers(of: .object(definition.schema)) {
+            #expect(range.lowerBound >= 0 && range.upperBound <= Limits.numberMax, "\(type): \(path)")
+        }
+        for sample in definition.samples {
+            guard case .object(let members)? = SlowJSON.parse(sample) else { return }
+            for field in definition.schema.fields {
+                guard case .some(let range) = Self.numbers(of: field.type)[""],
+                    members.contains(where: { $0.name == field.name })
+                else { continue }
+                let bounds = [range.lowerBound, range.upperBound]
+                for value in bounds + [range.lowerBound - 1, range.upperBound + 1, .min, .max] {
+                    let changed = members.map { member in
+                        #""\#(member.name)":\#(member.name == field.name ? "\(value)" : written(member.value))"#
+                    }
+                    let text = "{\(changed.joined(separator: ","))}"
+                    guard !bounds.contains(value) else {
+                        _ = try self.frame(type, text)
+                        continue
+                    }
+                    #expect(throws: FrameDecoder.Failure.self, "\(type): \(field.name) is \(value)") {
+                        try self.frame(type, text)
+                    }
+                }
+            }
+        }
+    }
+
+    /// Every number in a value of this type, by its path.
+    private static func numbers(of type: FieldType) -> [String: ClosedRange<Int64>] {
+        switch type {
+        case .timestamp: ["": Limits.timestamps]
+        case .integer(let range): ["": range]
+        case .array(let element, _):
+            Dictionary(uniqueKeysWithValues: Self.numbers(of: element).map { ("[]" + $0, $1) })
+        case .object(let schema):
+            schema.fields.reduce(into: [:]) { numbers, field in
+                for (path, range) in Self.numbers(of: field.type) { numbers[field.name + "." + path] = range }
+            }
+        default: [:]
+        }
+    }
+
     @Test func theAnsweredRequestIsNamed() throws {
         let message = try ServerMessage(
             Array(#"{"type":"logout_ack","requestId":"7","payload":{"success":true}}"#.utf8))

@@ -98,8 +98,7 @@ extension WhisperClient {
             guard call.to == self.id, let contact = try self.store.contact(call.from), !contact.isBlocked,
                 !contact.isStranger
             else { return nil }
-            let age = abs(self.serverNow.milliseconds - call.timestamp.milliseconds)
-            guard age <= Limits.timestampSkewMilliseconds,
+            guard call.timestamp.isWithinSkew(of: self.serverNow),
                 let text = SealedCall.open(call, writer: contact.keys, keys: self.keys)
             else {
                 self.logger.warning("a frame of a call is not trusted; it was dropped")

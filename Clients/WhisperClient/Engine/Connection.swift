@@ -13,7 +13,7 @@ extension WhisperClient {
         }
         self.connection = link
         self.trouble = "the connection broke"
-        let left = self.token.map { Duration.milliseconds($0.expiresAt.milliseconds - self.serverNow.milliseconds) }
+        let left = self.token.map { $0.expiresAt - self.serverNow }
         self.perform(self.session.opened(sessionLeft: left, at: .now))
 
         let (lookups, continuation) = AsyncStream.makeStream(
@@ -81,12 +81,7 @@ extension WhisperClient {
         case .text(let text):
             guard self.connection != nil else { return }
             self.session.heard()
-            do {
-                self.take(try ServerMessage(text))
-            } catch {
-                self.logger.warning(
-                    "the server sent something that is no frame", metadata: [LogFact.violation: "\(error.violation)"])
-            }
+            if let message = self.reading.message(of: text, logger: self.logger) { self.take(message) }
         }
         self.pump()
     }
@@ -133,7 +128,7 @@ extension WhisperClient {
     }
 
     private static func left(of grant: SessionGrant) -> Duration {
-        .milliseconds(grant.expiresAt.milliseconds - grant.serverTime.milliseconds)
+        grant.expiresAt - grant.serverTime
     }
 
     private func registered(_ ack: RegisterAck) {

@@ -1,5 +1,4 @@
 package import Contract
-import FoundationEssentials
 package import Logging
 
 /// One identity on one device: keeps the conversation with the server going and the store true.
@@ -31,6 +30,7 @@ package actor WhisperClient {
     package internal(set) var id: WhisperID?
     var token: StoredSession?
     var connection: (any OpenLink)?
+    var reading = FrameReading()
     /// The challenge that `sendProof` answers, and whether the login names our id.
     var challenge: RegisterChallenge?
     var loginNamesID = false
@@ -130,7 +130,7 @@ package actor WhisperClient {
         self.id = try profile.store.whisperID()
         self.token = try profile.store.session()
         self.session = SessionMachine(knowsID: self.id != nil, at: .now)
-        try profile.store.dropStaleEvents(at: Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1_000)))
+        try profile.store.dropStaleEvents(at: .now)
         for message in try profile.store.unsettled() {
             self.outbox.queued(message.id, to: message.to, attempts: message.attempts)
         }
@@ -206,16 +206,19 @@ package actor WhisperClient {
 
     package var isOnline: Bool { self.session.isBound }
 
+    /// Frames of the server that broke the contract and were not taken, since the client began.
+    package var refusedFrames: Int64 { self.reading.refused }
+
     // MARK: Time
 
     /// By our own clock, which a hostile server cannot turn back.
-    var localNow: Timestamp { Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1_000)) }
+    var localNow: Timestamp { .now }
 
     /// By the server's clock, as far as we know it.
     var serverNow: Timestamp { self.localNow + self.clockOffset }
 
     func learn(serverTime: Timestamp) {
-        self.clockOffset = .milliseconds(serverTime.milliseconds - self.localNow.milliseconds)
+        self.clockOffset = serverTime - self.localNow
     }
 
     /// Wakes the machines when they asked for it. Lives as long as a connection.

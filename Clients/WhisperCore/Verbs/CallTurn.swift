@@ -9,7 +9,8 @@ extension Verb {
         type: "relays",
         [
             Field("urls", .array(of: .text(1...512), count: 1...16)), Field("username", .text(1...128)),
-            Field("credential", .base64(20...20)), Field("ttl", .integer(1...Int64.max), about: "In seconds."),
+            Field("credential", .base64(20...20)),
+            Field("ttl", .integer(1...Limits.turnSecondsMax), about: "In seconds."),
         ], errors: [.noIdentity, .offline, .unreachable, .tooMany, .server, .store],
         samples: (
             "{}",

@@ -8,13 +8,20 @@ extension Verb {
             Field("core", .choice(["noIdentity", "open", "suspended", "closed"])),
             Field("isConnecting", .bool, about: "Whether `connect` was asked for, and has not ended."),
             Field("isOnline", .bool, about: "Whether there is a session with the server now."),
+            Field(
+                "refusedFrames", .integer(0...Limits.numberMax),
+                about: "Frames of the server that broke the contract and were not taken, since `connect`."),
             Field("whisperId", .whisperID, .optional),
-        ], samples: ("{}", #"{"type":"sessionStatus","core":"open","isConnecting":true,"isOnline":true}"#),
+        ],
+        samples: (
+            "{}", #"{"type":"sessionStatus","core":"open","isConnecting":true,"isOnline":true,"refusedFrames":0}"#
+        ),
         .core { core, _, json in
             let (phase, opened) = core.status
             json.add("core", "\(phase)")
             json.add("isConnecting", opened?.isConnecting ?? false)
             json.add("isOnline", await opened?.client.isOnline ?? false)
+            json.add("refusedFrames", await opened?.client.refusedFrames ?? 0)
             if let id = opened?.id { json.add("whisperId", id) }
         })
 }

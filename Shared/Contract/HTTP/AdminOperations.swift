@@ -17,7 +17,7 @@ package enum AdminOperations {
         case delivered, read, expired
     }
 
-    private static let count = FieldType.integer(0...Int64.max)
+    private static let count = FieldType.integer(0...Limits.numberMax)
     private static let success = HTTPOperation.Success.json(
         ObjectSchema([Field("success", .bool, about: "Always `true`.")]), sample: #"{"success":true}"#)
     /// Of the two one is there.

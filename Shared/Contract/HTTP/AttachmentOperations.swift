@@ -4,7 +4,7 @@
 /// that have arrived stay, `listParts` says which, and gives fresh URLs for the others.
 package enum AttachmentOperations {
     private static let url = FieldType.text(1...4_096)
-    private static let count = FieldType.integer(0...Int64.max)
+    private static let count = FieldType.integer(0...Limits.numberMax)
     private static let objectKey = HTTPOperation.Parameter.path(
         "objectKey", .text(Limits.objectKeyCharacters), about: "Contains slashes: raw and `%2F` both work.")
 
@@ -51,7 +51,7 @@ package enum AttachmentOperations {
         about: "Parts that have not arrived, in order. Part n holds the bytes from (n - 1) × `partBytes` on.")
 
     private static let partBytes = Field(
-        "partBytes", .integer(1...Int64.max), about: "Size of every part but the last.")
+        "partBytes", .integer(1...Limits.numberMax), about: "Size of every part but the last.")
 
     private static let storeIsFull = HTTPOperation.Failure(
         .internalError, status: 503, "The store has no room for uploads now. `Retry-After` says when to come again.")
@@ -135,7 +135,7 @@ package enum AttachmentOperations {
                 """,
             rate: Rates.presign, parameters: [Self.objectKey],
             success: .json(
-                ObjectSchema([Field("success", .bool), Field("sizeBytes", .integer(1...Int64.max))]),
+                ObjectSchema([Field("success", .bool), Field("sizeBytes", .integer(1...Limits.numberMax))]),
                 sample: #"{"success":true,"sizeBytes":10485860}"#),
             failures: [
                 .init(.invalidPayload, "Something has not arrived yet."),

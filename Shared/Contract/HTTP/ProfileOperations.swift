@@ -7,7 +7,7 @@ package enum ProfileOperations {
     package static let joinedAt = TypedField.timestamp("joinedAt")
     package static let name = TypedField<ProfileDocumentName>.choice("name")
     package static let version = TypedField.integer(
-        "version", 1...Int64.max, about: "Counts the writings of the document, from 1 without gaps.")
+        "version", 1...Limits.numberMax, about: "Counts the writings of the document, from 1 without gaps.")
     package static let updatedAt = TypedField.timestamp("updatedAt")
     package static let sizeBytes = TypedField.integer(
         "sizeBytes", 1...Int64(Limits.profileDocumentBytesMax), about: "Of the ciphertext.")

@@ -221,8 +221,8 @@ package enum TranscriptOperations {
         package var cursor: TranscriptCursor { TranscriptCursor(startedAt: self.startedAt, content: self.content) }
 
         private static let endedAt = TypedField.timestamp("endedAt", about: "Absent while the stream goes on.").optional
-        private static let lines = TypedField.integer("lines", 0...Int64.max, about: "How many are stored.")
-        private static let bytes = TypedField.integer("bytes", 0...Int64.max, about: "Of their ciphertexts.")
+        private static let lines = TypedField.integer("lines", 0...Limits.numberMax, about: "How many are stored.")
+        private static let bytes = TypedField.integer("bytes", 0...Limits.numberMax, about: "Of their ciphertexts.")
         private static let expiresAt = TypedField.timestamp(
             "expiresAt", about: "When the lines go. While the stream goes on: when they would, if it ended now.")
 

@@ -245,7 +245,10 @@ package enum FrameDecoder {
     private static func integerRule(_ type: FieldType, _ value: Int64) -> String? {
         switch type {
         case .version: value == 1 ? nil : "must be 1, the one version there is"
-        case .timestamp: value > 0 ? nil : "must be milliseconds since 1970, above 0"
+        case .timestamp:
+            Limits.timestamps.contains(value)
+                ? nil
+                : "must be milliseconds since 1970, \(Limits.timestamps.lowerBound) to \(Limits.timestamps.upperBound)"
         case .integer(let range): range.contains(value) ? nil : "must be \(range.lowerBound) to \(range.upperBound)"
         default: nil
         }

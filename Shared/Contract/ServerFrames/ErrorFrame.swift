@@ -16,7 +16,7 @@ package struct ErrorFrame: ServerFrame {
         "requestId", Limits.requestIDCharacters, about: "Also at top level."
     ).optional
     private static let retryAfter = TypedField.integer(
-        "retryAfterMs", 0...Int64.max, about: "RATE_LIMITED only: milliseconds to wait."
+        "retryAfterMs", 0...Limits.retryAfterMillisecondsMax, about: "RATE_LIMITED only: milliseconds to wait."
     ).optional
 
     package static let definition = ServerFrameDefinition(

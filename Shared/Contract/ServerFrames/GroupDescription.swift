@@ -46,7 +46,7 @@ package struct GroupDescription: ObjectValue {
     private static let createdAt = TypedField.timestamp("createdAt")
     private static let updatedAt = TypedField.timestamp("updatedAt")
     private static let revision = TypedField.integer(
-        "revision", 1...Int64.max, about: "Grows with every change; an older one is old news.")
+        "revision", 1...Limits.numberMax, about: "Grows with every change; an older one is old news.")
     private static let members = TypedField<[Member]>.objects("members", count: 0...Limits.groupMembersMax)
 
     static let schema = ObjectSchema([

@@ -13,7 +13,7 @@ package struct ProfileChanged: ServerFrame {
     private static let change = TypedField.word("change", of: ["document", "members"])
     private static let name = TypedField<ProfileDocumentName>.choice("name", about: "With `document`.").optional
     private static let version = TypedField.integer(
-        "version", 1...Int64.max, about: "With `document`: the one that was written."
+        "version", 1...Limits.numberMax, about: "With `document`: the one that was written."
     ).optional
 
     package static let definition = ServerFrameDefinition(

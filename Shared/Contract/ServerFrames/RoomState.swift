@@ -17,7 +17,7 @@ package struct RoomState: ObjectValue, Hashable {
     package let participants: [RoomParticipant]
 
     private static let revision = TypedField.integer(
-        "revision", 1...Int64.max, about: "Counts the changes. The newest state counts.")
+        "revision", 1...Limits.numberMax, about: "Counts the changes. The newest state counts.")
     private static let phase = TypedField<Phase>.choice("state")
     private static let expiresAt = TypedField.timestamp(
         "expiresAt", about: "When the room ends, if nobody connects any more.")

@@ -10,7 +10,7 @@ package struct TurnCredentialsFrame: ServerFrame, ObjectValue, Hashable {
     private static let username = TypedField.text(
         "username", 1...128, about: "`{unix expiry}:{pseudonym}`. The same within an hour.")
     private static let credential = TypedField.base64("credential", 20...20, about: "HMAC-SHA1 of the user name.")
-    private static let ttl = TypedField.integer("ttl", 1...Int64.max, about: "In seconds.")
+    private static let ttl = TypedField.integer("ttl", 1...Limits.turnSecondsMax, about: "In seconds.")
 
     package static let definition = ServerFrameDefinition(
         "turn_credentials", about: "Relays, and credentials for them.",

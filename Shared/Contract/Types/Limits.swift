@@ -39,6 +39,14 @@ package enum Limits {
     /// How long a refreshed token lives on beside its successor, if the successor is not used earlier.
     package static let refreshOverlap = Duration.seconds(120)
     package static let timestampSkewMilliseconds: Int64 = 600_000
+    /// Every time on the wire, in milliseconds since 1970: before the year 10000 (contract §13b).
+    package static let timestamps = Int64(1)...253_402_300_799_999
+    /// The greatest number that every reader of JSON keeps exactly (RFC 8259 §6). No count or revision on the wire is greater.
+    package static let numberMax: Int64 = 9_007_199_254_740_991
+    /// The longest wait that an error may ask for, in milliseconds: a day.
+    package static let retryAfterMillisecondsMax: Int64 = 86_400_000
+    /// The longest life of credentials for relays, in seconds: a day.
+    package static let turnSecondsMax: Int64 = 86_400
 
     /// What may wait in one mailbox, in messages and in bytes of stored payload (contract §13a): in all, from one sender who is not
     /// the recipient's peer, and from all such senders together.
@@ -147,8 +155,11 @@ package enum Limits {
 }
 
 extension Duration {
-    /// Whole milliseconds, for keys and columns that count so.
+    /// Whole milliseconds, for keys and columns that count so. What does not fit becomes the longest there is.
     package var milliseconds: Int64 {
-        self.components.seconds * 1_000 + self.components.attoseconds / 1_000_000_000_000_000
+        let (seconds, attoseconds) = self.components
+        let (whole, isTooLong) = seconds.multipliedReportingOverflow(by: 1_000)
+        let (sum, overflow) = whole.addingReportingOverflow(attoseconds / 1_000_000_000_000_000)
+        return isTooLong || overflow ? (seconds < 0 ? .min : .max) : sum
     }
 }

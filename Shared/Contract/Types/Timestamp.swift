@@ -18,11 +18,18 @@ package struct Timestamp: Hashable, Comparable, Sendable {
     }
 
     package static func < (a: Timestamp, b: Timestamp) -> Bool { a.milliseconds < b.milliseconds }
+    // Times of others are added here. What does not fit becomes the last or the first time there is.
     package static func + (a: Timestamp, b: Duration) -> Timestamp {
-        Timestamp(milliseconds: a.milliseconds + b.milliseconds)
+        let (sum, overflow) = a.milliseconds.addingReportingOverflow(b.milliseconds)
+        return Timestamp(milliseconds: overflow ? (b < .zero ? .min : .max) : sum)
     }
     package static func - (a: Timestamp, b: Duration) -> Timestamp {
-        Timestamp(milliseconds: a.milliseconds - b.milliseconds)
+        let (difference, overflow) = a.milliseconds.subtractingReportingOverflow(b.milliseconds)
+        return Timestamp(milliseconds: overflow ? (b < .zero ? .max : .min) : difference)
+    }
+    /// How long after the other time this one is.
+    package static func - (a: Timestamp, b: Timestamp) -> Duration {
+        .milliseconds(a.milliseconds) - .milliseconds(b.milliseconds)
     }
 
     /// Whether a signed frame of this time is taken at `now` (contract §3.8).

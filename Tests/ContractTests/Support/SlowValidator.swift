@@ -38,7 +38,8 @@ enum SlowValidator {
     private static func isValid(_ value: SlowJSON, _ type: FieldType) -> Bool {
         switch (type, value) {
         case (.version, .number(let literal)): return literal == "1"
-        case (.timestamp, .number(let literal)): return self.integer(literal).map { $0 > 0 } ?? false
+        case (.timestamp, .number(let literal)):
+            return self.integer(literal).map { $0 > 0 && $0 < 253_402_300_800_000 } ?? false
         case (.integer(let range), .number(let literal)): return self.integer(literal).map(range.contains) ?? false
         case (.bool, .bool): return true
         case (.sessionToken, .string): return true

@@ -136,7 +136,7 @@ package struct FrameFuzzer {
         switch type {
         case .version: return self.random.one(of: ["0", "2", "1.0", "1e0", "-1", "true", #""1""#, "10"])
         case .timestamp, .integer:
-            var range: ClosedRange<Int64> = 1...Int64.max
+            var range = Limits.timestamps
             if case .integer(let own) = type { range = own }
             let (below, underflow) = range.lowerBound.subtractingReportingOverflow(1)
             let (above, overflow) = range.upperBound.addingReportingOverflow(1)

@@ -58,7 +58,7 @@ package enum ProtocolPage {
             ["WID", "A Whisper ID: `WSP-XXXX-XXXX-XXXX`, X of `A-Z2-7`."],
             ["UUID", "8-4-4-4-12 hex digits of either case. Passed on as written, compared without regard to case."],
             ["GID", "A group's id: `grp-` and a UUID."],
-            ["TS", "Integer milliseconds since 1970, above 0."],
+            ["TS", "Integer milliseconds since 1970, from 1 to \(Int(Limits.timestamps.upperBound).grouped)."],
             ["b(n)", "Standard padded base64 of exactly n bytes; b(m..n) of m to n bytes. Canonical: no line breaks, no stray bits."],
             ["text(m..n)", "m to n Unicode scalars, without NUL."],
             ["optional", "May be absent; `null` is the same as absent."],

@@ -103,7 +103,8 @@ package enum FrameVectors {
         case .principalID: [#""gst-9B2a1f640f7c4e519d0c3c7d1d2b7a10""#, #""WSP-AAAA-AAAA-AAA1""#, "1"]
         case .groupID:
             [#""9b2a1f64-0f7c-4e51-9d0c-3c7d1d2b7a10""#, #""GRP-9b2a1f64-0f7c-4e51-9d0c-3c7d1d2b7a10""#, #""grp-""#]
-        case .timestamp: ["0", "-1", "1730000000000.0", "1.73e12", "9223372036854775808", #""1730000000000""#]
+        case .timestamp:
+            ["0", "-1", "253402300800000", "1730000000000.0", "1.73e12", "9223372036854775808", #""1730000000000""#]
         case .integer(let range):
             ["\(range.lowerBound - 1)", "\(range.upperBound)0", "\(range.lowerBound).0", "\"\(range.lowerBound)\""]
         case .base64(let range):
@@ -133,7 +134,7 @@ package enum FrameVectors {
         switch type {
         case .whisperID: [#""WSP-77AA-AAAA-2345""#]
         case .uuid: [#""9B2A1f64-0f7c-1e51-0d0c-3c7d1d2b7a10""#]
-        case .timestamp: ["1", "9223372036854775807"]
+        case .timestamp: ["1", "253402300799999"]
         // Its rule between fields decides: a cursor is no free text.
         case .text(let range) where range != Limits.cursorCharacters:
             [self.characters(range.upperBound, "👍"), self.characters(range.lowerBound)]

@@ -35,7 +35,8 @@ extension WhisperClient {
         let link = try self.profileLink()
         let seen = try self.kept { try $0.seenDocument(name, of: link.id) }
         guard seen?.version ?? 0 == version else { throw .changed }
-        let counter = (seen?.counter ?? 0) + 1
+        let (counter, overflow) = (seen?.counter ?? 0).addingReportingOverflow(1)
+        guard !overflow else { throw .outdated }
         let sealed = DocumentText(counter: counter, content: content).sealed(
             as: name, of: link.id, key: ProfileKeys(secret: secret ?? link.secret).documentKey,
             nonce: Sodium.random(LiveLimits.nonceBytes))
