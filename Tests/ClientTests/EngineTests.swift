@@ -13,12 +13,15 @@ import Testing
     init() throws { self.folder = try TemporaryFolder() }
 
     /// A client, opened anew with each call; the one before must be gone.
-    func client(_ name: String, _ words: Mnemonic) throws -> WhisperClient {
+    func client(
+        _ name: String, _ words: Mnemonic, wallClock: @escaping @Sendable () -> Timestamp = { .now }
+    ) throws -> WhisperClient {
         let home = self.folder.path + "/" + name
         let profile =
             Profile.exists(at: home)
             ? try Self.reopened(home) : try Profile.create(at: home, mnemonic: words, server: .local)
-        return try WhisperClient(profile: profile, server: self.server, logger: Logger(label: "test"))
+        return try WhisperClient(
+            profile: profile, server: self.server, logger: Logger(label: "test"), wallClock: wallClock)
     }
 
     /// The client before is gone when its last task has ended, and a subscription's end has a task of its own.

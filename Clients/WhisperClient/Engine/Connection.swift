@@ -200,6 +200,7 @@ extension WhisperClient {
                 self.wishTransfers()
                 self.liveBound()
                 self.callsBound()
+                self.judgeStaleMail()
                 // A resumed session brings no time with it.
                 self.perform(self.session.pingNow(at: .now, using: &self.random))
             case .forgetSession:

@@ -19,8 +19,13 @@ extension WhisperClient {
                 switch try self.judge(incoming) {
                 case .new(let arrival):
                     arrivals.append(arrival)
-                    if case .suspicious(_, _, let suspicion) = arrival { suspicions.insert(suspicion) }
-                    safe.append(receipt)
+                    guard case .suspicious(_, _, let suspicion) = arrival else {
+                        safe.append(receipt)
+                        continue
+                    }
+                    suspicions.insert(suspicion)
+                    // What looks too old by a wrong clock of ours may be shown later. Nothing is said of it before.
+                    if suspicion.reason != .stale { safe.append(receipt) }
                 case .known: safe.append(receipt)
                 case .notTaken: break
                 }
@@ -60,9 +65,9 @@ extension WhisperClient {
             self.park(incoming, of: from)
             return .notTaken
         }
-        // The server need not send it again, and nobody sees it.
+        // Nobody sees it. The receipt ends its repetitions all the same, and does not tell its sender of the block.
         guard !writer.isBlocked else { return .known }
-        // The server need not send again what is suspicious, nor wake us for it: no repetition will be better.
+        // The server need not send again what does not verify, nor wake us for it: no repetition will be better.
         func suspicious(_ reason: Suspicion.Reason) -> Judgement {
             .new(.suspicious(incoming.json, id: id, Suspicion(sender: from, reason: reason)))
         }
@@ -93,10 +98,29 @@ extension WhisperClient {
             case .unverified: return suspicious(.unverified)
             }
         }
-        guard incoming.envelope.timestamp >= self.localNow - ClientLimits.mailAgeMax else { return suspicious(.stale) }
+        guard !self.isStale(incoming) else { return suspicious(.stale) }
         if let change { return .new(.change(change, from: from, groupID: groupID)) }
         let evidence = Evidence(sealed: sealed, messageType: incoming.envelope.msgType)
         return .new(message.attachment == nil ? .message(message, evidence) : .file(message, secret, evidence))
+    }
+
+    /// By our own clock: a hostile server cannot turn it back, and repeat what was signed long ago.
+    private func isStale(_ incoming: MessageReceived) -> Bool {
+        incoming.envelope.timestamp < self.localNow - ClientLimits.mailAgeMax
+    }
+
+    /// Takes mail that looked too old only because our clock was ahead.
+    func judgeStaleMail() {
+        do {
+            let mail = try self.store.staleMail().compactMap { try? MessageReceived(payload: $0) }
+            let judged = mail.filter { !self.isStale($0) }
+            guard !judged.isEmpty else { return }
+            let safe = self.keep(judged)
+            for receipt in safe { self.receipts.delivered(receipt) }
+            try self.store.release(safe)
+        } catch {
+            self.storeFailed(error)
+        }
     }
 
     private static func content(_ plain: [UInt8], kind: String) -> Message.Content {

@@ -108,13 +108,15 @@ package actor WhisperClient {
     private var subscriberCount = 0
     private var status: ConnectionStatus?
     private let timer = WakeTimer()
+    private let wallClock: @Sendable () -> Timestamp
 
     /// - Parameters:
     ///   - server: the network, or a script in tests.
+    ///   - wallClock: of this device. It may be wrong, and be set at any time.
     ///   - observer: is told each event at once, on the client's own queue. It must not block, and not call back.
     package init(
         profile: Profile, server: any ServerLink, platform: Platform = .android, logger: Logger,
-        observer: (@Sendable (ClientEvent) -> Void)? = nil
+        wallClock: @escaping @Sendable () -> Timestamp = { .now }, observer: (@Sendable (ClientEvent) -> Void)? = nil
     ) throws(ClientStoreError) {
         self.profile = profile
         self.keys = profile.keys
@@ -126,11 +128,12 @@ package actor WhisperClient {
         self.platform = platform
         self.logger = logger
         self.observer = observer
+        self.wallClock = wallClock
         self.deviceID = try profile.store.deviceID()
         self.id = try profile.store.whisperID()
         self.token = try profile.store.session()
         self.session = SessionMachine(knowsID: self.id != nil, at: .now)
-        try profile.store.dropStaleEvents(at: .now)
+        try profile.store.dropStaleEvents(at: wallClock())
         for message in try profile.store.unsettled() {
             self.outbox.queued(message.id, to: message.to, attempts: message.attempts)
         }
@@ -212,13 +215,15 @@ package actor WhisperClient {
     // MARK: Time
 
     /// By our own clock, which a hostile server cannot turn back.
-    var localNow: Timestamp { .now }
+    var localNow: Timestamp { self.wallClock() }
 
     /// By the server's clock, as far as we know it.
     var serverNow: Timestamp { self.localNow + self.clockOffset }
 
     func learn(serverTime: Timestamp) {
+        let before = self.clockOffset
         self.clockOffset = serverTime - self.localNow
+        if self.session.isBound, self.clockOffset - before > ClientLimits.clockStepMin { self.judgeStaleMail() }
     }
 
     /// Wakes the machines when they asked for it. Lives as long as a connection.

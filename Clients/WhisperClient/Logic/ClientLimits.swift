@@ -97,6 +97,8 @@ package enum ClientLimits {
     /// The oldest signed time of mail that may be shown as new: the server keeps mail for its TTL, and takes messages
     /// whose time is off by the tolerance (contract §3, §5).
     package static let mailAgeMax = Limits.pendingTTL + .milliseconds(Limits.timestampSkewMilliseconds)
+    /// A clock that goes back by more, against the server's, was set.
+    package static let clockStepMin = Duration.seconds(60)
 
     /// The server drops more than one typing frame to a person in 2 s, as they arrive. The rest is for the way.
     package static let typingPause = Duration.milliseconds(2_250)

@@ -6,7 +6,8 @@ package struct Suspicion: Hashable, Sendable {
     package enum Reason: String, Sendable {
         /// The signature is not of the pinned keys.
         case unverified
-        /// Older than the server keeps mail: a true message of long ago, perhaps repeated by a hostile server.
+        /// Older than the server keeps mail, by our own clock: a true message of long ago, perhaps repeated by a hostile server. It
+        /// is judged again when the clock was set.
         case stale
     }
 
@@ -61,7 +62,36 @@ extension ClientStore {
         }
     }
 
-    /// How many messages were ever kept apart.
+    /// What is kept apart because it looked too old, oldest first.
+    func staleMail() throws(ClientStoreError) -> [[UInt8]] {
+        try self.read { database in
+            try String.fetchAll(
+                database, sql: "SELECT frame FROM quarantine WHERE reason = ? ORDER BY number",
+                arguments: [Suspicion.Reason.stale.rawValue]
+            ).map { Array($0.utf8) }
+        }
+    }
+
+    /// These messages are no longer kept apart, nor counted: they were not too old.
+    func release(_ messages: [OwedReceipt]) throws(ClientStoreError) {
+        guard !messages.isEmpty else { return }
+        let reason = Suspicion.Reason.stale.rawValue
+        try self.write { database in
+            for message in messages {
+                let sender = "\(message.to)"
+                try database.run(
+                    sql: "DELETE FROM quarantine WHERE sender = ? AND id_key = ? AND reason = ?",
+                    arguments: [sender, Self.key(message.id), reason])
+                guard database.changesCount == 1 else { continue }
+                try database.run(
+                    sql: "UPDATE quarantine_counts SET count = count - 1 WHERE sender = ? AND reason = ?",
+                    arguments: [sender, reason])
+                try database.run(sql: "DELETE FROM quarantine_counts WHERE count = 0")
+            }
+        }
+    }
+
+    /// How many messages were kept apart, and not taken later.
     package func quarantineCounts() throws(ClientStoreError) -> [Suspicion: Int] {
         try self.read { database -> [Suspicion: Int] in
             let rows = try Row.fetchAll(database, sql: "SELECT sender, reason, count FROM quarantine_counts")

@@ -112,7 +112,7 @@ package struct EventDefinition: Sendable {
             Field(
                 "kind", .choice(["unverified", "stale", "foreignKeys", "changedKeys"]),
                 about:
-                    "`unverified`: mail whose signature is wrong. `stale`: mail that is too old to be new. `foreignKeys`, `changedKeys`: keys from the server, or from a phone nearby, that were not used."
+                    "`unverified`: mail whose signature is wrong. `stale`: mail that is too old to be new, by this device's clock; it is judged again when the clock was set. `foreignKeys`, `changedKeys`: keys from the server, or from a phone nearby, that were not used."
             ),
             Field("whisperId", .whisperID, about: "In whose name it came."),
             Field(

@@ -9,7 +9,7 @@ extension Verb {
             Field("unsettled", .integer(0...Int64.max), about: "Messages of ours that wait or are under way."),
             Field(
                 "suspicious", .integer(0...Int64.max),
-                about: "Messages that ever came and were not trusted. The latest are kept apart."),
+                about: "Messages that came, were not trusted, and were not taken later. The latest are kept apart."),
             Field(
                 "suspects",
                 .array(
