@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <sodium.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 // Cost of a new file's derivation.
@@ -90,8 +91,14 @@ enum sealed_file_state sealed_preamble_open(
 
 static enum sealed_file_state read_preamble(const char *path, uint8_t preamble[SEALED_FILE_PREAMBLE_BYTES]) {
     if (sodium_init() < 0) return SEALED_FILE_UNREADABLE;
-    int file = open(path, O_RDONLY | O_CLOEXEC);
+    // Opening a pipe would wait for its writer.
+    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (file < 0) return errno == ENOENT ? SEALED_FILE_MISSING : SEALED_FILE_UNREADABLE;
+    struct stat status;
+    if (fstat(file, &status) != 0 || !S_ISREG(status.st_mode)) {
+        close(file);
+        return SEALED_FILE_UNREADABLE;
+    }
     ssize_t count;
     do count = pread(file, preamble, SEALED_FILE_PREAMBLE_BYTES, 0);
     while (count < 0 && errno == EINTR);

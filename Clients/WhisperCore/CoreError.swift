@@ -8,7 +8,7 @@ public struct CoreError: Error, Sendable, Equatable {
         case closed, forked, suspended, busyReader, tooMany
         case tooLong, invalidCommand, unknownVerb, invalidField, notReadOnly
         // Of opening.
-        case config, locked, wrongKey, notADatabase, needsUpgrade, needsDowngrade, tooNew, unsupported
+        case config, locked, wrongKey, notADatabase, damaged, needsUpgrade, needsDowngrade, tooNew, unsupported
         // Of the identity.
         case noIdentity, identityExists, words
         // Of what was asked for.
@@ -87,6 +87,8 @@ extension CoreError.Code {
         case .wrongKey:
             "The store is sealed with another key, or no key was given and it is sealed. A file is not what was sealed with this key."
         case .notADatabase: "The store is something else than a store."
+        case .damaged:
+            "The store is empty, is no file, or is missing beside its phrase, or the phrase is. Nothing was begun in its place."
         case .needsUpgrade: "An earlier release has written the store. Open it with yesUp."
         case .needsDowngrade:
             "A later release has written the store. Open it with yesUpDown, which loses what only that release knows."

@@ -141,6 +141,10 @@ struct ProfileOptions: ParsableArguments {
         case .notADatabase: Problem("The store of the profile \"\(self.profile)\" is no database.")
         case .tooNew: Problem("A later release has written the profile \"\(self.profile)\".")
         case .unusable(let why): Problem("The profile cannot be used: \(why).")
+        case .damaged(let why):
+            Problem(
+                "The profile \"\(self.profile)\" is damaged: in \(self.folder), \(why). Nothing was changed. "
+                    + "Put a copy back, or choose another profile with --profile NAME.")
         }
     }
 

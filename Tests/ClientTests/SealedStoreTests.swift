@@ -4,6 +4,7 @@ import SQLite
 import Testing
 
 @testable import WhisperClient
+@testable import WhisperCore
 
 /// Stores and profiles that are sealed with a key, and how they come to be.
 @Suite struct SealedStoreTests {
@@ -251,7 +252,7 @@ import Testing
         for key in [nil, self.key] {
             #expect(throws: ProfileError.notADatabase) { try Profile.open(at: self.profile, key: key) }
             #expect(throws: ProfileError.notADatabase) { try Profile.migrations(at: self.profile, key: key) }
-            #expect(throws: ProfileError.exists) {
+            #expect(throws: ProfileError.notADatabase) {
                 try Profile.create(at: self.profile, mnemonic: bobWords, server: .local, key: key)
             }
         }
@@ -261,11 +262,96 @@ import Testing
         try Profile.create(at: half, mnemonic: aliceWords, server: .local).close()
         try FileManager.default.removeItem(atPath: half + "/phrase")
         let store = FileManager.default.contents(atPath: half + "/whisper.sqlite")
-        #expect(throws: ProfileError.missing) { try Profile.open(at: half, key: self.key) }
-        #expect(throws: ProfileError.self) {
-            try Profile.create(at: half, mnemonic: bobWords, server: .local, key: self.key)
+        let lost = ProfileError.damaged("whisper.sqlite is there without phrase")
+        for key in [nil, self.key] {
+            #expect(throws: lost) { try Profile.open(at: half, key: key) }
+            #expect(throws: lost) { try Profile.create(at: half, mnemonic: bobWords, server: .local, key: key) }
         }
         #expect(FileManager.default.contents(atPath: half + "/whisper.sqlite") == store)
+    }
+
+    /// Contacts, history and the address of the server would be gone without a word.
+    @Test(
+        arguments: [false, true],
+        [
+            ("empty", "whisper.sqlite is empty"), ("missing", "phrase is there without whisper.sqlite"),
+            ("folder", "whisper.sqlite cannot be read: it is no file"),
+            ("pipe", "whisper.sqlite cannot be read: it is no file"),
+        ])
+    func aLostStoreIsNotBegunAnew(isSealed: Bool, loss: (kind: String, words: String)) throws {
+        // Nothing says of a sealed store that it was ever there.
+        guard !isSealed || loss.kind != "missing" else { return }
+        let key = isSealed ? self.key : nil
+        try Profile.create(at: self.profile, mnemonic: aliceWords, server: .local, key: key).close()
+        let path = self.profile + "/whisper.sqlite"
+        try FileManager.default.removeItem(atPath: path)
+        switch loss.kind {
+        case "empty": #expect(FileManager.default.createFile(atPath: path, contents: nil))
+        case "folder": try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+        case "pipe": #expect(mkfifo(path, 0o600) == 0)
+        default: break
+        }
+        let before = try FileManager.default.contentsOfDirectory(atPath: self.profile).sorted()
+        let damage = ProfileError.damaged(loss.words)
+        #expect(throws: damage) { try Profile.open(at: self.profile, key: key) }
+        #expect(throws: damage) { try Profile.migrations(at: self.profile, key: key) }
+        #expect(throws: damage) { try Profile.stepDown(at: self.profile, key: key) }
+        #expect(throws: damage) {
+            try Profile.create(at: self.profile, mnemonic: bobWords, server: .local, key: key)
+        }
+        let configuration = CoreConfiguration(folder: self.profile, server: "ws://127.0.0.1:1")
+        let core = #expect(throws: CoreError.self) {
+            try Core.open(configuration, key: isSealed ? [UInt8](repeating: 1, count: 32) : nil)
+        }
+        #expect(core?.code == .damaged && core?.message.contains(loss.words) == true && core?.isRetryable == false)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: self.profile).sorted() == before)
+        let size = try FileManager.default.attributesOfItem(atPath: self.profile)[.size]
+        #expect(loss.kind != "empty" || FileManager.default.contents(atPath: path)?.isEmpty == true, "\(size ?? 0)")
+    }
+
+    /// A crash while a profile is made leaves none, or all of it.
+    @Test func aProfileIsMadeWholeOrNotAtAll() throws {
+        try Profile.create(at: self.profile, mnemonic: aliceWords, server: .local).close()
+        let (phrase, store) = (self.profile + "/phrase", self.profile + "/whisper.sqlite")
+        try FileManager.default.moveItem(atPath: phrase, toPath: phrase + ".new")
+        try Profile.open(at: self.profile).close()
+        #expect(FileManager.default.fileExists(atPath: phrase))
+        // The store had no name yet.
+        try FileManager.default.moveItem(atPath: phrase, toPath: phrase + ".new")
+        try FileManager.default.moveItem(atPath: store, toPath: store + ".new")
+        #expect(throws: ProfileError.missing) { try Profile.open(at: self.profile) }
+        let made = try Profile.create(at: self.profile, mnemonic: bobWords, server: .local)
+        #expect(made.keys.publicKeys == IdentityKeys(bobWords).publicKeys)
+        made.close()
+    }
+
+    /// Other users of the machine may look into a folder that the host has made.
+    @Test(arguments: [false, true]) func allThatIsWrittenIsPrivate(isSealed: Bool) throws {
+        try FileManager.default.createDirectory(
+            atPath: self.profile, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o755])
+        let key = isSealed ? self.key : nil
+        func modes() throws -> [String: Int] {
+            let names = try FileManager.default.contentsOfDirectory(atPath: self.profile)
+            return try Dictionary(
+                uniqueKeysWithValues: names.map { name in
+                    let path = self.profile + "/" + name
+                    let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
+                    return (name, mode ?? 0)
+                })
+        }
+        let profile = try Profile.create(at: self.profile, mnemonic: aliceWords, server: .local, key: key)
+        try profile.store.queue(self.message("quince"))
+        try profile.store.keepCopy()
+        try profile.export(to: self.profile + "/export", key: self.otherKey)
+        let made = try modes()
+        #expect(Set(made.keys).isSuperset(of: ["whisper.sqlite-wal", "whisper.sqlite-shm", "export", "lock"]))
+        #expect(made.allSatisfy { $0.value == 0o600 }, "\(made)")
+        profile.close()
+        // An earlier release has left it open.
+        for suffix in ["", "-wal", "-shm"] { chmod(self.profile + "/whisper.sqlite" + suffix, 0o644) }
+        let again = try Profile.open(at: self.profile, key: key)
+        #expect(try modes().allSatisfy { $0.value == 0o600 })
+        again.close()
     }
 
     @Test func wipingNeedsNoKey() throws {

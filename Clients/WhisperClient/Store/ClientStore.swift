@@ -47,6 +47,7 @@ package struct ClientStore: Sendable {
     ) throws(ClientStoreError) -> (DatabaseQueue, UnlockedFile?) {
         let unlocked = try key?.unlock(path)
         if unlocked == nil, UnlockedFile.isSealed(path) { throw .wrongKey }
+        try StoreFiles.makePrivate(path)
         return (try Self.connect(path, unlocked, cache: Self.cacheKiB), unlocked)
     }
 
@@ -128,6 +129,7 @@ package struct ClientStore: Sendable {
         let copy = Self.copyBeforeMigration(of: self.path)
         let partial = copy + StoreFiles.partialSuffix
         StoreFiles.remove(partial)
+        try StoreFiles.makePrivate(partial)
         try self.copy(to: self.unlocked?.uri(partial) ?? partial)
         try StoreFiles.settle(partial, as: copy)
     }
@@ -140,6 +142,7 @@ package struct ClientStore: Sendable {
         to path: String, key: StoreKey, keys: IdentityKeys, isForAnotherDevice: Bool
     ) throws(ClientStoreError) {
         StoreFiles.remove(path)
+        try StoreFiles.makePrivate(path)
         let unlocked = try key.unlock(path)
         try withExtendedLifetime(unlocked) { () throws(ClientStoreError) in try self.copy(to: unlocked.uri(path)) }
         let copy = try ClientStore(path: path, key: key)

@@ -13,24 +13,34 @@ package final class Profile: Sendable {
     /// `nil` once it is closed.
     private let lock: Mutex<Int32?>
 
-    /// Whether a profile stands there, or a store that is damaged beyond telling. A plain store without its phrase is none.
-    package static func exists(at folder: String) -> Bool {
-        guard access(Self.phraseFile(folder), F_OK) != 0 else { return true }
-        let content = UnlockedFile.content(Self.storeFile(folder))
-        return content == .sealed || content == .foreign
+    /// Whether a profile stands there, or what is left of one.
+    package static func exists(at folder: String) -> Bool { (try? Self.isThere(at: folder)) ?? true }
+
+    /// Whether a profile stands there that can be opened. Nothing is made where a part of one is missing: its contacts, its history
+    /// and its server's address would be gone without a word.
+    /// - Throws: `.damaged`, `.notADatabase`.
+    package static func isThere(at folder: String) throws(ProfileError) -> Bool {
+        let (store, phrase) = (Self.storeFile(folder), Self.phraseFile(folder))
+        switch UnlockedFile.content(store) {
+        case .sealed: return true
+        case .plain:
+            guard access(phrase, F_OK) == 0 || access(phrase + StoreFiles.partialSuffix, F_OK) == 0 else {
+                throw .damaged("\(Self.storeName) is there without \(Self.phraseName)")
+            }
+            return true
+        case .nothing:
+            guard access(phrase, F_OK) != 0 else {
+                throw .damaged("\(Self.phraseName) is there without \(Self.storeName)")
+            }
+            return false
+        case .empty: throw .damaged("\(Self.storeName) is empty")
+        case .foreign: throw .notADatabase
+        case .unusable(let why): throw .damaged("\(Self.storeName) cannot be read: \(why)")
+        }
     }
 
     /// A sealed store gets its name when it is whole.
     private static func isSealed(_ folder: String) -> Bool { UnlockedFile.isSealed(Self.storeFile(folder)) }
-
-    /// A sealed store gets its name only where nothing has it.
-    private static func settle(_ partial: String, in folder: String) throws {
-        let path = Self.storeFile(folder)
-        guard UnlockedFile.content(path) == .nothing else {
-            throw ProfileError.unusable("a store without its phrase stands at \(path)")
-        }
-        try StoreFiles.settle(partial, as: path)
-    }
 
     /// Makes a new profile. Never touches one that exists.
     /// - Parameter key: seals it.
@@ -40,30 +50,33 @@ package final class Profile: Sendable {
         let keys = IdentityKeys(mnemonic)
         return try Self.making(folder) { lock in
             let path = Self.storeFile(folder)
-            let first = key == nil ? path : path + StoreFiles.partialSuffix
-            if key != nil { StoreFiles.remove(first) }
-            let store = try ClientStore(path: first, key: key)
-            chmod(first, 0o600)
-            try store.set(server: server)
-            try store.set(authorityFile: authorityFile)
-            _ = try store.deviceID()
-            guard let key else {
-                // The phrase comes last: with it the profile exists, and then it is whole.
-                try Self.write(phrase: mnemonic.phrase, to: Self.phraseFile(folder))
-                return Profile(keys: keys, store: store, lock: lock)
+            // The phrase comes first, under another name, and the store when it is whole. A crash leaves no profile, or all of one.
+            let phrase = Self.phraseFile(folder)
+            unlink(phrase + StoreFiles.partialSuffix)
+            if key == nil { try Self.write(phrase: mnemonic.phrase, to: phrase + StoreFiles.partialSuffix) }
+            let partial = path + StoreFiles.partialSuffix
+            StoreFiles.remove(partial)
+            do {
+                let store = try ClientStore(path: partial, key: key)
+                defer { store.close() }
+                try store.set(server: server)
+                try store.set(authorityFile: authorityFile)
+                _ = try store.deviceID()
+                if key != nil { try store.set(identityKeys: keys) }
             }
-            try store.set(identityKeys: keys)
-            store.close()
-            try Self.settle(first, in: folder)
+            try StoreFiles.settle(partial, as: path)
+            if key == nil { try Self.settlePhrase(folder) }
             return Profile(keys: keys, store: try ClientStore(path: path, key: key), lock: lock)
         }
     }
 
     /// - Parameter key: of a sealed profile. A plain one is sealed with it, once.
     package static func open(at folder: String, key: StoreKey? = nil) throws(ProfileError) -> Profile {
-        guard Self.exists(at: folder) else { throw .missing }
+        guard try Self.isThere(at: folder) else { throw .missing }
         return try Self.locked(folder) { lock in
-            guard UnlockedFile.content(Self.storeFile(folder)) != .foreign else { throw ProfileError.notADatabase }
+            // Another process may have changed it meanwhile.
+            guard try Self.isThere(at: folder) else { throw ProfileError.missing }
+            if !Self.isSealed(folder) { try Self.settlePhrase(folder) }
             guard let key else {
                 guard !Self.isSealed(folder) else { throw ProfileError.wrongKey }
                 let keys = IdentityKeys(try Self.readPhrase(folder))
@@ -109,7 +122,8 @@ package final class Profile: Sendable {
         StoreFiles.remove(path + StoreFiles.partialSuffix)
         let copy = ClientStore.copyBeforeMigration(of: path)
         let copies = [copy, copy + StoreFiles.partialSuffix].filter { !UnlockedFile.isSealed($0) }
-        for file in [path + StoreFiles.replacedSuffix, Self.phraseFile(folder)] + copies {
+        let phrase = Self.phraseFile(folder)
+        for file in [path + StoreFiles.replacedSuffix, phrase, phrase + StoreFiles.partialSuffix] + copies {
             guard StoreFiles.erase(file) else { throw ProfileError.unusable("cannot erase \(file)") }
         }
     }
@@ -168,7 +182,7 @@ package final class Profile: Sendable {
                 try store.set(authorityFile: authorityFile)
                 _ = try store.deviceID()
             }
-            try Self.settle(partial, in: folder)
+            try StoreFiles.settle(partial, as: path)
             let imported = try ClientStore(path: path, key: key)
             guard let keys = try imported.identityKeys() else { throw ProfileError.notADatabase }
             return Profile(keys: keys, store: imported, lock: lock)
@@ -182,7 +196,7 @@ package final class Profile: Sendable {
     private static func making(
         _ folder: String, _ make: (Int32) throws -> Profile
     ) throws(ProfileError) -> Profile {
-        guard !Self.exists(at: folder) else { throw .exists }
+        guard try !Self.isThere(at: folder) else { throw .exists }
         do {
             try FileManager.default.createDirectory(
                 atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
@@ -191,7 +205,7 @@ package final class Profile: Sendable {
         }
         return try Self.locked(folder) { lock in
             // Another process may have been faster.
-            guard !Self.exists(at: folder) else { throw ProfileError.exists }
+            guard try !Self.isThere(at: folder) else { throw ProfileError.exists }
             return try make(lock)
         }
     }
@@ -209,9 +223,13 @@ package final class Profile: Sendable {
     }
 
     private static func readPhrase(_ folder: String) throws -> Mnemonic {
-        guard let phrase = try? String(contentsOfFile: Self.phraseFile(folder), encoding: .utf8),
+        let path = Self.phraseFile(folder)
+        // Reading a pipe would wait for its writer.
+        var status = stat()
+        guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
+            let phrase = try? String(contentsOfFile: path, encoding: .utf8),
             let mnemonic = try? Mnemonic(phrase: phrase)
-        else { throw ProfileError.unusable("the phrase in \(Self.phraseFile(folder)) cannot be read") }
+        else { throw ProfileError.unusable("the phrase in \(path) cannot be read") }
         return mnemonic
     }
 
@@ -256,7 +274,9 @@ package final class Profile: Sendable {
         let logs = databases.flatMap { [$0 + "-wal", $0 + "-shm"] }
         var isAny = false
         // The phrase goes first: without it, and without a preamble, nothing of the rest is anybody's.
-        for file in [Self.phraseFile(folder)] + databases + [store + StoreFiles.replacedSuffix] + logs {
+        let phrase = Self.phraseFile(folder)
+        for file in [phrase, phrase + StoreFiles.partialSuffix] + databases + [store + StoreFiles.replacedSuffix] + logs
+        {
             guard access(file, F_OK) == 0 else { continue }
             guard StoreFiles.erase(file) else { throw .unusable("cannot delete \(file)") }
             isAny = true
@@ -270,7 +290,7 @@ package final class Profile: Sendable {
     package static func migrations(
         at folder: String, key: StoreKey? = nil
     ) throws(ProfileError) -> ClientStore.Migrations {
-        guard access(Self.storeFile(folder), F_OK) == 0 else { return .none }
+        guard try Self.isThere(at: folder) else { return .none }
         do throws(ClientStoreError) {
             // A plain store that is to be sealed is still plain.
             return try ClientStore.migrations(path: Self.storeFile(folder), key: Self.isSealed(folder) ? key : nil)
@@ -281,6 +301,7 @@ package final class Profile: Sendable {
 
     /// Undoes what a later release has changed in the store (`ClientStore.stepDown`).
     package static func stepDown(at folder: String, key: StoreKey? = nil) throws(ProfileError) {
+        guard try Self.isThere(at: folder) else { throw .missing }
         let lock = try Self.lock(folder)
         defer { Self.unlock(lock) }
         do throws(ClientStoreError) {
@@ -290,8 +311,19 @@ package final class Profile: Sendable {
         }
     }
 
-    private static func phraseFile(_ folder: String) -> String { folder + "/phrase" }
-    private static func storeFile(_ folder: String) -> String { folder + "/whisper.sqlite" }
+    private static let phraseName = "phrase"
+    private static let storeName = "whisper.sqlite"
+    private static func phraseFile(_ folder: String) -> String { folder + "/" + Self.phraseName }
+    private static func storeFile(_ folder: String) -> String { folder + "/" + Self.storeName }
+
+    /// The phrase gets its name when its store has one.
+    private static func settlePhrase(_ folder: String) throws {
+        let path = Self.phraseFile(folder)
+        guard access(path, F_OK) != 0 else { return }
+        guard rename(path + StoreFiles.partialSuffix, path) == 0, StoreFiles.sync(folder) else {
+            throw ProfileError.unusable("cannot write \(path)")
+        }
+    }
 
     private static func write(phrase: String, to path: String) throws(ProfileError) {
         let file = Glibc.open(path, O_WRONLY | O_CREAT | O_EXCL, 0o600)
@@ -328,6 +360,8 @@ package enum ProfileError: Error, Equatable {
     /// The number is its process, if it is known.
     case inUse(by: Int?)
     case unusable(String)
+    /// A file of its folder is missing, empty, or no file. Nothing was begun in its place.
+    case damaged(String)
     /// The profile is sealed with another key, or sealed at all.
     case wrongKey
     /// The store is something else.

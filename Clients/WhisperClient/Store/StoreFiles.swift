@@ -10,6 +10,23 @@ enum StoreFiles {
     /// The largest piece that is overwritten at once, in bytes.
     private static let eraseBytes = 65_536
 
+    /// Makes an empty file that only its owner may read, unless one stands there. SQLite gives its log and its index the same
+    /// mode. What an earlier release has left open to others is closed.
+    static func makePrivate(_ path: String) throws(ClientStoreError) {
+        // No descriptor of a file that is there is opened: closing it would end the locks of this process.
+        for suffix in ["", "-wal", "-shm"] {
+            var status = stat()
+            guard stat(path + suffix, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_mode & 0o077 != 0
+            else { continue }
+            chmod(path + suffix, 0o600)
+        }
+        let file = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        guard file >= 0 || errno == EEXIST else {
+            throw .failed("cannot write \(path): \(String(cString: strerror(errno)))")
+        }
+        if file >= 0 { close(file) }
+    }
+
     /// Removes a database with its log.
     static func remove(_ path: String) {
         for suffix in ["", "-wal", "-shm"] { unlink(path + suffix) }
@@ -47,7 +64,7 @@ enum StoreFiles {
     }
 
     static func begins(_ path: String, with head: String) -> Bool {
-        let file = open(path, O_RDONLY | O_CLOEXEC)
+        let file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard file >= 0 else { return false }
         defer { close(file) }
         var bytes = [UInt8](repeating: 0, count: head.utf8.count)
@@ -56,7 +73,7 @@ enum StoreFiles {
 
     /// Copies bytes to a new file that only its owner may read.
     static func copy(_ from: String, to path: String) throws(ClientStoreError) {
-        let source = open(from, O_RDONLY | O_CLOEXEC)
+        let source = open(from, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard source >= 0 else { throw .failed("cannot read \(from)") }
         defer { close(source) }
         let target = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)

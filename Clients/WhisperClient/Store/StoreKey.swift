@@ -1,4 +1,5 @@
 import CSealedFile
+import Glibc
 import Synchronization
 
 /// What a host gives to open a sealed store: the key itself, or a passphrase that becomes one.
@@ -90,13 +91,23 @@ final class UnlockedFile: Sendable {
         return "file:" + (path.hasPrefix("/") ? "//" : "") + plain + "?vfs=\(SEALED_FILE_VFS)&k=\(self.handle)"
     }
 
-    enum Content { case nothing, plain, sealed, foreign }
+    enum Content: Equatable {
+        case nothing, empty, plain, sealed, foreign
+        /// The text says why.
+        case unusable(String)
+    }
 
     /// What stands at a path. Of a sealed file it may be a later release's.
     static func content(_ path: String) -> Content {
+        var status = stat()
+        guard stat(path, &status) == 0 else {
+            return errno == ENOENT ? .nothing : .unusable(String(cString: strerror(errno)))
+        }
+        guard status.st_mode & S_IFMT == S_IFREG else { return .unusable("it is no file") }
+        guard status.st_size > 0 else { return .empty }
+        guard access(path, R_OK) == 0 else { return .unusable(String(cString: strerror(errno))) }
         var derivation = sealed_file_derivation()
         switch sealed_file_read_derivation(path, &derivation) {
-        case SEALED_FILE_MISSING: return .nothing
         case SEALED_FILE_OPENS, SEALED_FILE_TOO_NEW: return .sealed
         default: return StoreFiles.begins(path, with: "SQLite format 3\0") ? .plain : .foreign
         }

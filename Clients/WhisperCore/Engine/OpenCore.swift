@@ -137,6 +137,8 @@ extension CoreError {
             self.init(.locked)
             self.pid = process
         case .unusable: self.init(.store)
+        case .damaged(let why):
+            self.init(.damaged, "In the folder, \(why). Nothing was begun in its place: put a copy back.")
         case .wrongKey: self.init(.wrongKey)
         case .notADatabase: self.init(.notADatabase)
         case .tooNew: self.init(.tooNew)

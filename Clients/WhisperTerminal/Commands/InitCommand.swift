@@ -41,7 +41,11 @@ struct RestoreCommand: AsyncParsableCommand {
     @OptionGroup var server: ServerOptions
 
     func run() async throws {
-        guard !Profile.exists(at: self.options.folder) else { throw self.options.problem(.exists) }
+        do throws(ProfileError) {
+            guard try !Profile.isThere(at: self.options.folder) else { throw .exists }
+        } catch {
+            throw self.options.problem(error)
+        }
         let profile = try create(try self.ask(), self.options, self.server)
         print("")
         try await introduce(profile, self.options, isRestoring: true)
