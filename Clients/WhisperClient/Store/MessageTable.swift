@@ -58,6 +58,20 @@ extension ClientStore {
         }
     }
 
+    /// Messages and changes, to people and to groups, that the server does not have yet. Nothing is read but an index.
+    package func unsettledCount() throws(ClientStoreError) -> Int64 {
+        try self.read { database in
+            try Int64.fetchOne(
+                database,
+                sql: """
+                    SELECT (SELECT count(*) FROM messages WHERE state IN ('queued', 'sending'))
+                        + (SELECT count(*) FROM outgoing_changes WHERE state = 'queued')
+                        + (SELECT count(*) FROM group_sendings WHERE body IS NOT NULL AND EXISTS (
+                            SELECT 1 FROM group_deliveries WHERE sending = number AND state = 'queued'))
+                    """) ?? 0
+        }
+    }
+
     /// Messages and changes that are not settled, as they were written: a change stands behind the messages that were
     /// there when it was made.
     package func unsettled() throws(ClientStoreError) -> [UnsettledMessage] {

@@ -6,7 +6,8 @@ extension Verb {
         "store_info", of: "upkeep", about: "Counts what is in the store.", type: "storeInfo",
         [
             Field("unread", .integer(0...Int64.max)),
-            Field("unsettled", .integer(0...Int64.max), about: "Messages of ours that wait or are under way."),
+            Field(
+                "unsettled", .integer(0...Int64.max), about: "Messages and changes of ours that wait or are under way."),
             Field(
                 "suspicious", .integer(0...Int64.max),
                 about: "Messages that came, were not trusted, and were not taken later. The latest are kept apart."),
@@ -28,7 +29,7 @@ extension Verb {
         ),
         .read { opened, _, json in
             json.add("unread", Int64(try opened.store.unreadCount()))
-            json.add("unsettled", Int64(try opened.store.unsettled().count))
+            json.add("unsettled", try opened.store.unsettledCount())
             let suspects = try opened.store.quarantineCounts().sorted {
                 ($1.value, "\($0.key.sender)") < ($0.value, "\($1.key.sender)")
             }

@@ -10,10 +10,10 @@ struct DoCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "do", abstract: "Do one verb of docs/core.md, and print its result as JSON.",
         discussion: """
-            A daemon that serves the profile does it. Without one it is done here, and what asks the server connects.
+            A daemon that serves the profile does it. Without one it is done here, and what the server is to have connects.
             A refusal is printed as JSON to standard error. Ends with 0 when the verb was done, with 64 if there is no
-            such verb or parameter, with 69 if the server is away, with 77 if the profile is in use or sealed with
-            another key, and with 65 if the verb was refused otherwise.
+            such verb or parameter, with 69 if the server is away, with 75 if what was written waits here for the server,
+            with 77 if the profile is in use or sealed with another key, and with 65 if the verb was refused otherwise.
             """)
 
     @OptionGroup var options: ProfileOptions
@@ -35,12 +35,11 @@ struct DoCommand: AsyncParsableCommand {
         let deadline = DispatchTime.now() + .seconds(self.wait)
         do {
             let key = try self.keyFile.map { try KeyFile.read($0) }
-            let result = try await self.options.reach(key: key) { core -> [UInt8] in
-                let asksServer = VerbCatalogue.all.contains { $0.name == self.verb && $0.asksServer }
-                if core.isHere, asksServer { try await core.goOnline(until: deadline) }
-                return try await core.result(self.verb, parameters, until: deadline)
+            let (result, waits) = try await self.options.reach(key: key) { core in
+                try await core.perform(self.verb, parameters, until: deadline)
             }
             print(String(decoding: result, as: UTF8.self))
+            if waits { throw ExitCode(75) }
         } catch let refusal as CoreClient.Refusal {
             throw Self.end(refusal)
         } catch let error as CoreError {

@@ -144,6 +144,42 @@ final class CoreClient: Sendable {
         }
     }
 
+    /// Does a verb for a command that ends behind it. A core in this process connects if the server is asked, or is to have what
+    /// was written: nobody else may come for a long time. A daemon connects when one of its programs asks.
+    /// - Returns: the object of its result, and whether something that the verb has written waits here.
+    func perform(
+        _ verb: String, _ parameters: [UInt8], until deadline: DispatchTime
+    ) async throws -> (result: [UInt8], waits: Bool) {
+        guard self.isHere, let known = VerbCatalogue.all.first(where: { $0.name == verb }), !known.isReadOnly,
+            known.needsIdentity
+        else { return (try await self.result(verb, parameters, until: deadline), false) }
+        if known.asksServer { try await self.goOnline(until: deadline) }
+        let before = try await self.owed()
+        let result = try await self.result(verb, parameters, until: deadline)
+        let after = try await self.owed()
+        guard after.messages > before.messages || after.readMarks && !before.readMarks else { return (result, false) }
+        do {
+            try await self.goOnline(until: deadline)
+        } catch is Refusal {
+            return (result, true)
+        }
+        while true {
+            // Earlier ones may go first.
+            let owed = try await self.owed()
+            guard owed.messages > 0 || owed.readMarks else { return (result, false) }
+            guard DispatchTime.now() < deadline else { return (result, true) }
+            try await Task.sleep(for: Self.lookEvery)
+        }
+    }
+
+    private static let lookEvery = Duration.milliseconds(50)
+
+    /// What the server is to have: messages and changes of ours, and whether read marks wait.
+    private func owed() async throws -> (messages: Int64, readMarks: Bool) {
+        guard case .object(let info) = JSONText(try await self.ask("store_info")) else { throw Self.strange }
+        return (info.integer("unsettled") ?? 0, info.bool("owesReadMarks") ?? false)
+    }
+
     /// Connects a core in this process. A daemon does so when one of its programs asks.
     func connectIfHere() async throws {
         if self.isHere { try await self.ask("connect") }

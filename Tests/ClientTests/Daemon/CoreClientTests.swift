@@ -249,6 +249,36 @@ import Testing
         await ann.core.close()
     }
 
+    /// Nobody else may connect for a long time.
+    @Test func whatACommandHasWrittenGoesOutBeforeItEnds() async throws {
+        let (ann, bob) = (try await self.hosts.online("ann"), try await self.hosts.online("bob"))
+        let bobID = try await bob.id
+        _ = try await ann.ask(#"contact_add {"whisperId":"\#(bobID)"}"#)
+        try await ann.perform("disconnect")
+        let deadline = self.soon
+        let say = Array(#"{"to":"\#(bobID)","text":"hello"}"#.utf8)
+        let ends = try await self.talk(ann.core) { client in
+            var ends: [Bool] = []
+            // What was read or noted here is nobody else's.
+            for (verb, parameters) in [
+                ("chat_list", Array("{}".utf8)), ("chat_draft", Array(#"{"chat":"\#(bobID)","text":"h"}"#.utf8)),
+                ("message_send", say),
+            ] {
+                ends.append(try await client.perform(verb, parameters, until: deadline).waits)
+            }
+            return ends
+        }
+        #expect(ends == [false, false, false])
+        #expect(self.hosts.server.accepted.count == 1)
+        try await ann.perform("disconnect")
+        self.hosts.server.set { $0.isAway = true }
+        let waits = try await self.talk(ann.core) { client in
+            try await client.perform("message_send", say, until: .now() + .seconds(1)).waits
+        }
+        #expect(waits && self.hosts.server.accepted.count == 1)
+        for host in [ann, bob] { await host.core.close() }
+    }
+
     @Test func withoutADaemonNobodyIsFound() throws {
         let options = try ProfileOptions.parse(["--home", self.hosts.folder.path, "--profile", "ann"])
         #expect(options.daemonSocket == self.hosts.folder.path + "/.ann.socket")
