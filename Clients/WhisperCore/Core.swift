@@ -492,7 +492,7 @@ public final class Core: Sendable {
             try write(&json)
             return .result(json.finished())
         } catch {
-            return .error(self.described(error))
+            return .error(self.described(error).naming(verb))
         }
     }
 
@@ -503,7 +503,7 @@ public final class Core: Sendable {
             try await write(&json)
             return .result(json.finished())
         } catch {
-            return .error(self.described(error))
+            return .error(self.described(error).naming(verb))
         }
     }
 

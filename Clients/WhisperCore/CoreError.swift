@@ -49,6 +49,17 @@ public struct CoreError: Error, Sendable, Equatable {
     /// Whether the same call may do better later, without anybody changing anything.
     public var isRetryable: Bool { self.code.isRetryable }
 
+    /// Says which parameter of a verb is meant, where the error is about a person or a chat.
+    func naming(_ verb: Verb) -> CoreError {
+        guard self.field == nil, self.code.isOfPerson else { return self }
+        var error = self
+        error.field = Self.persons.first { name in verb.parameters.fields.contains { $0.name == name } }
+        return error
+    }
+
+    /// How verbs call the person or the chat that they are about.
+    private static let persons = ["to", "chat", "whisperId", "groupId", "members", "add"]
+
     func write(_ json: inout JSONWriter) {
         json.add("code", self.code.rawValue)
         json.add("message", self.message)
@@ -65,6 +76,16 @@ extension CoreError.Code {
         switch self {
         case .tooMany, .locked, .offline, .unreachable, .server, .store: true
         case .rateLimited: true
+        default: false
+        }
+    }
+
+    /// Whether it is about somebody whom the verb names.
+    fileprivate var isOfPerson: Bool {
+        switch self {
+        case .unknownContact, .bannedContact, .blockedContact, .toSelf, .foreignKeys, .changedKeys, .notMember,
+            .notFound:
+            true
         default: false
         }
     }

@@ -129,7 +129,7 @@ import Testing
         #expect(try await type(true) == "off")
         #expect(
             try await self.kit.refusal(ann, #"typing {"chat":"WSP-AAAA-AAAA-AAAA","isTyping":true}"#)
-                == "unknownContact")
+                == "unknownContact chat")
         await bob.close()
         try await self.kit.perform(ann, "disconnect")
         #expect(try await self.kit.refusal(ann, #"typing {"chat":"\#(bobID)","isTyping":true}"#) == "offline")

@@ -83,7 +83,7 @@ import Testing
             try await self.online(core)
         }
         let (annID, bobID) = (try await self.id(ann), try await self.id(bob))
-        #expect(try await self.refusal(ann, #"message_send {"to":"\#(bobID)","text":"x"}"#) == "unknownContact")
+        #expect(try await self.refusal(ann, #"message_send {"to":"\#(bobID)","text":"x"}"#) == "unknownContact to")
         try await self.perform(ann, #"contact_add {"whisperId":"\#(bobID)","name":"Bob","corrId":"c"}"#)
         let added = try await self.next(ann, "answer").event
         #expect(added["corrId"]?.string == "c" && added["result"]?["contact"]?["name"]?.string == "Bob")
@@ -202,13 +202,13 @@ import Testing
         #expect(try await self.perform(bob, "request_list")["contacts"]?.elements.count == 1)
         #expect(try await self.perform(bob, "contact_list")["contacts"]?.elements.isEmpty == true)
         let ofAnn = #"{"whisperId":"\#(annID)"}"#
-        #expect(try await self.refusal(bob, "contact_update " + ofAnn) == "unknownContact")
-        #expect(try await self.refusal(bob, "contact_unblock " + ofAnn) == "unknownContact")
-        #expect(try await self.refusal(bob, "contact_remove " + ofAnn) == "unknownContact")
+        #expect(try await self.refusal(bob, "contact_update " + ofAnn) == "unknownContact whisperId")
+        #expect(try await self.refusal(bob, "contact_unblock " + ofAnn) == "unknownContact whisperId")
+        #expect(try await self.refusal(bob, "contact_remove " + ofAnn) == "unknownContact whisperId")
         try await self.perform(bob, "request_accept " + ofAnn)
         _ = try await self.next(bob, "contactChanged") { $0["contact"]?["isStranger"] == .bool(false) }
-        #expect(try await self.refusal(bob, "request_accept " + ofAnn) == "notFound")
-        #expect(try await self.refusal(bob, "request_reject " + ofAnn) == "notFound")
+        #expect(try await self.refusal(bob, "request_accept " + ofAnn) == "notFound whisperId")
+        #expect(try await self.refusal(bob, "request_reject " + ofAnn) == "notFound whisperId")
         #expect(try await self.perform(bob, "request_list")["contacts"]?.elements.isEmpty == true)
 
         try await self.perform(
@@ -219,7 +219,7 @@ import Testing
                 == "invalidField name")
         try await self.perform(bob, #"chat_draft {"chat":"\#(annID)","text":"It may"}"#)
         #expect(
-            try await self.refusal(bob, #"chat_draft {"chat":"\#(bobID)","text":"It may"}"#) == "unknownContact")
+            try await self.refusal(bob, #"chat_draft {"chat":"\#(bobID)","text":"It may"}"#) == "unknownContact chat")
         let chats = try await self.perform(bob, #"chat_list {"limit":1}"#)
         let chat = try #require(chats["chats"]?.elements.first)
         #expect(chat["draft"]?.string == "It may" && chat["isPinned"] == .bool(true) && chat["isMuted"] == .bool(true))
@@ -239,7 +239,7 @@ import Testing
         #expect(try await self.refusal(bob, #"chat_get {"chat":"WSP-aaaa-AAAA-AAAA"}"#) == "invalidField chat")
         try await self.perform(bob, "contact_block " + ofAnn)
         #expect(
-            try await self.refusal(bob, #"message_send {"to":"\#(annID)","text":"x"}"#) == "blockedContact")
+            try await self.refusal(bob, #"message_send {"to":"\#(annID)","text":"x"}"#) == "blockedContact to")
         try await self.perform(bob, "contact_unblock " + ofAnn)
         try await self.perform(bob, "contact_remove " + ofAnn)
         #expect(try await self.perform(bob, "contact_list")["contacts"]?.elements.isEmpty == true)

@@ -102,7 +102,7 @@ extension CoreTests {
         #expect(listed?["isMuted"] == .bool(true) && listed?["isPinned"] == .bool(true))
         #expect(
             try await self.refusal(bob, #"chat_mark {"chat":"grp-\#(UUIDText.random())","muted":true}"#)
-                == "unknownContact")
+                == "unknownContact chat")
         #expect(try await self.perform(bob, #"chat_clear {"chat":"\#(group)"}"#)["count"]?.integer == 2)
 
         // The first message to one of them alone is a request.
@@ -144,7 +144,7 @@ extension CoreTests {
         try await self.perform(ann, #"group_update {"groupId":"\#(group)","title":"Tea","remove":["\#(ids[2])"]}"#)
         let told = try await self.next(carol, "groupChanged").event
         #expect(told["group"]?["isMember"] == .bool(false) && told["removed"]?.elements.count == 1)
-        #expect(try await self.refusal(carol, #"message_send {"to":"\#(group)","text":"x"}"#) == "notMember")
+        #expect(try await self.refusal(carol, #"message_send {"to":"\#(group)","text":"x"}"#) == "notMember to")
         _ = try await self.next(bob, "groupChanged") { $0["group"]?["title"]?.string == "Tea" }
         try await self.perform(bob, #"group_leave {"groupId":"\#(group)"}"#)
         _ = try await self.next(bob, "answer") { $0["result"]?["group"]?["isMember"] == .bool(false) }
@@ -154,7 +154,7 @@ extension CoreTests {
         try await self.perform(bob, #"group_leave {"groupId":"\#(group)"}"#)
         _ = try await self.next(bob, "answer") { $0["error"]?["code"]?.string == "notMember" }
         let other = "grp-\(UUIDText.random())"
-        #expect(try await self.refusal(bob, #"message_send {"to":"\#(other)","text":"x"}"#) == "notFound")
+        #expect(try await self.refusal(bob, #"message_send {"to":"\#(other)","text":"x"}"#) == "notFound to")
         #expect(try await self.refusal(bob, #"message_send {"to":"nobody","text":"x"}"#) == "invalidField to")
         await self.close(cores)
     }

@@ -19,7 +19,9 @@ extension Verb {
         .read { opened, parameters, json in
             var contacts = try opened.store.contacts().filter { !$0.isStranger }[...]
             if let after = try parameters[Self.after] {
-                guard let place = contacts.firstIndex(where: { $0.id == after }) else { throw CoreError(.notFound) }
+                guard let place = contacts.firstIndex(where: { $0.id == after }) else {
+                    throw CoreError(.notFound, field: "after")
+                }
                 contacts = contacts[(place + 1)...]
             }
             json.add("contacts", objects: contacts.prefix(CoreLimits.listMax)) { Shapes.write($0, &$1) }

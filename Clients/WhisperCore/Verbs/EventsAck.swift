@@ -14,7 +14,8 @@ extension Verb {
         .store { reader, opened, parameters, json in
             let consumer = try parameters[Self.consumer]
             guard let progress = try opened.store.acknowledge(try parameters[Self.seq], by: consumer) else {
-                throw CoreError(.unknownConsumer)
+                let isKnown = try opened.store.consumers()[consumer] != nil
+                throw CoreError(.unknownConsumer, field: isKnown ? "seq" : "consumer")
             }
             reader.feeds.acknowledge(progress.acknowledged, by: consumer)
             json.add("acked", progress.acknowledged)

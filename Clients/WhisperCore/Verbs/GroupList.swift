@@ -17,7 +17,9 @@ extension Verb {
             var groups = try opened.store.groups()[...]
             if let after = try parameters[Self.after] {
                 let id = try opened.group(after).id
-                guard let place = groups.firstIndex(where: { $0.id == id }) else { throw CoreError(.notFound) }
+                guard let place = groups.firstIndex(where: { $0.id == id }) else {
+                    throw CoreError(.notFound, field: "after")
+                }
                 groups = groups[(place + 1)...]
             }
             json.add("groups", objects: groups.prefix(CoreLimits.listMax)) { Shapes.write($0, &$1) }

@@ -17,10 +17,13 @@ extension Verb {
             let cue: LiveCue
             switch (try parameters[Self.sound], try parameters[Self.say]) {
             case (let sound?, nil): cue = .sound(sound)
-            case (nil, let text?):
-                guard let text = LiveText(text) else { throw CoreError(.tooLong, field: "say") }
+            case (nil, let said?):
+                guard said.unicodeScalars.allSatisfy(LiveText.isAllowed) else {
+                    throw CoreError(.invalidField, "has a line end or a control character", field: "say")
+                }
+                guard let text = LiveText(said) else { throw CoreError(.tooLong, "has too many bytes", field: "say") }
                 cue = .say(text)
-            default: throw CoreError(.invalidField, "Give one of sound and say.")
+            default: throw CoreError(.invalidField, "Give one of sound and say.", field: "sound")
             }
             let id = try await opened.whispering(parameters)
             try await opened.client.play(cue, to: try parameters[Self.to], in: id)

@@ -30,7 +30,7 @@ extension Verb {
                     throw CoreError(.notFound, field: "conversationId")
                 }
                 link = heard.link
-            default: throw CoreError(.invalidField, "Give one of link and conversationId.")
+            default: throw CoreError(.invalidField, "Give one of link and conversationId.", field: "link")
             }
             let name = try parameters[Self.name]
             guard isName(name) else { throw CoreError(.invalidField, "has characters that no name has", field: "name") }

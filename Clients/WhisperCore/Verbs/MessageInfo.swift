@@ -27,7 +27,7 @@ extension Verb {
             } else {
                 message = try opened.store.outgoing(id)
             }
-            guard let message else { throw CoreError(.notFound) }
+            guard let message else { throw CoreError(.notFound, field: "messageId") }
             json.add("message", object: message) { Shapes.write($0, &$1) }
             guard message.state != nil, !message.isDirect else { return }
             json.add("members", objects: try opened.store.deliveries(of: id)) { Shapes.write($0, &$1) }

@@ -18,7 +18,7 @@ extension Verb {
             guard
                 let message = try opened.store.incoming(
                     try parameters[Self.messageID], from: try parameters[Self.from])
-            else { throw CoreError(.notFound) }
+            else { throw CoreError(.notFound, field: "messageId") }
             let isNew = message.direction == .incoming(isRead: false)
             if isNew { try await opened.client.markRead([message]) }
             json.add("count", isNew ? 1 : 0)

@@ -16,7 +16,7 @@ extension Verb {
         ),
         .client { opened, parameters, _ in
             guard try await opened.client.rejectRequest(of: try parameters[Self.whisperID]) else {
-                throw CoreError(.notFound)
+                throw CoreError(.notFound, field: "whisperId")
             }
         })
 }

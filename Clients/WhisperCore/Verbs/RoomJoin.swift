@@ -30,7 +30,7 @@ extension Verb {
                 }
                 key = .link(link.room, RoomSecret(link.secret))
             case (nil, nil, let id?): key = .seat(id)
-            default: throw CoreError(.invalidField, "Give one of code, link and roomId.")
+            default: throw CoreError(.invalidField, "Give one of code, link and roomId.", field: "code")
             }
             try await opened.writeRoom(try await opened.client.joinRoom(by: key), &json)
         })

@@ -40,8 +40,8 @@ import Testing
         try await ann.perform(#"live_type {\#(named),"text":"Is this on?\nY"}"#)
         try await ann.perform(#"live_line {\#(named),"text":"in between"}"#)
         try await ann.perform(#"live_cue {\#(named),"sound":"air-horn"}"#)
-        #expect(try await ann.refusal(#"live_cue {\#(named),"sound":"air-horn","say":"x"}"#) == "invalidField")
-        #expect(try await ann.refusal("live_cue {\(named)}") == "invalidField")
+        #expect(try await ann.refusal(#"live_cue {\#(named),"sound":"air-horn","say":"x"}"#) == "invalidField sound")
+        #expect(try await ann.refusal("live_cue {\(named)}") == "invalidField sound")
         // What waits for a server that is away has a bound.
         var refusal: String?
         for _ in 0..<WhispererMachine.queueMax where refusal == nil {
@@ -72,7 +72,7 @@ import Testing
             (#"live_look {"link":"x"}"#, "invalidField link"),
             (#"live_look {"link":"https://other.example/listen/\#(id)#\#(secret)"}"#, "invalidField link"),
             (#"live_look {"link":"http://127.0.0.1:1/listen/\#(id)#\#(secret)"}"#, "notFound"),
-            (#"live_listen {"name":"Bob"}"#, "invalidField"),
+            (#"live_listen {"name":"Bob"}"#, "invalidField link"),
             (#"live_listen {"name":"Bob","conversationId":"\#(id)"}"#, "notFound conversationId"),
             (#"live_listen {"name":"Bob","link":"http://127.0.0.1:1/listen/\#(id)#\#(secret)"}"#, "notFound"),
             (#"live_stop {"conversationId":"\#(id)"}"#, "notFound conversationId"),

@@ -143,7 +143,8 @@ import Testing
         let id = "0b6d8f0e-3c1a-4f5e-9a77-2d1c0b9a8f7e"
         for (command, refusal) in [
             (#"room_create {"codeDigits":7}"#, "invalidField codeDigits"),
-            ("room_join", "invalidField"), (#"room_join {"code":"402917","roomId":"\#(id)"}"#, "invalidField"),
+            ("room_join", "invalidField code"),
+            (#"room_join {"code":"402917","roomId":"\#(id)"}"#, "invalidField code"),
             (#"room_join {"code":"4029171"}"#, "invalidField code"),
             (#"room_join {"link":"http://127.0.0.1:1/join/x"}"#, "invalidField link"),
             (#"room_join {"link":"https://other.example/join/\#(id)#\#(secret)"}"#, "invalidField link"),

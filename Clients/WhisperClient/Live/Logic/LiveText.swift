@@ -42,7 +42,7 @@ package struct LiveText: Hashable, Sendable {
         return text
     }
 
-    static func isAllowed(_ scalar: Unicode.Scalar) -> Bool {
+    package static func isAllowed(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar {
         case "\t": true
         case "\u{2028}", "\u{2029}": false
