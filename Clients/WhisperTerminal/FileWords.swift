@@ -50,7 +50,7 @@ func shown(_ message: Message) -> String {
 
 func describe(_ details: FileDetails) -> String {
     let name = details.name.map { harmlessLine($0) } ?? "a file"
-    return "\(name), \(size(of: details.size))"
+    return "\(name), \(size(of: details.size))" + (details.isUnsigned ? ", not signed" : "")
 }
 
 private func words(of state: Attachment.State) -> String {

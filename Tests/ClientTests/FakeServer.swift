@@ -147,14 +147,14 @@ final class FakeServer: ServerLink {
 
     /// Puts a message into somebody's mailbox and delivers it if they are there.
     /// - Parameter msgType: what the server says of it. The signature does not cover it.
-    func deliver(_ message: SealedMessage, msgType: String = "text") {
+    func deliver(_ message: SealedMessage, msgType: String = "text", attachment: String? = nil) {
         var fields = [
             "messageId": message.messageID, "from": message.from, "to": message.to,
             "timestamp": "\(message.timestamp)", "nonce": message.nonce, "ciphertext": message.ciphertext,
             "sig": message.signature, "msgType": msgType,
         ]
         fields["groupId"] = message.groupID
-        self.accept(fields)
+        self.accept(fields, attachment: attachment)
     }
 
     func enroll(_ keys: PublicKeys) -> WhisperID {

@@ -27,6 +27,9 @@ extension EngineTests {
         message.attachment = Attachment(
             details: FileDetails(name: nil, type: "x/y", size: 999), state: .failed(.gone))
         #expect(shown(message) == "[a file, 999 B: the server has it no more]")
+        message.attachment = Attachment(
+            details: FileDetails(name: nil, type: "x/y", size: 999, isUnsigned: true), state: .offered)
+        #expect(shown(message) == "[a file, 999 B, not signed]")
         message.content = .deleted
         #expect(shown(message) == "(this message was deleted)")
     }
@@ -226,6 +229,32 @@ private final class TestClock: Sendable {
 
     var now: Timestamp { .now + self.ahead.withLock { $0 } }
     func setRight() { self.ahead.withLock { $0 = .zero } }
+}
+
+/// Clients of the frozen text say nothing of a file in the sealed message.
+extension EngineTests {
+    @Test func aFileThatNoSignatureCoversIsMarked() async throws {
+        _ = self.server.enroll(IdentityKeys(bobWords).publicKeys)
+        let pointer = try FilePointer(
+            FileDetails(name: nil, type: "image/png", size: 84), .random(), objectKey: "att/x.bin",
+            reader: IdentityKeys(aliceWords).publicKeys, keys: IdentityKeys(bobWords))
+        let attachment = String(decoding: FileExchange.encode(pointer), as: UTF8.self)
+        let alice = try self.client("alice", aliceWords)
+        try await self.running([alice]) {
+            await self.online(alice)
+            _ = try await alice.addContact(bobID, name: "Bob")
+            let events = await alice.events()
+            self.server.deliver(try self.mail("a picture"), msgType: "image", attachment: attachment)
+            await self.wait(alice, for: events) { event in
+                if case .received(let message) = event { message.attachment?.details.isUnsigned == true } else { false }
+            }
+        }
+        let message = try #require(try alice.store.messages(with: bobID, limit: 1).first)
+        #expect(message.attachment?.details.isUnsigned == true && message.attachment?.state == .offered)
+        var json = JSONWriter()
+        Shapes.write(try #require(message.attachment), &json)
+        #expect(String(decoding: json.finished(), as: UTF8.self).contains(#""isUnsigned":true"#))
+    }
 }
 
 /// A commit waits for the disk.

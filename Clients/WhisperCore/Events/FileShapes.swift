@@ -13,6 +13,11 @@ extension Shapes {
             "thumbnail", .base64(0...ClientLimits.thumbnailBytesMax), .optional,
             about: "A small picture, as the sender's host made it."),
         Field(
+            "isUnsigned", .bool, .optional,
+            about:
+                "True if no signature covers the file: the server can have put another file of the sender in its place, or given it another type. Say so where it is shown."
+        ),
+        Field(
             "state", .choice(["offered", "waiting", "complete", "failed"]),
             about:
                 "Of theirs: `offered` until `attachment_get`, `complete` once it was written. Of ours: `waiting` until it is uploaded."
@@ -25,6 +30,7 @@ extension Shapes {
         json.add("name", details.name)
         json.add("mimeType", details.type)
         json.add("size", details.size)
+        if details.isUnsigned { json.add("isUnsigned", true) }
         if let thumbnail = details.thumbnail { json.add("thumbnail", base64: thumbnail) }
         switch attachment.state {
         case .offered: json.add("state", "offered")

@@ -91,7 +91,10 @@ extension Attachment {
         case "failed": state = .failed(json.string("reason").flatMap { FileFailure(rawValue: $0) } ?? .rejected)
         default: return nil
         }
-        self.init(details: FileDetails(name: json.string("name"), type: type, size: size), state: state)
+        self.init(
+            details: FileDetails(
+                name: json.string("name"), type: type, size: size, isUnsigned: json.bool("isUnsigned") ?? false),
+            state: state)
     }
 }
 

@@ -197,14 +197,14 @@ extension WhisperClient {
         return secret
     }
 
-    /// The file of a client that says nothing of it in the sealed message: the type is the server's word.
+    /// The file of a client that says nothing of it in the sealed message: file and type are the server's word.
     func foreignFile(in incoming: MessageReceived, from writer: Contact) -> (Attachment?, FileSecret?) {
         guard let pointer = FilePointer(incoming),
             let secret = pointer.secret(from: writer.keys, keys: self.keys), FileDetails.isType(pointer.contentType)
         else { return (nil, nil) }
         let size = pointer.ciphertextSize - Int64(SecretboxPieces.tagBytes)
         guard (0...Limits.fileBytesMax).contains(size) else { return (nil, nil) }
-        let details = FileDetails(name: nil, type: pointer.contentType, size: size)
+        let details = FileDetails(name: nil, type: pointer.contentType, size: size, isUnsigned: true)
         return (Attachment(details: details, state: .offered), secret)
     }
 

@@ -29,12 +29,16 @@ package struct FileDetails: Sendable, Equatable {
     package var size: Int64
     /// A small picture. Only hosts know its format.
     package var thumbnail: [UInt8]?
+    /// The sealed message says nothing of this file, and no signature covers it: a server can have put another file of the same
+    /// sender in its place, or given it another type.
+    package var isUnsigned = false
 
-    package init(name: String?, type: String, size: Int64, thumbnail: [UInt8]? = nil) {
+    package init(name: String?, type: String, size: Int64, thumbnail: [UInt8]? = nil, isUnsigned: Bool = false) {
         self.name = name
         self.type = type
         self.size = size
         self.thumbnail = thumbnail
+        self.isUnsigned = isUnsigned
     }
 
     /// Bytes of the secretbox over the file.

@@ -408,16 +408,21 @@ private struct KeptDetails: Codable {
     var type: String
     var size: Int64
     var thumbnail: Data?
+    /// Earlier releases did not keep it.
+    var isUnsigned: Bool?
 
     init(_ details: FileDetails) {
         self.name = details.name
         self.type = details.type
         self.size = details.size
         self.thumbnail = details.thumbnail.map { Data($0) }
+        self.isUnsigned = details.isUnsigned ? true : nil
     }
 
     var details: FileDetails {
-        FileDetails(name: self.name, type: self.type, size: self.size, thumbnail: self.thumbnail.map { Array($0) })
+        FileDetails(
+            name: self.name, type: self.type, size: self.size, thumbnail: self.thumbnail.map { Array($0) },
+            isUnsigned: self.isUnsigned ?? false)
     }
 }
 
