@@ -12,7 +12,13 @@ extension CalmCluster {
             let (alice, bob, again) = (
                 Typist(folder, "alice"), Typist(folder, "bob"), Typist(folder, "again")
             )
-            let words = try Self.words(in: try await alice.types("init", "--server", Typist.server))
+            let begun = try await alice.types("init", "--server", Typist.server)
+            let words = try Self.words(in: begun)
+            // They are not for one look alone, and nobody says so.
+            let phrase = folder.path + "/home/alice/phrase"
+            #expect(begun.contains(phrase) && !begun.contains("not shown again"))
+            let kept = FileManager.default.contents(atPath: phrase).map { String(decoding: $0, as: UTF8.self) }
+            #expect(kept?.split(whereSeparator: \.isWhitespace).map(String.init) == words)
             let aliceID = try Self.id(in: try await alice.types("id"))
             let bobID = try Self.id(in: try await bob.types("init", "--server", Typist.server))
 

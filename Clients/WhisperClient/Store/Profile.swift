@@ -313,7 +313,8 @@ package final class Profile: Sendable {
 
     private static let phraseName = "phrase"
     private static let storeName = "whisper.sqlite"
-    private static func phraseFile(_ folder: String) -> String { folder + "/" + Self.phraseName }
+    /// Where the words of a profile stand that has no key.
+    package static func phraseFile(_ folder: String) -> String { folder + "/" + Self.phraseName }
     private static func storeFile(_ folder: String) -> String { folder + "/" + Self.storeName }
 
     /// The phrase gets its name when its store has one.

@@ -4,9 +4,10 @@ import WhisperClient
 extension Verb {
     static let identityCreate = Verb(
         "identity_create", of: "identity",
-        about: "Makes a new identity. Its twelve words are given once: whoever has them is this person.",
+        about:
+            "Makes a new identity, and gives its twelve words: whoever has them is this person. Without a key of the store they stay in the folder, in a file that only its owner may read.",
         type: "identityCreated",
-        [Field("words", .text(1...200), about: "Twelve words. Show them, let them be written down, and forget them.")],
+        [Field("words", .text(1...200), about: "Twelve words. Show them, let them be written down, and keep no copy.")],
         errors: [.identityExists, .locked, .store],
         samples: (
             "{}",

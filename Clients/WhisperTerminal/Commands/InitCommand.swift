@@ -13,8 +13,11 @@ struct InitCommand: AsyncParsableCommand {
         let mnemonic = Mnemonic.random()
         let profile = try create(mnemonic, self.options, self.server)
         let style = Style.output
-        print("\nThese twelve words are your identity. " + style.bold("Write them down; they are not shown again."))
-        print("Whoever has them is you. Without them a lost device is a lost identity.\n")
+        print("\nThese twelve words are your identity. " + style.bold("Write them down."))
+        print("Whoever has them is you. Without them a lost device is a lost identity.")
+        print(
+            "On this device they stand in \(harmless(Profile.phraseFile(self.options.folder))), which only you can read.\n"
+        )
         for row in 0..<4 {
             let cells = (0..<3).map { column in
                 let number = column * 4 + row
