@@ -51,6 +51,27 @@ import Testing
         }
     }
 
+    /// Until when, whoever proves the keys is told, and nobody else.
+    @Test func whoIsBannedIsToldUntilWhen() async throws {
+        try await AuthBench.run { bench in
+            let http = try HTTPBench(admin: bench)
+            _ = try await bench.login(self.alice)
+            let hour = Int64(3_600_000)
+            let end = Int64(Date().timeIntervalSince1970 * 1_000) + hour
+            let body = #"{"whisperId":"\#(self.alice.id())","reason":"spam","expiresAt":\#(end)}"#
+            #expect(try await http.post("/admin/ban", body).status == 200)
+            func left(_ answer: Answer) -> Int64? {
+                guard case .refused(let refusal) = answer, refusal.code == .userBanned else { return 0 }
+                return refusal.retryAfterMilliseconds
+            }
+            #expect(left(await bench.send("register_begin", self.alice.begin(as: self.alice.id()))) == nil)
+            let challenge = try await bench.challenge(self.alice)
+            let told = left(
+                await bench.send("register_proof", self.alice.proof(challenge.id, signing: challenge.bytes)))
+            #expect((hour / 2...hour).contains(try #require(told)))
+        }
+    }
+
     @Test func aBanEndsSessionsAndRefusesLogins() async throws {
         try await AuthBench.run { bench in
             let (http, clients) = (try HTTPBench(admin: bench), HTTPBench(bench))

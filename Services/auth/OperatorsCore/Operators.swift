@@ -11,6 +11,7 @@ package struct Operators: Sendable {
     private let reportSweep: ReportSweep
     private let strangers: StrangerSweep<ReportTable>
     private let bans: Bans
+    private let banTable: BanTable
     private let database: DatabaseWatch
     private let audit: AuditTable
     private let clock: ServiceClock
@@ -31,6 +32,7 @@ package struct Operators: Sendable {
         self.reportSweep = ReportSweep(ReportTable(pool), configuration: configuration, clock: clock, logger: logger)
         self.strangers = StrangerSweep(ReportTable(pool), bytesMax: configuration.strangersBytesMax, logger: logger)
         self.bans = Bans(pool: pool, identities: identities, bus: bus, clock: clock, logger: logger)
+        self.banTable = BanTable(pool)
         self.database = DatabaseWatch(pool, bytesMax: configuration.databaseBytesMax, logger: logger)
         self.audit = AuditTable(pool)
         self.clock = clock
@@ -80,5 +82,10 @@ package struct Operators: Sendable {
     package func recordRefusedLogin(of principal: PrincipalID) async throws(StoreError) {
         try await self.audit.addAtMostOnceAMinute(
             AuditEvent(.system, AuditEvent.loginRefused, target: "\(principal)"), at: self.clock.store)
+    }
+
+    /// - Returns: when the ban of an identity ends; `nil` if it has no end, or there is none.
+    package func banEnd(of identity: WhisperID) async throws(StoreError) -> Timestamp? {
+        try await self.banTable.end(of: identity)
     }
 }

@@ -6,7 +6,7 @@ package struct ErrorFrame: ServerFrame {
     package let message: String
     /// Of the frame that was refused.
     package let requestID: String?
-    /// RATE_LIMITED only.
+    /// RATE_LIMITED, and USER_BANNED where the ban's end is known.
     package let retryAfterMilliseconds: Int64?
 
     private static let code = TypedField.word("code", of: ErrorCode.allCases.map(\.rawValue))
@@ -16,7 +16,8 @@ package struct ErrorFrame: ServerFrame {
         "requestId", Limits.requestIDCharacters, about: "Also at top level."
     ).optional
     private static let retryAfter = TypedField.integer(
-        "retryAfterMs", 0...Limits.retryAfterMillisecondsMax, about: "RATE_LIMITED only: milliseconds to wait."
+        "retryAfterMs", 0...Limits.timestamps.upperBound,
+        about: "Milliseconds to wait: of RATE_LIMITED, and of USER_BANNED after `register_proof`, if the ban ends."
     ).optional
 
     package static let definition = ServerFrameDefinition(

@@ -130,6 +130,8 @@ private struct NoOperators: OperatorRecords {
     }
 
     func recordRefusedLogin(of principal: PrincipalID) async throws(StoreError) {}
+
+    func banEnd(of identity: WhisperID) async throws(StoreError) -> Timestamp? { nil }
 }
 
 /// The provider of all phones. It is reached, or not, and never lies.

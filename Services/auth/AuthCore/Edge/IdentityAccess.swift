@@ -55,7 +55,7 @@ package struct IdentityAccess: Sendable {
     ) async throws(StoreError) -> Answer? {
         switch try await self.identities.hold(caller, in: transaction) {
         case .live: nil
-        case .banned: Replies.banned
+        case .banned: Replies.banned(for: nil)
         case .stale: .stale
         }
     }

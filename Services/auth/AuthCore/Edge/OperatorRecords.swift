@@ -11,4 +11,7 @@ package protocol OperatorRecords: Sendable {
 
     /// Records that a ban has refused a login, or a guest's proof.
     func recordRefusedLogin(of principal: PrincipalID) async throws(StoreError)
+
+    /// - Returns: when the ban of an identity ends; `nil` if it has no end, or there is none.
+    func banEnd(of identity: WhisperID) async throws(StoreError) -> Timestamp?
 }

@@ -42,7 +42,11 @@ package struct Registration: Sendable {
                 try await self.identities.isBanned(identity)
             }
             guard let isBanned else { return Replies.unknownIdentity }
-            guard !isBanned else { return await self.refused(banned: identity) }
+            guard !isBanned else {
+                await self.recordRefusal(of: identity)
+                // Until when, only a proof of the keys is told.
+                return Replies.banned(for: nil)
+            }
         }
         let id = UUIDText.random()
         let challenge = LoginChallenge(
@@ -87,13 +91,24 @@ package struct Registration: Sendable {
     }
 
     /// Records that a ban has refused a login. The answer is the same if that fails.
-    private func refused(banned identity: WhisperID) async -> Answer {
+    private func recordRefusal(of identity: WhisperID) async {
         do throws(StoreError) {
             try await self.operators.recordRefusedLogin(of: .identity(identity))
         } catch {
             self.logger.warning("refused login not recorded", [.error: "\(error)"])
         }
-        return Replies.banned
+    }
+
+    /// To whoever has proven the keys. The answer has no end of the ban if that cannot be read.
+    private func refused(banned identity: WhisperID) async -> Answer {
+        await self.recordRefusal(of: identity)
+        do throws(StoreError) {
+            let end = try await self.operators.banEnd(of: identity)
+            return Replies.banned(for: end.map { $0.milliseconds - self.clock().milliseconds })
+        } catch {
+            self.logger.warning("the end of a ban not read", [.error: "\(error)"])
+            return Replies.banned(for: nil)
+        }
     }
 
     private func refused(_ reason: String) -> Answer {

@@ -38,7 +38,7 @@ package struct SessionService: Sendable {
             }
         }
         guard let refreshed else { return Replies.notRegistered }
-        guard !refreshed.old.session.isBanned else { return Replies.banned }
+        guard !refreshed.old.session.isBanned else { return Replies.banned(for: nil) }
         await self.directory.cache(refreshed.old)
         // The new one is not cached before somebody asks for it: that is its first use, which ends the old one.
         return Replies.sessionRefreshAck(refreshed.new, token: refreshed.token, at: self.clock())
@@ -86,7 +86,7 @@ package struct SessionService: Sendable {
         }
         switch callerStatus {
         case .live: return Replies.tokensUpdated
-        case .banned: return Replies.banned
+        case .banned: return Replies.banned(for: nil)
         case .stale: return .stale
         }
     }

@@ -37,7 +37,12 @@ package enum Replies {
     package static let tokensUpdated = Answer.reply(TokensUpdated())
 
     package static let authFailed = Answer.refused(Refusal(.authFailed, "the login was not accepted"))
-    package static let banned = Answer.refused(Refusal(.userBanned, "this identity is banned"))
+    /// - Parameter milliseconds: that are left of the ban, if it ends.
+    package static func banned(for milliseconds: Int64?) -> Answer {
+        .refused(
+            Refusal(
+                .userBanned, "this identity is banned", retryAfterMilliseconds: milliseconds.map { max($0, 0) }))
+    }
     package static let unknownIdentity = Answer.refused(Refusal(.notFound, "there is no such identity"))
     package static let notRegistered = Answer.refused(Refusal(.notRegistered, "the session is not known"))
     package static let internalError = Answer.refused(

@@ -51,6 +51,13 @@ package struct BanTable: Sendable {
         }
     }
 
+    /// - Returns: `nil` if the identity's ban has no end, or there is none.
+    package func end(of identity: WhisperID) async throws(StoreError) -> Timestamp? {
+        let rows = try await self.pool.query("SELECT expires_at FROM auth.bans WHERE whisper_id = \(identity)")
+        guard var row = rows.first else { return nil }
+        return try row.next()
+    }
+
     /// Whether `expired` or `recent` would find something.
     package func hasExpired(at now: StoreTime, orRecent since: StoreTime) async throws(StoreError) -> Bool {
         try await self.pool.query(
