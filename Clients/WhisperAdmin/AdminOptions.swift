@@ -12,7 +12,7 @@ struct AdminOptions: ParsableArguments {
     @Option(help: ArgumentHelp("A file that holds the token.", valueName: "file"))
     var tokenFile: String?
 
-    @Flag(help: "Print the answer as it came.")
+    @Flag(help: "Print the answer as it came; on a terminal with \\u for what a terminal would obey.")
     var json = false
 
     func server() throws -> AdminServer {
@@ -35,11 +35,14 @@ struct AdminOptions: ParsableArguments {
 
     /// Prints an answer: as it came, or as `show` has it.
     func show<Answer: Decodable>(_ body: Data, as: Answer.Type, _ show: (Answer) -> [String]) throws {
-        guard !self.json else { return print(String(decoding: body, as: UTF8.self)) }
+        guard !self.json else {
+            let text = String(decoding: body, as: UTF8.self)
+            return print(isatty(STDOUT_FILENO) == 1 ? harmlessJSON(text) : text)
+        }
         guard let answer = try? JSONDecoder().decode(Answer.self, from: body) else {
             throw Problem("The server's answer is not understood: is it of another release?")
         }
-        for line in show(answer) { print(line) }
+        for line in show(answer) { print(harmlessLine(line)) }
     }
 }
 

@@ -1,4 +1,5 @@
 import TerminalText
+import TestKit
 import Testing
 
 @testable import WhisperAdmin
@@ -6,6 +7,16 @@ import Testing
 @Suite struct HarmlessTests {
     @Test func nothingATerminalObeysIsLeft() {
         #expect(harmless("a\u{1B}[2J\u{07}\u{202E}b\u{9B}c\td\n") == "a\u{FFFD}[2J\u{FFFD}\u{FFFD}b\u{FFFD}c d\n")
+    }
+
+    /// JSON keeps its values, and nothing of it is raw that a terminal would obey.
+    @Test func jsonForATerminalIsEscaped() throws {
+        let values = "\u{9B}2J\u{202E}\u{200F}\u{061C}\u{2066}\u{2028}\u{7F}é👍"
+        let json = #"{"a":"\#(values)"}"#
+        let shown = harmlessJSON(json)
+        #expect(shown == #"{"a":"\u009b2J\u202e\u200f\u061c\u2066\u2028\u007fé👍"}"#)
+        #expect(try JSON(parsing: Array(shown.utf8)) == JSON(parsing: Array(json.utf8)))
+        #expect(harmlessLine("a\u{200F}b\u{61C}c") == "abc")
     }
 
     /// The note of a report is text of whoever reports.

@@ -38,7 +38,8 @@ struct DoCommand: AsyncParsableCommand {
             let (result, waits) = try await self.options.reach(key: key) { core in
                 try await core.perform(self.verb, parameters, until: deadline)
             }
-            print(String(decoding: result, as: UTF8.self))
+            let text = String(decoding: result, as: UTF8.self)
+            print(isatty(STDOUT_FILENO) == 1 ? harmlessJSON(text) : text)
             if waits { throw ExitCode(75) }
         } catch let refusal as CoreClient.Refusal {
             throw Self.end(refusal)
@@ -62,7 +63,9 @@ struct DoCommand: AsyncParsableCommand {
     private static let shut: Set<CoreError.Code> = [.locked, .wrongKey]
 
     private static func end(_ refusal: CoreClient.Refusal) -> ExitCode {
-        DaemonSession.write(refusal.json + [0x0A], to: STDERR_FILENO)
+        let text = String(decoding: refusal.json, as: UTF8.self)
+        let shown = isatty(STDERR_FILENO) == 1 ? harmlessJSON(text) : text
+        DaemonSession.write(Array(shown.utf8) + [0x0A], to: STDERR_FILENO)
         return ExitCode(Self.status(of: refusal.code))
     }
 

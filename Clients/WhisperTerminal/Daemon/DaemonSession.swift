@@ -1,6 +1,7 @@
 import Dispatch
 import Glibc
 import Synchronization
+import TerminalText
 import WhisperCore
 
 /// One program that speaks JSON-RPC with a core: a line is a request, an answer or an event.
@@ -65,6 +66,9 @@ final class DaemonSession: Sendable {
     }
 
     private func write(_ line: [UInt8]) {
+        // A person who tries it at a terminal.
+        let isShown = isatty(self.output) == 1
+        let line = isShown ? Array(harmlessJSON(String(decoding: line, as: UTF8.self)).utf8) : line
         let isWritten = self.writing.withLock { _ in Self.write(line + [0x0A], to: self.output) }
         if !isWritten { self.end() }
     }

@@ -1,5 +1,7 @@
 import Contract
 import FoundationEssentials
+import Glibc
+import TerminalText
 import WhisperClient
 import WhisperCore
 
@@ -10,7 +12,7 @@ struct RoomSignals {
     let room: EnteredRoom
 
     var lines = ReadAhead(label: "standard-input", waitingMax: Self.linesWaitingMax) { readLine() }
-    var say: @Sendable (String) -> Void = printLine
+    var say: @Sendable (String) -> Void = { printLine(isatty(STDOUT_FILENO) == 1 ? harmlessJSON($0) : $0) }
 
     /// Lines that are read before they are handled. The pipe keeps the rest.
     private static let linesWaitingMax = 64
