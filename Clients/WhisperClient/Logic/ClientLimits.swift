@@ -58,6 +58,10 @@ package enum ClientLimits {
     package static let attemptsMax = 10
     /// Messages to one person that are queued again at once, at the wish of the person here.
     package static let retriesMax = 1_000
+    /// The longest ban whose end is believed: a hundred years.
+    package static let banTermMax = Duration.seconds(3_155_760_000)
+    /// Chats with waiting messages that are listed at once.
+    package static let waitingChatsMax = 200
     /// Messages under way at once, over all conversations. Within one conversation there is one, for order.
     package static let messagesUnderWayMax = 32
     /// Ids remembered per conversation against duplicates (spec §5.5).
@@ -72,6 +76,8 @@ package enum ClientLimits {
     package static let receiptsBurst = 100
     /// Read marks written, and not known to have arrived.
     package static let readMarksUnderWayMax = 50
+    /// Messages of which a stranger is told at last that they were read, when the request is accepted. The latest are enough.
+    package static let readMarksOnAcceptMax = 100
     /// Receipts of delivery that wait for their turn. More are left to the server, which sends the messages again.
     package static let receiptsWaitingMax = 10_000
     /// Messages that are kept apart because nobody can verify them. Evidence for a person: the latest are enough.

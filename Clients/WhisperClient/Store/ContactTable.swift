@@ -115,6 +115,7 @@ extension ClientStore {
             let contact = try Self.contact(id, in: database)!
             let isChanged = contact.name != known?.name || contact.isStranger != known?.isStranger
             if isChanged, !contact.isStranger { try Self.oweBackup(in: database) }
+            if known?.isStranger == true, !contact.isStranger { try Self.oweReadMarks(to: id, in: database) }
             if isNews, known == nil {
                 try Self.note(isStranger ? .request(contact) : .contact(contact), in: database)
             }
@@ -127,6 +128,7 @@ extension ClientStore {
         try database.run(
             sql: "UPDATE contacts SET is_stranger = 0 WHERE id = ? AND is_stranger", arguments: ["\(id)"])
         guard database.changesCount == 1 else { return }
+        try Self.oweReadMarks(to: id, in: database)
         try Self.forgetRemoval(of: id, in: database)
         try Self.oweBackup(in: database)
     }
@@ -221,6 +223,7 @@ extension ClientStore {
                 arguments: [
                     contact.name, contact.notes, contact.isPinned, contact.isMuted, contact.isBlocked, "\(id)",
                 ])
+            if contact.isBlocked { try Self.forgetOwedReadMarks(to: id, in: database) }
             try Self.forgetRemoval(of: id, in: database)
             try Self.oweBackup(in: database)
             let changed = try Self.contact(id, in: database)!
@@ -321,6 +324,7 @@ extension ClientStore {
             try database.run(
                 sql: "UPDATE contacts SET name = ?, is_stranger = 0 WHERE id = ?",
                 arguments: [known.name ?? name, "\(id)"])
+            if known.isStranger { try Self.oweReadMarks(to: id, in: database) }
             try Self.forgetRemoval(of: id, in: database)
             try Self.takeMarks(of: entry, over: base, to: id, in: database)
             return nil

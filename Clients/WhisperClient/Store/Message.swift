@@ -76,6 +76,8 @@ package struct Reaction: Hashable, Sendable {
     package var from: WhisperID
     /// An emoji, or any short text.
     package var text: String
+
+    package init(from: WhisperID, text: String) { (self.from, self.text) = (from, text) }
 }
 
 /// Somebody whose keys are pinned.

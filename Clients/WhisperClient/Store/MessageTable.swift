@@ -220,7 +220,7 @@ extension ClientStore {
     }
 
     /// Marks messages as read here, and as owing their senders a mark. Those of ours, and those that are read, stay as
-    /// they are.
+    /// they are. A stranger is owed none before the request is accepted.
     package func markRead(_ messages: some Collection<Message>) throws(ClientStoreError) {
         guard !messages.isEmpty else { return }
         try self.write { database in
@@ -228,7 +228,7 @@ extension ClientStore {
             for message in messages {
                 try database.run(
                     sql: """
-                        UPDATE messages SET is_read = 1, owes_read = ?
+                        UPDATE messages SET is_read = 1, owes_read = ? AND \(Self.mayTell)
                         WHERE peer = ? AND is_outgoing = 0 AND id_key = ? AND NOT is_read
                         """,
                     arguments: [owes, "\(message.peer)", Self.key(message.id)])
@@ -268,9 +268,34 @@ extension ClientStore {
         try self.write { database in
             guard try Self.preferences(in: database).sendsReadReceipts else { return }
             try database.run(
-                sql: "UPDATE messages SET owes_read = 1 WHERE NOT is_outgoing AND is_read AND id_key = ?",
+                sql: """
+                    UPDATE messages SET owes_read = 1
+                    WHERE NOT is_outgoing AND is_read AND id_key = ? AND \(Self.mayTell)
+                    """,
                 arguments: [Self.key(id)])
         }
+    }
+
+    /// Whether a message's sender may be told that it was read. Nobody who is blocked may, nor a stranger who wrote to us alone.
+    private static let mayTell = """
+        NOT EXISTS (
+            SELECT 1 FROM contacts
+            WHERE id = messages.peer AND (is_blocked OR is_stranger AND messages.group_id IS NULL))
+        """
+
+    /// A stranger is none any more: they are told what was read before. Whoever is blocked is told nothing more.
+    static func oweReadMarks(to peer: WhisperID, in database: Database) throws {
+        guard try Self.preferences(in: database).sendsReadReceipts else { return }
+        try database.run(
+            sql: """
+                UPDATE messages SET owes_read = 1 WHERE number IN (
+                    SELECT number FROM messages
+                    WHERE peer = ? AND group_id IS NULL AND NOT is_outgoing AND is_read ORDER BY number DESC LIMIT ?)
+                """, arguments: ["\(peer)", ClientLimits.readMarksOnAcceptMax])
+    }
+
+    static func forgetOwedReadMarks(to peer: WhisperID, in database: Database) throws {
+        try database.run(sql: "UPDATE messages SET owes_read = 0 WHERE owes_read AND peer = ?", arguments: ["\(peer)"])
     }
 
     /// Nobody is told any more what was read here.
