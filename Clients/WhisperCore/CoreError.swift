@@ -20,7 +20,7 @@ public struct CoreError: Error, Sendable, Equatable {
         // Of groups.
         case notMember, notAgreed
         // Of the server and its answers.
-        case offline, unreachable, server, foreignKeys, changedKeys, nameTaken
+        case offline, banned, unreachable, server, foreignKeys, changedKeys, nameTaken
         case forbidden, rateLimited
         // Of files.
         case file, tooLarge
@@ -135,6 +135,7 @@ extension CoreError.Code {
         case .notMember: "You are no member of this group."
         case .notAgreed: "The other members are verified: ask the person before you admit somebody."
         case .offline: "There is no session with the server now."
+        case .banned: "The server has banned this identity."
         case .unreachable: "The server cannot be reached."
         case .server: "The server gave another answer than expected."
         case .foreignKeys: "The server gave out keys that do not belong to the id. They were not used."

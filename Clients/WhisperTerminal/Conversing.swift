@@ -66,7 +66,8 @@ func find(_ person: String, in contacts: [Contact]) throws -> Contact {
     let near = contacts.filter { $0.shownName.lowercased().hasPrefix(wanted) }
     if near.count == 1 { return near[0] }
     if near.count > 1 {
-        throw Problem("\"\(person)\" could be \(near.map(\.shownName).joined(separator: " or ")).")
+        let names = near.map { harmlessLine($0.shownName) }.joined(separator: " or ")
+        throw Problem("\"\(person)\" could be \(names).")
     }
     if let id = WhisperID(person.uppercased()) {
         throw Problem("\(id) is not among your contacts. Add them with `whisper add \(id) NAME`.")
@@ -78,7 +79,7 @@ func describe(_ reason: StopReason) -> String {
     switch reason {
     case .closed: "Closed."
     case .replaced: "This identity was opened on another device, so it was signed out here."
-    case .banned: "This identity is banned from the server."
+    case .banned(let until): describe(Ban(until: until))
     case .loginRefused: "The server refuses this identity."
     case .foreignChallenge:
         "DANGER: the server asked for a signature that is not for signing in. Nothing was signed; do not trust this server."
@@ -87,6 +88,12 @@ func describe(_ reason: StopReason) -> String {
     case .storeFailed:
         "The local store cannot be written (is the disk full?). Nothing is confirmed to anybody until it can."
     }
+}
+
+func describe(_ ban: Ban) -> String {
+    let until = ban.until.map { "until \(day($0)) \(timeOfDay($0))" } ?? "without an end that is known"
+    return
+        "This identity is banned from the server, \(until). What waits to be sent is kept apart: `whisper outbox` shows it."
 }
 
 func describe(_ alarm: Alarm, name: (WhisperID) -> String) -> String {

@@ -13,7 +13,9 @@ struct WhisperCommand: AsyncParsableCommand {
             """,
         subcommands: [
             InitCommand.self, RestoreCommand.self, IDCommand.self, AddCommand.self, ContactsCommand.self,
-            ChatCommand.self, SendCommand.self, RetryCommand.self, CancelCommand.self, InboxCommand.self,
+            AcceptCommand.self, RejectCommand.self, BlockCommand.self, UnblockCommand.self,
+            ChatCommand.self, SendCommand.self, RetryCommand.self, CancelCommand.self, OutboxCommand.self,
+            InboxCommand.self,
             WhisperingCommand.self, ConversationCommand.self, ListenCommand.self, RoomCommand.self, DaemonCommand.self,
             DoCommand.self,
         ])

@@ -29,6 +29,8 @@ final class FakeServer: ServerLink {
         var falseAttachment: String?
         /// Before each frame it comes with each of its numbers at each of these.
         var numbers: [Int64] = []
+        /// Everybody is banned, for so many milliseconds if a number is given.
+        var ban: (isBanned: Bool, leftMs: Int64?) = (false, nil)
         /// Members for whom copies of group mail are refused.
         var refusesCopiesTo: Set<String> = []
         /// Somebody whom the server lists as a member of each group that changes, or has listed and lists no more.
@@ -49,6 +51,7 @@ final class FakeServer: ServerLink {
             var sig: String?
             var msgType: String?
             var status: String?
+            var whisperId: String?
             var cursor: String?
             var signature: String?
             var signPublicKey: String?
@@ -290,6 +293,14 @@ final class FakeServer: ServerLink {
         let payload = frame.payload
         self.state.withLock { $0.seen.append(frame.type) }
         let now = Int64(Date().timeIntervalSince1970 * 1_000)
+        let ban = self.state.withLock { $0.faults.ban }
+        let isAsked = frame.type == "ping" || frame.type == "register_begin" && payload.whisperId == nil
+        if ban.isBanned, !isAsked {
+            // The end is told to whoever proves the keys.
+            let left = frame.type == "register_proof" ? ban.leftMs.map { #","retryAfterMs":\#($0)"# } ?? "" : ""
+            link.answer("error", #"{"code":"USER_BANNED","message":"banned"\#(left)}"#, frame.requestId)
+            return link.end(4003, "")
+        }
         switch frame.type {
         case "ping": link.answer("pong", #"{"timestamp":\#(payload.timestamp!),"serverTime":\#(now)}"#, frame.requestId)
         case "register_begin":

@@ -55,7 +55,7 @@ let carolID = WhisperID("WSP-AAAA-AAAA-AAAA")!
 
     @Test(arguments: [
         (ErrorCode.notFound, FailureReason.noSuchPerson), (.forbidden, .forbidden), (.invalidPayload, .rejected),
-        (.authFailed, .rejected), (.userBanned, .banned),
+        (.authFailed, .rejected),
     ])
     func otherErrorsAreFinal(code: ErrorCode, reason: FailureReason) {
         var (machine, random) = (self.machine, self.random)
@@ -66,6 +66,21 @@ let carolID = WhisperID("WSP-AAAA-AAAA-AAAA")!
         #expect(verdict == .giveUp(self.first, reason))
         #expect(machine.isEmpty)
         #expect(machine.refused(self.first, code, retryAfter: nil, at: start, using: &random) == .ignore)
+    }
+
+    /// A ban gives nothing up: the connection ends, and nothing goes before the person has decided.
+    @Test mutating func whatABanHoldsBackWaitsForThePerson() {
+        self.machine.queued(self.first, to: bobID)
+        self.machine.online()
+        _ = self.machine.due(at: start)
+        #expect(
+            self.machine.refused(self.first, .userBanned, retryAfter: nil, at: start, using: &self.random) == .ignore)
+        self.machine.pause()
+        #expect(self.machine.disconnected() == [.again(self.first, attempts: 1)])
+        self.machine.online()
+        #expect(self.machine.due(at: start + .seconds(3_600)) == [] && self.machine.nextWake == nil)
+        self.machine.resume()
+        #expect(self.machine.due(at: start + .seconds(3_600)) == [self.first])
     }
 
     @Test mutating func aMessageIsGivenUpAfterTheLastAttempt() {

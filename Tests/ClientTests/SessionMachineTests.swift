@@ -72,12 +72,48 @@ import TestKit
         #expect(self.machine.stopReason == .loginRefused)
     }
 
-    @Test(arguments: [(UInt16(4001), StopReason.replaced), (4003, .banned)])
-    func theseCloseCodesEndIt(code: UInt16, reason: StopReason) {
-        var copy = self
-        copy.bind()
-        copy.machine.closed(code, reason: "", at: start, using: &copy.random)
-        #expect(copy.machine.nextStep(at: start + .seconds(3_600)) == .stop(reason))
+    @Test mutating func anotherDeviceEndsIt() {
+        self.bind()
+        self.machine.closed(4001, reason: "", at: start, using: &self.random)
+        #expect(self.machine.nextStep(at: start + .seconds(3_600)) == .stop(.replaced))
+    }
+
+    private mutating func refusedAsBanned(
+        _ request: SessionMachine.Request, until end: Timestamp? = nil
+    ) -> [SessionMachine.Action] {
+        self.machine.refused(
+            request, .userBanned, retryAfter: nil, bannedUntil: end, at: start, using: &self.random)
+    }
+
+    /// Only whoever proves the keys is told when a ban ends: one login asks for it.
+    @Test mutating func aBanEndsItOnceItsTermIsKnown() {
+        let end = Timestamp(milliseconds: 9_000)
+        self.bind()
+        #expect(self.refusedAsBanned(.other) == [.forgetSession, .closeConnection])
+        #expect(self.machine.nextStep(at: start) == .connect)
+        #expect(self.machine.opened(sessionLeft: nil, at: start) == [.sendRegisterBegin(withID: false)])
+        #expect(self.machine.challenged(at: start) == [.sendProof])
+        #expect(self.refusedAsBanned(.login, until: end) == [.closeConnection])
+        #expect(self.machine.nextStep(at: start) == .stop(.banned(until: end)))
+    }
+
+    /// No server makes us log in again and again by it.
+    @Test mutating func theTermOfABanIsAskedForOnce() {
+        for isBound in [true, false] {
+            var copy = self
+            copy.bind()
+            copy.machine.closed(4003, reason: "", at: start, using: &copy.random)
+            #expect(copy.machine.nextStep(at: start) == .connect)
+            if isBound {
+                _ = copy.machine.opened(sessionLeft: nil, at: start)
+                _ = copy.machine.challenged(at: start)
+                _ = copy.machine.registered(sessionLeft: .seconds(90_000), at: start, using: &copy.random)
+                _ = copy.refusedAsBanned(.other)
+            } else {
+                copy.machine.openFailed(at: start, using: &copy.random)
+            }
+            #expect(copy.machine.nextStep(at: start) == .stop(.banned(until: nil)))
+        }
     }
 
     @Test mutating func aDrainingServerSaysWhenToComeBack() {

@@ -40,6 +40,49 @@ extension CalmCluster {
             #expect(try await again.types("inbox").contains("Still you?"))
         }
 
+        /// A ban is called a ban, and until when it holds. What was written keeps waiting until its author says otherwise.
+        @Test func aBannedPersonIsToldSoAndDecidesWhatIsSentAfterwards() async throws {
+            let folder = try TemporaryFolder(named: "terminal")
+            defer { folder.remove() }
+            let (alice, bob) = (Typist(folder, "alice"), Typist(folder, "bob"))
+            let aliceID = try Self.id(in: try await alice.types("init", "--server", Typist.server))
+            let bobID = try Self.id(in: try await bob.types("init", "--server", Typist.server))
+            _ = try await bob.types("add", aliceID, "alice")
+            let end = Int64(Date().timeIntervalSince1970 * 1_000) + 86_400_000 * 3
+            try await Operators.post("/admin/ban", ["whisperId": bobID, "reason": "a test", "expiresAt": end])
+                .expectSuccess()
+            let words = "banned from the server, until 20"
+            let contact = #"{"whisperId":"\#(aliceID)"}"#
+            for command in [
+                ["send", "alice", "Hello?"], ["add", aliceID], ["room", "list"], ["do", "contact_add", contact],
+            ] {
+                let said = try await bob.types(command, fails: true)
+                #expect(said.contains(words) && !said.contains("is away"), "\(command): \(said)")
+            }
+            #expect(try await bob.types("inbox").contains(words))
+            #expect(try await bob.types("outbox").contains("1 to alice"))
+
+            try await Operators.post("/admin/unban", ["whisperId": bobID, "reason": "a test"]).expectSuccess()
+            let kept = "kept apart because of a ban"
+            #expect(try await bob.types("inbox").contains(kept))
+            #expect(try await bob.types("send", "alice", "Again.", fails: true).contains(kept))
+            #expect(try await alice.types("inbox").contains("Nothing new."))
+            #expect(try await bob.types("outbox", "resume").contains("All is sent."))
+            // A stranger, whom nothing tells that she has read it.
+            let read = try await alice.types("inbox")
+            #expect(read.contains("(a stranger): Hello?") && read.contains("whisper accept \(bobID)"), "\(read)")
+            func states() async throws -> [String] {
+                _ = try await bob.types("inbox")
+                let chat = try await bob.types("do", "chat_get", #"{"chat":"\#(aliceID)"}"#)
+                return try JSON(parsing: Array(chat.utf8))["messages"]?.elements.compactMap { $0["state"]?.string }
+                    ?? []
+            }
+            try await waitUntil("Alice has them", within: .seconds(30)) { try await states() == ["delivered", "delivered"] }
+            #expect(try await alice.types("accept", bobID).contains("accepted."))
+            _ = try await alice.types("inbox")
+            try await waitUntil("Bob is told that she has read them", within: .seconds(30)) { try await states() == ["read", "read"] }
+        }
+
         /// At terminals, which pipes are not.
         @Test func aFileGoesFromTerminalToTerminal() async throws {
             let folder = try TemporaryFolder(named: "terminal")
@@ -114,15 +157,20 @@ private struct Typist {
     ///   - fails: the program is to end with another status than 0.
     /// - Returns: what was printed.
     func types(
-        _ command: String, _ arguments: String..., input: String = "", fails: Bool = false
+        _ words: String..., input: String = "", fails: Bool = false
     ) async throws -> String {
+        try await self.types(words, input: input, fails: fails)
+    }
+
+    /// - Parameter command: and its arguments.
+    func types(_ command: [String], input: String = "", fails: Bool = false) async throws -> String {
         let words = self.folder.path + "/\(newUUID())"
         try input.write(toFile: words, atomically: true, encoding: .utf8)
         let program = "\(Cluster.stack.configuration.programs)/whisper"
         let status = fails ? "! \"$0\" \"$@\"" : "\"$0\" \"$@\""
         return try await Command(
-            "/bin/sh", ["-c", status + " < '\(words)'", program, command, "--profile", self.profile] + arguments,
+            "/bin/sh", ["-c", status + " < '\(words)'", program] + command + ["--profile", self.profile],
             environment: self.environment
-        ).output(name: "whisper \(command)")
+        ).output(name: "whisper \(command[0])")
     }
 }

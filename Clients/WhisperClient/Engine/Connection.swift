@@ -77,6 +77,7 @@ extension WhisperClient {
             guard self.connection != nil else { return }  // We closed it.
             self.trouble = Self.text(closeCode: code)
             self.session.closed(code, reason: reason, at: .now, using: &self.random)
+            if code == CloseCode.banned.rawValue { self.keep(nil) }
             self.connectionEnded()
         case .text(let text):
             guard self.connection != nil else { return }
@@ -174,7 +175,12 @@ extension WhisperClient {
         }
         // Its answer tells the server's time.
         if code == .invalidTimestamp { self.perform(self.session.pingNow(at: .now, using: &self.random)) }
-        self.perform(self.session.refused(request, code, retryAfter: retryAfter, at: .now, using: &self.random))
+        // No ban that is told as longer has an end that anybody here will see.
+        let bannedUntil =
+            code == .userBanned ? retryAfter.map { self.serverNow + min($0, ClientLimits.banTermMax) } : nil
+        self.perform(
+            self.session.refused(
+                request, code, retryAfter: retryAfter, bannedUntil: bannedUntil, at: .now, using: &self.random))
     }
 
     // MARK: Acting
@@ -193,6 +199,7 @@ extension WhisperClient {
             case .bound:
                 self.outbox.online()
                 self.groupOutbox.online()
+                self.banEnded()
                 self.publish(.connection(.online))
                 self.backups?.yield()
                 self.tokenWishes?.yield()

@@ -33,7 +33,7 @@ extension WhisperClient {
             self.logger.notice("the server is away", metadata: [LogFact.retryInMs: "\(milliseconds)"])
         case .stopped(.closed): self.logger.info("the connection was ended")
         case .stopped(let reason):
-            self.logger.error("the connection has ended for good", metadata: [LogFact.reason: "\(reason)"])
+            self.logger.error("the connection has ended for good", metadata: [LogFact.reason: "\(reason.word)"])
         }
     }
 

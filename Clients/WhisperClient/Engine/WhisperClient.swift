@@ -140,6 +140,10 @@ package actor WhisperClient {
         for (copy, attempts) in try profile.store.queuedDeliveries() {
             self.groupOutbox.queued(copy, to: copy.member, attempts: attempts)
         }
+        if try profile.store.isOutboxPaused() {
+            self.outbox.pause()
+            self.groupOutbox.pause()
+        }
     }
 
     // MARK: Life
@@ -156,6 +160,7 @@ package actor WhisperClient {
                 self.publish(.connection(.away(why: self.trouble, retryIn: until - .now)))
                 await self.timer.sleep(until: until)
             case .stop(let reason):
+                if case .banned(let until) = reason { self.banned(Ban(until: until)) }
                 self.publish(.connection(.stopped(reason)))
                 for subscriber in self.subscribers.values { subscriber.finish() }
                 return reason

@@ -44,6 +44,8 @@ package struct OutboxMachine<MessageID: Hashable & Sendable> {
     /// The server asked for silence until then.
     private var quietUntil: Instant?
     private var isOnline = false
+    /// The person here decides whether what waits still goes.
+    private var isPaused = false
 
     package init() {}
 
@@ -61,6 +63,11 @@ package struct OutboxMachine<MessageID: Hashable & Sendable> {
     package mutating func online() {
         self.isOnline = true
     }
+
+    /// Nothing goes until `resume`.
+    package mutating func pause() { self.isPaused = true }
+
+    package mutating func resume() { self.isPaused = false }
 
     /// The session was lost without the connection: nothing was wrong with the messages, so no attempt is counted.
     package mutating func sessionLost() -> [Verdict] {
@@ -113,11 +120,10 @@ package struct OutboxMachine<MessageID: Hashable & Sendable> {
         case .rateLimited:
             if let retryAfter { self.quietUntil = max(self.quietUntil ?? now, now + retryAfter) }
             return self.retry(id, after: retryAfter, at: now, using: &random)
-        // The session machine logs in again; see `sessionLost`.
-        case .notRegistered: return .ignore
+        // The session machine logs in again; see `sessionLost`. A ban ends the connection; see `disconnected`.
+        case .notRegistered, .userBanned: return .ignore
         case .notFound: return self.giveUp(id, .noSuchPerson)
         case .forbidden: return self.giveUp(id, .forbidden)
-        case .userBanned: return self.giveUp(id, .banned)
         case .authFailed, .invalidPayload, nil: return self.giveUp(id, .rejected)
         }
     }
@@ -141,7 +147,7 @@ package struct OutboxMachine<MessageID: Hashable & Sendable> {
 
     /// Takes the messages whose time has come; each is under way from here on and must be written now.
     package mutating func due(at now: Instant) -> [MessageID] {
-        guard self.isOnline, (self.quietUntil ?? now) <= now else { return [] }
+        guard self.isOnline, !self.isPaused, (self.quietUntil ?? now) <= now else { return [] }
         for (recipient, _) in self.postponed.filter({ $0.value <= now }).sorted(by: { $0.value < $1.value }) {
             self.postponed[recipient] = nil
             self.ready.append(recipient)
@@ -167,7 +173,7 @@ package struct OutboxMachine<MessageID: Hashable & Sendable> {
 
     /// When `due` or `timerFired` has something to do next.
     package var nextWake: Instant? {
-        guard self.isOnline else { return nil }
+        guard self.isOnline, !self.isPaused else { return nil }
         var wakes = Array(self.underWay.values)
         if self.underWay.count < ClientLimits.messagesUnderWayMax {
             if let first = self.postponed.values.min() { wakes.append(max(first, self.quietUntil ?? first)) }

@@ -67,7 +67,11 @@ package struct SessionMachine {
     /// Which request an error answers.
     package enum Request: Equatable { case login, fetch, refresh, other }
 
+    /// Until when a ban holds, only a login by the keys alone is told. It is tried once.
+    private enum BanTerm { case unasked, asking, asked }
+
     private var state: State
+    private var banTerm = BanTerm.unasked
     private var failures = 0
     private var refusals = 0
     /// Whether the application knows a Whisper ID to log in with.
@@ -191,11 +195,15 @@ package struct SessionMachine {
 
     /// The server answered a request with an error. Errors about messages are the outbox's, except for what they say
     /// about the session.
+    /// - Parameter bannedUntil: of USER_BANNED, if the server has said it.
     package mutating func refused(
-        _ request: Request, _ code: ErrorCode?, retryAfter: Duration?, at now: Instant,
+        _ request: Request, _ code: ErrorCode?, retryAfter: Duration?, bannedUntil: Timestamp? = nil, at now: Instant,
         using random: inout some RandomNumberGenerator
     ) -> [Action] {
-        if code == .userBanned { return self.refuse(.banned) }
+        if code == .userBanned {
+            if case .greeting(.proved, _) = self.state { return self.refuse(.banned(until: bannedUntil)) }
+            return self.askBanTerm(at: now)
+        }
         switch self.state {
         case .greeting(.resuming, _):
             guard request == .fetch else { return [] }
@@ -298,7 +306,7 @@ package struct SessionMachine {
     ) {
         switch code.flatMap(CloseCode.init(rawValue:)) {
         case .sessionReplaced: return self.stop(.replaced)
-        case .banned: return self.stop(.banned)
+        case .banned: _ = self.askBanTerm(at: now)
         case .goingAway:
             let delay = Int64(reason).map { Duration.milliseconds(max($0, 0)) } ?? .seconds(1)
             self.goAway(after: min(delay, ClientLimits.drainDelayMax), at: now, using: &random)
@@ -313,6 +321,14 @@ package struct SessionMachine {
     /// When the session that is being bound wants renewal.
     private var refreshAt: Instant?
 
+    private mutating func askBanTerm(at now: Instant) -> [Action] {
+        guard self.banTerm == .unasked else { return self.refuse(.banned(until: nil)) }
+        self.banTerm = .asking
+        self.knowsID = false
+        self.state = .away(until: now)
+        return [.forgetSession, .closeConnection]
+    }
+
     private mutating func begin(at now: Instant) -> [Action] {
         self.state = .greeting(.begun(withID: self.knowsID), deadline: now + ClientLimits.loginTimeout)
         return [.sendRegisterBegin(withID: self.knowsID)]
@@ -321,6 +337,7 @@ package struct SessionMachine {
     private mutating func bind(mail: Mail, at now: Instant, using random: inout some RandomNumberGenerator) {
         self.failures = 0
         self.refusals = 0
+        if self.banTerm == .asking { self.banTerm = .asked }
         self.state = .bound(
             Bound(
                 pingAt: now + Self.pingDelay(using: &random), pongBy: nil,
@@ -347,6 +364,7 @@ package struct SessionMachine {
         switch self.state {
         case .stopped, .away: return
         case .opening, .greeting, .bound:
+            guard self.banTerm != .asking else { return self.stop(.banned(until: nil)) }
             self.failures += 1
             let backoff = ClientLimits.reconnect.delay(after: self.failures, using: &random)
             self.state = .away(until: now + max(delay ?? .zero, delay == nil ? backoff : .zero))
@@ -370,7 +388,8 @@ package enum StopReason: Hashable, Sendable {
     case closed
     /// The identity was opened on another device (4001).
     case replaced
-    case banned
+    /// By an operator. Without an end it holds until an operator lifts it, or the end is not known.
+    case banned(until: Timestamp?)
     /// The server refuses our login again and again.
     case loginRefused
     /// The server asked us to sign something that is no login challenge. Hostile.
@@ -379,4 +398,25 @@ package enum StopReason: Hashable, Sendable {
     case foreignIdentity
     /// The local store cannot be written. Nothing is acknowledged from here on.
     case storeFailed
+
+    /// As events and logs call it.
+    package var word: String {
+        switch self {
+        case .closed: "closed"
+        case .replaced: "replaced"
+        case .banned: "banned"
+        case .loginRefused: "loginRefused"
+        case .foreignChallenge: "foreignChallenge"
+        case .foreignIdentity: "foreignIdentity"
+        case .storeFailed: "storeFailed"
+        }
+    }
+}
+
+/// What an operator has decided about our identity.
+package struct Ban: Hashable, Sendable {
+    /// By the server's clock. `nil`: it has no end, or none that is known.
+    package var until: Timestamp?
+
+    package init(until: Timestamp?) { self.until = until }
 }

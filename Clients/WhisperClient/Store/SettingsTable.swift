@@ -142,6 +142,27 @@ extension ClientStore {
         }
     }
 
+    // MARK: Ban
+
+    /// The server has banned this identity, as it was told last.
+    package func ban() throws(ClientStoreError) -> Ban? {
+        try self.setting("ban").map { Ban(until: Int64($0).map { Timestamp(milliseconds: $0) }) }
+    }
+
+    /// Keeps a ban, and what waits to be sent apart: only the person here lets it go.
+    package func begin(_ ban: Ban) throws(ClientStoreError) {
+        try self.write { database in
+            try Self.set("ban", to: ban.until.map { "\($0.milliseconds)" } ?? "for ever", in: database)
+            try Self.set("outboxPaused", to: "yes", in: database)
+        }
+    }
+
+    func endBan() throws(ClientStoreError) { if try self.ban() != nil { try self.set("ban", to: nil) } }
+
+    package func isOutboxPaused() throws(ClientStoreError) -> Bool { try self.setting("outboxPaused") != nil }
+
+    func resumeOutbox() throws(ClientStoreError) { try self.set("outboxPaused", to: nil) }
+
     // MARK: Events
 
     /// The newest event that was dropped before every consumer had acknowledged it; 0 if there is none.

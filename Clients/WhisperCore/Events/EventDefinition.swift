@@ -55,6 +55,9 @@ package struct EventDefinition: Sendable {
                     "closed", "replaced", "banned", "loginRefused", "foreignChallenge", "foreignIdentity",
                     "storeFailed",
                 ]), .optional, about: "Of `stopped`. `replaced`: the identity was opened on another device."),
+            Field(
+                "bannedUntil", .timestamp, .optional,
+                about: "Of `banned`, if the ban has an end. What waits to be sent is kept apart: see `outbox_status`."),
         ], sample: #"{"type":"connection","state":"away","why":"no answer","retryInMs":300}"#)
 
     static let caughtUp = EventDefinition(

@@ -100,7 +100,8 @@ enum EventText {
             json.add("retryInMs", max(parts.seconds * 1_000 + parts.attoseconds / 1_000_000_000_000_000, 0))
         case .stopped(let reason):
             json.add("state", "stopped")
-            json.add("reason", "\(reason)")
+            json.add("reason", reason.word)
+            if case .banned(let until?) = reason { json.add("bannedUntil", until) }
         }
     }
 

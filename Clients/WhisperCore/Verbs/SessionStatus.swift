@@ -12,6 +12,8 @@ extension Verb {
                 "refusedFrames", .integer(0...Limits.numberMax),
                 about: "Frames of the server that broke the contract and were not taken, since `connect`."),
             Field("whisperId", .whisperID, .optional),
+            Field("isBanned", .bool, .optional, about: "Whether the server has said so last."),
+            Field("bannedUntil", .timestamp, .optional, about: "When that ban ends, if it does."),
         ],
         samples: (
             "{}", #"{"type":"sessionStatus","core":"open","isConnecting":true,"isOnline":true,"refusedFrames":0}"#
@@ -23,5 +25,9 @@ extension Verb {
             json.add("isOnline", await opened?.client.isOnline ?? false)
             json.add("refusedFrames", await opened?.client.refusedFrames ?? 0)
             if let id = opened?.id { json.add("whisperId", id) }
+            if let ban = try opened?.store.ban() {
+                json.add("isBanned", true)
+                if let until = ban.until { json.add("bannedUntil", until) }
+            }
         })
 }

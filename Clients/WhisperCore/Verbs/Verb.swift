@@ -89,7 +89,7 @@ package enum VerbCatalogue {
         .contactQR, .requestList, .requestAccept, .requestReject,
         .chatList, .chatGet, .chatRead, .chatDraft, .chatMark, .chatClear, .search,
         .messageSend, .messageEdit, .messageDelete, .messageReact, .messageInfo, .messageRead, .messageRetry,
-        .messageCancel, .messageUnread,
+        .messageCancel, .messageUnread, .outboxStatus, .outboxResume, .outboxDiscard,
         .roomHold, .roomCreate, .roomJoin, .roomList, .roomGet, .roomSignal, .roomCode, .roomUpdate, .roomRemove,
         .roomPoke,
         .roomTurn, .roomLeave, .roomClose, .roomPurge,

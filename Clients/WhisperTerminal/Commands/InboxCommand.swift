@@ -10,26 +10,38 @@ struct InboxCommand: AsyncParsableCommand {
     @OptionGroup var options: ProfileOptions
     @Flag(help: "Leave the messages unread.") var peek = false
 
+    private enum End: Sendable {
+        case caughtUp, away
+        case stopped(StopReason)
+    }
+
     func run() async throws {
         let style = Style.output
         try await self.options.talk { core in
             let isHere = core.isHere
-            let isCaughtUp = await first(in: core.events(), within: .seconds(15)) { event -> Bool? in
+            let end = await first(in: core.events(), within: .seconds(15)) { event -> End? in
                 switch event {
-                case .caughtUp: return true
+                case .caughtUp: return .caughtUp
                 // A daemon that is online has what waited.
-                case .connection(.online): return isHere ? nil : true
-                case .connection(.away), .connection(.stopped): return false
+                case .connection(.online): return isHere ? nil : .caughtUp
+                case .connection(.away): return .away
+                case .connection(.stopped(let reason)): return .stopped(reason)
                 case .alarm(let alarm):
                     print(style.red(describe(alarm) { "\($0)" }))
                     return nil
                 default: return nil
                 }
             }
-            if isCaughtUp != true { print(style.yellow("The server is away; this is what has come before.")) }
+            switch end {
+            case .caughtUp: break
+            case .stopped(let reason) where reason != .closed:
+                print(style.yellow("\(describe(reason)) This is what has come before."))
+            case .away, .stopped, nil: print(style.yellow("The server is away; this is what has come before."))
+            }
             let isAnyShown = try await Inbox(core: core).show(isPeeking: self.peek) { print($0) }
             // Marks that do not get through now go with the next connection. A daemon stays connected.
-            guard isAnyShown, !self.peek, isCaughtUp == true, isHere else { return }
+            if let notice = try await core.outboxNotice() { print(style.yellow(notice)) }
+            guard isAnyShown, !self.peek, case .caughtUp = end, isHere else { return }
             for _ in 0..<20 {
                 if try await !core.owesReadMarks() { return }
                 try await Task.sleep(for: .milliseconds(100))
@@ -51,10 +63,25 @@ struct Inbox {
         let (messages, count) = try await self.core.unread(limit: self.shownMax)
         let more = Int(count) - messages.count
         if messages.isEmpty { say("Nothing new.") }
-        let names = Dictionary(
-            try await self.core.contacts().map { ($0.id, $0.shownName) }, uniquingKeysWith: { first, _ in first })
+        let contacts = try await self.core.contacts()
+        let names = Dictionary(contacts.map { ($0.id, $0.shownName) }, uniquingKeysWith: { first, _ in first })
+        let strangers = Set(contacts.filter(\.isStranger).map(\.id))
+        let groups = messages.contains { $0.message.groupID != nil } ? try await self.core.groupTitles() : [:]
         for (_, message) in messages {
-            say(transcript(message, name: names[message.peer] ?? "\(message.peer)", style))
+            let name = names[message.peer] ?? "\(message.peer)"
+            // By the id: a stranger chooses no name here.
+            let isStranger = strangers.contains(message.peer)
+            say(
+                (isStranger ? "? " : "")
+                    + transcript(message, name: isStranger ? name + " (a stranger)" : name, style, groups))
+        }
+        for stranger in Set(messages.filter { $0.message.isDirect }.map(\.message.peer)).intersection(strangers).sorted(
+            by: { "\($0)" < "\($1)" })
+        {
+            say(
+                style.yellow(
+                    "? \(stranger) is a stranger, and is not told that you read this. `whisper accept \(stranger)` takes what they write, "
+                        + "`whisper reject \(stranger)` deletes it, `whisper block \(stranger)` keeps them away."))
         }
         if !isPeeking { try await self.core.markRead(messages) }
         if more > 0 {
@@ -66,11 +93,12 @@ struct Inbox {
 }
 
 /// One message as a line for pipes and lists.
-func transcript(_ message: Message, name: String, _ style: Style) -> String {
+/// - Parameter groups: titles by ids.
+func transcript(_ message: Message, name: String, _ style: Style, _ groups: [String: String] = [:]) -> String {
     let time = style.dim(clock(message.time))
     return switch message.direction {
     case .incoming:
-        "\(time) \(style.bold(harmlessLine(name)))\(message.groupID.map { " in \($0)" } ?? ""): \(shown(message))"
+        "\(time) \(style.bold(harmlessLine(name)))\(message.groupID.map { " in \(groups[$0.lowercased()] ?? $0)" } ?? ""): \(shown(message))"
     case .outgoing(let state): "\(time) you: \(shown(message)) \(mark(state, style))"
     }
 }

@@ -2,6 +2,7 @@ import ArgumentParser
 import Contract
 import TerminalText
 import WhisperClient
+import WhisperCore
 
 struct IDCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(commandName: "id", abstract: "Show your Whisper ID.")
@@ -45,7 +46,7 @@ struct AddCommand: AsyncParsableCommand {
             }
         }
         print(
-            "Added \(contact.shownName). Their keys fit the id and are kept. Try `whisper chat \(contact.name ?? "\(id)")`."
+            "Added \(harmlessLine(contact.shownName)). Their keys fit the id and are kept. Try `whisper chat \(contact.name.map { harmlessLine($0) } ?? "\(id)")`."
         )
         if let trouble { print(Style.output.yellow(trouble)) }
     }
@@ -80,7 +81,7 @@ struct ContactsCommand: AsyncParsableCommand {
         }
         guard !contacts.isEmpty else { return print("Nobody yet. Add somebody with `whisper add ID NAME`.") }
         // Names may have come from another client, with the backup.
-        let names = contacts.map { harmless($0.name ?? "(no name)") }
+        let names = contacts.map { harmlessLine($0.name ?? "(no name)") }
         let width = names.map { TextWidth.columns($0) }.max() ?? 0
         let style = Style.output
         for (contact, name) in zip(contacts, names) {
@@ -90,9 +91,81 @@ struct ContactsCommand: AsyncParsableCommand {
                 suspicious[Suspicion(sender: contact.id, reason: reason)].map { style.red("  \($0) \(words)") } ?? ""
             }
             let doubts = doubts(.unverified, "not verified") + doubts(.stale, "too old")
+            let blocked = contact.isBlocked ? style.red("  blocked") : ""
             let banned = contact.isBanned ? style.red("  banned") : ""
             let stranger = contact.isStranger ? style.dim("  wrote first") : ""
-            print("\(style.bold(name))\(space)  \(contact.id)\(news)\(doubts)\(banned)\(stranger)")
+            print("\(style.bold(name))\(space)  \(contact.id)\(news)\(doubts)\(banned)\(blocked)\(stranger)")
+        }
+        guard contacts.contains(where: \.isStranger) else { return }
+        print(style.dim("Who wrote first waits for `whisper accept`, `whisper reject` or `whisper block`."))
+    }
+}
+
+/// Somebody that a command is about.
+struct PersonOptions: ParsableArguments {
+    @OptionGroup var options: ProfileOptions
+    @Argument(help: "A contact's name or Whisper ID.") var person: String
+
+    /// - Parameter done: what is said afterwards.
+    func decide(_ done: String, _ body: (CoreClient, WhisperID) async throws -> Void) async throws {
+        try await self.options.talk { core in
+            let contact = try find(self.person, in: try await core.contacts())
+            do {
+                try await body(core, contact.id)
+            } catch let refusal as CoreClient.Refusal where refusal.code == CoreError.Code.notFound.rawValue {
+                throw Problem("\(harmlessLine(contact.shownName)) is no stranger.")
+            }
+            printLine("\(harmlessLine(contact.shownName)): \(done)")
+        }
+    }
+}
+
+struct AcceptCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "accept", abstract: "Make a stranger who wrote to you a contact.",
+        discussion: "From here on they are told what you have read. Answering accepts too.")
+
+    @OptionGroup var person: PersonOptions
+
+    func run() async throws {
+        try await self.person.decide("accepted.") { core, id in try await core.accept(id) }
+    }
+}
+
+struct RejectCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "reject", abstract: "Delete what a stranger wrote to you.",
+        discussion: "They are told nothing. More mail of theirs would come as another request: block whoever goes on.")
+
+    @OptionGroup var person: PersonOptions
+
+    func run() async throws {
+        try await self.person.decide("rejected, and all messages deleted.") { core, id in try await core.reject(id) }
+    }
+}
+
+struct BlockCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "block", abstract: "Take no more mail of somebody, and send none.",
+        discussion: "They are told nothing.")
+
+    @OptionGroup var person: PersonOptions
+
+    func run() async throws {
+        try await self.person.decide("blocked. `whisper unblock` takes it back.") { core, id in
+            try await core.set(isBlocked: true, id)
+        }
+    }
+}
+
+struct UnblockCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(commandName: "unblock", abstract: "Take somebody's mail again.")
+
+    @OptionGroup var person: PersonOptions
+
+    func run() async throws {
+        try await self.person.decide("not blocked any more.") { core, id in
+            try await core.set(isBlocked: false, id)
         }
     }
 }

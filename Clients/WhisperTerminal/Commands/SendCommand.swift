@@ -7,7 +7,8 @@ struct SendCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "send", abstract: "Send one message.",
         discussion: """
-            Ends with 0 when the server has it, with 75 when it stays queued here, with 1 when it was refused.
+            Ends with 0 when the server has it, with 75 when it stays queued here, with 1 when it was refused, or is kept apart because
+            of a ban.
             A daemon that serves the profile sends it.
             """
     )
@@ -22,23 +23,36 @@ struct SendCommand: AsyncParsableCommand {
 
     func run() async throws {
         let goal = self.until
-        let state = try await self.options.talk { core -> MessageState in
+        let (state, ban) = try await self.options.talk { core -> (MessageState, String?) in
             let contact = try find(self.person, in: try await core.contacts())
             let text = self.text.isEmpty ? Self.input() : self.text.joined(separator: " ")
+            let isPaused = try await core.outbox().isPaused
             let events = core.events()
             let message = try await core.send(text, to: contact.id)
-            let end = await first(in: events, within: .seconds(self.wait)) { event -> MessageState? in
+            let end = await first(in: events, within: .seconds(self.wait)) { event -> End? in
                 switch event {
                 case .changed(let changed) where changed.id == message.id:
-                    changed.state.flatMap { Self.isReached(goal, $0) ? $0 : nil }
-                case .connection(.away), .connection(.stopped): .queued
+                    changed.state.flatMap { Self.isReached(goal, $0) ? .state($0) : nil }
+                case .connection(.stopped(let reason)): .stopped(reason)
+                case .connection(.away): .away
+                // What is kept apart does not go, though the server is there.
+                case .caughtUp: isPaused ? .away : nil
                 default: nil
                 }
             }
-            if let end, end != .queued { return end }
-            return try await core.outgoing(message.id).state ?? .queued
+            if case .state(let state) = end { return (state, nil) }
+            let state = try await core.outgoing(message.id).state ?? .queued
+            if case .stopped(let reason) = end, reason != .closed { return (state, describe(reason)) }
+            return (state, try await core.outboxNotice())
         }
+        if let ban, state == .queued || state == .sending { throw Problem("Not sent. \(ban)") }
         try self.report(state)
+    }
+
+    private enum End: Sendable {
+        case state(MessageState)
+        case away
+        case stopped(StopReason)
     }
 
     private func report(_ state: MessageState) throws {

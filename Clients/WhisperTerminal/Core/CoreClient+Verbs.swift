@@ -71,6 +71,22 @@ extension CoreClient {
         return contact
     }
 
+    /// Takes a stranger's request.
+    func accept(_ id: WhisperID) async throws {
+        _ = try await self.members("request_accept") { json in json.add("whisperId", id) }
+    }
+
+    /// Forgets a stranger with all messages.
+    func reject(_ id: WhisperID) async throws {
+        _ = try await self.members("request_reject") { json in json.add("whisperId", id) }
+    }
+
+    func set(isBlocked: Bool, _ id: WhisperID) async throws {
+        _ = try await self.members(isBlocked ? "contact_block" : "contact_unblock") { json in
+            json.add("whisperId", id)
+        }
+    }
+
     func isBackedUp() async throws -> Bool { try await self.members("backup_status").bool("isBackedUp") ?? true }
 
     /// Unread messages of each person, without those to groups.
@@ -161,6 +177,51 @@ extension CoreClient {
         Int(try await self.members("message_cancel") { json in json.add("chat", contact) }.integer("count") ?? 0)
     }
 
+    /// What waits to be sent, by the names of its chats.
+    struct Outbox {
+        /// Whether it is kept apart because of a ban.
+        var isPaused: Bool
+        var chats: [(chat: String, count: Int64)]
+    }
+
+    func outbox() async throws -> Outbox {
+        let members = try await self.members("outbox_status")
+        return Outbox(
+            isPaused: members.bool("isPaused") ?? false,
+            chats: members.objects("chats").compactMap { json in
+                guard let chat = json.string("chat"), let count = json.integer("count") else { return nil }
+                return (chat, count)
+            })
+    }
+
+    func resumeOutbox() async throws { _ = try await self.members("outbox_resume") }
+
+    /// - Returns: how many messages will not be sent.
+    func discardOutbox() async throws -> Int {
+        Int(try await self.members("outbox_discard").integer("count") ?? 0)
+    }
+
+    // MARK: Groups
+
+    /// What a group is called; its id while that is not known.
+    func title(ofGroup id: String) async throws -> String { try await self.groupTitles()[id.lowercased()] ?? id }
+
+    /// By their ids.
+    func groupTitles() async throws -> [String: String] {
+        var titles: [String: String] = [:]
+        var after: String?
+        while true {
+            let page = try await self.members("group_list") { json in json.add("after", after) }
+            let groups = page.objects("groups")
+            for group in groups {
+                after = group.string("groupId")
+                guard let after, let title = group.string("title"), !title.isEmpty else { continue }
+                titles[after] = "“\(harmlessLine(title))”"
+            }
+            guard page.bool("hasMore") == true, !groups.isEmpty else { return titles }
+        }
+    }
+
     // MARK: Reading
 
     /// A message with its place in the store.
@@ -242,7 +303,7 @@ extension CoreClient.Refusal {
         case .tooLarge: "Not taken: \(describe(FileFailure.tooLarge))."
         case .tooMany: "Too many wait already."
         case .store: "The local store cannot be written (is the disk full?)."
-        default: self.message
+        default: harmlessLine(self.message)
         }
     }
 

@@ -132,14 +132,26 @@ final class CoreClient: Sendable {
     /// Connects, and waits for a session.
     /// - Throws: a `Refusal` with the code `offline` if the time is over before.
     func goOnline(until deadline: DispatchTime) async throws {
+        // How the connection before ended is no answer.
+        self.state.withLock { if case .stopped = $0.status { $0.status = nil } }
         let events = self.events()
         try await self.ask("connect")
         let now = DispatchTime.now().uptimeNanoseconds
         let left = deadline.uptimeNanoseconds > now ? deadline.uptimeNanoseconds - now : 0
-        let isOnline = await first(in: events, within: .nanoseconds(Int64(clamping: left))) { event in
-            event == .connection(.online) ? true : nil
+        enum End: Sendable { case online, stopped(StopReason) }
+        let end = await first(in: events, within: .nanoseconds(Int64(clamping: left))) { event -> End? in
+            switch event {
+            case .connection(.online): .online
+            case .connection(.stopped(let reason)): .stopped(reason)
+            default: nil
+            }
         }
-        guard isOnline == true else {
+        switch end {
+        case .online: return
+        case .stopped(let reason):
+            let code = if case .banned = reason { CoreError.Code.banned } else { CoreError.Code.offline }
+            throw Refusal(code: code.rawValue, message: describe(reason))
+        case nil:
             throw Refusal(code: CoreError.Code.offline.rawValue, message: "There is no session with the server.")
         }
     }
@@ -218,6 +230,8 @@ final class CoreClient: Sendable {
                 .online
             } else if members.bool("isConnecting") == true {
                 .connecting
+            } else if members.bool("isBanned") == true {
+                .stopped(.banned(until: members.integer("bannedUntil").map { Timestamp(milliseconds: $0) }))
             } else {
                 Self.disconnected
             }

@@ -1,4 +1,5 @@
 import Contract
+import TerminalText
 import WhisperClient
 
 /// Reads what a core writes (`Shapes`, `EventText`). What a later release adds is left out.
@@ -62,6 +63,10 @@ extension Message {
             time: Timestamp(milliseconds: time))
         self.attachment = json.object("attachment").flatMap { Attachment($0) }
         self.isEdited = json.bool("isEdited") ?? false
+        self.reactions = json.objects("reactions").compactMap { json in
+            guard let from = json.whisperID("from"), let text = json.string("reaction") else { return nil }
+            return Reaction(from: from, text: text)
+        }
     }
 }
 
@@ -171,20 +176,24 @@ extension ConnectionStatus {
         case "connecting": self = .connecting
         case "online": self = .online
         case "away":
+            // The server's words may be in it.
             self = .away(
-                why: json.string("why") ?? "", retryIn: .milliseconds(json.integer("retryInMs") ?? 0))
-        case "stopped": self = .stopped(StopReason(json.string("reason") ?? "") ?? .loginRefused)
+                why: harmlessLine(json.string("why") ?? ""), retryIn: .milliseconds(json.integer("retryInMs") ?? 0))
+        case "stopped":
+            let until = json.integer("bannedUntil").map { Timestamp(milliseconds: $0) }
+            self = .stopped(StopReason(json.string("reason") ?? "", bannedUntil: until) ?? .loginRefused)
         default: return nil
         }
     }
 }
 
 extension StopReason {
-    fileprivate init?(_ word: String) {
+    fileprivate init?(_ word: String, bannedUntil: Timestamp?) {
         let all: [StopReason] = [
-            .closed, .replaced, .banned, .loginRefused, .foreignChallenge, .foreignIdentity, .storeFailed,
+            .closed, .replaced, .banned(until: bannedUntil), .loginRefused, .foreignChallenge, .foreignIdentity,
+            .storeFailed,
         ]
-        guard let reason = all.first(where: { "\($0)" == word }) else { return nil }
+        guard let reason = all.first(where: { $0.word == word }) else { return nil }
         self = reason
     }
 }

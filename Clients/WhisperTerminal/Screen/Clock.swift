@@ -3,10 +3,14 @@ import Glibc
 
 /// Time of day here, or the date for what is older than a day.
 func clock(_ time: Timestamp) -> String {
-    let parts = local(time)
-    let clock = "\(two(parts.tm_hour)):\(two(parts.tm_min))"
+    let clock = timeOfDay(time)
     guard Glibc.time(nil) - Int(time.milliseconds / 1_000) > 86_400 else { return clock }
     return "\(day(time)) \(clock)"
+}
+
+func timeOfDay(_ time: Timestamp) -> String {
+    let parts = local(time)
+    return "\(two(parts.tm_hour)):\(two(parts.tm_min))"
 }
 
 /// The date here.
