@@ -1,28 +1,8 @@
 import TerminalText
 import WhisperClient
 
-/// What a person asks of files in a chat.
-enum FileOrder: Equatable {
-    case send(path: String)
-    /// The latest file of theirs.
-    case save(path: String)
-
-    /// - Returns: `nil` if the line is no order of files.
-    init?(_ line: String) {
-        func path(behind word: String) -> String? {
-            guard line.hasPrefix(word + " ") else { return nil }
-            let path = String(line.dropFirst(word.count)).trimmed
-            return path.isEmpty ? nil : path
-        }
-        if let path = path(behind: "/file") {
-            self = .send(path: path)
-        } else if let path = path(behind: "/save") {
-            self = .save(path: path)
-        } else {
-            return nil
-        }
-    }
-
+/// A file that goes into a chat or comes out of it.
+enum ChatFile {
     /// By the end of a name. The server sees it, and has other bounds for pictures and sounds than for the rest.
     static func type(of path: String) -> String {
         let types = [
@@ -40,9 +20,15 @@ enum FileOrder: Equatable {
     }
 }
 
-/// A message with its file.
+/// A message with its file, and what others think of it.
 func shown(_ message: Message) -> String {
-    guard let attachment = message.attachment, message.content != .deleted else { return shown(message.content) }
+    guard message.content != .deleted else { return shown(message.content) }
+    let reactions = message.reactions.map { " [\(harmlessLine($0.text))]" }.joined()
+    return content(of: message) + (message.isEdited ? " (edited)" : "") + reactions
+}
+
+private func content(of message: Message) -> String {
+    guard let attachment = message.attachment else { return shown(message.content) }
     let file = "[\(describe(attachment.details))\(words(of: attachment.state))]"
     guard case .text(let text) = message.content, !text.isEmpty else { return file }
     return "\(file) \(harmless(text))"

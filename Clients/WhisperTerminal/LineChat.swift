@@ -1,7 +1,9 @@
 import Contract
+import TerminalText
 import WhisperClient
+import WhisperCore
 
-/// A chat for pipes: each line of input is a message, each event a line of output.
+/// A chat for pipes: each line of input is a message or an order, each event a line of output.
 struct LineChat {
     let core: CoreClient
     let peer: Contact
@@ -23,63 +25,79 @@ struct LineChat {
     /// - Returns: why the core has disconnected for good; `nil` when the input ended.
     /// - Throws: a `Problem` if the daemon has gone.
     func run() async throws -> StopReason? {
+        let control = ChatControl(core: self.core, peer: self.peer)
         let events = self.core.events()
         let style = Style.output
+        var words = try await ChatWords(core: self.core, peer: self.peer)
+        if let notice = words.strangerNotice { self.say(notice) }
+        if let notice = try await self.core.outboxNotice() { self.say(notice) }
+        for (_, message) in try await self.core.messages(with: self.peer.id, limit: CoreLimits.listMax) {
+            words.saw(message)
+        }
         let missed = try await self.core.unread(with: self.peer.id, limit: Self.missedMax).messages
-        for (_, message) in missed { self.say(transcript(message, name: self.peer.shownName, style)) }
+        for (_, message) in missed {
+            await control.saw(message)
+            words.saw(message)
+            self.say(transcript(message, name: self.peer.shownName, style))
+        }
         try await self.core.markRead(missed)
-        let seen = Set(missed.map(\.message.id))
+        let (seen, start) = (Set(missed.map(\.message.id)), words)
         return try await withThrowingTaskGroup(of: StopReason?.self) { group in
             group.addTask {
-                try await self.send()
+                try await self.read(control)
                 return nil
             }
-            group.addTask { try await self.show(events, except: seen) }
+            group.addTask { try await self.show(events, control, start, except: seen) }
             defer { group.cancelAll() }
             return try await group.next() ?? nil
         }
     }
 
-    private func send() async throws {
-        for await line in self.lines where !line.trimmed.isEmpty {
-            do {
-                _ = try await self.core.send(line, to: self.peer.id)
-            } catch let refusal as CoreClient.Refusal {
-                self.say(refusal.words)
+    private func read(_ control: ChatControl) async throws {
+        reading: for await line in self.lines {
+            switch try await control.perform(ChatOrder(line)) {
+            case .said(let remarks): for remark in remarks { self.say(remark.text) }
+            case .left(let remarks):
+                for remark in remarks { self.say(remark.text) }
+                break reading
             }
         }
         try await Task.sleep(for: self.linger)
     }
 
     /// - Parameter seen: messages that came while the chat opened, and were shown.
-    private func show(_ events: AsyncStream<ClientEvent>, except seen: Set<UUIDText>) async throws -> StopReason? {
+    private func show(
+        _ events: AsyncStream<ClientEvent>, _ control: ChatControl, _ words: ChatWords, except seen: Set<UUIDText>
+    ) async throws -> StopReason? {
         let style = Style.output
+        var words = words
         for await event in events {
-            if case .connection(.stopped(let reason)) = event { return reason }
-            guard case .received(let message) = event, message.peer == self.peer.id, message.isDirect else {
-                if let line = self.line(event, style) { self.say(line) }
-                continue
+            switch event {
+            case .connection(.stopped(let reason)): return reason
+            case .connection(.online): self.say("● online")
+            case .connection(.away(let why, _)): self.say("○ away: \(why)")
+            case .received(let message) where words.isHere(message):
+                guard !seen.contains(message.id) else { continue }
+                await control.saw(message)
+                words.saw(message)
+                self.say(transcript(message, name: self.peer.shownName, style))
+                try await self.core.markRead(message)
+            case .received(let message): self.say(try await words.elsewhere(message))
+            case .changed(let message):
+                if message.state == nil, let remarks = await control.saved(message) {
+                    for remark in remarks { self.say(remark.text) }
+                }
+                guard words.isHere(message) else { continue }
+                let (lines, hasMoved) = words.changes(to: message)
+                for line in lines { self.say(line) }
+                guard hasMoved, message.state != .sending, message.state != .queued else { continue }
+                self.say(transcript(message, name: "", style))
+            case .contact(let contact), .request(let contact): words.met(contact)
+            case .alarm(let alarm): self.say(describe(alarm) { words.name($0) })
+            case .backup(let news): if let line = describe(news) { self.say(line) }
+            case .connection, .caughtUp, .group, .restored, .live, .room, .passing: break
             }
-            guard !seen.contains(message.id) else { continue }
-            self.say(transcript(message, name: self.peer.shownName, style))
-            try await self.core.markRead(message)
         }
         throw CoreClient.gone
-    }
-
-    private func line(_ event: ClientEvent, _ style: Style) -> String? {
-        switch event {
-        case .received(let message):
-            return transcript(
-                message, name: message.peer == self.peer.id ? self.peer.shownName : "\(message.peer)", style)
-        case .changed(let message):
-            guard message.state != .sending, message.state != .queued else { return nil }
-            return transcript(message, name: message.state == nil ? self.peer.shownName : "", style)
-        case .connection(.online): return "● online"
-        case .connection(.away(let why, _)): return "○ away: \(why)"
-        case .alarm(let alarm): return describe(alarm) { "\($0)" }
-        case .backup(let news): return describe(news)
-        case .connection, .caughtUp, .contact, .request, .group, .restored, .live, .room, .passing: return nil
-        }
     }
 }

@@ -1,6 +1,5 @@
 import Contract
 import Dispatch
-import FoundationEssentials
 import Glibc
 import TerminalText
 import WhisperClient
@@ -17,22 +16,23 @@ actor LiveChat {
     /// Older unread ones shown before them. The inbox has the rest.
     private static let unreadShownMax = 400
 
+    private let control: ChatControl
+    private var words: ChatWords
+
     private let style = Style.output
     private var screen: ChatScreen
     private var editor = LineEditor()
     private var keys = KeyReader()
-    private var names: [WhisperID: String] = [:]
     /// Messages shown at the start: an event may come for them too.
     private var seen: Set<UUIDText> = []
-    /// The latest message of theirs with a file, and the one whose file is wanted here.
-    private var offered: Message?
-    private var saving: UUIDText?
     /// The server was said to be away, and has not been said to be back.
     private var saidAway = false
 
-    init(core: CoreClient, peer: Contact) {
+    init(core: CoreClient, peer: Contact) async throws {
         self.core = core
         self.peer = peer
+        self.control = ChatControl(core: core, peer: peer)
+        self.words = try await ChatWords(core: core, peer: peer)
         let size = RawTerminal.size
         self.screen = ChatScreen(width: size.width, height: size.height)
     }
@@ -89,19 +89,16 @@ actor LiveChat {
     }
 
     private func open() async throws {
-        for contact in try await self.core.contacts() {
-            self.names[contact.id] = harmless(contact.shownName)
-        }
         self.prompt(isOnline: false)
-        let who = self.peer.name.map { "\(harmless($0)) · \(self.peer.id)" } ?? "\(self.peer.id)"
-        self.say(
-            "Chat with \(who) · Enter sends, Ctrl-D leaves, /file and /save PATH, /retry and /cancel what is not sent",
-            self.style.dim)
+        let who = self.peer.name.map { "\(harmlessLine($0)) · \(self.peer.id)" } ?? "\(self.peer.id)"
+        self.say("Chat with \(who) · Enter sends, Ctrl-D leaves, /help shows the orders", self.style.dim)
         let latest = try await self.core.messages(with: self.peer.id, limit: Self.messagesShown)
         let unread = try await self.core.unread(with: self.peer.id, limit: Self.unreadShownMax).messages
         let ids = Set(latest.map(\.message.id))
         let shown = unread.map(\.message).filter { !ids.contains($0.id) } + latest.map(\.message)
-        for message in shown { self.add(message) }
+        for message in shown { await self.add(message) }
+        if let notice = self.words.strangerNotice { self.say(notice, self.style.yellow) }
+        if let notice = try await self.core.outboxNotice() { self.say(notice, self.style.yellow) }
         self.seen = Set(shown.map(\.id))
         try await self.core.markRead(unread)
         let last = unread.last?.number ?? 0
@@ -121,27 +118,11 @@ actor LiveChat {
         case .leave: return true
         case .entered(let line):
             RawTerminal.write(self.screen.promptRow(self.editor))
-            let text = line.trimmed
-            switch text {
-            case "": return false
-            case "/quit": return true
-            case "/retry":
-                self.say(describe(retried: try await self.core.retry(to: self.peer.id).count), self.style.dim)
-                return false
-            case "/cancel":
-                self.say(describe(cancelled: try await self.core.cancel(to: self.peer.id)), self.style.dim)
-                return false
-            default: break
-            }
-            if let order = FileOrder(text) {
-                try await self.perform(order)
-                return false
-            }
-            do {
-                // Shown when its first event comes, which is at once.
-                _ = try await self.core.send(text, to: self.peer.id)
-            } catch let refusal as CoreClient.Refusal {
-                self.say(refusal.words, self.style.red)
+            switch try await self.control.perform(ChatOrder(line.trimmed)) {
+            case .said(let remarks): self.say(remarks)
+            case .left(let remarks):
+                self.say(remarks)
+                return true
             }
         }
         return false
@@ -149,25 +130,16 @@ actor LiveChat {
 
     private func show(_ event: ClientEvent) async throws {
         switch event {
-        case .received(let message) where message.peer == self.peer.id && message.isDirect:
+        case .received(let message) where self.words.isHere(message):
             guard !self.seen.contains(message.id) else { return }
-            self.add(message)
+            await self.add(message)
             try await self.core.markRead(message)
-        case .received(let message) where !message.isDirect:
-            self.say("✉ \(self.name(message.peer)) wrote to a group: whisper inbox", self.style.blue)
-        case .received(let message):
-            self.say(
-                "✉ \(self.name(message.peer)) wrote to you: whisper chat \(self.name(message.peer))", self.style.blue)
-        case .changed(let message) where message.state == nil:
-            guard message.peer == self.peer.id, message.isDirect else { return }
-            guard self.saving != message.id else { return self.saved(message) }
-            self.say("\(self.name(message.peer)) changed a message: \(shown(message.content))", self.style.blue)
-        case .changed(let message) where message.peer == self.peer.id:
-            guard self.screen.contains(message.id) else { return self.add(message) }
-            RawTerminal.write(self.screen.mark(message.id, mark(message.state ?? .queued, self.style), self.editor))
+        case .received(let message): self.say(try await self.words.elsewhere(message), self.style.blue)
+        case .changed(let message):
+            if message.state == nil, let remarks = await self.control.saved(message) { self.say(remarks) }
+            if self.words.isHere(message) { await self.change(message) }
             self.explain(message)
-        case .changed(let message): self.explain(message)
-        case .contact(let contact), .request(let contact): self.names[contact.id] = harmless(contact.shownName)
+        case .contact(let contact), .request(let contact): self.words.met(contact)
         case .alarm(let alarm): self.say(describe(alarm) { self.name($0) }, self.style.red)
         case .connection(.online):
             self.prompt(isOnline: true)
@@ -184,36 +156,23 @@ actor LiveChat {
         }
     }
 
-    // MARK: Files
-
-    private func perform(_ order: FileOrder) async throws {
-        let folder = FileManager.default.currentDirectoryPath
-        do {
-            switch order {
-            case .send(let path):
-                _ = try await self.core.send(
-                    file: FileOrder.absolute(path, in: folder), type: FileOrder.type(of: path), to: self.peer.id)
-            case .save(let path):
-                guard let message = self.offered else {
-                    return self.say("There is no file of theirs here.", self.style.red)
-                }
-                self.saving = message.id
-                try await self.core.fetchFile(of: message, to: FileOrder.absolute(path, in: folder))
-            }
-        } catch let refusal as CoreClient.Refusal {
-            self.say(refusal.words, self.style.red)
+    /// A message of this chat is another one now: where it stands on the screen, it is drawn anew.
+    private func change(_ message: Message) async {
+        let key = MessageKey(message)
+        guard self.screen.contains(key) else {
+            // One of ours that is new, or one from before what is shown.
+            if message.state != nil { return await self.add(message) }
+            for line in self.words.changes(to: message).lines { self.say(line, self.style.blue) }
+            return
         }
-    }
-
-    /// Something became of the file that the person wants.
-    private func saved(_ message: Message) {
-        guard let attachment = message.attachment else { return }
-        switch attachment.state {
-        case .complete: self.say("\(describe(attachment.details)): saved.", self.style.green)
-        case .failed(let failure):
-            self.say("\(describe(attachment.details)): not saved, \(describe(failure)).", self.style.red)
-        case .offered, .waiting: break
+        let (lines, hasMoved) = self.words.changes(to: message)
+        if hasMoved {
+            RawTerminal.write(self.screen.mark(key, mark(message.state ?? .queued, self.style), self.editor))
         }
+        let (bytes, isSeen) = self.screen.change(key, to: shown(message), self.editor)
+        RawTerminal.write(bytes)
+        guard !isSeen else { return }
+        for line in lines { self.say(line, self.style.blue) }
     }
 
     private func explain(_ message: Message) {
@@ -228,14 +187,15 @@ actor LiveChat {
         }
     }
 
-    private func add(_ message: Message) {
+    private func add(_ message: Message) async {
+        await self.control.saw(message)
+        self.words.saw(message)
         let isOurs = message.state != nil
-        if !isOurs, message.attachment != nil { self.offered = message }
         // An id as name on each line would leave little room; the first line has it in full.
         let name = isOurs ? "you" : self.peer.name == nil ? "\("\(self.peer.id)".prefix(8))…" : self.name(self.peer.id)
         let time = clock(message.time)
         let line = ChatScreen.Line(
-            id: isOurs ? message.id : nil, mark: message.state.map { mark($0, self.style) } ?? "",
+            key: MessageKey(message), mark: message.state.map { mark($0, self.style) } ?? "",
             head: self.style.dim(time) + " " + (isOurs ? self.style.dim(name) : self.style.bold(name)) + "  ",
             headColumns: time.count + 1 + TextWidth.columns(name) + 2, text: shown(message))
         RawTerminal.write(self.screen.add(line, self.editor))
@@ -245,12 +205,22 @@ actor LiveChat {
         RawTerminal.write(self.screen.add(ChatScreen.Line(text: text, paint: paint), self.editor))
     }
 
+    private func say(_ remarks: [ChatControl.Remark]) {
+        for remark in remarks {
+            switch remark.tone {
+            case .plain: self.say(remark.text, self.style.dim)
+            case .good: self.say(remark.text, self.style.green)
+            case .bad: self.say(remark.text, self.style.red)
+            }
+        }
+    }
+
     private func prompt(isOnline: Bool) {
         let sign = isOnline ? self.style.green("●") : self.style.yellow("○")
         RawTerminal.write(self.screen.set(prompt: sign + " ▸ ", columns: 4, self.editor))
     }
 
-    private func name(_ id: WhisperID) -> String { self.names[id] ?? "\(id)" }
+    private func name(_ id: WhisperID) -> String { self.words.name(id) }
 }
 
 extension String {

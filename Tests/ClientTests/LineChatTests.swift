@@ -67,6 +67,148 @@ extension CoreClientTests {
         await ann.core.close()
     }
 
+    /// Says these lines in a chat by a pipe, and returns when it has ended.
+    /// - Returns: what was printed.
+    private func chat(_ core: Core, _ lines: [String]) async throws -> [String] {
+        let client = try CoreClient.of(core)
+        defer { client.close() }
+        let contact = try #require(try await client.contacts().first)
+        let rest = Mutex(lines[...])
+        let said = Mutex<[String]>([])
+        let chat = LineChat(
+            core: client, peer: contact, linger: .zero,
+            lines: ReadAhead(label: "test", waitingMax: 8) { rest.withLock { $0.popFirst() } },
+            say: { line in said.withLock { $0.append(line) } })
+        #expect(try await chat.run() == nil)
+        return said.withLock { $0 }
+    }
+
+    /// Nothing that looks like an order leaves this machine.
+    @Test func ordersAreNeverSent() async throws {
+        let (ann, bob) = (try await self.hosts.online("ann"), try await self.hosts.online("bob").id)
+        try await ann.ask(#"contact_add {"whisperId":"\#(bob)","name":"Bob"}"#)
+        let store = try ann.core.opened().store
+        let orders = [
+            "/blokc Bob", "/file", "/file ", "/files x", "/save", "/save /tmp/x", " /help", "/", "/retry now", "\t/x",
+        ]
+        let said = try await self.chat(
+            ann.core, orders + ["hello", "//etc/hosts is text", "/help", "/quit", "not said"])
+        let texts = try store.messages(with: WhisperID(bob)!, limit: 99).map(\.content)
+        #expect(texts == [.text("hello"), .text("/etc/hosts is text")])
+        for order in ["blokc", "files", "x"] {
+            #expect(said.contains { $0.hasPrefix("There is no order /\(order),") && $0.contains("/help") }, "\(said)")
+        }
+        #expect(said.contains("Nothing was sent. It is written /file PATH; /help lists the orders."))
+        #expect(said.contains("There is no file of theirs here."))
+        for line in ChatOrder.helpLines { #expect(said.contains(line)) }
+        await ann.core.close()
+    }
+
+    /// What becomes of a message that was shown is said in words.
+    @Test func whatIsDoneToAMessageIsSaid() async throws {
+        let ann = try await self.hosts.offline("ann")
+        let client = try CoreClient.of(ann.core)
+        let bob = Contact(
+            id: bobID, name: "Bob", keys: IdentityKeys(bobWords).publicKeys, isBanned: false,
+            addedAt: Timestamp(milliseconds: 1))
+        var words = try await ChatWords(core: client, peer: bob)
+        var theirs = Message(
+            id: .random(), peer: bobID, groupID: nil, direction: .incoming(isRead: true),
+            content: .text("meet at noon"),
+            time: Timestamp(milliseconds: 1))
+        words.saw(theirs)
+        var ours = Message(
+            id: .random(), peer: bobID, groupID: nil, direction: .outgoing(.read), content: .text("yes"),
+            time: Timestamp(milliseconds: 1))
+        words.saw(ours)
+        ours.reactions = [Reaction(from: bobID, text: "👍")]
+        #expect(words.changes(to: ours).lines == ["Bob reacted 👍 to “yes”"] && shown(ours) == "yes [👍]")
+        #expect(words.changes(to: ours) == ([], false))
+        ours.reactions = []
+        #expect(words.changes(to: ours).lines == ["Bob took back 👍 of “yes”"])
+        theirs.content = .text("meet at one")
+        theirs.isEdited = true
+        #expect(words.changes(to: theirs).lines.first?.hasSuffix(": meet at one") == true)
+        theirs.content = .deleted
+        let lines = words.changes(to: theirs).lines
+        #expect(lines.count == 1 && lines[0].hasPrefix("Bob deleted the message of "))
+        #expect(words.changes(to: theirs).lines.isEmpty)
+        client.close()
+        await ann.core.close()
+    }
+
+    /// A group is called by its title.
+    @Test func aGroupIsNamedByItsTitle() async throws {
+        let (ann, bob) = (try await self.hosts.online("ann"), try await self.hosts.online("bob").id)
+        try await ann.ask(#"contact_add {"whisperId":"\#(bob)","name":"Bob"}"#)
+        try await ann.ask(#"group_create {"title":"Hiking","members":["\#(bob)"]}"#)
+        let group = try #require(try ann.core.opened().store.groups().first?.id)
+        _ = try ann.core.opened().profile.store.keep(
+            Message(
+                id: .random(), peer: WhisperID(bob)!, groupID: group, direction: .incoming(isRead: false),
+                content: .text("to all"), time: Timestamp(milliseconds: 6)))
+        let client = try CoreClient.of(ann.core)
+        var lines: [String] = []
+        _ = try await Inbox(core: client).show(isPeeking: true) { lines.append($0) }
+        #expect(lines.contains { $0.contains("Bob in “Hiking”: to all") && !$0.contains(group) }, "\(lines)")
+        client.close()
+        await ann.core.close()
+    }
+
+    /// What waits is kept apart by a ban, until the person has decided; every command says so, and until when.
+    @Test(arguments: ["resume", "discard"])
+    func whatWaitsIsKeptApartByABan(decision: String) async throws {
+        let (ann, bob) = (try await self.hosts.online("ann"), try await self.hosts.online("bob").id)
+        try await ann.ask(#"contact_add {"whisperId":"\#(bob)","name":"Bob"}"#)
+        self.hosts.server.set { $0.ban = (true, 3_600_000) }
+        try await ann.perform(#"message_send {"to":"\#(bob)","text":"before"}"#)
+        let stopped = try await ann.next("connection") { $0["state"]?.string == "stopped" }
+        #expect(stopped["reason"]?.string == "banned")
+        let until = try #require(stopped["bannedUntil"]?.integer)
+        let status = try await ann.perform("session_status")
+        #expect(status["isBanned"] == .bool(true) && status["bannedUntil"]?.integer == until)
+        let words = describe(StopReason.banned(until: Timestamp(milliseconds: until)))
+        #expect(words.contains("banned") && words.contains("until \(day(Timestamp(milliseconds: until)))"))
+        // A command that connects is told at once.
+        let client = try CoreClient.of(ann.core)
+        let deadline = DispatchTime.now() + .seconds(30)
+        let refusal = await #expect(throws: CoreClient.Refusal.self) { try await client.goOnline(until: deadline) }
+        #expect(refusal?.code == "banned" && refusal?.message.contains("banned from the server, until") == true)
+        _ = try await client.send("during", to: WhisperID(bob)!)
+
+        self.hosts.server.set { $0.ban = (false, nil) }
+        try await client.goOnline(until: DispatchTime.now() + .seconds(30))
+        let events = client.events()
+        #expect(await first(in: events, within: .seconds(30)) { $0 == .caughtUp ? true : nil } == true)
+        #expect(try await ann.perform("session_status")["isBanned"] == nil)
+        #expect(self.hosts.server.accepted.isEmpty)
+        #expect(try await client.outbox().isPaused)
+        let chats = try await client.outbox().chats
+        #expect(chats.map(\.chat) == [bob] && chats.map(\.count) == [2])
+        if decision == "resume" {
+            try await client.resumeOutbox()
+            #expect(await self.isSent("during", events))
+            #expect(self.hosts.server.accepted.count == 2)
+        } else {
+            #expect(try await client.discardOutbox() == 2)
+            // What is written from here on goes.
+            _ = try await client.send("after", to: WhisperID(bob)!)
+            #expect(await self.isSent("after", events))
+            #expect(self.hosts.server.accepted.count == 1)
+        }
+        #expect(try await client.outbox().isPaused == false)
+        client.close()
+        await ann.core.close()
+    }
+
+    private func isSent(_ text: String, _ events: AsyncStream<ClientEvent>) async -> Bool {
+        let isSent = await first(in: events, within: .seconds(30)) { event -> Bool? in
+            guard case .changed(let message) = event, message.content == .text(text) else { return nil }
+            return message.state == .sent || message.state == .delivered ? true : nil
+        }
+        return isSent == true
+    }
+
     /// A daemon that ends in the middle ends the chat, with a word.
     @Test func aChatEndsWithItsDaemon() async throws {
         let (ann, bob) = (try await self.hosts.online("ann"), try await self.hosts.online("bob").id)

@@ -10,12 +10,9 @@ import Testing
 /// What belongs to which conversation, and what counts as seen.
 extension EngineTests {
     @Test func filesAreShownAndAskedForByPath() {
-        #expect(FileOrder("/file a b.png") == .send(path: "a b.png"))
-        #expect(FileOrder("/save  /tmp/x ") == .save(path: "/tmp/x"))
-        for line in ["/file", "/file ", "/files x", "x /file y", "/save"] { #expect(FileOrder(line) == nil, "\(line)") }
         #expect(
-            FileOrder.type(of: "a/b.JPG") == "image/jpeg" && FileOrder.type(of: "a.b/c") == "application/octet-stream")
-        #expect(FileOrder.absolute("a", in: "/b") == "/b/a" && FileOrder.absolute("/a", in: "/b") == "/a")
+            ChatFile.type(of: "a/b.JPG") == "image/jpeg" && ChatFile.type(of: "a.b/c") == "application/octet-stream")
+        #expect(ChatFile.absolute("a", in: "/b") == "/b/a" && ChatFile.absolute("/a", in: "/b") == "/a")
         var message = Message(
             id: .random(), peer: bobID, groupID: nil, direction: .incoming(isRead: false), content: .text("the map"),
             time: Timestamp(milliseconds: 1))
@@ -66,6 +63,40 @@ extension CoreClientTests {
         #expect(unread.map(\.content) == [.text("to all")])
         #expect(unread.map(\.groupID) == [group])
         #expect(try store.owedReceipts(limit: 9).count == 1)
+        await ann.core.close()
+    }
+
+    /// A stranger is shown as one, and learns nothing before the person here has decided.
+    @Test(arguments: ["accept", "reject", "block", "answer"])
+    func aStrangerLearnsNothingBeforeTheRequestIsTaken(decision: String) async throws {
+        let ann = try await self.hosts.offline("ann")
+        let store = try ann.core.opened().profile.store
+        _ = try store.pin(
+            IdentityKeys(bobWords).publicKeys, of: bobID, name: nil, isBanned: false, isStranger: true,
+            at: Timestamp(milliseconds: 1))
+        let mail = Self.mail("hi, it is me")
+        _ = try store.keep(mail)
+        let client = try CoreClient.of(ann.core)
+        var lines: [String] = []
+        _ = try await Inbox(core: client).show(isPeeking: false) { lines.append($0) }
+        #expect(lines.first?.hasPrefix("? ") == true && lines.first?.contains("(a stranger)") == true, "\(lines)")
+        for order in ["accept", "reject", "block"] {
+            #expect(lines.last?.contains("`whisper \(order) \(bobID)`") == true, "\(lines)")
+        }
+        #expect(try store.unreadCount() == 0)
+        #expect(try store.owedReceipts(limit: 9).isEmpty)
+        // Nor by an answer to a receipt that was never sent.
+        try store.owesRead(mail.id)
+        #expect(try store.owedReceipts(limit: 9).isEmpty)
+        switch decision {
+        case "accept": try await client.accept(bobID)
+        case "reject": try await client.reject(bobID)
+        case "block": try await client.set(isBlocked: true, bobID)
+        default: _ = try await client.send("who?", to: bobID)
+        }
+        let isTold = decision == "accept" || decision == "answer"
+        #expect(try store.owedReceipts(limit: 9).map(\.id) == (isTold ? [mail.id] : []))
+        client.close()
         await ann.core.close()
     }
 

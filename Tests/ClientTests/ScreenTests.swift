@@ -2,6 +2,7 @@ import Contract
 import Testing
 import TestKit
 
+@testable import WhisperClient
 @testable import WhisperTerminal
 
 @Suite struct KeyReaderTests {
@@ -73,9 +74,26 @@ import TestKit
 
     @Test mutating func aLongLineScrollsWithTheCursor() {
         self.type(.text("0123456789"))
-        #expect(self.editor.window(width: 5) == ("6789", 4))
+        #expect(self.editor.window(width: 5) == ("6789", ""))
         self.type(.home)
-        #expect(self.editor.window(width: 5) == ("01234", 0))
+        #expect(self.editor.window(width: 5) == ("", "01234"))
+    }
+
+    /// A terminal sends the scalars of one picture one by one. It goes with one press, as it is one on the screen.
+    @Test(arguments: [
+        "👍🏽", "👩‍👩‍👧", "🏳️‍🌈", "🇨🇭", "1️⃣", "❤️", "👨🏿‍🚀", "🏴󠁧󠁢󠁳󠁣󠁴󠁿", "e\u{301}", "각", "क्षि",
+    ])
+    func onePressTakesOneCharacter(text: String) {
+        for (before, after) in [("", ""), ("a", "b"), ("🇨🇭", "")] {
+            var editor = LineEditor()
+            for scalar in (before + after).unicodeScalars { _ = editor.handle(.text(String(scalar))) }
+            for _ in after { _ = editor.handle(.left) }
+            for scalar in text.unicodeScalars { _ = editor.handle(.text(String(scalar))) }
+            #expect(String(editor.text) == before + text + after)
+            #expect(editor.window(width: 40) == (before + text, after))
+            _ = editor.handle(.backspace)
+            #expect(String(editor.text) == before + after && editor.window(width: 40) == (before, after))
+        }
     }
 
     @Test(arguments: UInt64(0)..<100)
@@ -91,7 +109,7 @@ import TestKit
             _ = editor.handle(keys.randomElement(using: &random)!)
             #expect((0...editor.text.count).contains(editor.cursor))
             let window = editor.window(width: 7)
-            #expect(TextWidth.columns(window.shown) <= 7 && window.cursor < 7)
+            #expect(TextWidth.columns(window.before + window.after) <= 7 && TextWidth.columns(window.before) < 7)
         }
     }
 }
@@ -101,7 +119,8 @@ import TestKit
         #expect(TextWidth.columns("abc") == 3)
         #expect(TextWidth.columns("日本") == 4)
         #expect(TextWidth.columns("e\u{301}") == 1)
-        #expect(TextWidth.columns("👍🏽") == 2)
+        for picture in ["👍🏽", "👩‍👩‍👧", "🇨🇭", "1️⃣", "❤️", "각"] { #expect(TextWidth.columns(picture) == 2, "\(picture)") }
+        #expect(TextWidth.columns("❤") == 1)
     }
 
     @Test(arguments: [
@@ -123,22 +142,49 @@ import TestKit
 }
 
 @Suite struct ChatScreenTests {
-    let id = UUIDText.random()
+    let key = MessageKey(
+        Message(
+            id: .random(), peer: bobID, groupID: nil, direction: .outgoing(.queued), content: .text("mine"),
+            time: Timestamp(milliseconds: 1)))
 
     @Test func aMarkIsChangedWhereItStands() {
         var screen = ChatScreen(width: 40, height: 10)
         let editor = LineEditor()
-        _ = screen.add(ChatScreen.Line(id: self.id, mark: "◌", text: "mine"), editor)
+        _ = screen.add(ChatScreen.Line(key: self.key, mark: "◌", text: "mine"), editor)
         _ = screen.add(ChatScreen.Line(text: "two\nrows"), editor)
-        #expect(screen.mark(self.id, "✓", editor).hasPrefix("\r\u{1B}[3A✓  \r\u{1B}[3B"))
+        #expect(screen.mark(self.key, "✓", editor).hasPrefix("\r\u{1B}[3A✓  \r\u{1B}[3B"))
+    }
+
+    /// What was deleted does not stay on the screen.
+    @Test func aTextIsDrawnAnewWhereItStands() {
+        var screen = ChatScreen(width: 40, height: 10)
+        let editor = LineEditor()
+        _ = screen.add(ChatScreen.Line(key: self.key, text: "a secret"), editor)
+        _ = screen.add(ChatScreen.Line(text: "below"), editor)
+        let (bytes, isSeen) = screen.change(self.key, to: "(deleted)", editor)
+        #expect(isSeen && bytes.hasPrefix("\r\u{1B}[2A   (deleted)\u{1B}[K\r\n   below\u{1B}[K\r\n\u{1B}[J"))
+        #expect(!screen.resize(width: 40, height: 10, editor).contains("secret"))
+        // It has scrolled away: what can be reached is drawn, and the person is told otherwise.
+        for _ in 0..<12 { _ = screen.add(ChatScreen.Line(text: "x"), editor) }
+        #expect(screen.change(self.key, to: "again", editor).isSeen == false)
+        #expect(screen.change(self.key, to: "again", editor).bytes == "")
+    }
+
+    /// Terminals find a link, and copy it, when nothing stands inside.
+    @Test func aLinkIsAloneUnindentedAndUnbroken() {
+        var screen = ChatScreen(width: 80, height: 10)
+        let link = "https://chat.example/listen/" + String(repeating: "0123456789", count: 14)
+        let bytes = screen.add(ChatScreen.Line(text: link, isWhole: true), LineEditor())
+        #expect(bytes.hasPrefix("\r\(link)\u{1B}[K\r\n"))
+        #expect(screen.resize(width: 90, height: 10, LineEditor()).contains("\u{1B}[H\u{1B}[2J\(link)\u{1B}[K\r\n"))
     }
 
     @Test func whatHasScrolledAwayIsLeftAlone() {
         var screen = ChatScreen(width: 40, height: 5)
         let editor = LineEditor()
-        _ = screen.add(ChatScreen.Line(id: self.id, mark: "◌", text: "mine"), editor)
+        _ = screen.add(ChatScreen.Line(key: self.key, mark: "◌", text: "mine"), editor)
         for _ in 0..<4 { _ = screen.add(ChatScreen.Line(text: "x"), editor) }
-        #expect(screen.mark(self.id, "✓", editor) == "")
+        #expect(screen.mark(self.key, "✓", editor) == "")
         // The new mark is there when everything is drawn again.
         #expect(screen.resize(width: 40, height: 10, editor).contains("✓  mine"))
     }

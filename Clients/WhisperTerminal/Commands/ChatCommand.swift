@@ -8,7 +8,7 @@ struct ChatCommand: AsyncParsableCommand {
         commandName: "chat", abstract: "Talk to somebody, live.",
         discussion: """
             Marks: ◌ queued here, … on its way, ✓ at the server, ✓✓ on their device, coloured ✓✓ read, ✗ not sent, ∅ expired.
-            On a terminal, /retry sends again what was given up (✗), /cancel gives up what waits (◌), and /quit leaves.
+            A line that begins with / is an order, which never leaves this machine: /help lists them. // stands for a / that is text.
             Works offline: what you write is kept and goes out when the server is back.
             Without a terminal it reads messages line by line and prints what happens line by line.
             """)

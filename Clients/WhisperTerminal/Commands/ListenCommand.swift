@@ -73,7 +73,13 @@ struct ListenCommand: AsyncParsableCommand {
             "\(harmlessLine(look.title)), whispered by \(harmlessLine(look.whisperer)). "
                 + (look.isTranscribed ? "Lines are kept." : "Lines are not kept."))
         var name = self.name
-        if name == nil, isPerson { name = Self.ask("Your name, as the whisperer will see it (empty: leave): ") }
+        if name == nil, isPerson, let answer = Self.ask("Your name, as the whisperer will see it (empty: leave): ") {
+            guard case .text(let typed) = SlashLine(answer) else {
+                throw Problem(
+                    "What begins with / looks like an order, so nobody was told. // stands for a / in a name.")
+            }
+            name = typed
+        }
         guard let name, isName(name) else { throw Problem("Without a name nobody is asked. --name gives one.") }
         var passcode = self.passcode
         if passcode == nil, look.admission == .passcode, isPerson { passcode = Self.ask("Passcode: ") }

@@ -11,8 +11,8 @@ struct WhisperingCommand: AsyncParsableCommand {
         discussion: """
             Shows a link; whoever opens it asks to listen. A conversation of this name is made the first time and taken up later.
             On a terminal, Ctrl-Y lets in who asks, Ctrl-X declines, and Ctrl-O takes orders, which nobody else sees.
-            Without a terminal each line of input is said; lines that begin with / are orders: \(WhisperOrder.help). // stands \
-            for a / that is text. The end of the input ends the stream, and so does Ctrl-C.
+            Without a terminal each line of input is said. Everywhere lines that begin with / are orders: \(WhisperOrder.list). \
+            // stands for a / that is text. The end of the input ends the stream, and so does Ctrl-C.
             """,
         aliases: ["live"])
 

@@ -13,6 +13,8 @@ actor KeyWhisper {
     private var editor = LineEditor()
     /// What is typed there is an order, not text.
     private var order: LineEditor?
+    /// The line began with `//`: its `/` is text.
+    private var isSlashText = false
     private var keys = KeyReader()
     private var isLive = false
     private var hasStarted = false
@@ -36,7 +38,7 @@ actor KeyWhisper {
         let keyboard = ReadAhead(label: "standard-input", waitingMax: Self.readsWaitingMax, read: readKeys)
         let events = self.core.events()
         self.say("\(harmlessLine(self.conversation.title)) · each key is seen · Enter ends a line, Ctrl-D the stream")
-        self.say("Ctrl-Y lets in who asks, Ctrl-X declines, Ctrl-O takes orders: who, remove NAME, block NAME")
+        self.say("Ctrl-Y lets in who asks, Ctrl-X declines, a line that begins with / is an order: /help lists them")
         self.draw()
         defer { RawTerminal.write("\r\u{1B}[K") }
         try await self.core.whisper(in: self.conversation.id)
@@ -74,12 +76,20 @@ actor KeyWhisper {
         case .order: self.order = self.order == nil ? LineEditor() : nil
         default:
             guard var order = self.order else { return try await self.type(key) }
+            // The second `/` of two: the first one was text.
+            if order.text == ["/"], case .text(let typed) = key, typed.hasPrefix("/") {
+                self.order = nil
+                return try await self.type(.text("/" + typed))
+            }
             switch order.handle(key) {
-            case .edited: self.order = order
+            case .edited: self.order = order.text.isEmpty ? nil : order
             case .leave: self.order = nil
             case .entered(let text):
                 self.order = nil
-                if !text.trimmed.isEmpty { return try await self.perform(WhisperOrder(order: text.trimmed)) }
+                let order = text.trimmed
+                if !order.isEmpty {
+                    return try await self.perform(WhisperOrder(order: String(order.trimmingPrefix("/"))))
+                }
             }
         }
         self.draw()
@@ -87,12 +97,41 @@ actor KeyWhisper {
     }
 
     private func type(_ key: Key) async throws -> Bool {
+        var key = key
+        if case .text(let typed) = key, self.editor.text.isEmpty {
+            // Listeners see each key: an order gets its own row with the first one.
+            guard case .text(let text) = SlashLine(typed) else {
+                var row = LineEditor()
+                _ = row.handle(.text(typed.trimmed))
+                self.order = row
+                self.draw()
+                return true
+            }
+            self.isSlashText = text != typed
+            key = .text(text)
+        }
+        return try await self.send(key)
+    }
+
+    private func send(_ key: Key) async throws -> Bool {
         let before = self.editor
         let text: String
         switch self.editor.handle(key) {
         case .leave: return false
         case .edited: text = String(self.editor.text)
         case .entered(let line): text = line + "\n"
+        }
+        // A line that has become an order: by moving the cursor, or inside of what was pasted.
+        let isOrder = text.split(separator: "\n").enumerated().contains { place, line in
+            if place == 0, self.isSlashText { return false }
+            if case .order = SlashLine(String(line)) { return true }
+            return false
+        }
+        guard !isOrder else {
+            self.editor = before
+            self.say("A line that begins with / is an order. Nobody was shown what you typed last.")
+            self.draw()
+            return true
         }
         do {
             for piece in CoreClient.pieces(of: text) { try await self.core.type(piece, in: self.conversation.id) }
@@ -143,7 +182,8 @@ actor KeyWhisper {
         guard case .started = news, !self.hasStarted else { return }
         self.hasStarted = true
         // For listeners: as soon as it opens something.
-        self.say(self.conversation.link)
+        RawTerminal.write(
+            self.screen.add(ChatScreen.Line(text: self.conversation.link, isWhole: true), self.editor))
     }
 
     private func say(_ text: String, painted: Bool = true) {

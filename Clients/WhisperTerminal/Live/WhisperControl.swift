@@ -27,7 +27,8 @@ struct WhisperControl {
             case .block(let name): return try await self.remove(name, isBlocked: true)
             case .who: return try await self.people()
             case .end: return nil
-            case .unknown: return ["There is no such order. There are \(WhisperOrder.help)."]
+            case .help: return ["The orders are \(WhisperOrder.list). // stands for a / that is text."]
+            case .unknown(let order): return [SlashLine.unknown(order)]
             }
         } catch let refusal as CoreClient.Refusal {
             return [describe(whispering: refusal)]

@@ -8,18 +8,14 @@ enum WhisperOrder: Equatable {
     case block(String)
     case who
     case end
+    case help
     case unknown(String)
 
-    /// A line that begins with `/` is an order. `//` stands for a `/` that is text.
+    /// A line that begins with `/` is an order (`SlashLine`).
     init(line: String) {
-        guard line.hasPrefix("/") else {
-            self = .text(line)
-            return
-        }
-        if line.hasPrefix("//") {
-            self = .text(String(line.dropFirst()))
-        } else {
-            self.init(order: String(line.dropFirst()))
+        switch SlashLine(line) {
+        case .text(let text): self = .text(text)
+        case .order(let order): self.init(order: order)
         }
     }
 
@@ -34,9 +30,10 @@ enum WhisperOrder: Equatable {
         case ("block", false): self = .block(name)
         case ("who", true): self = .who
         case ("end", true): self = .end
+        case ("help", true): self = .help
         default: self = .unknown(order)
         }
     }
 
-    static let help = "/accept [NAME], /decline [NAME], /remove NAME, /block NAME, /who, /end"
+    static let list = "/accept [NAME], /decline [NAME], /remove NAME, /block NAME, /who, /end, /help"
 }

@@ -6,8 +6,8 @@ import WhisperClient
 struct ChatScreen {
     /// One entry of the transcript.
     struct Line {
-        /// Our own message: its mark can change.
-        var id: UUIDText?
+        /// A message, which can change.
+        var key: MessageKey?
         var mark = ""
         /// Time and name, and its width; the text hangs behind it.
         var head = ""
@@ -15,6 +15,18 @@ struct ChatScreen {
         var text: String
         /// Given to each row after wrapping, because wrapping counts columns.
         var paint: @Sendable (String) -> String = { $0 }
+        /// Neither indented nor broken: a terminal that wraps it by itself still copies and opens it as one word.
+        var isWhole = false
+    }
+
+    /// A row of the terminal. One that does not end runs on in the next.
+    private struct Row {
+        var text: String
+        var ends = true
+        /// It takes the whole width: behind it there is nothing to wipe.
+        var isFull = false
+
+        var bytes: String { self.text + (self.isFull ? "" : "\u{1B}[K") + (self.ends ? "\r\n" : "") }
     }
 
     private var width: Int
@@ -37,19 +49,44 @@ struct ChatScreen {
         let rows = self.rows(line)
         self.lines.append((line, rows.count))
         if self.lines.count > Self.linesMax { self.lines.removeFirst() }
-        return "\r\u{1B}[K" + rows.map { $0 + "\r\n" }.joined() + self.promptRow(editor)
+        return "\r" + rows.map(\.bytes).joined() + self.promptRow(editor)
     }
 
     /// Changes the mark of a line that is still on the screen; what has scrolled away stays as it was.
-    mutating func mark(_ id: UUIDText, _ mark: String, _ editor: LineEditor) -> String {
-        guard let index = self.lines.lastIndex(where: { $0.line.id == id }) else { return "" }
+    mutating func mark(_ key: MessageKey, _ mark: String, _ editor: LineEditor) -> String {
+        guard let index = self.index(of: key) else { return "" }
         self.lines[index].line.mark = mark
         let up = self.lines[index...].reduce(0) { $0 + $1.rows }
         guard up < self.height else { return "" }
         return "\r\u{1B}[\(up)A" + Self.padded(mark) + "\r\u{1B}[\(up)B" + self.promptRow(editor)
     }
 
-    func contains(_ id: UUIDText) -> Bool { self.lines.contains { $0.line.id == id } }
+    /// Changes the text of a line, and draws it and what stands under it anew.
+    /// - Returns: the bytes, and whether the whole line was on the screen. What has scrolled away stays as it was.
+    mutating func change(_ key: MessageKey, to text: String, _ editor: LineEditor) -> (bytes: String, isSeen: Bool) {
+        guard let index = self.index(of: key) else { return ("", false) }
+        guard self.lines[index].line.text != text else { return ("", true) }
+        let up = self.lines[index...].reduce(0) { $0 + $1.rows }
+        self.lines[index].line.text = text
+        let top = self.height - 1
+        var drawn: [Row] = []
+        for place in index..<self.lines.count {
+            let rows = self.rows(self.lines[place].line)
+            self.lines[place].rows = rows.count
+            drawn += rows
+        }
+        // What is above the first row of the terminal cannot be reached.
+        let reached = min(up, top)
+        let shown = up > top ? Array(drawn.suffix(top)) : drawn
+        let bytes =
+            "\r" + (reached > 0 ? "\u{1B}[\(reached)A" : "") + shown.map(\.bytes).joined() + "\u{1B}[J"
+            + self.promptRow(editor)
+        return (bytes, up <= top)
+    }
+
+    func contains(_ key: MessageKey) -> Bool { self.index(of: key) != nil }
+
+    private func index(of key: MessageKey) -> Int? { self.lines.lastIndex { $0.line.key == key } }
 
     mutating func set(prompt: String, columns: Int, _ editor: LineEditor) -> String {
         self.prompt = prompt
@@ -59,30 +96,39 @@ struct ChatScreen {
 
     /// The last row anew: after each key.
     func promptRow(_ editor: LineEditor) -> String {
-        let (shown, cursor) = editor.window(width: max(self.width - self.promptColumns - 1, 4))
-        let column = self.promptColumns + cursor
-        return "\r\u{1B}[K" + self.prompt + shown + "\r" + (column > 0 ? "\u{1B}[\(column)C" : "")
+        let (before, after) = editor.window(width: max(self.width - self.promptColumns - 1, 4))
+        // The terminal itself remembers where the cursor stands: not all agree about the width of all characters.
+        let rest = after.isEmpty ? "" : "\u{1B}7" + after + "\u{1B}8"
+        return "\r\u{1B}[K" + self.prompt + before + rest
     }
 
     /// Everything anew, at this size.
     mutating func resize(width: Int, height: Int, _ editor: LineEditor) -> String {
         self.width = max(width, 20)
         self.height = max(height, 4)
-        var drawn: [String] = []
+        var drawn: [Row] = []
         for index in self.lines.indices {
             let rows = self.rows(self.lines[index].line)
             self.lines[index].rows = rows.count
             drawn += rows
         }
-        return "\u{1B}[H\u{1B}[2J" + drawn.suffix(self.height - 1).map { $0 + "\r\n" }.joined() + self.promptRow(editor)
+        return "\u{1B}[H\u{1B}[2J" + drawn.suffix(self.height - 1).map(\.bytes).joined() + self.promptRow(editor)
     }
 
-    private func rows(_ line: Line) -> [String] {
+    private func rows(_ line: Line) -> [Row] {
+        guard !line.isWhole else {
+            let pieces = TextWidth.pieces(of: line.text, width: self.width)
+            return pieces.enumerated().map { position, piece in
+                Row(
+                    text: line.paint(piece), ends: position == pieces.count - 1,
+                    isFull: TextWidth.columns(piece) == self.width)
+            }
+        }
         let indent = Self.markColumns + line.headColumns
         let rows = TextWidth.wrapped(line.text, width: self.width - indent - 1)
         return rows.enumerated().map { position, row in
             let front = position == 0 ? Self.padded(line.mark) + line.head : String(repeating: " ", count: indent)
-            return front + line.paint(row)
+            return Row(text: front + line.paint(row))
         }
     }
 

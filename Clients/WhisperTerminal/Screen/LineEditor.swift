@@ -14,18 +14,14 @@ struct LineEditor {
 
     mutating func handle(_ key: Key) -> Outcome {
         switch key {
-        case .text(let typed):
-            let characters = Array(typed)
-            self.text.insert(contentsOf: characters, at: self.cursor)
-            self.cursor += characters.count
+        case .text(let typed): self.put(String(self.text[..<self.cursor]) + typed, String(self.text[self.cursor...]))
         case .enter: return self.enter()
         case .backspace where self.cursor > 0:
-            self.cursor -= 1
-            self.text.remove(at: self.cursor)
-        case .delete where self.cursor < self.text.count: self.text.remove(at: self.cursor)
+            self.cut(self.cursor - 1..<self.cursor)
+        case .delete where self.cursor < self.text.count: self.cut(self.cursor..<self.cursor + 1)
         // In an empty line it means leaving, as in a shell.
         case .endOfInput where self.text.isEmpty: return .leave
-        case .endOfInput where self.cursor < self.text.count: self.text.remove(at: self.cursor)
+        case .endOfInput where self.cursor < self.text.count: self.cut(self.cursor..<self.cursor + 1)
         case .interrupt:
             if self.text.isEmpty { return .leave }
             self.replace(with: [])
@@ -37,19 +33,31 @@ struct LineEditor {
             while self.cursor < self.text.count, self.text[self.cursor] != " " { self.cursor += 1 }
         case .home: self.cursor = 0
         case .end: self.cursor = self.text.count
-        case .killToEnd: self.text.removeSubrange(self.cursor...)
-        case .killToStart:
-            self.text.removeSubrange(..<self.cursor)
-            self.cursor = 0
-        case .killWord:
-            let start = self.wordStart
-            self.text.removeSubrange(start..<self.cursor)
-            self.cursor = start
+        case .killToEnd: self.cut(self.cursor..<self.text.count)
+        case .killToStart: self.cut(0..<self.cursor)
+        case .killWord: self.cut(self.wordStart..<self.cursor)
         case .up: self.look(-1)
         case .down: self.look(1)
         case .backspace, .delete, .endOfInput, .redraw, .accept, .decline, .order: break
         }
         return .edited
+    }
+
+    private mutating func cut(_ range: Range<Int>) {
+        self.put(String(self.text[..<range.lowerBound]), String(self.text[range.upperBound...]))
+    }
+
+    /// Joins what stands before the cursor with what stands behind it. The scalars of one emoji may come one by one, and what is
+    /// cut may bring others together: the line is read anew, and the cursor does not stand inside a character.
+    private mutating func put(_ before: String, _ after: String) {
+        self.text = Array(before + after)
+        let bytes = before.utf8.count
+        var (cursor, passed) = (0, 0)
+        while passed < bytes {
+            passed += self.text[cursor].utf8.count
+            cursor += 1
+        }
+        self.cursor = cursor
     }
 
     private var wordStart: Int {
@@ -86,20 +94,21 @@ struct LineEditor {
         self.cursor = text.count
     }
 
-    /// The part of the line that fits, and the column of the cursor in it.
-    func window(width: Int) -> (shown: String, cursor: Int) {
+    /// The part of the line that fits, before the cursor and behind it.
+    func window(width: Int) -> (before: String, after: String) {
         func columns(_ characters: some Sequence<Character>) -> Int { characters.reduce(0) { $0 + Self.columns($1) } }
         var start = 0
         while start < self.cursor, columns(self.text[start..<self.cursor]) >= width { start += 1 }
-        var shown = ""
+        var (before, after) = ("", "")
         var used = 0
-        for character in self.text[start...] {
+        for (place, character) in self.text.enumerated().dropFirst(start) {
             let more = Self.columns(character)
             guard used + more <= width else { break }
-            shown.append(character == "\n" ? "⏎" : character)
+            let shown: Character = character == "\n" ? "⏎" : character
+            if place < self.cursor { before.append(shown) } else { after.append(shown) }
             used += more
         }
-        return (shown, columns(self.text[start..<self.cursor]))
+        return (before, after)
     }
 
     private static func columns(_ character: Character) -> Int { character == "\n" ? 1 : TextWidth.columns(character) }

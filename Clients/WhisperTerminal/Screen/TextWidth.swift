@@ -4,16 +4,24 @@ enum TextWidth {
         text.reduce(0) { $0 + Self.columns($1) }
     }
 
+    /// What stands in one cell or two: a grapheme cluster, however many scalars it has.
     static func columns(_ character: Character) -> Int {
-        guard let scalar = character.unicodeScalars.first else { return 0 }
+        let scalars = character.unicodeScalars
+        guard let first = scalars.first else { return 0 }
         // Most of what people write.
-        if scalar.value < 0x300 { return 1 }
-        if scalar.properties.generalCategory == .nonspacingMark || scalar.properties.generalCategory == .format {
-            return 0
+        if first.value < 0x300, scalars.count == 1 { return 1 }
+        // An emoji is one picture, also with a skin, as a flag, or as a family.
+        if scalars.contains(where: { $0.value == 0xFE0F || $0.properties.isEmojiPresentation }) { return 2 }
+        return scalars.reduce(0) { $0 + Self.columns($1) }
+    }
+
+    private static func columns(_ scalar: Unicode.Scalar) -> Int {
+        switch scalar.properties.generalCategory {
+        case .nonspacingMark, .enclosingMark, .format: return 0
+        default: break
         }
-        if character.unicodeScalars.contains(where: { $0.value == 0xFE0F || $0.properties.isEmojiPresentation }) {
-            return 2
-        }
+        // Vowels and finals of Hangul stand in the cells of their consonant.
+        if (0x1160...0x11FF).contains(scalar.value) { return 0 }
         return Self.wide.contains { $0.contains(scalar.value) } ? 2 : 1
     }
 
@@ -56,5 +64,21 @@ enum TextWidth {
             }
         }
         return rows + [row]
+    }
+
+    /// Cuts text where a terminal of this width does, wherever that is. Text without line feeds.
+    static func pieces(of text: String, width: Int) -> [String] {
+        var pieces = [""]
+        var columns = 0
+        for character in text {
+            let more = Self.columns(character)
+            if columns + more > width {
+                pieces.append("")
+                columns = 0
+            }
+            pieces[pieces.count - 1].append(character)
+            columns += more
+        }
+        return pieces
     }
 }

@@ -11,7 +11,8 @@ import Testing
         ("/accept", .accept(nil)), ("/accept Bert the Second", .accept("Bert the Second")), ("/decline", .decline(nil)),
         ("/remove Bert", .remove("Bert")), ("/remove", .unknown("remove")), ("/block Bert", .block("Bert")),
         ("/who", .who), ("/end", .end), ("/end now", .unknown("end now")), ("/", .unknown("")),
-        (" /who", .text(" /who")),
+        (" /who", .who), ("/help", .help), (" //who", .text(" /who")), ("/blokc Bert", .unknown("blokc Bert")),
+        ("a /who", .text("a /who")),
     ])
     func ordersBeginWithASlash(_ line: String, _ order: WhisperOrder) {
         #expect(WhisperOrder(line: line) == order)

@@ -117,6 +117,21 @@ ann.types("Is this thing on?")
 bob.shows("Is this thing on?")
 bob.types("It is.")
 ann.shows("It is.")
+# What looks like an order is never sent. One press takes one picture.
+ann.types("/blokc bob")
+ann.shows("There is no order /blokc, and nothing was sent. /help lists the orders")
+ann.types("one \U0001f469\u200d\U0001f469\u200d\U0001f467\U0001f1e8\U0001f1ed\x7f\x7f!")
+ann.types("//blokc")
+bob.shows("/blokc")
+# What becomes of a message is drawn where it stands.
+chat = json.loads(says("bob", "do", "chat_get", json.dumps({"chat": ids["ann"]})))["messages"]
+texts = [message["text"] for message in chat if "text" in message and "attachment" not in message]
+assert texts == ["Is this thing on?", "It is.", "one !", "/blokc"], texts
+theirs, ours = (next(m["messageId"] for m in chat if m.get("text") == text) for text in texts[:2])
+says("bob", "do", "message_react", json.dumps({"messageId": theirs, "chat": ids["ann"], "from": ids["ann"], "reaction": "+1"}))
+ann.shows("Is this thing on? [+1]")
+says("bob", "do", "message_delete", json.dumps({"messageId": ours}))
+ann.shows("(this message was deleted)")
 # Another program has the daemon disconnect, and connect again.
 says("bob", "do", "disconnect")
 bob.shows("The server is away")
@@ -127,11 +142,16 @@ end(ann)
 whispering = Terminal("bob", "whisper", "talk", "--as", "Bob")
 whispering.shows("You are live.")
 link = json.loads(says("bob", "do", "live_known"))["own"][0]["link"]
+# Alone on its line, and nothing inside it.
+whispering.shows(f"\r{link}\r\n")
 listening = Terminal("ann", "listen", link, "--name", "Ann")
 whispering.shows("Ann asks to listen")
 whispering.presses("\x19")
 whispering.shows("Ann is let in.")
 listening.shows("Connected.")
+# An order has a row of its own from its first key on, which listeners do not see.
+whispering.types("/who")
+whispering.shows("Ann (WSP-")
 whispering.presses("Is th")
 listening.shows("Is th")
 whispering.types("is on?")
