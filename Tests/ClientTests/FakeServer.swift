@@ -36,6 +36,8 @@ final class FakeServer: ServerLink {
         /// Somebody whom the server lists as a member of each group that changes, or has listed and lists no more.
         var ghost: String?
         var formerGhost: String?
+        /// Signatures of groups are not handed on.
+        var stripsSignatures = false
     }
 
     /// What a client wrote, as far as anybody looks at it.
@@ -61,6 +63,16 @@ final class FakeServer: ServerLink {
             var memberIds: [String]?
             var addMembers: [String]?
             var removeMembers: [String]?
+            var actorSig: String?
+
+            /// What is handed on of a signed change.
+            var signed: String {
+                guard let actorSig, let timestamp else { return "" }
+                func list(_ ids: [String]?) -> String { (ids ?? []).map { #""\#($0)""# }.joined(separator: ",") }
+                let title = self.title.map { #","title":"\#($0)""# } ?? ""
+                return
+                    #","actorSig":"\#(actorSig)","timestamp":\#(timestamp),"change":{"add":[\#(list(self.memberIds ?? self.addMembers))],"remove":[\#(list(self.removeMembers))],"roles":[]\#(title)}"#
+            }
         }
         var type: String
         var requestId: String?
@@ -401,7 +413,7 @@ final class FakeServer: ServerLink {
         case "group_create":
             let group = FakeGroup(
                 id: "grp-\(UUIDText.random())", title: payload.title!, members: [id] + payload.memberIds!)
-            self.tell(group, by: id, added: payload.memberIds!, removed: [], "created", frame.requestId)
+            self.tell(group, by: id, added: payload.memberIds!, removed: [], "created", frame)
         case "group_update":
             let (added, removed) = (payload.addMembers ?? [], payload.removeMembers ?? [])
             guard var group = self.state.withLock({ $0.groups[payload.groupId!] }) else {
@@ -413,7 +425,7 @@ final class FakeServer: ServerLink {
             group.title = payload.title ?? group.title
             group.members = group.members.filter { !removed.contains($0) } + added
             group.revision += 1
-            self.tell(group, by: id, added: added, removed: removed, "updated", frame.requestId)
+            self.tell(group, by: id, added: added, removed: removed, "updated", frame)
         case "group_list":
             let groups = self.state.withLock { state in
                 state.groups.values.filter { $0.members.contains(id) }.map(\.json)
@@ -448,7 +460,7 @@ final class FakeServer: ServerLink {
     func forgetGroupEvents() { self.state.withLock { $0.waitingGroupEvents = [:] } }
 
     private func tell(
-        _ group: FakeGroup, by actor: String, added: [String], removed: [String], _ event: String, _ requestID: String?
+        _ group: FakeGroup, by actor: String, added: [String], removed: [String], _ event: String, _ frame: Frame
     ) {
         func list(_ ids: [String]) -> String { ids.map { #""\#($0)""# }.joined(separator: ",") }
         var group = group
@@ -456,7 +468,7 @@ final class FakeServer: ServerLink {
         group.members.removeAll { $0 == ghosts.0 || $0 == ghosts.1 }
         if let ghost = ghosts.0 { group.members.append(ghost) }
         let payload =
-            #"{"event":"\#(event)","group":\#(group.json),"actor":"\#(actor)","added":[\#(list(added))],"removed":[\#(list(removed))]}"#
+            #"{"event":"\#(event)","group":\#(group.json),"actor":"\#(actor)","added":[\#(list(added))],"removed":[\#(list(removed))]\#(self.state.withLock { $0.faults.stripsSignatures } ? "" : frame.payload.signed)}"#
         let people = Set(group.members + removed + [actor])
         let links = self.state.withLock { state -> [(String, Link?)] in
             state.groups[group.id] = group
@@ -465,7 +477,7 @@ final class FakeServer: ServerLink {
             }
             return people.map { ($0, state.links[$0]) }
         }
-        for (id, link) in links { link?.answer("group_event", payload, id == actor ? requestID : nil) }
+        for (id, link) in links { link?.answer("group_event", payload, id == actor ? frame.requestId : nil) }
     }
 
     private func accept(_ message: [String: String], attachment: String? = nil) {

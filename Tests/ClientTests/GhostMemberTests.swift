@@ -108,6 +108,92 @@ extension CoreTests {
         #expect(self.copies(for: ghost) == 0)
         await self.close(cores)
     }
+
+    /// Ann's people have her keys, because she has written. She adds somebody, and the server adds a ghost to that.
+    private func threeWhoHaveWritten() async throws -> (cores: [Core], ids: [String], group: String) {
+        let (cores, ids, group) = try await self.three()
+        try await self.perform(cores[0], #"message_send {"to":"\#(group)","text":"hello"}"#)
+        for core in cores[1...] { _ = try await self.next(core, "messageReceived") }
+        return (cores, ids, group)
+    }
+
+    @Test func whomAMemberHasSignedIsNoNewcomer() async throws {
+        let (cores, _, group) = try await self.threeWhoHaveWritten()
+        let (dave, ghost) = (self.ghost(), self.ghost())
+        self.server.set { $0.ghost = ghost }
+        try await self.perform(cores[0], #"group_update {"groupId":"\#(group)","add":["\#(dave)"]}"#)
+        for core in cores[1...] {
+            let told = try await self.next(core, "groupChanged").event["group"]
+            #expect(self.newcomers(told) == [ghost] && told?["members"]?.integer == 5)
+        }
+        try await self.perform(cores[1], #"message_send {"to":"\#(group)","text":"x"}"#)
+        _ = try await self.next(cores[2], "messageReceived")
+        try await self.perform(cores[1], #"group_admit {"groupId":"\#(group)","members":["\#(ghost)"]}"#)
+        await self.close(cores)
+    }
+
+    @Test func withoutItsSignatureAnAdditionIsShown() async throws {
+        let (cores, _, group) = try await self.threeWhoHaveWritten()
+        let dave = self.ghost()
+        self.server.set { $0.stripsSignatures = true }
+        try await self.perform(cores[0], #"group_update {"groupId":"\#(group)","add":["\#(dave)"]}"#)
+        for core in cores[1...] {
+            #expect(self.newcomers(try await self.next(core, "groupChanged").event["group"]) == [dave])
+        }
+        await self.close(cores)
+    }
+}
+
+/// Signatures of groups (contract §13b).
+@Suite struct GroupSignatureTests {
+    private let anna = IdentityKeys(aliceWords)
+    private let group = UUIDText("3d6f1f0e-8a55-4c7e-9d55-0c4b7d1f2a61")!
+    private let time = Timestamp(milliseconds: 1_730_000_000_000)
+
+    private func event(_ event: GroupEvent.Event, _ revision: Int64, _ signed: SignedGroupChange) -> GroupEvent {
+        GroupEvent(
+            event: event,
+            group: GroupDescription(
+                groupID: self.group, title: "Tea", ownerID: aliceWords.id, createdAt: self.time, updatedAt: self.time,
+                revision: revision, members: []), actor: aliceWords.id, added: [], removed: [], signed: signed)
+    }
+
+    @Test func aSignatureHoldsForOneChangeAtOneRevision() {
+        let order = GroupUpdateOrder(title: "Tea", added: [bobID], removed: [aliceWords.id], roles: [bobID: .admin])
+        let id = "grp-\(self.group)"
+        let signed = self.anna.pair.signed(order, of: id, revision: 4, at: self.time)
+        #expect(self.event(.updated, 5, signed).isSigned(by: self.anna.publicKeys))
+        for wrong in [
+            self.event(.updated, 6, signed), self.event(.created, 5, signed), self.event(.updated, 4, signed),
+        ] {
+            #expect(!wrong.isSigned(by: self.anna.publicKeys))
+        }
+        #expect(!self.event(.updated, 5, signed).isSigned(by: IdentityKeys(bobWords).publicKeys))
+        for (added, removed, title) in [
+            ([], [aliceWords.id], "Tea"), ([bobID], [], "Tea"), ([bobID], [aliceWords.id], nil),
+            ([bobID, aliceWords.id], [aliceWords.id], "Tea"),
+        ] as [([WhisperID], [WhisperID], String?)] {
+            let other = SignedGroupChange(
+                added: added, removed: removed, roles: signed.roles, title: title, timestamp: signed.timestamp,
+                signature: signed.signature)
+            #expect(!self.event(.updated, 5, other).isSigned(by: self.anna.publicKeys))
+        }
+        let created = self.anna.pair.signed(order, of: nil, revision: 0, at: self.time)
+        #expect(self.event(.created, 1, created).isSigned(by: self.anna.publicKeys))
+        #expect(!self.event(.created, 2, created).isSigned(by: self.anna.publicKeys))
+    }
+
+    /// What stands on the wire is what was signed.
+    @Test func itSurvivesTheServer() throws {
+        let order = GroupUpdateOrder(added: [bobID])
+        let signed = self.anna.pair.signed(order, of: "grp-\(self.group)", revision: 1, at: self.time)
+        let event = self.event(.updated, 2, signed)
+        let read = try GroupEvent(
+            FrameDecoder.payload(strict: event.json, schema: ObjectSchema(GroupEvent.definition.fields)))
+        #expect(read.signed == signed && read.isSigned(by: self.anna.publicKeys))
+        #expect(
+            String(decoding: signed.text, as: UTF8.self) == "add \(bobID)\nremove \nrole \ntitle \n")
+    }
 }
 
 @Suite struct NewcomerTests {

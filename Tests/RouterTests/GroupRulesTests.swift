@@ -52,6 +52,18 @@ import TestKit
         #expect(Set(change.audience) == [alice, bob, carol])
     }
 
+    /// A change is kept and handed on as its actor has signed it, doubles and all.
+    @Test func whatTheActorSignedIsHandedOnAsItWasSpelled() throws {
+        let signature = String(decoding: Base64.encode([UInt8](repeating: 7, count: 64)), as: UTF8.self)
+        let json = createJSON("Hiking", [bob, bob]).dropLast() + #","actorSig":"\#(signature)","timestamp":7}"#
+        let frame = try GroupCreate(
+            FrameDecoder.payload(bare: Array(json.utf8), schema: GroupCreate.definition.schema))
+        let change = try GroupRules.create(frame, as: .random(), by: alice, known: self.known(), at: self.now)
+        #expect(change.added == [bob] && change.signed?.added == [bob, bob] && change.signed?.title == "Hiking")
+        #expect(change.signed?.timestamp == Timestamp(milliseconds: 7))
+        #expect(try self.update(change.group, by: alice, add: [carol]).signed == nil)
+    }
+
     @Test func nobodyCanBeAddedWhoDoesNotExistOrIsBanned() throws {
         let stranger = person(9_999)
         #expect(

@@ -3,6 +3,8 @@ package struct GroupCreate: Sendable {
     package let title: String
     /// As given: the caller or doubles may stand in it.
     package let memberIDs: [WhisperID]
+    /// `nil` if the caller has not signed it.
+    package let signed: SignedGroupChange?
 
     package static let definition: FrameDefinition = FrameDefinition(
         "group_create",
@@ -13,7 +15,7 @@ package struct GroupCreate: Sendable {
             Field(
                 "memberIds", .array(of: .whisperID, count: 0...Limits.groupMembersMax - 1),
                 about: "Everybody but the caller."),
-        ],
+        ] + SignedGroupChange.fields,
         refusals: [
             (.notFound, "A member is unknown."),
             (
@@ -25,10 +27,15 @@ package struct GroupCreate: Sendable {
         samples: [
             CommonFields.sample(#""title":"Hiking","memberIds":["WSP-AAAA-AAAA-AAAA","WSP-F4YH-3J4Z-7RP7"]"#),
             CommonFields.sample(#""title":"Notes","memberIds":[]"#),
+            CommonFields.sample(
+                #""title":"Tea","memberIds":["WSP-AAAA-AAAA-AAAA"],"actorSig":"\#(LiveFields.sampleSignature)","timestamp":1730000000000"#
+            ),
         ])
 
     package init(_ payload: Payload) throws(Payload.Corrupted) {
         self.title = payload.text(Self.definition.field("title"))
         self.memberIDs = try payload.whisperIDs(Self.definition.field("memberIds"))
+        self.signed = try SignedGroupChange(
+            added: self.memberIDs, removed: [], roles: [], title: self.title, in: payload)
     }
 }

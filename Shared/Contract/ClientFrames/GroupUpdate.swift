@@ -1,6 +1,6 @@
 /// "Change the group." Answered by `group_event` (contract §6, spec §7).
 package struct GroupUpdate: Sendable {
-    package struct RoleChange: Hashable, Sendable {
+    package struct RoleChange: Hashable, ObjectValue {
         package var identity: WhisperID
         package var role: GroupRole
 
@@ -16,6 +16,18 @@ package struct GroupUpdate: Sendable {
             guard let role = GroupRole(rawValue: try payload[Self.role]) else { throw Payload.Corrupted() }
             self.role = role
         }
+
+        package init(_ identity: WhisperID, _ role: GroupRole) {
+            self.identity = identity
+            self.role = role
+        }
+
+        var json: [UInt8] {
+            var json = JSONWriter(capacity: 64)
+            json.add(Self.identity, self.identity)
+            json.add(Self.role, self.role.rawValue)
+            return json.finished()
+        }
     }
 
     package let groupID: UUIDText
@@ -23,6 +35,8 @@ package struct GroupUpdate: Sendable {
     package let addMembers: [WhisperID]
     package let removeMembers: [WhisperID]
     package let roleChanges: [RoleChange]
+    /// `nil` if the caller has not signed it.
+    package let signed: SignedGroupChange?
 
     private static let ids = FieldType.array(of: .whisperID, count: 0...Limits.groupMembersMax)
 
@@ -39,7 +53,7 @@ package struct GroupUpdate: Sendable {
             Field("addMembers", Self.ids, .optional), Field("removeMembers", Self.ids, .optional),
             Field(
                 "roleChanges", .array(of: .object(RoleChange.schema), count: 0...Limits.groupMembersMax), .optional),
-        ],
+        ] + SignedGroupChange.fields,
         refusals: [
             (
                 .invalidPayload,
@@ -58,6 +72,9 @@ package struct GroupUpdate: Sendable {
             ),
             CommonFields.sample(
                 #""groupId":"grp-3d6f1f0e-8a55-4c7e-9d55-0c4b7d1f2a61","removeMembers":["WSP-JBPU-D452-TLT4"]"#),
+            CommonFields.sample(
+                #""groupId":"grp-3d6f1f0e-8a55-4c7e-9d55-0c4b7d1f2a61","addMembers":["WSP-F4YH-3J4Z-7RP7"],"actorSig":"\#(LiveFields.sampleSignature)","timestamp":1730000000000"#
+            ),
         ])
 
     package init(_ payload: Payload) throws(Payload.Corrupted) {
@@ -70,6 +87,8 @@ package struct GroupUpdate: Sendable {
         var roleChanges: [RoleChange] = []
         for change in try payload.objects(frame.field("roleChanges")) { roleChanges.append(try RoleChange(change)) }
         self.roleChanges = roleChanges
+        self.signed = try SignedGroupChange(
+            added: self.addMembers, removed: self.removeMembers, roles: roleChanges, title: self.title, in: payload)
     }
 }
 

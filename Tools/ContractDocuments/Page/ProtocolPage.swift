@@ -157,6 +157,30 @@ package enum ProtocolPage {
         `sig` is Ed25519 (RFC 8032, strict: S below the group's order, no keys of small order) over the SHA-256 of those bytes. A login
         challenge is signed itself, all 32 bytes, and only if it begins with `whisper-register`.
 
+        **Signatures of groups** are optional. Who makes or changes a group signs these lines in the same way. `groupId` is in lower case; of a
+        new group it is empty, and its revision is 0.
+
+        ```
+        v1
+        group
+        groupId
+        revision        before the change
+        digest          base64 of the SHA-256 of the change
+        timestamp
+        ```
+
+        The change is four lines, each followed by a line feed, with lists joined by commas. Empty parts stay as empty lists.
+
+        ```
+        add WSP-AAAA-AAAA-AAAA,WSP-F4YH-3J4Z-7RP7
+        remove
+        role WSP-AAAA-AAAA-AAAA=admin
+        title Hiking
+        ```
+
+        A space follows each of the four words. The server keeps `actorSig` with the event, hands it on and does not check it. Members check it: it
+        vouches for those who were added.
+
         **Encryption** is NaCl's: `box` from sender to recipient for messages and file keys, `secretbox` for files and the contacts backup, with
         random nonces of 24 bytes. The server takes no part in it.
         """

@@ -16,6 +16,9 @@ package struct GroupUpdateOrder: Sendable, Equatable {
         self.removed = removed
         self.roles = roles
     }
+
+    /// In the order in which they are written and signed.
+    var sortedRoles: [(key: WhisperID, value: GroupRole)] { self.roles.sorted { $0.key < $1.key } }
 }
 
 /// Why a group was not made or changed.
@@ -38,7 +41,10 @@ extension WhisperClient {
     package func createGroup(title: String, members: [WhisperID]) async throws(GroupError) -> Group {
         guard let token else { throw .offline }
         return try await self.group(
-            by: CreateGroup(sessionToken: token.token, title: title, memberIds: members.map { "\($0)" }),
+            by: CreateGroup(
+                sessionToken: token.token, title: title, memberIds: members.map { "\($0)" },
+                signed: self.keys.pair.signed(
+                    GroupUpdateOrder(title: title, added: members), of: nil, revision: 0, at: self.serverNow)),
             adding: members,
             to: nil)
     }
@@ -51,7 +57,10 @@ extension WhisperClient {
         guard let group else { throw .unknownGroup }
         guard group.isMember else { throw .notMember }
         return try await self.group(
-            by: UpdateGroup(update, of: id, sessionToken: token.token), adding: update.added, to: id)
+            by: UpdateGroup(
+                update, of: id, sessionToken: token.token,
+                signed: self.keys.pair.signed(update, of: group.id, revision: group.revision, at: self.serverNow)),
+            adding: update.added, to: id)
     }
 
     package func leaveGroup(_ id: String) async throws(GroupError) -> Group {
@@ -117,10 +126,24 @@ extension WhisperClient {
     /// - Parameter tag: of our question, if the frame answers one.
     func take(_ event: GroupEvent, answering tag: RequestTag?) {
         guard let ownID = self.id else { return }
-        self.keep(
-            Group(event.group, ownID: ownID),
-            GroupChange(actor: event.actor, added: event.added, removed: event.removed))
+        var change = GroupChange(actor: event.actor, added: event.added, removed: event.removed)
+        do { change.vouched = try self.vouched(for: event) } catch { return self.storeFailed(error) }
+        self.keep(Group(event.group, ownID: ownID), change)
         if case .question(let number)? = tag { self.answered(number, .success(event)) }
+    }
+
+    /// Whom the actor's signature adds. It counts if the actor's keys are pinned here, and the actor was known here as somebody who may
+    /// add. What we do ourselves needs none.
+    private func vouched(for event: GroupEvent) throws(ClientStoreError) -> Set<WhisperID> {
+        guard let signed = event.signed, let actor = try self.store.contact(event.actor),
+            event.isSigned(by: actor.keys)
+        else { return [] }
+        guard event.event == .updated else { return Set(signed.added).union([actor.id]) }
+        let id = Conversation.key(ofGroup: "\(GroupIDText.prefix)\(event.group.groupID)")
+        guard let known = try self.store.group(id), !known.newcomers.contains(actor.id),
+            let role = known.role(of: actor.id), role != .member
+        else { return [] }
+        return Set(signed.added)
     }
 
     private func keep(_ group: Group, _ change: GroupChange) {

@@ -8,11 +8,15 @@ struct CreateGroup: ClientPayload {
     var sessionToken: String
     var title: String
     var memberIds: [String]
+    var actorSig: String
+    var timestamp: Int64
 
-    init(sessionToken: String, title: String, memberIds: [String]) {
+    init(sessionToken: String, title: String, memberIds: [String], signed: SignedGroupChange) {
         self.sessionToken = sessionToken
         self.title = title
         self.memberIds = memberIds
+        self.actorSig = String(decoding: Base64.encode(signed.signature.bytes), as: UTF8.self)
+        self.timestamp = signed.timestamp.milliseconds
     }
 }
 
@@ -31,15 +35,19 @@ struct UpdateGroup: ClientPayload {
     var addMembers: [String]?
     var removeMembers: [String]?
     var roleChanges: [Role]?
+    var actorSig: String
+    var timestamp: Int64
 
-    init(_ update: GroupUpdateOrder, of group: String, sessionToken: String) {
+    init(_ update: GroupUpdateOrder, of group: String, sessionToken: String, signed: SignedGroupChange) {
         func ids(_ people: [WhisperID]) -> [String]? { people.isEmpty ? nil : people.map { "\($0)" } }
         self.sessionToken = sessionToken
         self.groupId = group
         self.title = update.title
         self.addMembers = ids(update.added)
         self.removeMembers = ids(update.removed)
-        let roles = update.roles.sorted { $0.key < $1.key }
+        self.actorSig = String(decoding: Base64.encode(signed.signature.bytes), as: UTF8.self)
+        self.timestamp = signed.timestamp.milliseconds
+        let roles = update.sortedRoles
         if !roles.isEmpty {
             self.roleChanges = roles.map { Role(whisperId: "\($0.key)", role: $0.value.rawValue) }
         }

@@ -73,6 +73,8 @@ package struct GroupChange: Hashable, Sendable {
     package var actor: WhisperID
     package var added: [WhisperID]
     package var removed: [WhisperID]
+    /// As the actor signed it: kept with the event, and handed on.
+    package var signed: SignedGroupChange?
     /// Those of `added` who are not the actor's peers, as `GroupBounds` found.
     package var strangers: [WhisperID] = []
     /// The frame asked for nothing that was not so already: nothing is stored, and nobody but the actor hears of it.
@@ -85,7 +87,7 @@ package struct GroupChange: Hashable, Sendable {
     var payload: [UInt8] {
         GroupEvent(
             event: self.event, group: self.group.description, actor: self.actor, added: self.added,
-            removed: self.removed
+            removed: self.removed, signed: self.signed
         ).json
     }
 }

@@ -17,7 +17,8 @@ package enum GroupRules {
         try Self.check(size: members.count)
         let group = Group(
             id: id, title: frame.title, owner: caller, revision: 1, createdAt: now, updatedAt: now, members: members)
-        return GroupChange(event: .created, group: group, actor: caller, added: others, removed: [])
+        return GroupChange(
+            event: .created, group: group, actor: caller, added: others, removed: [], signed: frame.signed)
     }
 
     /// An owner who leaves is still named as the owner: `GroupBounds` decides who takes over.
@@ -53,7 +54,8 @@ package enum GroupRules {
         group.members = members.sorted(by: Group.Member.isOlder)
         group.revision += 1
         group.updatedAt = max(now, group.updatedAt)
-        return GroupChange(event: .updated, group: group, actor: caller, added: added, removed: removed)
+        return GroupChange(
+            event: .updated, group: group, actor: caller, added: added, removed: removed, signed: frame.signed)
     }
 
     /// Whether the caller may do all that, and whether it makes sense together.
