@@ -52,6 +52,11 @@ package struct StrangerSweep<Table: StrangerTable>: Sendable {
         do throws(StoreError) {
             try await self.table.recount(olderThan: age)
             self.meter.set(try await self.table.counted(), of: self.bytesMax)
+        } catch {
+            // The sum stays as it was. Marks are taken all the same: fewer rows are left to count then.
+            self.logger.warning("what strangers keep was not counted", [.error: "\(error)"])
+        }
+        do throws(StoreError) {
             for _ in 0..<StrangerLimits.pagesPerSweep {
                 guard let last = try await self.table.relieve(after: key, limit: StrangerLimits.pageRows) else {
                     key = Table.firstKey
@@ -60,7 +65,7 @@ package struct StrangerSweep<Table: StrangerTable>: Sendable {
                 key = last
             }
         } catch {
-            self.logger.warning("what strangers keep was not counted", [.error: "\(error)"])
+            self.logger.warning("marks of strangers were not looked at", [.error: "\(error)"])
         }
     }
 }

@@ -370,9 +370,6 @@ package enum KnockResult: String, CaseIterable, Sendable {
 package struct LiveMetrics: Sendable {
     package let knocks = CounterFamily<KnockResult>(.liveKnocks, by: .result)
     package let linesStored = Counter(.liveLinesStored)
-    package let strangers: [StrangerStore: StrangerMeter] = [
-        .lines: StrangerMeter(.lines), .shares: StrangerMeter(.shares),
-    ]
 
     package init() {}
 }

@@ -30,6 +30,7 @@ await runService("calls", CallsSettings()) { context in
             callers: context.taskExecutor, logger: context.logger),
         turn: configuration.turn, bounds: try context.settings.liveBounds(), kept: try context.settings.keptBounds(),
         logger: context.logger)
+    let strangers = StrangerCount(pool: pool, bounds: try context.settings.keptBounds(), logger: context.logger)
     let looks = LookRoutes(
         pool: pool, bus: bus, rates: configuration.rates, trustedProxies: configuration.trustedProxies,
         logger: context.logger)
@@ -51,6 +52,7 @@ await runService("calls", CallsSettings()) { context in
             // On the bus' own thread, as in routers: a look that finds nothing changes threads for the database alone.
             Part("calls", on: context.taskExecutor, run: coordinator.run, drain: coordinator.drain),
             Part("live", on: context.taskExecutor, run: live.run, drain: live.drain),
+            Part("strangers", on: context.taskExecutor, run: strangers.run),
             HTTPListener.part(on: try context.settings.http.address(), logger: context.logger) {
                 routes.add(to: $0)
                 looks.add(to: $0)

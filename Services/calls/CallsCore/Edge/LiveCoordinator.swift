@@ -227,7 +227,6 @@ package actor LiveCoordinator: PartitionOwner {
                 LiveTable.overdue(
                     in: shares, pausedFor: self.bounds.pauseMax, limit: CallLimits.streamsEndedAtOnce)))
         try await self.sweepTranscripts(in: shares)
-        try await self.countStrangers()
         var pipeline = Pipeline()
         pipeline.add(LiveTable.sweep(in: shares))
         _ = try await self.store.pipeline(pipeline)
@@ -238,16 +237,6 @@ package actor LiveCoordinator: PartitionOwner {
     private func sweepTranscripts(in shares: [LiveShare]) async throws(StoreError) {
         self.hasExpiredLines = try await TranscriptSweep.run(
             in: shares, on: self.store, for: CallLimits.linesSweptFor)
-    }
-
-    /// What all identities without a peer keep, for the statements that store to judge by, and for operators.
-    private func countStrangers() async throws(StoreError) {
-        var pipeline = Pipeline()
-        pipeline.add(StrangerBytesTable.count(max: self.kept.strangersBytesMax))
-        let read = pipeline.add(StrangerBytesTable.read())
-        for (store, bytes) in try await self.store.pipeline(pipeline)[read] {
-            self.metrics.strangers[store]?.set(bytes, of: self.kept.strangersBytesMax)
-        }
     }
 
     package func took(_ shares: [LiveShare]) async throws {

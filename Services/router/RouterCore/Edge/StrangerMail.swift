@@ -24,6 +24,8 @@ struct StrangerMail {
         // While all mail together takes less than half, its size stands for that of strangers.
         mail.bytes = try await pool.query(StrangerBytesTable.mailOnDisk())
         if mail.bound != nil {
+            // Stands until the count has ended, and if it cannot: only strangers are refused by it.
+            try await pool.execute(StrangerBytesTable.write(mail.bytes))
             var sum: Int64 = 0
             for run in PartitionRun.runs(of: Partition.all) {
                 sum += try await pool.query(StrangerBytesTable.count(in: run))
