@@ -74,7 +74,9 @@ extension LiveRules {
         /// Of the address with the most, the one that comes counted, and there the oldest.
         func rank(_ one: PrincipalID, _ row: LiveMachine.Listener) -> (Int, Int64, String) {
             let its = conversation.waiting[one]?.origin ?? 0
-            return (places[its, default: 0] + (its == origin ? 1 : 0), -row.since.milliseconds, "\(one)")
+            // Addresses that are not known, after a new owner has come, are many.
+            let taken = its == 0 ? 1 : places[its, default: 0] + (its == origin ? 1 : 0)
+            return (taken, -row.since.milliseconds, "\(one)")
         }
         if let oldest = waiting.max(by: { rank($0.key, $0.value) < rank($1.key, $1.value) })?.key {
             self.sendAway(oldest, from: &conversation)

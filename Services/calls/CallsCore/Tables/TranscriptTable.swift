@@ -88,9 +88,12 @@ package enum TranscriptTable {
                     last_line = greatest(t.last_line, excluded.last_line), lines = t.lines + excluded.lines,
                     bytes = t.bytes + excluded.bytes, identity = excluded.identity, profile_id = excluded.profile_id,
                     counted = t.counted + excluded.counted
+                RETURNING 1
             ), kept AS (
+                -- Behind the transcripts, as where one is deleted: two orders would be a deadlock.
                 INSERT INTO calls.kept_bytes AS k (profile_id, identity, bytes)
-                SELECT profile_id, identity, sum(size) FROM added GROUP BY profile_id, identity
+                SELECT profile_id, identity, sum(size) FROM added WHERE (SELECT count(*) FROM counted) > 0
+                GROUP BY profile_id, identity
                 ORDER BY profile_id, identity
                 ON CONFLICT (profile_id, identity) DO UPDATE SET bytes = k.bytes + excluded.bytes
             )

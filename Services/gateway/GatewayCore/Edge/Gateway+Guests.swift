@@ -83,7 +83,8 @@ extension Gateway {
         guard let connection = self.connections[id], connection.isOpen, let guest = connection.machine.guest else {
             return
         }
-        guard !connection.machine.staysLive(against: epoch, shownAt: self.now - age) else {
+        // The number came from another process: it may be anything.
+        guard !connection.machine.staysLive(against: epoch, shownAt: self.now - max(0, age)) else {
             return self.claim(guest, for: connection)
         }
         // Bare: it lasts no longer than one answer of the bus, which has a limit of its own.
