@@ -24,7 +24,7 @@ extension PublicRoutes {
         let now = self.clock()
         let until = now + self.configuration.uploadURLLife
         // Its room was given back when its last URL ended.
-        if found.expiresAt <= now { try await self.takeRoom(for: found.sizeBytes) }
+        let takenAt = found.expiresAt <= now ? try await self.takeRoom(for: found.sizeBytes) : nil
         let stored = try await self.kept { () async throws(ObjectStoreError) in
             try await self.store.parts(of: key, upload: upload)
         }
@@ -33,7 +33,10 @@ extension PublicRoutes {
                 key, of: found.uploader, for: self.configuration.uploadURLLife, quota: self.configuration.quotaBytes,
                 at: self.clock.store)
         }
-        guard mayGoOn else { throw self.overQuota() }
+        guard mayGoOn else {
+            if let takenAt { await self.room.giveBack(found.sizeBytes, takenAt: takenAt) }
+            throw self.overQuota()
+        }
         let plan = UploadPlan(sizeBytes: found.sizeBytes)
         return .answer(
             AttachmentAnswers.parts(

@@ -89,7 +89,7 @@ package struct PublicRoutes: Sendable {
         guard size <= AttachmentClass(contentType: contentType).sizeMax else {
             throw HTTPRefusal(.invalidPayload, status: .contentTooLarge, "too large for its class")
         }
-        try await self.takeRoom(for: size)
+        let takenAt = try await self.takeRoom(for: size)
         let now = self.clock()
         let key = ObjectKey(.random(), at: now)
         let upload =
@@ -110,6 +110,7 @@ package struct PublicRoutes: Sendable {
                 try await self.store.remove(key, upload: upload)
             }
         }
+        if adding != .added { await self.room.giveBack(size, takenAt: takenAt) }
         switch adding {
         case .added: break
         case .overQuota: throw self.overQuota()
@@ -125,12 +126,14 @@ package struct PublicRoutes: Sendable {
     }
 
     /// Below a floor of free space no upload begins; downloads go on (contract §13b).
-    package func takeRoom(for bytes: Int64) async throws(HTTPRefusal) {
+    /// - Returns: when it was taken, for whoever gives it back.
+    @discardableResult package func takeRoom(for bytes: Int64) async throws(HTTPRefusal) -> ContinuousClock.Instant {
         let hasRoom = try await self.stored { () async throws(StoreError) in try await self.room.take(bytes) }
         guard hasRoom else {
             self.metrics.quotaRefusals.increment()
             throw .storeIsFull
         }
+        return .now
     }
 
     func overQuota() -> HTTPRefusal {

@@ -49,19 +49,27 @@ package actor StoreRoom {
         return true
     }
 
+    /// Gives back what an upload has taken that will not come. A measurement made since has not counted it.
+    package func giveBack(_ bytes: Int64, takenAt: ContinuousClock.Instant) {
+        guard let measuredAt, measuredAt <= takenAt else { return }
+        self.left = self.left.map { $0 + bytes }
+    }
+
     private func measured() async throws(StoreError) -> Int64? {
         // In this order: an upload that ends in between counts twice, and never not at all.
-        let held = try await self.attachments.held(at: self.clock.store)
-        let space: StoreSpace?
+        let pending = try await self.attachments.pendingBytes(at: self.clock.store)
+        var room: StoreSpace?
         do throws(ObjectStoreError) {
-            space = try await self.store.space()
+            room = try await self.store.space()
         } catch {
             // A store that does not answer takes no upload either.
             throw .unavailable
         }
-        let room = space ?? self.configuration.storeBytes.map { StoreSpace(free: $0 - held.stored, total: $0) }
+        if room == nil, let total = self.configuration.storeBytes {
+            room = StoreSpace(free: total - (try await self.attachments.storedBytes()), total: total)
+        }
         return room.map { room in
-            room.free - held.pending
+            room.free - pending
                 - min(room.total / 100 * self.configuration.floorPercent, self.configuration.floorBytes)
         }
     }

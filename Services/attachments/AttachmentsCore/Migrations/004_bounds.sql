@@ -14,6 +14,8 @@ CREATE INDEX attachments_strangers ON attachments.attachments (number) INCLUDE (
 -- Uploads that may still come.
 CREATE INDEX attachments_pending ON attachments.attachments (expires_at) INCLUDE (size_bytes)
     WHERE uploaded_at IS NULL AND state < 3;
+-- What the store has, where only this sum tells how full it is.
+CREATE INDEX attachments_stored ON attachments.attachments (number) INCLUDE (size_bytes) WHERE uploaded_at IS NOT NULL;
 
 -- Whether an identity has a peer. With the owner's rights: the router lets auth ask, and this service not.
 CREATE FUNCTION attachments.has_peer(someone bigint) RETURNS boolean

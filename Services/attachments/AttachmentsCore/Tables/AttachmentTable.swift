@@ -75,6 +75,10 @@ package struct AttachmentTable: Sendable {
                         \(AttachmentClass(contentType: new.contentType).rawValue), \(new.upload), \(now), \(now + new.urlLife),
                         \(now + new.urlLife + AttachmentsLimits.checkDelay)
                     FROM judged WHERE adding = 0
+                ), counted AS (
+                    -- As one without a peer, until the sweep counts again.
+                    UPDATE attachments.stranger_bytes SET bytes = bytes + \(new.sizeBytes)
+                    FROM judged WHERE adding = 0 AND store = 'attachments'
                 )
                 SELECT adding::int2 FROM judged
                 """,
@@ -85,15 +89,21 @@ package struct AttachmentTable: Sendable {
         return try await self.pool.pipeline(pipeline)[adding]
     }
 
-    /// What the store has, and what may still come to it, in bytes. Reads an index.
-    package func held(at now: StoreTime) async throws(StoreError) -> (stored: Int64, pending: Int64) {
+    /// What may still come to the store, in bytes. Reads an index.
+    package func pendingBytes(at now: StoreTime) async throws(StoreError) -> Int64 {
         var row = try await self.pool.query(
             """
-            SELECT (SELECT COALESCE(sum(size_bytes), 0)::int8 FROM attachments.attachments WHERE uploaded_at IS NOT NULL),
-                (SELECT COALESCE(sum(size_bytes), 0)::int8 FROM attachments.attachments
-                WHERE uploaded_at IS NULL AND state < 3 AND expires_at > \(now))
+            SELECT COALESCE(sum(size_bytes), 0)::int8 FROM attachments.attachments
+            WHERE uploaded_at IS NULL AND state < 3 AND expires_at > \(now)
             """)[0]
-        return (try row.next(), try row.next())
+        return try row.next()
+    }
+
+    /// What the store has, in bytes. Reads an index, whole.
+    package func storedBytes() async throws(StoreError) -> Int64 {
+        var row = try await self.pool.query(
+            "SELECT COALESCE(sum(size_bytes), 0)::int8 FROM attachments.attachments WHERE uploaded_at IS NOT NULL")[0]
+        return try row.next()
     }
 
     /// What is stored. Reads the whole table.
