@@ -155,7 +155,9 @@ extension WhisperClient {
     private func refused(_ refusal: ErrorFrame, _ tag: RequestTag?) {
         let code = refusal.errorCode
         self.log(refused: code, tag)
-        let retryAfter = refusal.retryAfterMilliseconds.map { Duration.milliseconds($0) }
+        let told = refusal.retryAfterMilliseconds.map { Duration.milliseconds($0) }
+        // The end of a ban alone may be further away than a wait is long.
+        let retryAfter = told.map { min($0, .milliseconds(Limits.retryAfterMillisecondsMax)) }
         let request: SessionMachine.Request =
             switch tag {
             case .register: .login
@@ -177,7 +179,7 @@ extension WhisperClient {
         if code == .invalidTimestamp { self.perform(self.session.pingNow(at: .now, using: &self.random)) }
         // No ban that is told as longer has an end that anybody here will see.
         let bannedUntil =
-            code == .userBanned ? retryAfter.map { self.serverNow + min($0, ClientLimits.banTermMax) } : nil
+            code == .userBanned ? told.map { self.serverNow + min($0, ClientLimits.banTermMax) } : nil
         self.perform(
             self.session.refused(
                 request, code, retryAfter: retryAfter, bannedUntil: bannedUntil, at: .now, using: &self.random))

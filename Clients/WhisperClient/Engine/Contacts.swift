@@ -63,6 +63,8 @@ extension WhisperClient {
         if case .changed(let contact) = change {
             self.publish(.contact(contact))
             self.backups?.yield()
+            // Read marks may be owed now.
+            self.pump()
         }
         return change
     }

@@ -43,7 +43,7 @@ package enum Limits {
     package static let timestamps = Int64(1)...253_402_300_799_999
     /// The greatest number that every reader of JSON keeps exactly (RFC 8259 §6). No count or revision on the wire is greater.
     package static let numberMax: Int64 = 9_007_199_254_740_991
-    /// The longest wait that an error may ask for, in milliseconds: a day.
+    /// The longest wait after an error that a client keeps to, in milliseconds: a day.
     package static let retryAfterMillisecondsMax: Int64 = 86_400_000
     /// The longest life of credentials for relays, in seconds: a day.
     package static let turnSecondsMax: Int64 = 86_400

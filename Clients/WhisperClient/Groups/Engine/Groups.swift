@@ -126,9 +126,18 @@ extension WhisperClient {
     /// - Parameter tag: of our question, if the frame answers one.
     func take(_ event: GroupEvent, answering tag: RequestTag?) {
         guard let ownID = self.id else { return }
+        let group = Group(event.group, ownID: ownID)
         var change = GroupChange(actor: event.actor, added: event.added, removed: event.removed)
-        do { change.vouched = try self.vouched(for: event) } catch { return self.storeFailed(error) }
-        self.keep(Group(event.group, ownID: ownID), change)
+        do {
+            change.vouched = try self.vouched(for: event)
+            self.keep(group, change)
+            // The list may have brought this revision before its event, which alone says who vouches for whom.
+            if try self.store.group(group.id)?.revision == group.revision {
+                _ = try? self.admit(change.vouched.sorted(), to: group.id, isAgreed: true)
+            }
+        } catch {
+            return self.storeFailed(error)
+        }
         if case .question(let number)? = tag { self.answered(number, .success(event)) }
     }
 

@@ -67,6 +67,9 @@ package struct GrantQueue {
     /// Nothing more is sealed with this generation or an older one: somebody who was sent away may have its key.
     package mutating func leaves(behind generation: Int) { self.lowest = max(self.lowest, generation + 1) }
 
+    /// Whether content waits for the next generation.
+    package var blocksSealing: Bool { self.generation < self.lowest }
+
     /// The grants that go out now. One batch is under way at a time.
     package mutating func next() -> Batch? {
         guard self.underWay == nil else { return nil }

@@ -38,7 +38,7 @@ export async function run() {
     if (state === "consent") askWho();
     view.show(state, reason, note);
   };
-  const askWho = bindForm(settings, async (words, isNew) => {
+  const askWho = bindForm(settings, async (words, isNew, remember) => {
     sounds.allow();
     text.clear();
     if (isNew || !listening) {
@@ -48,6 +48,8 @@ export async function run() {
         act: (action) => act(action, { view, text, sounds, speech }),
       });
     }
+    // Not before its keys are there: a name must never stand for the keys of somebody else.
+    remember();
     listening.begin(words);
   });
   find("#leave").onclick = () => listening.leave();
@@ -59,7 +61,7 @@ export async function run() {
 
 /**
  * Several people may use one browser. A permission of one of them is not the next one's.
- * @param {(words: {name: string, passcode?: string}, isNew: boolean) => void} join
+ * @param {(words: {name: string, passcode?: string}, isNew: boolean, remember: () => void) => void} join
  * @returns {() => void} asks who wants to listen
  */
 function bindForm(settings, join) {
@@ -74,9 +76,11 @@ function bindForm(settings, join) {
     event.preventDefault();
     if (button.disabled) return;
     const isNew = !same.checked;
-    if (isNew) settings.name = name.value.trim();
-    storeSettings(settings);
-    join({ name: settings.name, passcode: passcode.hidden ? undefined : passcode.value }, isNew);
+    const words = { name: isNew ? name.value.trim() : settings.name, passcode: passcode.hidden ? undefined : passcode.value };
+    join(words, isNew, () => {
+      settings.name = words.name;
+      storeSettings(settings);
+    });
     button.disabled = true;
     passcode.value = "";
   };

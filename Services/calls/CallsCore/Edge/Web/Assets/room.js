@@ -265,8 +265,11 @@ export class Room {
     const unseen = (this.#unseen = [[room, change]]);
     this.#renewRelays().catch(() => {}).then(async () => {
       if (unseen !== this.#unseen) return;
-      for (const [room, change] of unseen) await this.#learn(room, change);
-      this.#unseen = null;
+      try {
+        for (const [room, change] of unseen) await this.#learn(room, change);
+      } finally {
+        if (unseen === this.#unseen) this.#unseen = null;
+      }
     });
   }
 
