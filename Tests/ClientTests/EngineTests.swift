@@ -79,6 +79,8 @@ import Testing
                 return message.content == .text("hello") && message.id == sent.id
             }
             await self.settled(alice, hers, sent.id, .delivered)
+            // A stranger is told nothing.
+            _ = try await bob.acceptRequest(of: aliceWords.id)
             try await bob.markRead(bob.unread(with: aliceWords.id, limit: 9))
             await self.settled(alice, hers, sent.id, .read)
         }

@@ -28,7 +28,7 @@ extension CalmCluster {
         /// Rooms as verbs: by code and by link, with WebRTC stacks that the script plays (contract §15).
         @Test func twoProcessesMeetInARoom() async throws {
             let result = try await CoreScript.run("meeting")
-            #expect(result["number"]?.string?.count == 12 && result["connections"]?.integer == 3)
+            #expect(result["number"]?.string?.count == 24 && result["connections"]?.integer == 3)
         }
 
         /// Live conversations as verbs (contract §14).

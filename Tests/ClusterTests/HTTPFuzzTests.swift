@@ -60,7 +60,7 @@ private struct Fuzzer {
     private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().path
     private static let program = "\(root)/.build/python-tools/bin/schemathesis"
-    static let isInstalled = FileManager.default.fileExists(atPath: "\(root)/.build/python-tools/installed.txt")
+    static let isInstalled = FileManager.default.fileExists(atPath: "\(root)/.build/python-tools/installed.lock")
     /// Continuous integration must not do without.
     static let isExpected = isInstalled || ProcessInfo.processInfo.environment["CI"] != nil
 

@@ -98,7 +98,7 @@ import TestKit
         let messageID = random.uuid()
         let from = random.whisperID()
         let to = random.whisperID()
-        let timestamp = Int64.random(in: 1 ... .max, using: &random)
+        let timestamp = Int64.random(in: Limits.timestamps, using: &random)
         let expected = CanonicalMessage(
             type: "send_message", messageID: messageID.description, from: from.description, toOrGroupID: to.description,
             timestamp: timestamp, nonce: nonce, ciphertext: ciphertext)

@@ -66,6 +66,8 @@ private func talk(
         say("alice → bob   Hello Bob, are you there?")
         try await alice.waits(for: "the delivery mark") { $0.isChange(of: hello.id, to: .delivered) }
         say("alice sees ✓✓ delivered")
+        // Nobody is told that a stranger's message was read.
+        _ = try await bob.client.addContact(aliceID, name: "alice")
         try await bob.client.markRead(bob.client.unread(with: aliceID, limit: 1))
         try await alice.waits(for: "the read mark") { $0.isChange(of: hello.id, to: .read) }
         say("alice sees that bob has read it")

@@ -53,7 +53,7 @@ package actor PatroniCluster {
     private static var newerPatroni: String? {
         let tools = self.root.appending(path: ".build/ha-tools").path
         let library = tools + "/lib"
-        guard FileManager.default.fileExists(atPath: tools + "/installed.txt"),
+        guard FileManager.default.fileExists(atPath: tools + "/installed.lock"),
             let version = try? FileManager.default.contentsOfDirectory(atPath: library).first
         else { return nil }
         return "\(library)/\(version)/site-packages"

@@ -106,9 +106,11 @@ import Testing
         }
         await self.came(his, "hello")
         await self.settled(hers, sent.id, .delivered)
+        // A stranger is told nothing.
+        _ = try await bob.acceptRequest(of: aliceWords.id)
         try await bob.markRead(bob.unread(with: aliceWords.id, limit: 9))
         await self.settled(hers, sent.id, .read)
-        // An answer makes the stranger a contact. Changes go the same way.
+        // Changes go the same way.
         let answer = try await bob.send("hello back", to: aliceWords.id)
         await self.came(hers, "hello back")
         await self.settled(his, answer.id, .delivered)
@@ -135,6 +137,7 @@ import Testing
             for text in 1...20 { await self.came(his, "\(text)") }
             let last = try alice.store.messages(with: bobID, limit: 1)[0]
             await self.settled(hers, last.id, .delivered)
+            _ = try await bob.acceptRequest(of: aliceWords.id)
             try await bob.markRead(bob.unread(with: aliceWords.id, limit: 99))
             await self.settled(hers, last.id, .read)
             #expect(!self.server.seen.contains("send_message") && self.server.receipts == [])
@@ -193,6 +196,7 @@ import Testing
                 return count == 2 ? .fails : .arrives
             }
         }
+        _ = try await bob.acceptRequest(of: aliceWords.id)
         try await bob.markRead(bob.unread(with: aliceWords.id, limit: 9))
         await self.settled(hers, sent[1].id, .read)
         #expect(marks.withLock { $0 } == 4)

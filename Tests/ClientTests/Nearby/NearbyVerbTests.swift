@@ -58,6 +58,8 @@ import Testing
         try await bob.next("messageReceived", self.text("hello"))
         try await ann.next("messageChanged", self.state("delivered"))
         let latest = try await bob.perform("chat_list")["chats"]?.elements.first?["latest"]?["number"]?.integer ?? 0
+        // A stranger is told nothing.
+        try await bob.perform(#"request_accept {"whisperId":"\#(annID)"}"#)
         try await bob.perform(#"chat_read {"chat":"\#(annID)","upTo":\#(latest)}"#)
         try await ann.next("messageChanged", self.state("read"))
         try await bob.perform(#"message_send {"to":"\#(annID)","text":"hello back"}"#)

@@ -27,6 +27,12 @@ for peer in (phone, tablet):
     assert members(peer.ask("profile_get")["profile"]) == [phone_id, tablet_id]
 assert stranger.refused("profile_get") == "notFound"
 
+# Profiles of people without peers hold less.
+for peer, other, to in ((phone, stranger, stranger_id), (stranger, phone, phone_id)):
+    peer.ask("contact_add", whisperId=to)
+    peer.command("message_send", to=to, text="hello")
+    other.wait("messageReceived")
+
 # A document as long as the server keeps it goes through one command, and comes back.
 longest = "x" * 262_000
 assert phone.ask("profile_write", name="settings", version=0, content=longest)["version"] == 1

@@ -367,7 +367,7 @@ enum Axe {
         .deletingLastPathComponent().deletingLastPathComponent()
     private static let folder = Self.root.appending(path: ".build/axe")
     private static let isInstalled = FileManager.default.fileExists(
-        atPath: Self.folder.appending(path: "installed.txt").path)
+        atPath: Self.folder.appending(path: "installed.lock").path)
     /// Continuous integration must not do without.
     static let isExpected = Self.isInstalled || ProcessInfo.processInfo.environment["CI"] != nil
 
