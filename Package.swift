@@ -13,6 +13,9 @@ let strict: [SwiftSetting] = [
         ? .treatAllWarnings(as: .error, .when(configuration: .debug)) : .treatAllWarnings(as: .error),
 ]
 
+/// Tests are built often and run once: optimising them costs the build more than they gain. What they test is optimised.
+let unoptimised = strict + [SwiftSetting.unsafeFlags(["-Onone"], .when(configuration: .release))]
+
 let log = Target.Dependency.product(name: "Logging", package: "swift-log")
 let metrics = Target.Dependency.product(name: "Metrics", package: "swift-metrics")
 let collections = Target.Dependency.product(name: "DequeModule", package: "swift-collections")
@@ -61,7 +64,7 @@ func executable(_ service: String, _ core: Target.Dependency, _ adapters: [Targe
 }
 
 func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
-    .testTarget(name: name, dependencies: dependencies, path: "Tests/\(name)", swiftSettings: strict)
+    .testTarget(name: name, dependencies: dependencies, path: "Tests/\(name)", swiftSettings: unoptimised)
 }
 
 let package = Package(
@@ -237,14 +240,14 @@ let package = Package(
             dependencies: [
                 "ContractDocuments", "Contract", "ContractSchema", "ServerCrypto", "WhisperClient", "LocalStack",
             ],
-            path: "Tests/ContractDocumentTests", exclude: ["Independent"], swiftSettings: strict),
+            path: "Tests/ContractDocumentTests", exclude: ["Independent"], swiftSettings: unoptimised),
         .testTarget(
             name: "ArchitectureTests", dependencies: [], path: "Tests/ArchitectureTests", exclude: ["Chart"],
-            swiftSettings: strict),
+            swiftSettings: unoptimised),
         tests("ContractTests", ["Contract", "ServerCrypto", "TestKit"]),
         .testTarget(
             name: "ServerCryptoTests", dependencies: ["ServerCrypto", "Contract", "TestKit", "CSodium"],
-            path: "Tests/ServerCryptoTests", exclude: ["Vectors"], swiftSettings: strict),
+            path: "Tests/ServerCryptoTests", exclude: ["Vectors"], swiftSettings: unoptimised),
         tests(
             "BusTests", ["Bus", "RedisBus", "Contract", "TestKit", "LocalStack", "Telemetry", log, nioCore, nioPosix]),
         tests("JobsTests", ["Jobs", "Bus", "Contract", "Store", "TestKit", "LocalStack", log]),
@@ -317,7 +320,7 @@ let package = Package(
                 "LocalStack", log, nioCore, nioPosix,
             ],
             path: "Tests/AttachmentsTests", exclude: ["Vectors", "requirements.txt", "requirements.lock"],
-            swiftSettings: strict),
+            swiftSettings: unoptimised),
         // Writes into a sealed file until the tests kill it.
         .executableTarget(
             name: "SealedFileWriter", dependencies: ["CSealedFile"], path: "TestSupport/SealedFileWriter"),
@@ -340,7 +343,7 @@ let package = Package(
             exclude: [
                 "Core", "WebRTC", "Page/Scripts", "Page/requirements.txt", "Page/requirements.lock",
             ],
-            swiftSettings: strict),
+            swiftSettings: unoptimised),
         .target(
             name: "PushPeers",
             dependencies: ["CNghttp2", "Contract", "ServerCrypto", nioCore, nioPosix, nioSSL, nioTLS],
