@@ -189,7 +189,7 @@ extension CoreTests {
         let signed = self.anna.pair.signed(order, of: "grp-\(self.group)", revision: 1, at: self.time)
         let event = self.event(.updated, 2, signed)
         let read = try GroupEvent(
-            FrameDecoder.payload(strict: event.json, schema: ObjectSchema(GroupEvent.definition.fields)))
+            FrameDecoder.payload(strict: event.json, schema: GroupEvent.definition.schema))
         #expect(read.signed == signed && read.isSigned(by: self.anna.publicKeys))
         #expect(
             String(decoding: signed.text, as: UTF8.self) == "add \(bobID)\nremove \nrole \ntitle \n")
