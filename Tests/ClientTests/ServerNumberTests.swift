@@ -44,7 +44,8 @@ import Testing
             }
         }
         let varies = samples.contains { !FakeServer.variants(of: $0, numbers: [.min]).isEmpty }
-        #expect(await (alice.refusedFrames > 0) == varies)
+        // Answers to the login may still be on their way, and vary too.
+        if varies { #expect(await alice.refusedFrames > 0) }
     }
 
     /// Answers and news of people who talk, call and meet. Wrong ones within the bounds are taken, so nothing else is sure.
